@@ -1,0 +1,1 @@
+//! Order books: market by price, market by order, consolidated.

@@ -1,0 +1,1 @@
+//! Per venue: arbitration, sequence, gaps, recovery, normalisation.

@@ -1,0 +1,1 @@
+//! One venue connection: configuration, the pipeline, the duty cycle.

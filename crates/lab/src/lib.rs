@@ -1,0 +1,1 @@
+//! Exchange simulators, fault injection, reference models, benchmark harness.

@@ -1,0 +1,1 @@
+//! Packet sources: captures and sockets, with receive stamps.

@@ -1,0 +1,2 @@
+//! The `touchline` command.
+fn main() {}

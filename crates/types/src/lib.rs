@@ -1,0 +1,1 @@
+//! The vocabulary of Touchline: prices, quantities, instruments, events and updates.

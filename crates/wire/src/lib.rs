@@ -1,0 +1,1 @@
+//! Codecs: bytes to borrowed views, one module per protocol.
