@@ -1,1 +1,2 @@
 //! One venue connection: configuration, the pipeline, the duty cycle.
+pub mod config;
