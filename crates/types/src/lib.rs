@@ -1,1 +1,37 @@
 //! The vocabulary of Touchline: prices, quantities, instruments, events and updates.
+//!
+//! A venue's feed turns its messages into [`Event`]s; the books resolve each event into
+//! [`LevelChange`]s and [`OrderChange`]s; the gateway publishes them as [`Update`]s. Everything that
+//! two rooms must agree on is here, and nothing else.
+//!
+//! # Never
+//! Knows another room; reads a clock; does I/O; allocates; holds a floating-point price.
+//!
+//! # Path
+//! Events enter from `feed`, updates leave through `transport`.
+//!
+//! # Tests
+//! Unit tests beside each type; sizes of the types on the path are asserted by the compiler.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod change;
+pub mod event;
+pub mod instrument;
+pub mod number;
+pub mod side;
+pub mod update;
+pub mod validity;
+
+pub use change::{LevelAction, LevelChange, OrderAction, OrderChange};
+pub use event::{
+    Event, Headline, LevelEvent, OrderEvent, Statistic, StatisticKind, Trade, TradingStatus,
+    UpdateAction,
+};
+pub use instrument::{Depth, Instrument, InstrumentDefinition, Symbol};
+pub use number::{Price, Quantity};
+pub use side::{BookKind, Side};
+pub use update::{
+    BookSnapshot, BookUpdate, Gap, Level, OrdersSnapshot, OrdersUpdate, Stamps, State, Update,
+};
+pub use validity::Validity;

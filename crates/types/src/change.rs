@@ -1,0 +1,65 @@
+//! Resolved changes: what happened to a book, in terms that need no venue's rules to follow.
+
+use crate::{BookKind, Level, Price, Quantity, Side};
+
+/// What happened to a list of levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum LevelAction {
+    /// The level came in at the index; the ones from there on moved down by one.
+    Insert = 0,
+    /// The level at the index has these values now.
+    Replace = 1,
+    /// The level at the index went away; the ones behind it moved up by one.
+    Remove = 2,
+    /// The whole list went away.
+    Clear = 3,
+}
+
+/// One step of a list of levels. A reader who plays the steps of an update on its own list has
+/// the publisher's list; no depth and no venue rule is needed for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelChange {
+    /// The level's new values; meaningless for `Remove` and `Clear`.
+    pub level: Level,
+    /// Which list, with `side`.
+    pub book: BookKind,
+    /// Which list, with `book`.
+    pub side: Side,
+    /// What happened.
+    pub action: LevelAction,
+    /// Index from 0, the best.
+    pub index: u8,
+}
+
+/// What happened to an order; on an event, what the venue says should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum OrderAction {
+    /// It came in.
+    New = 0,
+    /// It has these values now.
+    Update = 1,
+    /// It went away.
+    Delete = 2,
+}
+
+/// One step of an order book, with the order's full values after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderChange {
+    /// The venue's order id.
+    pub order_id: u64,
+    /// Rank within its price, lowest first.
+    pub priority: u64,
+    /// Price.
+    pub price: Price,
+    /// Visible quantity.
+    pub quantity: Quantity,
+    /// Which side.
+    pub side: Side,
+    /// What happened.
+    pub action: OrderAction,
+}
+
+const _: () = assert!(size_of::<LevelChange>() == 32);
+const _: () = assert!(size_of::<OrderChange>() == 40);

@@ -1,0 +1,125 @@
+//! What is traded.
+
+use crate::{Price, Quantity};
+use core::fmt;
+
+/// An instrument of this gateway: a dense index from 0, given in order of appearance.
+///
+/// The venue's own identifier is in [`InstrumentDefinition::venue_id`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Instrument(pub u32);
+
+impl Instrument {
+    /// As an index into tables with one row an instrument.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A venue's symbol: up to 32 bytes of printable ASCII, stored in place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Symbol {
+    bytes: [u8; 32],
+    len: u8,
+}
+
+impl Symbol {
+    /// No symbol.
+    pub const EMPTY: Symbol = Symbol {
+        bytes: [0; 32],
+        len: 0,
+    };
+
+    /// A symbol from venue text. Bytes that are not printable ASCII become `?`; what is over
+    /// 32 bytes is cut. Neither occurs in a well-formed feed, and a name must never break a screen.
+    pub fn new(text: &[u8]) -> Symbol {
+        let mut symbol = Symbol::EMPTY;
+        for (place, byte) in symbol.bytes.iter_mut().zip(text) {
+            *place = if byte.is_ascii_graphic() || *byte == b' ' {
+                *byte
+            } else {
+                b'?'
+            };
+        }
+        symbol.len = text.len().min(32) as u8;
+        symbol
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or("")
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl fmt::Display for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+/// How many levels the venue keeps of an instrument's books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// Levels a side of the direct book.
+    pub direct: u8,
+    /// Levels a side of the implied book.
+    pub implied: u8,
+}
+
+/// What the venue says of an instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InstrumentDefinition {
+    /// Our index.
+    pub instrument: Instrument,
+    /// The venue's identifier (CME: SecurityID).
+    pub venue_id: i64,
+    /// The venue's symbol; empty until a definition was seen.
+    pub symbol: Symbol,
+    /// The product group (CME: SecurityGroup).
+    pub group: Symbol,
+    /// The product (CME: Asset).
+    pub asset: Symbol,
+    /// Book depths.
+    pub depth: Depth,
+    /// The smallest price step, [`Price::NULL`] where not stated.
+    pub tick: Price,
+    /// The power of ten of one unit of [`Quantity`] (CME: 0).
+    pub quantity_exponent: i8,
+    /// Whether a definition was seen; without one only `instrument` and `venue_id` are known.
+    pub defined: bool,
+}
+
+impl InstrumentDefinition {
+    /// An instrument of which only the identifier is known.
+    pub const fn unknown(instrument: Instrument, venue_id: i64, depth: Depth) -> Self {
+        InstrumentDefinition {
+            instrument,
+            venue_id,
+            symbol: Symbol::EMPTY,
+            group: Symbol::EMPTY,
+            asset: Symbol::EMPTY,
+            depth,
+            tick: Price::NULL,
+            quantity_exponent: 0,
+            defined: false,
+        }
+    }
+
+    /// A quantity in whole units and a decimal exponent, for screens and text.
+    pub const fn quantity_parts(&self, quantity: Quantity) -> (i64, i8) {
+        (quantity.0, self.quantity_exponent)
+    }
+}

@@ -1,0 +1,155 @@
+//! Updates: what a publication carries, whole events only.
+
+use crate::{
+    Headline, Instrument, InstrumentDefinition, LevelChange, OrderChange, Price, Quantity,
+    Statistic, Trade, TradingStatus, Validity,
+};
+
+/// One level of a book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Price; NULL in an unknown level.
+    pub price: Price,
+    /// Quantity; NULL where the venue states none.
+    pub quantity: Quantity,
+    /// Number of orders; -1 where the venue states none.
+    pub orders: i32,
+    /// False for a level that must exist (a worse one is known) but was never stated.
+    pub known: bool,
+}
+
+impl Level {
+    /// A level that must be there but was never stated (natural refresh).
+    pub const UNKNOWN: Level = Level {
+        price: Price::NULL,
+        quantity: Quantity::NULL,
+        orders: -1,
+        known: false,
+    };
+}
+
+/// When things happened: the latency anatomy of one update.
+///
+/// The four marks are ticks of the host's clock (`net::clock`), 0 where marks are off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamps {
+    /// When the venue says that the event began, nanoseconds since the Unix epoch; 0 if unknown.
+    pub exchange_ns: u64,
+    /// The packet it came from.
+    pub packet: Headline,
+    /// The receive call returned the packet.
+    pub polled: u64,
+    /// The packet was decoded into events.
+    pub decoded: u64,
+    /// The books had taken the event.
+    pub applied: u64,
+    /// The update was handed to the publisher.
+    pub published: u64,
+}
+
+/// The changes of one instrument's price book by one venue event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BookUpdate<'a> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far the book may be trusted after it.
+    pub validity: Validity,
+    /// Whether the direct book was touched (else only the implied one).
+    pub direct: bool,
+    /// False where the event was cut short by a lost packet.
+    pub whole: bool,
+    /// The steps, in order.
+    pub changes: &'a [LevelChange],
+    /// Best direct bid after the event, if there is one and it is known.
+    pub best_bid: Option<Level>,
+    /// Best direct ask after the event, if there is one and it is known.
+    pub best_ask: Option<Level>,
+}
+
+/// The whole price book of one instrument: replaces what a reader holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BookSnapshot<'a> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far it may be trusted.
+    pub validity: Validity,
+    /// Bids, best first.
+    pub bids: &'a [Level],
+    /// Asks, best first.
+    pub asks: &'a [Level],
+    /// Implied bids, best first.
+    pub implied_bids: &'a [Level],
+    /// Implied asks, best first.
+    pub implied_asks: &'a [Level],
+}
+
+/// The changes of one instrument's order book by one venue event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrdersUpdate<'a> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far the order book may be trusted after it.
+    pub validity: Validity,
+    /// The steps, in order.
+    pub changes: &'a [OrderChange],
+}
+
+/// The whole order book of one instrument, as `New` steps: replaces what a reader holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrdersSnapshot<'a> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far it may be trusted.
+    pub validity: Validity,
+    /// The orders.
+    pub orders: &'a [OrderChange],
+}
+
+/// An instrument's price book keeps its contents and has another validity now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// From here on.
+    pub validity: Validity,
+}
+
+/// Packets were lost: every price book is `Gapped` until an update says otherwise, and every
+/// order book is empty and `Recovering` (or `Natural`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// First lost packet.
+    pub first: u32,
+    /// Last lost packet.
+    pub last: u32,
+    /// What order books are from here on.
+    pub orders: Validity,
+}
+
+/// What a publication carries. A reader that takes every update in order holds, after each one,
+/// books that the venue showed between two of its events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update<'a> {
+    /// Price-book changes of one instrument by one event.
+    Book(BookUpdate<'a>),
+    /// Order-book changes of one instrument by one event.
+    Orders(OrdersUpdate<'a>),
+    /// A trade.
+    Trade(&'a Trade),
+    /// A session or day figure.
+    Statistic(&'a Statistic),
+    /// Trading state of an instrument or a group.
+    Status(&'a TradingStatus),
+    /// A whole price book.
+    BookSnapshot(BookSnapshot<'a>),
+    /// A whole order book.
+    OrdersSnapshot(OrdersSnapshot<'a>),
+    /// A validity alone.
+    State(State),
+    /// Loss on the channel.
+    Gap(Gap),
+    /// Every price and order book is empty and `Live`.
+    Reset,
+    /// An instrument, defined or defined anew.
+    Definition(&'a InstrumentDefinition),
+}
