@@ -1,0 +1,27 @@
+//! The project's own chores, in Rust, so that nothing has to be installed.
+//!
+//! `cargo xtask NAME` reaches them through `main.rs`, which only chooses. Each chore is a module with a `run`
+//! function that returns an error a person can act on.
+//!
+//! # Never
+//! Part of what we ship: nothing below `crates/` depends on it. Never talks to the network by itself.
+//!
+//! # Path
+//! Enters with the arguments of `main.rs`, one chore each; leaves with the exit status and, for generated code, with
+//! files that are committed.
+//!
+//! # Tests
+//! Each rule of [`tidy`] has a broken example that it must notice, and one test holds the rules against this repository.
+//! [`mutants`] is tested on a miniature crate.
+
+#![forbid(unsafe_code)]
+
+pub mod tidy;
+
+use std::path::{Path, PathBuf};
+
+/// The root of the repository: the folder above this package's own.
+pub fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_owned()
+}

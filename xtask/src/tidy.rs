@@ -1,0 +1,128 @@
+//! The rules of the house, held by a test.
+//!
+//! A rule is a function from the repository to findings. Each has a broken example in its own tests: a rule that
+//! cannot fail is no rule. A finding names the place, what is wrong there, and what to do.
+
+mod documented;
+mod heads;
+mod layers;
+mod links;
+mod repository;
+mod shape;
+mod source;
+mod unsafety;
+mod words;
+
+use anyhow::{Result, bail};
+pub use repository::{Edge, Repository};
+use std::{fmt, path::Path};
+
+type Rule = fn(&Repository) -> Vec<Finding>;
+
+/// Every rule, by the name that CONTRIBUTING.md explains it under.
+const RULES: &[(&str, Rule)] = &[
+    ("layers", layers::check),
+    ("names", shape::names),
+    ("size", shape::size),
+    ("unsafe places", unsafety::places),
+    ("unsafe reasons", unsafety::reasons),
+    ("unsafe forbidden", unsafety::forbidden),
+    ("crate heads", heads::check),
+    ("no_std", heads::no_std),
+    ("unfinished code", words::unfinished),
+    ("allow reasons", words::allow_reasons),
+    ("banned words", words::banned),
+    ("links", links::check),
+    ("settings documented", documented::settings),
+];
+
+/// One broken rule at one place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// File, relative to the root of the repository.
+    pub path: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+            fix: fix.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {}; {}",
+            self.path, self.line, self.what, self.fix
+        )
+    }
+}
+
+/// Holds the repository at `root` against every rule.
+///
+/// # Errors
+/// Names every finding, one per line, or says why the repository could not be read.
+pub fn run(root: &Path) -> Result<()> {
+    let findings = findings(&Repository::load(root)?);
+    if findings.is_empty() {
+        println!("tidy: {} rules hold", RULES.len());
+        return Ok(());
+    }
+    let list: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    bail!(
+        "tidy found {} places to mend:\n{}",
+        list.len(),
+        list.join("\n")
+    )
+}
+
+/// Every finding of every rule, by place.
+pub fn findings(repository: &Repository) -> Vec<Finding> {
+    let mut all: Vec<Finding> = RULES
+        .iter()
+        .flat_map(|(_, rule)| rule(repository))
+        .collect();
+    all.sort();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_repository_is_tidy() {
+        if let Err(error) = run(&crate::root()) {
+            panic!("{error}");
+        }
+    }
+
+    #[test]
+    fn a_finding_reads_as_place_fault_and_fix() {
+        let finding = Finding::new("a/b.rs", 7, "too long", "split it");
+        assert_eq!(finding.to_string(), "a/b.rs:7: too long; split it");
+    }
+
+    #[test]
+    fn every_rule_is_explained_to_contributors() {
+        let text = std::fs::read_to_string(crate::root().join("CONTRIBUTING.md")).unwrap();
+        for (name, _) in RULES {
+            assert!(
+                text.contains(&format!("**{name}**")),
+                "CONTRIBUTING.md: explain the rule **{name}**"
+            );
+        }
+    }
+}

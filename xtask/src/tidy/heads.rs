@@ -1,0 +1,135 @@
+//! The head of each library: what it is, what it never does, where the path enters and leaves, how it is tested.
+
+use super::{Finding, Repository, source};
+
+/// Sections of the crate documentation, after a first paragraph that says what the crate is.
+const SECTIONS: &[(&str, &str)] = &[
+    ("# Never", "what it must never do or know"),
+    ("# Path", "where the path of a message enters and leaves"),
+    ("# Tests", "how it is tested"),
+];
+
+/// Rooms that must do without the standard library, so that they provably do no I/O.
+const NO_STD: &[&str] = &["crates/types/src/lib.rs", "crates/wire/src/lib.rs"];
+
+/// Each `lib.rs` starts with the four parts, each with something in it.
+pub fn check(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in repository
+        .crate_roots()
+        .filter(|(path, _)| path.ends_with("lib.rs"))
+    {
+        let head: Vec<&str> = text
+            .lines()
+            .map_while(|line| line.strip_prefix("//!"))
+            .map(str::trim)
+            .collect();
+        if head
+            .first()
+            .is_none_or(|line| line.is_empty() || line.starts_with('#'))
+        {
+            let fix = "begin the file with a paragraph of `//!` that says so";
+            findings.push(Finding::new(
+                path,
+                1,
+                "the head does not say what the crate is",
+                fix,
+            ));
+        }
+        for (heading, meaning) in SECTIONS {
+            if !has_section(&head, heading) {
+                let fix = format!("add `//! {heading}`: {meaning}");
+                findings.push(Finding::new(
+                    path,
+                    1,
+                    format!("the head has no '{heading}'"),
+                    fix,
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `heading` stands in `head` with at least a line of text under it.
+fn has_section(head: &[&str], heading: &str) -> bool {
+    let below = head.iter().skip_while(|line| **line != heading).skip(1);
+    below
+        .take_while(|line| !line.starts_with('#'))
+        .any(|line| !line.is_empty())
+}
+
+/// The vocabulary and the codecs do without the standard library; the codecs also without an allocator.
+pub fn no_std(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for path in NO_STD {
+        let Some(text) = repository.files.get(*path) else {
+            continue;
+        };
+        let code: Vec<_> = source::lines(text)
+            .into_iter()
+            .map(|line| line.code)
+            .collect();
+        let declared = ["#![no_std]", "#![cfg_attr(not(test), no_std)]"];
+        if !code.iter().any(|line| declared.contains(&line.trim())) {
+            let fix = "add #![no_std], and `extern crate std` under cfg(test) if tests need it";
+            findings.push(Finding::new(path, 1, "this room must do without std", fix));
+        }
+    }
+    for (path, lines) in repository
+        .rust_lines()
+        .filter(|(path, _)| path.starts_with("crates/wire/src/"))
+    {
+        let allocates = |line: &source::Line| line.code.contains("extern crate alloc");
+        if let Some(at) = lines.iter().position(allocates) {
+            let fix = "return borrowed views, and let the caller own what must be kept";
+            findings.push(Finding::new(path, at + 1, "a codec must not allocate", fix));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "//! Books.\n//!\n//! # Never\n//! Reads a clock.\n//!\n//! # Path\n//! In, out.\n//!\n\
+                        //! # Tests\n//! Against a model.\n\n//! # Late\n";
+
+    fn count(text: &str) -> usize {
+        check(&Repository::of(&[("crates/book/src/lib.rs", text)])).len()
+    }
+
+    #[test]
+    fn a_complete_head_is_fine() {
+        assert_eq!(count(GOOD), 0);
+    }
+
+    #[test]
+    fn each_missing_part_is_found() {
+        for part in [
+            "Books.",
+            "# Never",
+            "# Path",
+            "# Tests",
+            "Reads a clock.",
+            "Against a model.",
+        ] {
+            assert_eq!(count(&GOOD.replace(part, "")), 1, "{part}");
+        }
+        assert_eq!(count("use a;"), 4);
+    }
+
+    #[test]
+    fn codecs_and_vocabulary_do_without_std() {
+        let with = |path, text| no_std(&Repository::of(&[(path, text)])).len();
+        assert_eq!(with("crates/wire/src/lib.rs", "//! Codecs. #![no_std]"), 1);
+        assert_eq!(with("crates/wire/src/lib.rs", "#![no_std]"), 0);
+        assert_eq!(
+            with("crates/types/src/lib.rs", "#![cfg_attr(not(test), no_std)]"),
+            0
+        );
+        assert_eq!(with("crates/wire/src/fix.rs", "extern crate alloc;"), 1);
+        assert_eq!(with("crates/book/src/lib.rs", ""), 0);
+    }
+}

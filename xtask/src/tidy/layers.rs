@@ -1,0 +1,202 @@
+//! The dependency table: which room may know which.
+
+use super::{Finding, Repository};
+
+/// A package, its layer, and every package of ours that it may depend on. What is not listed is refused: a new edge
+/// is a change to the design and belongs in a review of its own.
+struct Room {
+    name: &'static str,
+    layer: u8,
+    may_know: &'static [&'static str],
+}
+
+const fn room(name: &'static str, layer: u8, may_know: &'static [&'static str]) -> Room {
+    Room {
+        name,
+        layer,
+        may_know,
+    }
+}
+
+const ROOMS: &[Room] = &[
+    room("touchline-types", 0, &[]),
+    room("touchline-wire", 0, &[]),
+    room("touchline-shm", 1, &[]),
+    room("touchline-net", 1, &[]),
+    room("touchline-feed", 2, &["touchline-types", "touchline-wire"]),
+    room("touchline-book", 2, &["touchline-types"]),
+    room(
+        "touchline-transport",
+        3,
+        &["touchline-types", "touchline-shm"],
+    ),
+    room(
+        "touchline-gateway",
+        4,
+        &[
+            "touchline-types",
+            "touchline-wire",
+            "touchline-net",
+            "touchline-feed",
+            "touchline-book",
+            "touchline-transport",
+        ],
+    ),
+    room(
+        LAB,
+        4,
+        &["touchline-types", "touchline-wire", "touchline-net"],
+    ),
+    room(
+        "touchline",
+        5,
+        &[
+            "touchline-types",
+            "touchline-wire",
+            "touchline-net",
+            "touchline-feed",
+            "touchline-book",
+            "touchline-transport",
+            "touchline-gateway",
+            LAB,
+        ],
+    ),
+    // Beside the house: chores know none of it, and fuzzing may look into every room.
+    room("xtask", 0, &[]),
+    room(
+        "touchline-fuzz",
+        6,
+        &[
+            "touchline-types",
+            "touchline-wire",
+            "touchline-shm",
+            "touchline-net",
+            "touchline-feed",
+            "touchline-book",
+            "touchline-transport",
+            "touchline-gateway",
+            LAB,
+            "xtask",
+        ],
+    ),
+];
+
+/// The simulators: any test may use them, no library may.
+const LAB: &str = "touchline-lab";
+
+/// Each dependency between our packages stands in the table; a test may also use the lab.
+pub fn check(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for edge in &repository.edges {
+        let manifest = manifest(repository, &edge.from);
+        let line = line_of(repository, &manifest, &edge.to);
+        let Some(room) = ROOMS.iter().find(|room| room.name == edge.from) else {
+            findings.push(Finding::new(
+                &manifest,
+                1,
+                format!("package {} has no place in the dependency table", edge.from),
+                "give it a layer in xtask/src/tidy/layers.rs",
+            ));
+            continue;
+        };
+        let allowed = room.may_know.contains(&edge.to.as_str()) || (edge.dev && edge.to == LAB);
+        if !allowed {
+            findings.push(Finding::new(
+                &manifest,
+                line,
+                format!("{} (layer {}) may not depend on {}", edge.from, room.layer, edge.to),
+                "move the code to the room that may know both, or change the design and the table in \
+                 xtask/src/tidy/layers.rs",
+            ));
+        }
+    }
+    findings
+}
+
+/// Path of the manifest that declares `package`.
+fn manifest(repository: &Repository, package: &str) -> String {
+    let declaration = format!("name = \"{package}\"");
+    repository
+        .with_extension("toml")
+        .find(|(path, text)| path.ends_with("Cargo.toml") && text.contains(&declaration))
+        .map_or_else(|| "Cargo.toml".to_owned(), |(path, _)| path.to_owned())
+}
+
+/// Line of the dependency on `package` in a manifest, from 1.
+fn line_of(repository: &Repository, manifest: &str, package: &str) -> usize {
+    let text = repository.files.get(manifest).map_or("", String::as_str);
+    let names = |line: &str| {
+        line.strip_prefix(package)
+            .is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+    };
+    text.lines().position(names).map_or(1, |at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Edge, *};
+
+    fn with_edge(from: &str, to: &str, dev: bool) -> Vec<Finding> {
+        let manifest =
+            format!("[package]\nname = \"{from}\"\n[dependencies]\n{to}.workspace = true\n");
+        let mut repository = Repository::of(&[("crates/x/Cargo.toml", &manifest)]);
+        repository.edges.insert(Edge {
+            from: from.into(),
+            to: to.into(),
+            dev,
+        });
+        check(&repository)
+    }
+
+    #[test]
+    fn the_table_itself_points_down() {
+        for room in ROOMS {
+            for known in room.may_know {
+                let below = ROOMS
+                    .iter()
+                    .find(|r| r.name == *known)
+                    .expect("each room of the table exists");
+                assert!(below.layer < room.layer, "{} -> {known}", room.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_edge_of_the_table_is_allowed() {
+        assert_eq!(with_edge("touchline-feed", "touchline-wire", false), []);
+    }
+
+    #[test]
+    fn an_edge_that_points_up_or_sideways_is_found_where_it_stands() {
+        for (from, to) in [
+            ("touchline-wire", "touchline-types"),
+            ("touchline-book", "touchline-feed"),
+            ("touchline-gateway", "touchline-shm"),
+            ("touchline-gateway", "touchline-lab"),
+            ("touchline-types", "touchline"),
+        ] {
+            let findings = with_edge(from, to, false);
+            assert_eq!(findings.len(), 1, "{from} -> {to}");
+            assert_eq!(
+                (findings[0].path.as_str(), findings[0].line),
+                ("crates/x/Cargo.toml", 4)
+            );
+        }
+    }
+
+    #[test]
+    fn only_tests_may_use_the_lab() {
+        assert_eq!(with_edge("touchline-book", "touchline-lab", true), []);
+        assert_eq!(with_edge("touchline-book", "touchline-lab", false).len(), 1);
+        assert_eq!(
+            with_edge("touchline-book", "touchline-gateway", true).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_package_without_a_place_is_found() {
+        let findings = with_edge("touchline-attic", "touchline-types", false);
+        assert!(findings[0].what.contains("no place"), "{findings:?}");
+    }
+}

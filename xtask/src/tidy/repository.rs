@@ -1,0 +1,201 @@
+//! What the rules look at: every text file, and every dependency between our own packages.
+
+use super::source::{self, Line};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env, fs,
+    path::Path,
+    process::Command,
+};
+
+/// Folders that are not sources: what was built, and version control.
+const SKIPPED: &[&str] = &["target", ".git"];
+
+/// First line of a file that a tool wrote; rules about hand-written code do not apply to it.
+const GENERATED: &str = "// @generated";
+
+/// The repository in memory.
+#[derive(Debug, Default)]
+pub struct Repository {
+    /// Text by path relative to the root, with forward slashes. A file that is not UTF-8 stands with an empty text.
+    pub files: BTreeMap<String, String>,
+    /// Dependencies of our packages on our packages.
+    pub edges: BTreeSet<Edge>,
+}
+
+/// One dependency of a package of ours on another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The package that depends.
+    pub from: String,
+    /// The package it depends on.
+    pub to: String,
+    /// Whether only tests, examples and benches need it.
+    pub dev: bool,
+}
+
+impl Repository {
+    /// Reads the files below `root` and asks cargo for the dependencies.
+    ///
+    /// # Errors
+    /// When a file cannot be read or `cargo metadata` does not answer.
+    pub fn load(root: &Path) -> Result<Self> {
+        let mut repository = Self {
+            edges: edges(&metadata(root, &["--no-deps"])?),
+            ..Self::default()
+        };
+        repository.walk(root, "")?;
+        Ok(repository)
+    }
+
+    /// Hand-written Rust files: path and text.
+    pub fn rust(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.with_extension("rs")
+            .filter(|(_, text)| !text.starts_with(GENERATED))
+    }
+
+    /// Every Rust file, generated ones too, taken apart into lines.
+    pub fn rust_lines(&self) -> impl Iterator<Item = (&str, Vec<Line>)> {
+        self.with_extension("rs")
+            .map(|(path, text)| (path, source::lines(text)))
+    }
+
+    /// Files whose name ends in `.extension`: path and text.
+    pub fn with_extension(&self, extension: &str) -> impl Iterator<Item = (&str, &str)> {
+        self.files
+            .iter()
+            .filter(move |(path, _)| Path::new(path).extension().is_some_and(|e| e == extension))
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// Root files of libraries and programs: path and text.
+    pub fn crate_roots(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rust()
+            .filter(|(path, _)| path.ends_with("src/lib.rs") || path.ends_with("src/main.rs"))
+    }
+
+    fn walk(&mut self, folder: &Path, prefix: &str) -> Result<()> {
+        for entry in
+            fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?
+        {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else {
+                bail!(
+                    "{}: the name is not UTF-8; rename it",
+                    entry.path().display()
+                );
+            };
+            let path = format!("{prefix}{name}");
+            if entry.file_type()?.is_dir() {
+                if !SKIPPED.contains(&path.as_str()) {
+                    self.walk(&entry.path(), &format!("{path}/"))?;
+                }
+            } else {
+                let bytes =
+                    fs::read(entry.path()).with_context(|| format!("cannot read {path}"))?;
+                self.files
+                    .insert(path, String::from_utf8(bytes).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The answer of `cargo metadata` for the workspace at `root`.
+///
+/// # Errors
+/// When cargo cannot be run or does not answer with JSON.
+pub fn metadata(root: &Path, arguments: &[&str]) -> Result<Value> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1"])
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .context("cannot run cargo metadata; is cargo on the PATH?")?;
+    if !output.status.success() {
+        bail!(
+            "cargo metadata failed:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    serde_json::from_slice(&output.stdout).context("cargo metadata did not answer with JSON")
+}
+
+fn edges(metadata: &Value) -> BTreeSet<Edge> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut edges = BTreeSet::new();
+    for package in list(&metadata["packages"]) {
+        // Our own packages are those with a path.
+        for dependency in list(&package["dependencies"])
+            .iter()
+            .filter(|d| d["path"].is_string())
+        {
+            edges.insert(Edge {
+                from: text(&package["name"]),
+                to: text(&dependency["name"]),
+                dev: dependency["kind"] == "dev",
+            });
+        }
+    }
+    edges
+}
+
+#[cfg(test)]
+impl Repository {
+    /// A repository of these files and nothing else, for the tests of the rules.
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        let files = files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
+        Self {
+            files,
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn edges_are_read_from_cargo_metadata() {
+        let metadata = json!({"packages": [{"name": "a", "dependencies": [
+            {"name": "b", "path": "/b", "kind": null},
+            {"name": "c", "path": "/c", "kind": "dev"},
+            {"name": "d", "path": "/d", "kind": "build"},
+            {"name": "serde", "kind": null},
+        ]}]});
+        let edge = |to: &str, dev| Edge {
+            from: "a".into(),
+            to: to.into(),
+            dev,
+        };
+        assert_eq!(
+            edges(&metadata),
+            BTreeSet::from([edge("b", false), edge("c", true), edge("d", false)])
+        );
+    }
+
+    #[test]
+    fn this_repository_is_read_without_what_was_built() {
+        let repository = Repository::load(&crate::root()).unwrap();
+        assert!(
+            repository
+                .files
+                .contains_key("xtask/src/tidy/repository.rs")
+        );
+        assert!(
+            !repository
+                .files
+                .keys()
+                .any(|path| path.starts_with("target/"))
+        );
+    }
+}

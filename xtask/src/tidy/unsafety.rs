@@ -1,0 +1,161 @@
+//! Unsafe code has an address, and every use has a proof beside it.
+
+use super::{Finding, Repository, source::Line};
+use std::collections::BTreeMap;
+
+/// The only places where unsafe code may stand: mapped memory, the kernel's interfaces, and the allocator that
+/// counts.
+const PLACES: &[&str] = &["crates/shm/", "crates/net/", "crates/lab/src/frozen.rs"];
+
+const FORBID: &str = "#![forbid(unsafe_code)]";
+
+/// Unsafe code stands only where the design allows it.
+pub fn places(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, lines) in repository.rust_lines() {
+        if PLACES.iter().any(|place| path.starts_with(place)) {
+            continue;
+        }
+        for (at, _) in lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line.has_word("unsafe"))
+        {
+            let fix = format!(
+                "write it safely, or move it to one of {}",
+                PLACES.join(", ")
+            );
+            findings.push(Finding::new(
+                path,
+                at + 1,
+                "unsafe code outside its rooms",
+                fix,
+            ));
+        }
+    }
+    findings
+}
+
+/// Each unsafe block, implementation and function has its proof directly above or at the end of its line.
+pub fn reasons(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, lines) in repository.rust_lines() {
+        for at in 0..lines.len() {
+            // A pointer type such as `unsafe extern "C" fn(i32)` does nothing by itself; what is called through it is
+            // an unsafe block of its own.
+            let is_use =
+                lines[at].has_word("unsafe") && !lines[at].code.contains(": unsafe extern");
+            if is_use && !is_justified(&lines, at) {
+                findings.push(Finding::new(
+                    path,
+                    at + 1,
+                    "unsafe without its proof",
+                    "say above it, after `// SAFETY:` (or under `# Safety` in the docs of a function), why each \
+                     requirement holds",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether the comment and attribute lines directly above line `at`, or the line itself, hold a safety note.
+fn is_justified(lines: &[Line], at: usize) -> bool {
+    let notes = |line: &Line| line.comment.contains("SAFETY:") || line.comment.contains("# Safety");
+    let above = lines[..at]
+        .iter()
+        .rev()
+        .take_while(|line| line.is_comment() || line.code.trim_start().starts_with("#["));
+    notes(&lines[at]) || above.into_iter().any(notes)
+}
+
+/// A crate that has no unsafe code says so to the compiler.
+pub fn forbidden(repository: &Repository) -> Vec<Finding> {
+    let mut uses: BTreeMap<&str, bool> = BTreeMap::new();
+    for (path, lines) in repository.rust_lines() {
+        *uses.entry(package(path)).or_default() |= lines.iter().any(|line| line.has_word("unsafe"));
+    }
+    repository
+        .crate_roots()
+        .filter(|(path, text)| !uses[package(path)] && !text.contains(FORBID))
+        .map(|(path, _)| {
+            Finding::new(
+                path,
+                1,
+                "nothing forbids unsafe code here",
+                format!("add {FORBID}"),
+            )
+        })
+        .collect()
+}
+
+/// The folder of the package that `path` belongs to.
+fn package(path: &str) -> &str {
+    path.split_once("/src/")
+        .map_or(path, |(package, _)| package)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROVEN: &str = "// SAFETY: the pointer was checked.\nunsafe { f() }";
+
+    #[test]
+    fn unsafe_outside_its_rooms_is_found() {
+        let outside = Repository::of(&[("crates/book/src/lib.rs", PROVEN)]);
+        assert_eq!(places(&outside)[0].line, 2);
+        let inside = [
+            ("crates/shm/src/lib.rs", PROVEN),
+            ("crates/lab/src/frozen.rs", PROVEN),
+        ];
+        assert_eq!(places(&Repository::of(&inside)), []);
+        let words = [(
+            "crates/book/src/lib.rs",
+            "#![forbid(unsafe_code)] // not unsafe\nlet a = \"unsafe\";",
+        )];
+        assert_eq!(places(&Repository::of(&words)), []);
+    }
+
+    #[test]
+    fn unsafe_without_a_proof_is_found() {
+        for (text, count) in [
+            (PROVEN, 0),
+            (
+                "/// Does.\n/// # Safety\n/// The caller keeps it mapped.\npub unsafe fn f() {}",
+                0,
+            ),
+            (
+                "// SAFETY: one owner.\n#[inline]\nunsafe impl Send for A {}",
+                0,
+            ),
+            ("let a = unsafe { f() }; // SAFETY: checked above.", 0),
+            ("type Call = A { call: unsafe extern \"C\" fn(i32) }", 0),
+            ("unsafe { f() }", 1),
+            ("// SAFETY: of another line\nlet a = 1;\nunsafe { f() }", 1),
+            ("// quick\nunsafe impl Sync for A {}", 1),
+        ] {
+            assert_eq!(
+                reasons(&Repository::of(&[("crates/shm/src/a.rs", text)])).len(),
+                count,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_crate_without_unsafe_must_forbid_it() {
+        let open = [("crates/book/src/lib.rs", "//! Books.")];
+        assert_eq!(forbidden(&Repository::of(&open)).len(), 1);
+        let closed = [(
+            "crates/book/src/lib.rs",
+            "//! Books.\n#![forbid(unsafe_code)]",
+        )];
+        assert_eq!(forbidden(&Repository::of(&closed)), []);
+        let used = [
+            ("crates/shm/src/lib.rs", "//! Ring."),
+            ("crates/shm/src/ring.rs", PROVEN),
+        ];
+        assert_eq!(forbidden(&Repository::of(&used)), []);
+    }
+}
