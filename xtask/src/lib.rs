@@ -16,12 +16,21 @@
 
 #![forbid(unsafe_code)]
 
+pub mod mutants;
 pub mod tidy;
 
-use std::path::{Path, PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 /// The root of the repository: the folder above this package's own.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package).to_owned()
+}
+
+/// Where cargo builds, and where the chores keep what they make.
+pub fn target_folder(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }

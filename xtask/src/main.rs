@@ -8,15 +8,20 @@ use std::env;
 const USAGE: &str = "\
 usage: cargo xtask <chore> [arguments]
 
-  tidy                           hold the repository against its own rules";
+  tidy                           hold the repository against its own rules
+  mutants [FILTER]               break the code on purpose; a test must notice each time";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let (chore, _rest) = arguments
-        .split_first()
-        .map_or(("", &[][..]), |(c, r)| (c.as_str(), r));
-    match chore {
-        "tidy" => xtask::tidy::run(&xtask::root()),
-        _ => bail!("no such chore: '{chore}'\n\n{USAGE}"),
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let root = xtask::root();
+    match arguments[..] {
+        ["tidy"] => xtask::tidy::run(&root),
+        ["mutants"] => xtask::mutants::run(&root, ""),
+        ["mutants", filter] => xtask::mutants::run(&root, filter),
+        _ => bail!(
+            "cannot run 'cargo xtask {}'\n\n{USAGE}",
+            arguments.join(" ")
+        ),
     }
 }

@@ -1,0 +1,207 @@
+//! Deliberate faults, each of which a test must notice.
+//!
+//! A test that passes on broken code tests nothing. Each mutant breaks one line that matters and names the test that
+//! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
+
+mod trial;
+
+use anyhow::{Result, bail};
+use std::{path::Path, time::Duration};
+use trial::{Outcome, Trial};
+
+/// The faults. `find` must occur exactly once in `file`. `test` is what follows `cargo test`: as narrow as can be, and
+/// a test that needs nothing from outside the repository.
+const MUTANTS: &[Mutant] = &[];
+
+/// Beyond this a test run hangs, and that is noticing too.
+const RUN_TIME_MAX: Duration = Duration::from_secs(180);
+
+/// One deliberate fault.
+#[derive(Debug, Clone, Copy)]
+pub struct Mutant {
+    /// What is broken, in a few words.
+    pub name: &'static str,
+    /// The file, relative to the root of the repository.
+    pub file: &'static str,
+    /// The exact text that is replaced; it occurs once.
+    pub find: &'static str,
+    /// What stands there instead.
+    pub replace: &'static str,
+    /// The arguments of the `cargo test` that must fail.
+    pub test: &'static [&'static str],
+}
+
+/// Tries every mutant whose name contains `filter`.
+///
+/// # Errors
+/// Names each mutant that was not noticed, with the reason; an empty list is an error as well.
+pub fn run(root: &Path, filter: &str) -> Result<()> {
+    let chosen: Vec<&Mutant> = MUTANTS
+        .iter()
+        .filter(|mutant| mutant.name.contains(filter))
+        .collect();
+    if chosen.is_empty() {
+        bail!(
+            "no mutants to try: none of the {} in xtask/src/mutants.rs has '{filter}' in its name",
+            MUTANTS.len()
+        );
+    }
+    let trial = Trial::new(
+        root,
+        &crate::target_folder(root).join("mutants"),
+        RUN_TIME_MAX,
+    )?;
+    let unnoticed = try_all(&trial, &chosen)?;
+    if unnoticed > 0 {
+        bail!(
+            "{unnoticed} of {} mutants were not noticed; mend the test, or the mutant, of each",
+            chosen.len()
+        );
+    }
+    println!("mutants: all {} noticed", chosen.len());
+    Ok(())
+}
+
+/// Tries each mutant, tells its outcome, and counts those that went unnoticed.
+fn try_all(trial: &Trial, mutants: &[&Mutant]) -> Result<usize> {
+    trial.check_unbroken(mutants)?;
+    let mut unnoticed = 0;
+    for mutant in mutants {
+        let outcome = trial.outcome(mutant)?;
+        println!("mutant '{}' ({}): {outcome}", mutant.name, mutant.file);
+        unnoticed += usize::from(!matches!(outcome, Outcome::Noticed | Outcome::Hung));
+    }
+    Ok(unnoticed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::PathBuf};
+
+    const MANIFEST: &str =
+        "[package]\nname = \"miniature\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n";
+    const SOURCE: &str = "\
+/// Counts up to `to`.
+pub fn count(to: u32) -> u32 {
+    let mut n = 0;
+    while n < to {
+        n += 1;
+    }
+    n
+}
+pub fn untested() -> bool { true }
+#[test]
+fn counts() {
+    assert_eq!(count(3), 3);
+}
+";
+
+    fn mutant(find: &'static str, replace: &'static str) -> Mutant {
+        Mutant {
+            name: "m",
+            file: "src/lib.rs",
+            find,
+            replace,
+            test: &["counts"],
+        }
+    }
+
+    /// A crate of one file, in a folder of its own.
+    fn miniature(name: &str) -> PathBuf {
+        let root = crate::target_folder(&crate::root())
+            .join("miniature")
+            .join(name);
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::write(root.join("Cargo.toml"), MANIFEST).unwrap();
+        fs::write(root.join("src/lib.rs"), SOURCE).unwrap();
+        root
+    }
+
+    fn trial(name: &str, limit: Duration) -> Trial {
+        let root = miniature(name);
+        Trial::new(&root, &root.join("target/mutants"), limit).unwrap()
+    }
+
+    #[test]
+    fn each_outcome_is_told_from_the_others() {
+        let trial = trial("outcomes", RUN_TIME_MAX);
+        let outcome = |find, replace| trial.outcome(&mutant(find, replace)).unwrap();
+        assert_eq!(outcome("n < to", "n + 1 < to"), Outcome::Noticed);
+        assert_eq!(outcome("{ true }", "{ false }"), Outcome::Survived);
+        assert_eq!(outcome("n > to", "n"), Outcome::DoesNotApply { found: 0 });
+        assert_eq!(outcome("to", "n"), Outcome::DoesNotApply { found: 4 });
+        assert!(matches!(
+            outcome("n < to", "n < too"),
+            Outcome::DoesNotCompile { .. }
+        ));
+        // The copy is whole again, and the original was never touched.
+        trial.check_unbroken(&[&mutant("", "")]).unwrap();
+        assert_eq!(
+            fs::read_to_string(miniature("outcomes").join("src/lib.rs")).unwrap(),
+            SOURCE
+        );
+    }
+
+    #[test]
+    fn a_test_that_never_ends_has_noticed() {
+        let outcome = trial("hang", Duration::from_secs(2))
+            .outcome(&mutant("n += 1", "n += 0"))
+            .unwrap();
+        assert_eq!(outcome, Outcome::Hung);
+    }
+
+    #[test]
+    fn every_unnoticed_mutant_is_counted() {
+        let mutants = [
+            mutant("n < to", "n <= to"),
+            mutant("{ true }", "{ false }"),
+            mutant("absent", ""),
+        ];
+        let list: Vec<&Mutant> = mutants.iter().collect();
+        assert_eq!(try_all(&trial("count", RUN_TIME_MAX), &list).unwrap(), 2);
+    }
+
+    #[test]
+    fn a_test_that_does_not_exist_or_fails_by_itself_is_refused() {
+        let trial = trial("unbroken", RUN_TIME_MAX);
+        let absent = Mutant {
+            test: &["no_such_test"],
+            ..mutant("", "")
+        };
+        let error = trial.check_unbroken(&[&absent]).unwrap_err().to_string();
+        assert!(error.contains("runs no test"), "{error}");
+        fs::write(
+            miniature("failing").join("src/lib.rs"),
+            SOURCE.replace("n < to", "n <= to"),
+        )
+        .unwrap();
+        let root = crate::target_folder(&crate::root()).join("miniature/failing");
+        let trial = Trial::new(&root, &root.join("target/mutants"), RUN_TIME_MAX).unwrap();
+        let error = trial
+            .check_unbroken(&[&mutant("", "")])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("fails without any mutant"), "{error}");
+    }
+
+    #[test]
+    fn no_mutants_is_an_error() {
+        assert!(run(&crate::root(), "no mutant has this name").is_err());
+    }
+
+    /// Cheap, so that a mutant that went stale is noticed long before the mutants run.
+    #[test]
+    fn every_mutant_still_applies() {
+        for mutant in MUTANTS {
+            let text = fs::read_to_string(crate::root().join(mutant.file)).unwrap_or_default();
+            assert_eq!(
+                text.matches(mutant.find).count(),
+                1,
+                "mutant '{}' in {}",
+                mutant.name,
+                mutant.file
+            );
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Trying one mutant: a copy of the sources, one change, one test run.
+
+use super::Mutant;
+use anyhow::{Context, Result, bail};
+use std::{
+    collections::BTreeSet,
+    env, fmt,
+    fs::{self, File},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What is not copied: what was built, and version control.
+const SKIPPED: &[&str] = &["target", ".git"];
+
+/// How a mutant fared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The test failed, as it should.
+    Noticed,
+    /// The test did not end in time, which nobody would overlook.
+    Hung,
+    /// The test passed on broken code.
+    Survived,
+    /// The text to replace does not occur exactly once.
+    DoesNotApply { found: usize },
+    /// The change is not valid Rust, so nothing was tested.
+    DoesNotCompile { output: String },
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Noticed => f.write_str("noticed"),
+            Self::Hung => f.write_str("noticed (the test never ended)"),
+            Self::Survived => f.write_str("SURVIVED: the test passes on broken code"),
+            Self::DoesNotApply { found } => {
+                write!(f, "DOES NOT APPLY: its text occurs {found} times, not once")
+            }
+            Self::DoesNotCompile { output } => write!(f, "DOES NOT COMPILE:\n{output}"),
+        }
+    }
+}
+
+/// A copy of the sources to break, and a build folder that all mutants share.
+#[derive(Debug)]
+pub struct Trial {
+    copy: PathBuf,
+    build: PathBuf,
+    output: PathBuf,
+    run_time_max: Duration,
+}
+
+impl Trial {
+    /// Copies the sources below `root` into `folder`. What is there already and equal is left alone, so that cargo
+    /// does not build it again.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn new(root: &Path, folder: &Path, run_time_max: Duration) -> Result<Self> {
+        let trial = Self {
+            copy: folder.join("copy"),
+            build: folder.join("build"),
+            output: folder.join("output.txt"),
+            run_time_max,
+        };
+        mirror(root, &trial.copy)?;
+        Ok(trial)
+    }
+
+    /// Holds the tests of `mutants` against the unbroken copy: each must run something and pass.
+    ///
+    /// # Errors
+    /// Names the test that fails by itself or that does not exist.
+    pub fn check_unbroken(&self, mutants: &[&Mutant]) -> Result<()> {
+        let tests: BTreeSet<&[&str]> = mutants.iter().map(|mutant| mutant.test).collect();
+        for test in tests {
+            let command = format!("cargo test {}", test.join(" "));
+            if !self
+                .cargo(test, None)?
+                .is_some_and(|status| status.success())
+            {
+                bail!(
+                    "'{command}' fails without any mutant; mend that first:\n{}",
+                    self.last_output()
+                );
+            }
+            if !runs_a_test(&self.last_output()) {
+                bail!("'{command}' runs no test, so it cannot notice anything; correct its name");
+            }
+        }
+        Ok(())
+    }
+
+    /// Breaks the copy with `mutant`, runs its test, and mends the copy again.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written or cargo cannot be run.
+    pub fn outcome(&self, mutant: &Mutant) -> Result<Outcome> {
+        let file = self.copy.join(mutant.file);
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let found = text.matches(mutant.find).count();
+        if found != 1 {
+            return Ok(Outcome::DoesNotApply { found });
+        }
+        fs::write(&file, text.replacen(mutant.find, mutant.replace, 1))?;
+        let outcome = self.test(mutant);
+        fs::write(&file, text)?;
+        outcome
+    }
+
+    fn test(&self, mutant: &Mutant) -> Result<Outcome> {
+        let build = [&["--no-run"], mutant.test].concat();
+        if !self
+            .cargo(&build, None)?
+            .is_some_and(|status| status.success())
+        {
+            return Ok(Outcome::DoesNotCompile {
+                output: self.last_output(),
+            });
+        }
+        Ok(match self.cargo(mutant.test, Some(self.run_time_max))? {
+            None => Outcome::Hung,
+            Some(status) if status.success() => Outcome::Survived,
+            Some(_) => Outcome::Noticed,
+        })
+    }
+
+    /// Runs `cargo test` in the copy; `None` when it was ended after `limit`.
+    fn cargo(&self, arguments: &[&str], limit: Option<Duration>) -> Result<Option<ExitStatus>> {
+        let output = File::create(&self.output)?;
+        let mut child = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .arg("test")
+            .args(arguments)
+            .current_dir(&self.copy)
+            .env("CARGO_TARGET_DIR", &self.build)
+            .stdin(std::process::Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            // A group of its own: cargo starts the test, and a hanging test must end with it.
+            .process_group(0)
+            .spawn()
+            .context("cannot run cargo test; is cargo on the PATH?")?;
+        let started = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if limit.is_some_and(|limit| started.elapsed() > limit) {
+                Command::new("kill")
+                    .args(["-KILL", "--", &format!("-{}", child.id())])
+                    .status()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn last_output(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.output).unwrap_or_default()).into_owned()
+    }
+}
+
+/// Whether any test program said that it runs at least one test.
+fn runs_a_test(output: &str) -> bool {
+    output
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("running ")?
+                .split(' ')
+                .next()?
+                .parse::<u32>()
+                .ok()
+        })
+        .any(|count| count > 0)
+}
+
+/// Makes `copy` hold the sources of `from` and nothing else.
+fn mirror(from: &Path, copy: &Path) -> Result<()> {
+    fs::create_dir_all(copy)?;
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if SKIPPED.iter().any(|skipped| name == *skipped) {
+            continue;
+        }
+        let (source, target) = (entry.path(), copy.join(&name));
+        if entry.file_type()?.is_dir() {
+            mirror(&source, &target)?;
+        } else {
+            let bytes = fs::read(&source)?;
+            if fs::read(&target).ok().as_ref() != Some(&bytes) {
+                fs::write(&target, bytes)?;
+            }
+        }
+        names.insert(name);
+    }
+    for entry in fs::read_dir(copy)? {
+        let entry = entry?;
+        if !names.contains(&entry.file_name()) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn remove(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        fs::remove_dir_all(path)?
+    } else {
+        fs::remove_file(path)?
+    }
+    Ok(())
+}
