@@ -1,0 +1,115 @@
+//! The consolidated view: direct and implied interest of one side, merged by price.
+
+use crate::price::PriceBook;
+use touchline_types::{BookKind, Level, Price, Quantity, Side};
+
+/// Interest at one price, direct and implied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConsolidatedLevel {
+    /// The price.
+    pub price: Price,
+    /// Direct quantity; zero where there is none, NULL where the venue states none.
+    pub direct: Quantity,
+    /// Implied quantity; zero where there is none, NULL where the venue states none.
+    pub implied: Quantity,
+    /// Number of direct orders; -1 where the venue states none, 0 at a purely implied price.
+    pub orders: i32,
+}
+
+/// The levels of one side, best first. Unknown levels are left out.
+#[derive(Clone, Debug)]
+pub struct Consolidated<'a> {
+    direct: &'a [Level],
+    implied: &'a [Level],
+    side: Side,
+}
+
+impl<'a> Consolidated<'a> {
+    /// The view of one side of a book.
+    pub fn new(book: &'a PriceBook, side: Side) -> Consolidated<'a> {
+        Consolidated {
+            direct: book.levels(BookKind::Direct, side),
+            implied: book.levels(BookKind::Implied, side),
+            side,
+        }
+    }
+}
+
+impl Iterator for Consolidated<'_> {
+    type Item = ConsolidatedLevel;
+
+    fn next(&mut self) -> Option<ConsolidatedLevel> {
+        skip_unknown(&mut self.direct);
+        skip_unknown(&mut self.implied);
+        let price = match (self.direct.first(), self.implied.first()) {
+            (Some(direct), Some(implied)) => better(self.side, direct.price, implied.price),
+            (Some(level), None) | (None, Some(level)) => level.price,
+            (None, None) => return None,
+        };
+        let direct = take(&mut self.direct, price);
+        let implied = take(&mut self.implied, price);
+        Some(ConsolidatedLevel {
+            price,
+            direct: direct.map_or(Quantity::ZERO, |level| level.quantity),
+            implied: implied.map_or(Quantity::ZERO, |level| level.quantity),
+            orders: direct.map_or(0, |level| level.orders),
+        })
+    }
+}
+
+fn skip_unknown(levels: &mut &[Level]) {
+    while let [Level { known: false, .. }, rest @ ..] = levels {
+        *levels = rest;
+    }
+}
+
+fn better(side: Side, a: Price, b: Price) -> Price {
+    match side {
+        Side::Bid => a.max(b),
+        Side::Ask => a.min(b),
+    }
+}
+
+fn take(levels: &mut &[Level], price: Price) -> Option<Level> {
+    let (first, rest) = levels.split_first()?;
+    if first.price != price {
+        return None;
+    }
+    *levels = rest;
+    Some(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_types::{Depth, Instrument, LevelEvent, UpdateAction};
+
+    #[test]
+    fn direct_and_implied_merge_by_price_best_first() {
+        let mut book = PriceBook::new(Depth {
+            direct: 10,
+            implied: 2,
+        });
+        let mut add = |kind, position, price, quantity| {
+            let event = LevelEvent {
+                instrument: Instrument(0),
+                orders: 2,
+                price: Price(price),
+                quantity: Quantity(quantity),
+                position,
+                action: UpdateAction::New,
+                side: Side::Bid,
+                book: kind,
+            };
+            book.apply(&event, &mut Vec::new());
+        };
+        add(BookKind::Direct, 1, 100, 5);
+        add(BookKind::Direct, 2, 98, 6);
+        add(BookKind::Implied, 1, 101, 7);
+        add(BookKind::Implied, 2, 98, 8);
+        let view: Vec<_> = Consolidated::new(&book, Side::Bid)
+            .map(|level| (level.price.0, level.direct.0, level.implied.0, level.orders))
+            .collect();
+        assert_eq!(view, [(101, 0, 7, 0), (100, 5, 0, 2), (98, 6, 8, 2)]);
+    }
+}

@@ -1,0 +1,288 @@
+//! One side of a market-by-price book: a list of levels, best first, kept by position.
+//!
+//! The update-action table, with `?` for a level that must exist but was never stated:
+//!
+//! | action | rule | depth 3 |
+//! |---|---|---|
+//! | New n | insert at n, worse move down, beyond the depth dropped; missing better ones become `?` | `[]`, New 2 → `[?,x]` |
+//! | Change n, Overlay n | replace n; missing better ones become `?`; a missing n is created | `[a]`, Change 3 → `[a,?,x]` |
+//! | Delete n | remove n, worse move up | `[?,?,c]`, Delete 1 → `[?,c]` |
+//! | DeleteThru n | remove 1..n | `[a,b,c]`, Thru 2 → `[c]` |
+//! | DeleteFrom n | remove n and worse | `[a,b,c]`, From 2 → `[a]` |
+//!
+//! A position of 0 or beyond the depth changes nothing. `?` at the end is dropped at once.
+//! Sources and the open points of the specification: `docs/venues/cme.md`.
+
+use touchline_types::{Level, LevelAction, UpdateAction};
+
+/// A list of at most `MAX` levels, of which the venue keeps `depth`.
+#[derive(Clone, Copy, Debug)]
+pub struct Levels<const MAX: usize> {
+    levels: [Level; MAX],
+    len: u8,
+    depth: u8,
+}
+
+/// Receives the steps that an action resolves to: what happened, at which index, to which level.
+pub trait Steps {
+    /// One step; see [`touchline_types::LevelChange`].
+    fn step(&mut self, action: LevelAction, index: usize, level: Level);
+}
+
+impl<F: FnMut(LevelAction, usize, Level)> Steps for F {
+    #[inline]
+    fn step(&mut self, action: LevelAction, index: usize, level: Level) {
+        self(action, index, level);
+    }
+}
+
+impl<const MAX: usize> Levels<MAX> {
+    /// An empty list for `depth` levels; more than `MAX` is cut to `MAX`.
+    pub fn new(depth: u8) -> Self {
+        let depth = depth.min(MAX as u8);
+        Levels {
+            levels: [Level::UNKNOWN; MAX],
+            len: 0,
+            depth,
+        }
+    }
+
+    /// The levels, best first. The last one is always known.
+    #[inline]
+    pub fn as_slice(&self) -> &[Level] {
+        &self.levels[..self.len()]
+    }
+
+    /// The best level, if there is one and it is known.
+    #[inline]
+    pub fn best(&self) -> Option<Level> {
+        self.as_slice().first().copied().filter(|level| level.known)
+    }
+
+    /// How many levels the venue keeps.
+    pub fn depth(&self) -> u8 {
+        self.depth
+    }
+
+    /// Applies one action at `position` (from 1) and reports the steps it resolved to.
+    #[inline]
+    pub fn apply(
+        &mut self,
+        action: UpdateAction,
+        position: u8,
+        level: Level,
+        steps: &mut impl Steps,
+    ) {
+        if position == 0 || position > self.depth {
+            return;
+        }
+        let index = usize::from(position) - 1;
+        match action {
+            UpdateAction::New => self.insert(index, level, steps),
+            UpdateAction::Change | UpdateAction::Overlay => self.replace(index, level, steps),
+            UpdateAction::Delete => self.remove(index, 1, steps),
+            UpdateAction::DeleteThru => self.remove(0, index + 1, steps),
+            UpdateAction::DeleteFrom => self.remove(index, MAX, steps),
+        }
+        self.trim(steps);
+    }
+
+    /// Empties the list; `true` if there was something in it.
+    pub fn clear(&mut self) -> bool {
+        std::mem::take(&mut self.len) > 0
+    }
+
+    /// Plays one resolved step, as a reader of updates does. `false` if it does not fit the list.
+    pub fn play(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
+        let len = self.len();
+        match action {
+            LevelAction::Insert if index <= len && len < MAX => self.open(index, level),
+            LevelAction::Replace if index < len => self.levels[index] = level,
+            LevelAction::Remove if index < len => self.close(index, 1),
+            LevelAction::Clear => self.len = 0,
+            _ => return false,
+        }
+        true
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        usize::from(self.len).min(MAX)
+    }
+
+    fn insert(&mut self, index: usize, level: Level, steps: &mut impl Steps) {
+        self.pad(index, steps);
+        if self.len == self.depth {
+            let last = self.len() - 1;
+            self.len -= 1;
+            steps.step(LevelAction::Remove, last, Level::UNKNOWN);
+        }
+        self.open(index, level);
+        steps.step(LevelAction::Insert, index, level);
+    }
+
+    fn replace(&mut self, index: usize, level: Level, steps: &mut impl Steps) {
+        if index < self.len() {
+            self.levels[index] = level;
+            steps.step(LevelAction::Replace, index, level);
+        } else {
+            self.insert(index, level, steps);
+        }
+    }
+
+    fn remove(&mut self, index: usize, count: usize, steps: &mut impl Steps) {
+        let count = count.min(self.len().saturating_sub(index));
+        if count == 0 {
+            return;
+        }
+        self.close(index, count);
+        for _ in 0..count {
+            steps.step(LevelAction::Remove, index, Level::UNKNOWN);
+        }
+    }
+
+    /// Makes the missing levels before `index` unknown ones.
+    fn pad(&mut self, index: usize, steps: &mut impl Steps) {
+        while self.len() < index {
+            let end = self.len();
+            self.open(end, Level::UNKNOWN);
+            steps.step(LevelAction::Insert, end, Level::UNKNOWN);
+        }
+    }
+
+    /// Drops unknown levels at the end: "unknown" and "empty" are not told apart there.
+    #[inline]
+    fn trim(&mut self, steps: &mut impl Steps) {
+        while self.as_slice().last().is_some_and(|level| !level.known) {
+            self.len -= 1;
+            steps.step(LevelAction::Remove, self.len(), Level::UNKNOWN);
+        }
+    }
+
+    /// Opens a place at `index` (<= len < MAX) and fills it.
+    #[inline]
+    fn open(&mut self, index: usize, level: Level) {
+        let len = self.len();
+        self.levels.copy_within(index..len, index + 1);
+        self.levels[index] = level;
+        self.len += 1;
+    }
+
+    /// Takes `count` levels out at `index`; all of them are there.
+    #[inline]
+    fn close(&mut self, index: usize, count: usize) {
+        let len = self.len();
+        self.levels.copy_within(index + count..len, index);
+        self.len -= count as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use UpdateAction::{Change, Delete, DeleteFrom, DeleteThru, New, Overlay};
+    use touchline_types::{Price, Quantity};
+
+    /// A level whose price is the letter; `?` is unknown.
+    fn level(letter: char) -> Level {
+        if letter == '?' {
+            return Level::UNKNOWN;
+        }
+        Level {
+            price: Price(letter as i64),
+            quantity: Quantity(1),
+            orders: 1,
+            known: true,
+        }
+    }
+
+    fn list(text: &str, depth: u8) -> Levels<10> {
+        let mut list = Levels::new(depth);
+        for (index, letter) in text.chars().enumerate() {
+            assert!(list.play(LevelAction::Insert, index, level(letter)));
+        }
+        list
+    }
+
+    fn text(list: &Levels<10>) -> String {
+        let letter = |level: &Level| {
+            if level.known {
+                level.price.0 as u8 as char
+            } else {
+                '?'
+            }
+        };
+        list.as_slice().iter().map(letter).collect()
+    }
+
+    /// Applies, checks the result, and checks that the steps alone give the same list.
+    #[track_caller]
+    fn check(before: &str, depth: u8, action: UpdateAction, position: u8, after: &str) {
+        let mut book = list(before, depth);
+        let mut mirror = list(before, 10);
+        book.apply(action, position, level('x'), &mut |action, index, level| {
+            assert!(
+                mirror.play(action, index, level),
+                "step {action:?} at {index} does not fit"
+            );
+        });
+        assert_eq!(
+            text(&book),
+            after,
+            "{before} {action:?} {position} (depth {depth})"
+        );
+        assert_eq!(text(&mirror), after, "the steps tell another story");
+    }
+
+    #[test]
+    fn new_inserts_and_drops_beyond_the_depth() {
+        check("", 3, New, 1, "x");
+        check("abc", 3, New, 1, "xab");
+        check("abc", 3, New, 3, "abx");
+        check("ab", 3, New, 2, "axb");
+        check("", 3, New, 2, "?x");
+        check("a", 1, New, 1, "x");
+        check("a?c", 3, New, 1, "xa");
+        check("abcdefghij", 10, New, 10, "abcdefghix");
+    }
+
+    #[test]
+    fn change_and_overlay_replace_or_create() {
+        check("abc", 3, Change, 2, "axc");
+        check("a", 3, Change, 3, "a?x");
+        check("", 3, Overlay, 1, "x");
+        check("a?c", 3, Overlay, 2, "axc");
+    }
+
+    #[test]
+    fn deletes_move_up_and_nothing_comes_in_below() {
+        check("abc", 3, Delete, 1, "bc");
+        check("??c", 3, Delete, 1, "?c");
+        check("a?c", 3, Delete, 3, "a");
+        check("ab", 3, Delete, 3, "ab");
+        check("abc", 3, DeleteThru, 2, "c");
+        check("ab", 3, DeleteThru, 3, "");
+        check("abc", 3, DeleteFrom, 2, "a");
+        check("a?c", 3, DeleteFrom, 3, "a");
+        check("a", 3, DeleteFrom, 2, "a");
+    }
+
+    #[test]
+    fn a_position_outside_the_book_changes_nothing() {
+        for action in [New, Change, Delete, DeleteThru, DeleteFrom, Overlay] {
+            for position in [0, 4, 255] {
+                check("abc", 3, action, position, "abc");
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_that_does_not_fit_is_refused() {
+        let mut book = list("ab", 3);
+        assert!(!book.play(LevelAction::Insert, 3, level('x')));
+        assert!(!book.play(LevelAction::Replace, 2, level('x')));
+        assert!(!book.play(LevelAction::Remove, 2, level('x')));
+        let mut full = list("abcdefghij", 10);
+        assert!(!full.play(LevelAction::Insert, 0, level('x')));
+    }
+}

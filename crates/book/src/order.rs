@@ -1,0 +1,351 @@
+//! Market by order: every order of every instrument of a channel, in priority order.
+
+use crate::order_tree::{NONE, NodeIndex, Order, OrderPool};
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
+use touchline_types::{Instrument, OrderAction, OrderChange, OrderEvent, Quantity, Side};
+
+/// The limit of orders is reached; the event was not applied, so this order book is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrdersFull;
+
+/// The order books of all instruments, indexed by [`Instrument`].
+///
+/// An update of an order that is not there inserts it; a delete of one does nothing.
+#[derive(Debug)]
+pub struct OrderBooks {
+    pool: OrderPool,
+    /// (instrument, order id) → node.
+    index: HashTable<NodeIndex>,
+    /// Roots by instrument and side.
+    sides: Vec<[NodeIndex; 2]>,
+}
+
+impl OrderBooks {
+    /// Room for `instruments_max` books with `orders_max` orders between them, taken now.
+    pub fn new(instruments_max: usize, orders_max: usize) -> OrderBooks {
+        OrderBooks {
+            pool: OrderPool::new(orders_max),
+            // Twice the room: at half load removed entries are cleaned up in place, never by growing.
+            index: HashTable::with_capacity(orders_max * 2),
+            sides: Vec::with_capacity(instruments_max),
+        }
+    }
+
+    /// Applies a venue's event and appends the step it resolved to, if it changed anything.
+    pub fn apply(
+        &mut self,
+        event: &OrderEvent,
+        changes: &mut Vec<OrderChange>,
+    ) -> Result<(), OrdersFull> {
+        let change = match (event.action, self.find(event.instrument, event.order_id)) {
+            (OrderAction::Delete, Some(node)) => Some(self.delete(node)),
+            (OrderAction::Delete, None) => None,
+            (_, Some(node)) => Some(self.update(node, event)),
+            (_, None) => Some(self.insert(event)?),
+        };
+        changes.extend(change);
+        Ok(())
+    }
+
+    /// Visits the orders of one side, best first.
+    pub fn visit(&self, instrument: Instrument, side: Side, mut visitor: impl FnMut(&Order)) {
+        if let Some(roots) = self.sides.get(instrument.index()) {
+            self.pool
+                .visit(roots[side.index()], &mut |_, order| visitor(order));
+        }
+    }
+
+    /// The best order of one side.
+    pub fn best(&self, instrument: Instrument, side: Side) -> Option<&Order> {
+        self.pool
+            .best(self.sides.get(instrument.index())?[side.index()])
+    }
+
+    /// Empties one instrument's book.
+    pub fn clear(&mut self, instrument: Instrument) {
+        let Some(roots) = self.sides.get(instrument.index()).copied() else {
+            return;
+        };
+        for (side, root) in Side::BOTH.into_iter().zip(roots) {
+            self.release(root);
+            self.sides[instrument.index()][side.index()] = NONE;
+        }
+    }
+
+    /// Empties every book.
+    pub fn clear_all(&mut self) {
+        if self.is_empty() {
+            return;
+        }
+        self.pool.clear();
+        self.index.clear();
+        self.sides.fill([NONE; 2]);
+    }
+
+    /// Number of orders in all books.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there is no order at all.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    fn find(&self, instrument: Instrument, order_id: u64) -> Option<NodeIndex> {
+        let same = |&node: &NodeIndex| {
+            let order = self.pool.order(node);
+            order.order_id == order_id && order.instrument == instrument.0
+        };
+        self.index.find(hash(instrument.0, order_id), same).copied()
+    }
+
+    fn insert(&mut self, event: &OrderEvent) -> Result<OrderChange, OrdersFull> {
+        let order = Order {
+            order_id: event.order_id,
+            priority: event.priority.unwrap_or(0),
+            price: event.price,
+            quantity: event.quantity,
+            instrument: event.instrument.0,
+            side: event.side,
+        };
+        let node = self.pool.take(order).ok_or(OrdersFull)?;
+        let pool = &self.pool;
+        self.index
+            .insert_unique(hash(order.instrument, order.order_id), node, |&node| {
+                let order = pool.order(node);
+                hash(order.instrument, order.order_id)
+            });
+        let row = event.instrument.index();
+        if row >= self.sides.len() {
+            self.sides.resize(row + 1, [NONE; 2]);
+        }
+        self.link(node);
+        Ok(step(OrderAction::New, &order))
+    }
+
+    fn update(&mut self, node: NodeIndex, event: &OrderEvent) -> OrderChange {
+        let old = *self.pool.order(node);
+        let new = Order {
+            priority: event.priority.unwrap_or(old.priority),
+            price: if event.price.is_null() {
+                old.price
+            } else {
+                event.price
+            },
+            quantity: if event.quantity.is_null() {
+                old.quantity
+            } else {
+                event.quantity
+            },
+            side: event.side,
+            ..old
+        };
+        if (new.side, new.price, new.priority) == (old.side, old.price, old.priority) {
+            self.pool.order_mut(node).quantity = new.quantity;
+        } else {
+            self.unlink(node);
+            *self.pool.order_mut(node) = new;
+            self.link(node);
+        }
+        step(OrderAction::Update, &new)
+    }
+
+    fn delete(&mut self, node: NodeIndex) -> OrderChange {
+        let order = *self.pool.order(node);
+        self.unlink(node);
+        self.forget(node);
+        OrderChange {
+            quantity: Quantity::ZERO,
+            ..step(OrderAction::Delete, &order)
+        }
+    }
+
+    fn link(&mut self, node: NodeIndex) {
+        let (row, side) = self.place(node);
+        self.sides[row][side] = self.pool.insert(self.sides[row][side], node);
+    }
+
+    fn unlink(&mut self, node: NodeIndex) {
+        let (row, side) = self.place(node);
+        self.sides[row][side] = self.pool.remove(self.sides[row][side], node);
+    }
+
+    fn place(&self, node: NodeIndex) -> (usize, usize) {
+        let order = self.pool.order(node);
+        (order.instrument as usize, order.side.index())
+    }
+
+    /// Takes a node that is in no tree out of the index and gives it back.
+    fn forget(&mut self, node: NodeIndex) {
+        let order = self.pool.order(node);
+        let found = self
+            .index
+            .find_entry(hash(order.instrument, order.order_id), |&n| n == node);
+        if let Ok(entry) = found {
+            entry.remove();
+        }
+        self.pool.give(node);
+    }
+
+    /// Gives a whole tree back, root by root.
+    fn release(&mut self, mut root: NodeIndex) {
+        while root != NONE {
+            let node = root;
+            root = self.pool.remove(root, node);
+            self.forget(node);
+        }
+    }
+}
+
+fn hash(instrument: u32, order_id: u64) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(order_id);
+    hasher.write_u32(instrument);
+    hasher.finish()
+}
+
+fn step(action: OrderAction, order: &Order) -> OrderChange {
+    OrderChange {
+        order_id: order.order_id,
+        priority: order.priority,
+        price: order.price,
+        quantity: order.quantity,
+        side: order.side,
+        action,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use touchline_types::Price;
+
+    fn event(action: OrderAction, order_id: u64, price: i64, priority: u64) -> OrderEvent {
+        OrderEvent {
+            order_id,
+            priority: Some(priority),
+            price: Price(price),
+            quantity: Quantity(1),
+            instrument: Instrument(3),
+            action,
+            side: Side::Bid,
+        }
+    }
+
+    fn ids(books: &OrderBooks) -> Vec<u64> {
+        let mut ids = Vec::new();
+        books.visit(Instrument(3), Side::Bid, |order| ids.push(order.order_id));
+        ids
+    }
+
+    #[test]
+    fn orders_stand_by_price_then_priority() {
+        let mut books = OrderBooks::new(4, 8);
+        let mut changes = Vec::new();
+        for (id, price, priority) in [(1, 100, 5), (2, 101, 9), (3, 100, 4), (4, -7, 1)] {
+            books
+                .apply(&event(OrderAction::New, id, price, priority), &mut changes)
+                .unwrap();
+        }
+        assert_eq!(ids(&books), [2, 3, 1, 4]);
+        assert_eq!(books.best(Instrument(3), Side::Bid).unwrap().order_id, 2);
+        books
+            .apply(&event(OrderAction::Update, 4, 102, 1), &mut changes)
+            .unwrap();
+        assert_eq!(ids(&books), [4, 2, 3, 1], "an update may move the price");
+        assert_eq!(changes.len(), 5);
+    }
+
+    #[test]
+    fn null_fields_keep_the_old_value() {
+        let mut books = OrderBooks::new(4, 8);
+        let mut changes = Vec::new();
+        books
+            .apply(&event(OrderAction::New, 1, 100, 5), &mut changes)
+            .unwrap();
+        let null = OrderEvent {
+            priority: None,
+            price: Price::NULL,
+            quantity: Quantity::NULL,
+            ..event(OrderAction::Update, 1, 0, 0)
+        };
+        books.apply(&null, &mut changes).unwrap();
+        let last = changes.last().unwrap();
+        assert_eq!(
+            (last.price, last.priority, last.quantity),
+            (Price(100), 5, Quantity(1))
+        );
+    }
+
+    #[test]
+    fn unknown_orders() {
+        let mut books = OrderBooks::new(4, 8);
+        let mut changes = Vec::new();
+        books
+            .apply(&event(OrderAction::Delete, 1, 100, 5), &mut changes)
+            .unwrap();
+        assert!(changes.is_empty() && books.is_empty());
+        books
+            .apply(&event(OrderAction::Update, 1, 100, 5), &mut changes)
+            .unwrap();
+        assert_eq!(ids(&books), [1]);
+    }
+
+    #[test]
+    fn a_full_pool_is_said_and_changes_nothing() {
+        let mut books = OrderBooks::new(4, 1);
+        let mut changes = Vec::new();
+        books
+            .apply(&event(OrderAction::New, 1, 100, 5), &mut changes)
+            .unwrap();
+        let refused = books.apply(&event(OrderAction::New, 2, 100, 5), &mut changes);
+        assert_eq!(refused, Err(OrdersFull));
+        assert_eq!(ids(&books), [1]);
+        books.clear(Instrument(3));
+        books
+            .apply(&event(OrderAction::New, 2, 100, 5), &mut changes)
+            .unwrap();
+        assert_eq!(ids(&books), [2]);
+    }
+
+    /// Random orders against a sorted map, with clears in between.
+    #[test]
+    fn a_map_says_the_same() {
+        let mut books = OrderBooks::new(4, 512);
+        let mut model: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
+        let mut random = 7_u64;
+        let mut next = |below: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % below
+        };
+        for round in 0..200_000 {
+            let (id, price, priority) = (next(300), next(20) as i64, next(1000));
+            let action =
+                [OrderAction::New, OrderAction::Update, OrderAction::Delete][next(3) as usize];
+            books
+                .apply(&event(action, id, price, priority), &mut Vec::new())
+                .unwrap();
+            match action {
+                OrderAction::Delete => drop(model.remove(&id)),
+                _ => drop(model.insert(id, (price, priority))),
+            }
+            if round % 5_000 == 4_999 {
+                books.clear(Instrument(3));
+                model.clear();
+            }
+            if round % 97 == 0 {
+                let mut expected: Vec<_> = model.iter().map(|(id, (p, r))| (-p, *r, *id)).collect();
+                expected.sort_unstable();
+                let expected: Vec<_> = expected.into_iter().map(|(_, _, id)| id).collect();
+                assert_eq!(ids(&books), expected);
+                assert_eq!(books.len(), model.len());
+            }
+        }
+    }
+}
