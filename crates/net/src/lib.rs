@@ -1,1 +1,79 @@
-//! Packet sources: captures and sockets, with receive stamps.
+//! Packet sources: where a packet's bytes and its receive stamp come from.
+//!
+//! *What it is.* A [`PacketSource`] lends one UDP packet at a time, with the time at which it was
+//! received and the place where that time was taken. [`PcapSource`] takes packets from captures;
+//! [`pcap`] reads and writes the capture files, [`frame`] finds the UDP datagram in a link-layer
+//! frame.
+//!
+//! *What it never does.* It knows no venue and no message: a payload is bytes. It never reorders,
+//! drops or joins the packets of one source; lines, sequence numbers and gaps belong to `feed`.
+//!
+//! *Where the path enters and leaves.* It enters with the bytes of a file (later: of a socket) and
+//! leaves through [`PacketSource::receive`]:
+//!
+//! ```text
+//! file ─► pcap::Reader ─► frame::datagram ─► PcapSource::receive ─► Packet
+//!         one record      headers off         merged by time
+//! ```
+//!
+//! *How it is tested.* `tests/pcap` builds every format by hand, byte for byte, cuts each file at
+//! every length, feeds random bytes, and counts real captures where they are at hand;
+//! `tests/hostile.rs` holds damaged and malicious files against limits of time and memory.
+#![forbid(unsafe_code)]
+
+use std::net::SocketAddrV4;
+
+pub mod frame;
+pub mod pcap;
+mod pcap_source;
+
+pub use pcap_source::{PcapSource, Skipped};
+
+/// Where packets come from: a capture, or later a socket.
+///
+/// A pipeline is generic over its source, so that replay and live run the same code.
+pub trait PacketSource {
+    /// Lends the next packet; `None` when the source has ended (a live source never does).
+    ///
+    /// The packet borrows a buffer that the next call reuses.
+    ///
+    /// # Errors
+    /// The source is damaged or gone. The text names the place and the fix.
+    fn receive(&mut self) -> Result<Option<Packet<'_>>, Error>;
+}
+
+/// One UDP packet over IPv4 with the time of its arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Arrival, nanoseconds since 1970-01-01 UTC.
+    pub receive_ns: u64,
+    /// Where `receive_ns` was taken.
+    pub stamp: StampSource,
+    /// The address it was sent to: for multicast, group and port, which name feed and line.
+    pub destination: SocketAddrV4,
+    /// The address it was sent from.
+    pub source: SocketAddrV4,
+    /// What UDP carried, without any header.
+    pub payload: &'a [u8],
+}
+
+/// Who took a receive stamp, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum StampSource {
+    /// The network card, when the packet was on the wire.
+    Hardware,
+    /// The kernel, when the driver handed the packet up.
+    Kernel,
+    /// This process, when it polled the packet.
+    Poll,
+    /// Whoever wrote the capture; how good its clock was is not recorded.
+    Capture,
+}
+
+/// Why a source cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A capture file is missing, damaged or of an unknown kind.
+    #[error(transparent)]
+    Capture(#[from] pcap::Error),
+}

@@ -1,0 +1,239 @@
+//! Finds the UDP datagram in a captured frame, and builds such frames.
+//!
+//! Checksums are not verified: a host's own packets are captured before its network card fills them
+//! in, and a card drops damaged ones before a capture sees them. The venue's own sequence numbers and
+//! lengths decide whether a payload is believed.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Range;
+
+use crate::pcap::LinkType;
+
+mod build;
+
+pub use build::{PayloadTooLong, UDP_PAYLOAD_BYTES_MAX, udp_ipv4_frame};
+
+/// A UDP datagram inside a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    /// Address and port it was sent from.
+    pub source: SocketAddr,
+    /// Address and port it was sent to.
+    pub destination: SocketAddr,
+    /// What UDP carried; the padding that Ethernet adds to short frames is cut off.
+    pub payload: &'a [u8],
+}
+
+/// Why a frame is no UDP datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NotUdp {
+    /// A link layer that is not known here.
+    Link,
+    /// Neither IPv4 nor IPv6: ARP, spanning tree, PTP over Ethernet.
+    Network,
+    /// Another protocol over IP: TCP, IGMP, ICMP.
+    Transport,
+    /// One fragment of a datagram; venues send whole ones.
+    Fragment,
+    /// Cut by the capture's snap length.
+    Truncated,
+    /// Its lengths contradict each other.
+    Malformed,
+}
+
+/// Finds the UDP datagram in a frame.
+///
+/// Ethernet with any number of VLAN tags (802.1Q, 802.1ad), raw IP, Linux cooked capture (both
+/// versions) and loopback are understood; IPv4 (RFC 791) with options, IPv6 (RFC 8200) with extension
+/// headers; the length in the UDP header (RFC 768) is honoured.
+///
+/// # Errors
+/// The reason why there is none, for a count by reason.
+pub fn datagram(link: LinkType, bytes: &[u8]) -> Result<Datagram<'_>, NotUdp> {
+    let Located {
+        source,
+        destination,
+        payload,
+    } = locate(link, bytes)?;
+    Ok(Datagram {
+        source,
+        destination,
+        payload: &bytes[payload],
+    })
+}
+
+/// A datagram by its place in the frame.
+pub(crate) struct Located {
+    pub(crate) source: SocketAddr,
+    pub(crate) destination: SocketAddr,
+    pub(crate) payload: Range<usize>,
+}
+
+/// As [`datagram`], without borrowing the frame.
+pub(crate) fn locate(link: LinkType, bytes: &[u8]) -> Result<Located, NotUdp> {
+    let packet = network_header(link, bytes)?;
+    match byte(bytes, packet)? >> 4 {
+        4 => ipv4(bytes, packet),
+        6 => ipv6(bytes, packet),
+        _ => Err(NotUdp::Malformed),
+    }
+}
+
+/// The network protocols that a link header names, as EtherTypes.
+mod ether_type {
+    pub(super) const IPV4: u16 = 0x0800;
+    pub(super) const IPV6: u16 = 0x86dd;
+    /// 802.1Q, 802.1ad, and the tag that came before 802.1ad.
+    pub(super) const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+}
+
+/// The numbers of protocols over IP.
+mod protocol {
+    pub(super) const HOP_BY_HOP: u8 = 0;
+    pub(super) const UDP: u8 = 17;
+    pub(super) const ROUTING: u8 = 43;
+    pub(super) const FRAGMENT: u8 = 44;
+    pub(super) const DESTINATION_OPTIONS: u8 = 60;
+}
+
+/// Where the IP header starts.
+fn network_header(link: LinkType, bytes: &[u8]) -> Result<usize, NotUdp> {
+    match link {
+        LinkType::ETHERNET => after_ether_type(bytes, 12),
+        LinkType::LINUX_SLL => after_ether_type(bytes, 14),
+        LinkType::LINUX_SLL2 => match u16_at(bytes, 0)? {
+            ether_type::IPV4 | ether_type::IPV6 => Ok(20),
+            _ => Err(NotUdp::Network),
+        },
+        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 => Ok(0),
+        LinkType::NULL | LinkType::LOOP => match array(bytes, 0)? {
+            // AF_INET, then AF_INET6 of Linux, NetBSD, FreeBSD and macOS, in either byte order.
+            [0, 0, 0, 2 | 10 | 24 | 28 | 30] | [2 | 10 | 24 | 28 | 30, 0, 0, 0] => Ok(4),
+            _ => Err(NotUdp::Network),
+        },
+        _ => Err(NotUdp::Link),
+    }
+}
+
+/// Where the IP header starts after an EtherType at `at` and the VLAN tags that follow it.
+fn after_ether_type(bytes: &[u8], mut at: usize) -> Result<usize, NotUdp> {
+    loop {
+        match u16_at(bytes, at)? {
+            ether_type::IPV4 | ether_type::IPV6 => return Ok(at + 2),
+            tag if ether_type::VLAN_TAGS.contains(&tag) => at += 4,
+            _ => return Err(NotUdp::Network),
+        }
+    }
+}
+
+fn ipv4(bytes: &[u8], at: usize) -> Result<Located, NotUdp> {
+    let header_len = usize::from(byte(bytes, at)? & 0x0f) * 4;
+    let total_len = usize::from(u16_at(bytes, at + 2)?);
+    // The bit for "more fragments", and the offset.
+    let fragment = u16_at(bytes, at + 6)? & 0x3fff != 0;
+    let transport = byte(bytes, at + 9)?;
+    let source = Ipv4Addr::from(array(bytes, at + 12)?);
+    let destination = Ipv4Addr::from(array(bytes, at + 16)?);
+    if header_len < 20 || total_len < header_len {
+        return Err(NotUdp::Malformed);
+    }
+    if transport != protocol::UDP {
+        return Err(NotUdp::Transport);
+    }
+    if fragment {
+        return Err(NotUdp::Fragment);
+    }
+    udp(
+        bytes,
+        at + header_len..at + total_len,
+        source.into(),
+        destination.into(),
+    )
+}
+
+fn ipv6(bytes: &[u8], at: usize) -> Result<Located, NotUdp> {
+    let payload_len = usize::from(u16_at(bytes, at + 4)?);
+    let mut next = byte(bytes, at + 6)?;
+    let source = Ipv6Addr::from(array(bytes, at + 8)?);
+    let destination = Ipv6Addr::from(array(bytes, at + 24)?);
+    let mut start = at + 40;
+    let end = start + payload_len;
+    while next != protocol::UDP {
+        let len = match next {
+            protocol::HOP_BY_HOP | protocol::ROUTING | protocol::DESTINATION_OPTIONS => {
+                (usize::from(byte(bytes, start + 1)?) + 1) * 8
+            }
+            protocol::FRAGMENT => return Err(NotUdp::Fragment),
+            _ => return Err(NotUdp::Transport),
+        };
+        next = byte(bytes, start)?;
+        start += len;
+    }
+    udp(bytes, start..end, source.into(), destination.into())
+}
+
+/// The datagram in `segment`, the part of the frame that IP says it carries.
+fn udp(
+    bytes: &[u8],
+    segment: Range<usize>,
+    source: IpAddr,
+    destination: IpAddr,
+) -> Result<Located, NotUdp> {
+    if segment.end > bytes.len() {
+        return Err(NotUdp::Truncated);
+    }
+    if segment.len() < 8 {
+        return Err(NotUdp::Malformed);
+    }
+    let start = segment.start;
+    let len = usize::from(u16_at(bytes, start + 4)?);
+    if len < 8 || len > segment.len() {
+        return Err(NotUdp::Malformed);
+    }
+    Ok(Located {
+        source: SocketAddr::new(source, u16_at(bytes, start)?),
+        destination: SocketAddr::new(destination, u16_at(bytes, start + 2)?),
+        payload: start + 8..start + len,
+    })
+}
+
+/// `N` bytes of the frame; a header that the frame ends in was cut by the capture.
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], NotUdp> {
+    bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .copied()
+        .ok_or(NotUdp::Truncated)
+}
+
+fn byte(bytes: &[u8], at: usize) -> Result<u8, NotUdp> {
+    array(bytes, at).map(|[byte]| byte)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Result<u16, NotUdp> {
+    array(bytes, at).map(u16::from_be_bytes)
+}
+
+impl NotUdp {
+    /// All reasons, in the order of their discriminants, for a table of counts.
+    pub const ALL: [Self; 6] = [
+        Self::Link,
+        Self::Network,
+        Self::Transport,
+        Self::Fragment,
+        Self::Truncated,
+        Self::Malformed,
+    ];
+
+    /// The reason in words, for a summary: "12 frames: another transport than UDP".
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Link => "an unknown link layer",
+            Self::Network => "another network protocol than IP",
+            Self::Transport => "another transport than UDP",
+            Self::Fragment => "a fragment of a datagram",
+            Self::Truncated => "cut by the capture's snap length",
+            Self::Malformed => "contradictory lengths in its headers",
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The reader: one packet at a time out of any kind of capture.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use super::classic::Classic;
+use super::error::{Error, Fault};
+use super::pcapng::Pcapng;
+use super::stream::Stream;
+use super::{LinkType, classic, pcapng};
+
+/// Reads the packets of one capture in the order of the file.
+///
+/// No packet allocates: frames are lent out of a buffer that the reader reuses.
+///
+/// ```no_run
+/// # fn main() -> Result<(), touchline_net::pcap::Error> {
+/// let mut reader = touchline_net::pcap::Reader::open("session.pcap.gz")?;
+/// while let Some(frame) = reader.next()? {
+///     println!("{} {} bytes", frame.capture_ns, frame.bytes.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Reader<R = File> {
+    name: String,
+    stream: Stream<R>,
+    format: Format,
+    packets: u64,
+    total_bytes: Option<u64>,
+    /// After the end or an error there is nothing more.
+    done: bool,
+}
+
+/// One captured frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// When it was captured, nanoseconds since 1970-01-01 UTC. A pcapng Simple Packet Block has no
+    /// time and takes that of the packet before it.
+    pub capture_ns: u64,
+    /// The header that `bytes` starts with.
+    pub link: LinkType,
+    /// What was captured; shorter than the frame was if the capture's snap length cut it.
+    pub bytes: &'a [u8],
+    /// How long the frame was on the wire, bytes, as the file says.
+    pub original_len: u32,
+}
+
+/// How far a file has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of the file taken so far, before decompression.
+    pub consumed_bytes: u64,
+    /// Size of the file in bytes; `None` for a pipe or other stream.
+    pub total_bytes: Option<u64>,
+}
+
+/// A record whose bytes are still in the stream's buffer.
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    pub(crate) capture_ns: u64,
+    pub(crate) link: LinkType,
+    pub(crate) original_len: u32,
+    /// Positions for [`Stream::held`].
+    pub(super) held: Range<usize>,
+}
+
+enum Format {
+    Classic(Classic),
+    Pcapng(Pcapng),
+}
+
+impl Reader<File> {
+    /// Opens a capture file of any supported form.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its start is no capture's.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+        let (metadata, file) =
+            opened.map_err(|error| Error::new(&name, 0, Fault::io(0, "cannot open it", &error)))?;
+        let total_bytes = metadata.is_file().then(|| metadata.len());
+        Self::start(name, file, total_bytes)
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads a capture from any input. It needs no buffering of its own.
+    ///
+    /// # Errors
+    /// The input cannot be read, or its start is no capture's.
+    pub fn new(input: R) -> Result<Self, Error> {
+        Self::start("<stream>".to_owned(), input, None)
+    }
+
+    /// Lends the next frame; `None` at the end of the capture.
+    ///
+    /// # Errors
+    /// The file is damaged at this place. Afterwards the reader is at its end.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator cannot lend its items"
+    )]
+    pub fn next(&mut self) -> Result<Option<Frame<'_>>, Error> {
+        Ok(self.advance()?.map(|record| self.frame(&record)))
+    }
+
+    /// How many packets were read so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// How far the file has been read, for a progress bar.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            consumed_bytes: self.stream.consumed_bytes(),
+            total_bytes: self.total_bytes,
+        }
+    }
+
+    /// Reads the next record and leaves its bytes in the buffer.
+    pub(crate) fn advance(&mut self) -> Result<Option<Record>, Error> {
+        if self.done {
+            return Ok(None);
+        }
+        let record = match &mut self.format {
+            Format::Classic(classic) => classic.next(&mut self.stream),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.stream),
+        };
+        match record {
+            Ok(Some(_)) => self.packets += 1,
+            Ok(None) | Err(_) => self.done = true,
+        }
+        record.map_err(|fault| Error::new(&self.name, self.packets, fault))
+    }
+
+    /// The frame of the record that [`Self::advance`] returned last.
+    pub(crate) fn frame(&self, record: &Record) -> Frame<'_> {
+        Frame {
+            capture_ns: record.capture_ns,
+            link: record.link,
+            bytes: self.stream.held(record.held.clone()),
+            original_len: record.original_len,
+        }
+    }
+
+    fn start(name: String, input: R, total_bytes: Option<u64>) -> Result<Self, Error> {
+        let started = Stream::new(input).and_then(|mut stream| {
+            let format = Format::detect(&mut stream)?;
+            Ok((stream, format))
+        });
+        match started {
+            Ok((stream, format)) => Ok(Self {
+                name,
+                stream,
+                format,
+                packets: 0,
+                total_bytes,
+                done: false,
+            }),
+            Err(fault) => Err(Error::new(&name, 0, fault)),
+        }
+    }
+}
+
+impl Format {
+    fn detect(stream: &mut Stream<impl Read>) -> Result<Self, Fault> {
+        let magic: [u8; 4] = match stream.peek(4)? {
+            [] => return Err(not_capture("it is empty")),
+            start => match start.try_into() {
+                Ok(magic) => magic,
+                Err(_) => return Err(not_capture("it is shorter than any capture's header")),
+            },
+        };
+        if magic == pcapng::SECTION_MAGIC {
+            return Pcapng::open(stream).map(Self::Pcapng);
+        }
+        if classic::is_magic(magic) {
+            return Classic::open(stream).map(Self::Classic);
+        }
+        Err(unknown_magic(magic))
+    }
+}
+
+fn not_capture(what: impl Into<std::borrow::Cow<'static, str>>) -> Fault {
+    Fault {
+        kind: super::ErrorKind::NotCapture,
+        offset: 0,
+        what: what.into(),
+        fix: "give a pcap or pcapng file, plain or packed with gzip or zstd",
+    }
+}
+
+fn unknown_magic(magic: [u8; 4]) -> Fault {
+    let packed_by = match magic {
+        [b'B', b'Z', b'h', _] => Some("bzip2"),
+        [0xfd, b'7', b'z', b'X'] => Some("xz"),
+        [0x04, 0x22, 0x4d, 0x18] => Some("lz4"),
+        [b'P', b'K', 3, 4] => Some("zip"),
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd] => Some("a second compression"),
+        _ => None,
+    };
+    match packed_by {
+        Some(packer) => Fault::unsupported(
+            0,
+            format!("it is packed with {packer}"),
+            "unpack it first, or pack it with gzip or zstd instead",
+        ),
+        None => not_capture(format!(
+            "it starts with {magic:02x?}, which is no capture's"
+        )),
+    }
+}

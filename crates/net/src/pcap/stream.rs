@@ -1,0 +1,214 @@
+//! The bytes of a capture after decompression, through one fixed buffer.
+
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::ops::Range;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::error::{ErrorKind, Fault};
+
+/// The size of the read buffer and so the largest record or block that is looked into. Blocks that
+/// are skipped may be longer.
+pub const BLOCK_BYTES_MAX: usize = 512 * 1024;
+
+/// Unpacked bytes per byte of file from which a file is taken as a bomb. Captures that repeat one
+/// packet for ever stay below a hundred, since time and sequence differ.
+const EXPANSION_MAX: u64 = 1000;
+
+/// Below this many unpacked bytes a bomb is harmless and its ratio is not looked at.
+const EXPANSION_FREE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Base-2 logarithm of the largest Zstandard window: 32 MiB, four times what level 19 uses.
+const ZSTD_WINDOW_LOG_MAX: u32 = 25;
+
+/// A buffered, decompressed stream of bytes.
+///
+/// `peek` brings bytes into the buffer without moving on; `consume` moves on without touching the
+/// buffer. So a slice that was peeked stays readable by its position (`held`) until the next peek.
+pub(super) struct Stream<R> {
+    source: Source<R>,
+    buffer: Box<[u8]>,
+    /// The part of the buffer that was read and not yet consumed.
+    unread: Range<usize>,
+    /// Offset of `buffer[0]` in the decompressed stream.
+    base: u64,
+    ended: bool,
+}
+
+/// The raw input behind the few bytes that were read to tell its kind.
+type Input<R> = BufReader<Chain<Cursor<Vec<u8>>, Counted<R>>>;
+
+enum Source<R> {
+    Plain(Input<R>),
+    Gzip(MultiGzDecoder<Input<R>>),
+    Zstd(zstd::stream::read::Decoder<'static, Input<R>>),
+}
+
+/// An input that knows how much was taken from it.
+struct Counted<R> {
+    inner: R,
+    bytes: u64,
+}
+
+impl<R: Read> Stream<R> {
+    /// Starts to read; what compresses the stream is told by its first bytes.
+    pub(super) fn new(input: R) -> Result<Self, Fault> {
+        let mut input = Counted {
+            inner: input,
+            bytes: 0,
+        };
+        let mut magic = Vec::with_capacity(4);
+        (&mut input)
+            .take(4)
+            .read_to_end(&mut magic)
+            .map_err(|error| Fault::io(0, "cannot read it", &error))?;
+        let kind = magic.clone();
+        let input = BufReader::with_capacity(64 * 1024, Cursor::new(magic).chain(input));
+        let source = match kind[..] {
+            [0x1f, 0x8b, ..] => Source::Gzip(MultiGzDecoder::new(input)),
+            [0x28, 0xb5, 0x2f, 0xfd] => Source::Zstd(zstd_decoder(input)?),
+            _ => Source::Plain(input),
+        };
+        Ok(Self {
+            source,
+            buffer: vec![0; BLOCK_BYTES_MAX].into_boxed_slice(),
+            unread: 0..0,
+            base: 0,
+            ended: false,
+        })
+    }
+
+    /// Offset of the next unread byte, counted after decompression.
+    pub(super) fn offset(&self) -> u64 {
+        self.base + self.unread.start as u64
+    }
+
+    /// Position of the next unread byte in the buffer, for [`Self::held`].
+    pub(super) fn position(&self) -> usize {
+        self.unread.start
+    }
+
+    /// How many bytes of the file were taken, before decompression.
+    pub(super) fn consumed_bytes(&self) -> u64 {
+        let input = match &self.source {
+            Source::Plain(input) => input,
+            Source::Gzip(decoder) => decoder.get_ref(),
+            Source::Zstd(decoder) => decoder.get_ref(),
+        };
+        input.get_ref().get_ref().1.bytes
+    }
+
+    /// Lends the next `len` bytes (at most [`BLOCK_BYTES_MAX`]), fewer only at the end of the file.
+    pub(super) fn peek(&mut self, len: usize) -> Result<&[u8], Fault> {
+        if self.unread.len() < len {
+            self.fill(len)?;
+        }
+        let end = self.unread.end.min(self.unread.start + len);
+        Ok(&self.buffer[self.unread.start..end])
+    }
+
+    /// Moves on by `len` bytes, all of them peeked before.
+    pub(super) fn consume(&mut self, len: usize) {
+        assert!(
+            len <= self.unread.len(),
+            "only peeked bytes can be consumed"
+        );
+        self.unread.start += len;
+    }
+
+    /// Moves on by `len` bytes; `false` if the file ends before.
+    pub(super) fn skip(&mut self, mut len: usize) -> Result<bool, Fault> {
+        while len > 0 {
+            let step = self.peek(len.min(BLOCK_BYTES_MAX))?.len();
+            if step == 0 {
+                return Ok(false);
+            }
+            self.consume(step);
+            len -= step;
+        }
+        Ok(true)
+    }
+
+    /// Bytes that were peeked at these positions, consumed or not; valid until the next peek.
+    pub(super) fn held(&self, range: Range<usize>) -> &[u8] {
+        &self.buffer[range]
+    }
+
+    #[cold]
+    fn fill(&mut self, len: usize) -> Result<(), Fault> {
+        assert!(
+            len <= self.buffer.len(),
+            "a peek is never longer than the buffer"
+        );
+        self.buffer.copy_within(self.unread.clone(), 0);
+        self.base += self.unread.start as u64;
+        self.unread = 0..self.unread.len();
+        while self.unread.len() < len && !self.ended {
+            match self.source.read(&mut self.buffer[self.unread.end..]) {
+                Ok(0) => self.ended = true,
+                Ok(read) => self.unread.end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.source_fault(&error)),
+            }
+            self.refuse_bomb()?;
+        }
+        Ok(())
+    }
+
+    fn refuse_bomb(&self) -> Result<(), Fault> {
+        let unpacked = self.base + self.unread.end as u64;
+        let packed = self.consumed_bytes();
+        if unpacked > EXPANSION_FREE_BYTES && unpacked / EXPANSION_MAX > packed {
+            let what = format!("{packed} compressed bytes have unpacked to {unpacked}");
+            return Err(Fault::limit(unpacked, what));
+        }
+        Ok(())
+    }
+
+    fn source_fault(&self, error: &io::Error) -> Fault {
+        let offset = self.base + self.unread.end as u64;
+        let format = match (&self.source, error.raw_os_error()) {
+            (Source::Plain(_), _) | (_, Some(_)) => {
+                return Fault::io(offset, "cannot read it", error);
+            }
+            (Source::Gzip(_), None) => "gzip",
+            (Source::Zstd(_), None) => "Zstandard",
+        };
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            return Fault::truncated(offset, "its compressed data");
+        }
+        Fault {
+            kind: ErrorKind::Malformed,
+            offset,
+            what: format!("its {format} data cannot be unpacked: {error}").into(),
+            fix: "copy the file again; if it was packed with a window of more than 32 MiB, pack it with less",
+        }
+    }
+}
+
+fn zstd_decoder<R: BufRead>(input: R) -> Result<zstd::stream::read::Decoder<'static, R>, Fault> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(input)
+        .map_err(|error| Fault::io(0, "cannot start to unpack it", &error))?;
+    decoder
+        .window_log_max(ZSTD_WINDOW_LOG_MAX)
+        .map_err(|error| Fault::io(0, "cannot limit the unpacker's memory", &error))?;
+    Ok(decoder)
+}
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(input) => input.read(buffer),
+            Self::Gzip(decoder) => decoder.read(buffer),
+            Self::Zstd(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}

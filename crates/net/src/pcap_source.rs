@@ -1,0 +1,183 @@
+//! Packets out of one or several captures.
+
+use std::fs::File;
+use std::io::Read;
+use std::net::{SocketAddr, SocketAddrV4};
+use std::ops::Range;
+use std::path::Path;
+
+use crate::frame::{self, NotUdp};
+use crate::pcap::{Progress, Reader, Record};
+use crate::{Error, Packet, PacketSource, StampSource};
+
+/// Lends the UDP packets of captures, merged by capture time.
+///
+/// The packets of one file keep their order even where its time steps back; between files the
+/// earlier packet goes first, and at equal time that of the file given first. So two files, one for
+/// each line, replay as they arrived.
+///
+/// Frames that are not UDP over IPv4 are counted by reason and passed over. After an error the
+/// damaged file counts as ended, and the next call goes on with the others.
+pub struct PcapSource<R = File> {
+    inputs: Vec<Input<R>>,
+    skipped: Skipped,
+}
+
+/// Frames that a source passed over, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Skipped {
+    /// UDP over IPv6; market-data groups are IPv4.
+    pub ipv6: u64,
+    not_udp: [u64; NotUdp::ALL.len()],
+}
+
+struct Input<R> {
+    reader: Reader<R>,
+    head: Head,
+}
+
+/// The next record of one file.
+enum Head {
+    /// Not looked at yet.
+    Unread,
+    /// In the reader's buffer, to be lent when its time has come.
+    At(Record),
+    End,
+}
+
+/// A packet whose bytes are still in the buffer of one reader.
+struct Found {
+    input: usize,
+    record: Record,
+    source: SocketAddrV4,
+    destination: SocketAddrV4,
+    /// The payload in the frame.
+    payload: Range<usize>,
+}
+
+impl PcapSource<File> {
+    /// Opens captures to be merged, in the order that decides between equal times.
+    ///
+    /// # Errors
+    /// One of the files cannot be opened or is no capture.
+    pub fn open(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, Error> {
+        let readers: Result<Vec<_>, _> = paths.into_iter().map(Reader::open).collect();
+        Ok(Self::new(readers?))
+    }
+}
+
+impl<R: Read> PcapSource<R> {
+    /// Merges captures that are open already.
+    pub fn new(readers: impl IntoIterator<Item = Reader<R>>) -> Self {
+        let inputs = readers.into_iter().map(|reader| Input {
+            reader,
+            head: Head::Unread,
+        });
+        Self {
+            inputs: inputs.collect(),
+            skipped: Skipped::default(),
+        }
+    }
+
+    /// The frames that were passed over so far.
+    pub fn skipped(&self) -> Skipped {
+        self.skipped
+    }
+
+    /// How far all files together have been read, for a progress bar.
+    pub fn progress(&self) -> Progress {
+        let each = || self.inputs.iter().map(|input| input.reader.progress());
+        Progress {
+            consumed_bytes: each().map(|progress| progress.consumed_bytes).sum(),
+            total_bytes: each().map(|progress| progress.total_bytes).sum(),
+        }
+    }
+
+    fn find(&mut self) -> Result<Option<Found>, Error> {
+        while let Some((input, record)) = self.earliest()? {
+            let frame = self.inputs[input].reader.frame(&record);
+            match frame::locate(frame.link, frame.bytes) {
+                Ok(located) => {
+                    if let (SocketAddr::V4(source), SocketAddr::V4(destination)) =
+                        (located.source, located.destination)
+                    {
+                        let payload = located.payload;
+                        return Ok(Some(Found {
+                            input,
+                            record,
+                            source,
+                            destination,
+                            payload,
+                        }));
+                    }
+                    self.skipped.ipv6 += 1;
+                }
+                Err(reason) => self.skipped.not_udp[reason as usize] += 1,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes the earliest record of all files; each has its next one in its buffer.
+    fn earliest(&mut self) -> Result<Option<(usize, Record)>, Error> {
+        let mut earliest: Option<(usize, u64)> = None;
+        for (index, input) in self.inputs.iter_mut().enumerate() {
+            input.look()?;
+            if let Head::At(record) = &input.head
+                && earliest.is_none_or(|(_, capture_ns)| record.capture_ns < capture_ns)
+            {
+                earliest = Some((index, record.capture_ns));
+            }
+        }
+        Ok(earliest.and_then(|(index, _)| Some((index, self.inputs[index].take()?))))
+    }
+}
+
+impl<R: Read> PacketSource for PcapSource<R> {
+    fn receive(&mut self) -> Result<Option<Packet<'_>>, Error> {
+        let Some(found) = self.find()? else {
+            return Ok(None);
+        };
+        let frame = self.inputs[found.input].reader.frame(&found.record);
+        Ok(Some(Packet {
+            receive_ns: frame.capture_ns,
+            stamp: StampSource::Capture,
+            destination: found.destination,
+            source: found.source,
+            payload: &frame.bytes[found.payload],
+        }))
+    }
+}
+
+impl Skipped {
+    /// Frames that were passed over for this reason.
+    pub fn not_udp(&self, reason: NotUdp) -> u64 {
+        self.not_udp[reason as usize]
+    }
+
+    /// All frames that were passed over.
+    pub fn total(&self) -> u64 {
+        self.ipv6 + self.not_udp.iter().sum::<u64>()
+    }
+}
+
+impl<R: Read> Input<R> {
+    /// Brings the next record into the buffer if none waits there.
+    fn look(&mut self) -> Result<(), Error> {
+        if matches!(self.head, Head::Unread) {
+            self.head = Head::End;
+            if let Some(record) = self.reader.advance()? {
+                self.head = Head::At(record);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the record; the buffer stays as it is until the next look.
+    fn take(&mut self) -> Option<Record> {
+        match std::mem::replace(&mut self.head, Head::Unread) {
+            Head::At(record) => Some(record),
+            Head::Unread | Head::End => None,
+        }
+    }
+}
