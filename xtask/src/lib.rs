@@ -16,6 +16,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod codegen;
+pub mod fuzz;
 pub mod mutants;
 pub mod tidy;
 

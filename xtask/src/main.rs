@@ -9,7 +9,10 @@ const USAGE: &str = "\
 usage: cargo xtask <chore> [arguments]
 
   tidy                           hold the repository against its own rules
-  mutants [FILTER]               break the code on purpose; a test must notice each time";
+  codegen <templates.xml>...     write the message views that the schemas describe
+  mutants [FILTER]               break the code on purpose; a test must notice each time
+  fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
+                                 search for inputs that break a target of fuzz/";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -17,8 +20,12 @@ fn main() -> Result<()> {
     let root = xtask::root();
     match arguments[..] {
         ["tidy"] => xtask::tidy::run(&root),
+        ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),
         ["mutants"] => xtask::mutants::run(&root, ""),
         ["mutants", filter] => xtask::mutants::run(&root, filter),
+        ["fuzz", ref options @ ..] => {
+            xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)
+        }
         _ => bail!(
             "cannot run 'cargo xtask {}'\n\n{USAGE}",
             arguments.join(" ")

@@ -1,0 +1,253 @@
+//! Coverage-guided fuzzing with libFuzzer on the stable compiler: build, run, report.
+//!
+//! The targets live in `fuzz/`. Seeds and corpus are kept below the target folder, so that a search goes on where the
+//! last one ended.
+
+mod build;
+mod report;
+
+use anyhow::{Context, Result, bail};
+use build::Program;
+use report::Report;
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Fails on purpose; the search is sound only if it finds this.
+const MUST_FAIL: &str = "must_fail";
+
+/// Time for the search to find the fault that is there; in practice it takes less than a second.
+const MUST_FAIL_SECONDS: u32 = 60;
+
+/// No input is longer, in bytes: above the size of any packet, and short enough to try many.
+const INPUT_BYTES_MAX: u32 = 4096;
+
+/// Most resident memory, in MiB: 64 for the target, above what libFuzzer takes for itself and its corpus.
+const RESIDENT_MIB_MAX: u32 = 256;
+
+/// AddressSanitizer keeps freed memory and shadows all of it.
+const RESIDENT_MIB_MAX_ASAN: u32 = 2048;
+
+/// What to fuzz, and how long.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// One target; all of them when `None`.
+    target: Option<String>,
+    /// Seconds for each target.
+    seconds: u32,
+    /// With AddressSanitizer, which finds what unsafe code and C code do to memory.
+    asan: bool,
+    /// Run this input alone and stop.
+    replay: Option<PathBuf>,
+}
+
+impl Options {
+    /// Reads `[TARGET] [--seconds N] [--asan] [--replay FILE]`.
+    ///
+    /// # Errors
+    /// Names the argument that was not understood.
+    pub fn parse(arguments: &[&str]) -> Result<Self> {
+        let mut options = Self {
+            target: None,
+            seconds: 10,
+            asan: false,
+            replay: None,
+        };
+        let mut arguments = arguments.iter();
+        while let Some(&argument) = arguments.next() {
+            match argument {
+                "--asan" => options.asan = true,
+                "--seconds" => {
+                    let number = arguments
+                        .next()
+                        .and_then(|number| number.parse().ok())
+                        .filter(|n| *n > 0);
+                    options.seconds = number.context("--seconds needs a whole number above 0")?;
+                }
+                "--replay" => {
+                    let file = arguments
+                        .next()
+                        .context("--replay needs the path of a file")?;
+                    options.replay = Some(PathBuf::from(file));
+                }
+                name if !name.starts_with('-') && options.target.is_none() => {
+                    options.target = Some(name.to_owned());
+                }
+                other => bail!(
+                    "'{other}' is not understood; fuzz takes [TARGET] [--seconds N] [--asan] [--replay FILE]"
+                ),
+            }
+        }
+        if options.replay.is_some() && options.target.is_none() {
+            bail!("--replay needs the target as well: cargo xtask fuzz TARGET --replay FILE");
+        }
+        Ok(options)
+    }
+}
+
+/// Builds the targets and runs them one after the other.
+///
+/// # Errors
+/// When a target fails (with the input's path and how to replay it), when the fault that is there on purpose is not
+/// found, or when the build fails.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let program = build::build(root, options.asan)?;
+    let campaign = Campaign {
+        program: &program,
+        folder: &crate::target_folder(root).join("fuzz-corpus"),
+        options,
+    };
+    if let (Some(target), Some(file)) = (&options.target, &options.replay) {
+        return campaign.replay(target, file);
+    }
+    let targets = match &options.target {
+        Some(target) => vec![target.clone()],
+        None => program.targets()?,
+    };
+    campaign.find_the_fault_that_is_there()?;
+    let mut failed = 0;
+    for target in &targets {
+        let report = campaign.search(target, options.seconds)?;
+        println!("fuzz {target}: {report}");
+        if let Some(input) = &report.failing_input {
+            failed += 1;
+            println!(
+                "{}\nfuzz {target}: FAILED on {input}\n  replay: {}",
+                report.last_words,
+                campaign.replay_command(target, input)
+            );
+        }
+    }
+    if failed > 0 {
+        bail!(
+            "{failed} of {} fuzz targets failed; each input stands above",
+            targets.len()
+        );
+    }
+    println!(
+        "fuzz: {} targets, {} s each, nothing found",
+        targets.len(),
+        options.seconds
+    );
+    Ok(())
+}
+
+/// A run of targets: the program, where their inputs are kept, and what was asked for.
+struct Campaign<'a> {
+    program: &'a Program,
+    folder: &'a Path,
+    options: &'a Options,
+}
+
+impl Campaign<'_> {
+    fn find_the_fault_that_is_there(&self) -> Result<()> {
+        let _ = fs::remove_dir_all(self.folder.join(MUST_FAIL));
+        let report = self.search(MUST_FAIL, MUST_FAIL_SECONDS)?;
+        if report.failing_input.is_none() {
+            bail!(
+                "the search did not find the fault of '{MUST_FAIL}' in {MUST_FAIL_SECONDS} s, so it would find no \
+                 other; is the code instrumented?\n{}",
+                report.last_words
+            );
+        }
+        println!(
+            "fuzz {MUST_FAIL}: found as it must be, after {} runs",
+            report.runs
+        );
+        Ok(())
+    }
+
+    fn search(&self, target: &str, seconds: u32) -> Result<Report> {
+        let folder = self.folder.join(target);
+        let [seeds, corpus, failures] =
+            ["seeds", "corpus", "failures"].map(|name| folder.join(name));
+        for folder in [&seeds, &corpus, &failures] {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make {}", folder.display()))?;
+        }
+        self.program.write_seeds(target, &seeds)?;
+        let log = folder.join("log.txt");
+        let output = File::create(&log)?;
+        let status = self
+            .command(target)
+            .args([&corpus, &seeds])
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-artifact_prefix={}/", failures.display()))
+            .arg("-print_final_stats=1")
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .status()?;
+        let text = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+        let report = Report::parse(&text);
+        if !status.success() && report.failing_input.is_none() {
+            bail!("the fuzz program ended with {status} and named no input:\n{text}");
+        }
+        Ok(report)
+    }
+
+    fn replay(&self, target: &str, file: &Path) -> Result<()> {
+        if !file.is_file() {
+            bail!(
+                "{} is not a file; give the path of a failing input",
+                file.display()
+            );
+        }
+        let status = self.command(target).arg(file).status()?;
+        if !status.success() {
+            bail!("{target} still fails on {}", file.display());
+        }
+        println!("fuzz {target}: survives {}", file.display());
+        Ok(())
+    }
+
+    fn command(&self, target: &str) -> Command {
+        let resident = if self.options.asan {
+            RESIDENT_MIB_MAX_ASAN
+        } else {
+            RESIDENT_MIB_MAX
+        };
+        let mut command = self.program.command(&format!("run:{target}"));
+        command
+            .arg(format!("-max_len={INPUT_BYTES_MAX}"))
+            .arg(format!("-rss_limit_mb={resident}"))
+            .arg("-timeout=1")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn replay_command(&self, target: &str, input: &str) -> String {
+        let asan = if self.options.asan { " --asan" } else { "" };
+        format!("cargo xtask fuzz {target}{asan} --replay {input}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_or_refused() {
+        let options = Options::parse(&["config", "--seconds", "5", "--asan"]).unwrap();
+        let expected = Options {
+            target: Some("config".into()),
+            seconds: 5,
+            asan: true,
+            replay: None,
+        };
+        assert_eq!(options, expected);
+        assert_eq!(Options::parse(&[]).unwrap().seconds, 10);
+        for wrong in [
+            &["--seconds"][..],
+            &["--seconds", "0"],
+            &["--seconds", "long"],
+            &["a", "b"],
+            &["--fast"],
+            &["--replay", "file"],
+            &["a", "--replay"],
+        ] {
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
