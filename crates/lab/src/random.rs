@@ -1,0 +1,99 @@
+//! A tiny seeded generator (SplitMix64), stable for ever: a seed in a report reproduces the run on any machine.
+//!
+//! The algorithm and its constants are those of Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
+//! Generators" (OOPSLA 2014). Never change them: recorded seeds would then mean other sessions.
+
+/// A stream of random numbers that depends on its seed alone.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// The stream of a seed.
+    pub fn from_seed(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// The next 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number in `0..n`. The modulo bias is below 2⁻³² for every `n` that fits 32 bits.
+    ///
+    /// # Panics
+    /// If `n` is 0: there is no such number.
+    pub fn below(&mut self, n: u64) -> u64 {
+        assert!(n > 0, "Random::below(0): there is no number below 0");
+        self.next_u64() % n
+    }
+
+    /// A number in `low..=high`.
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + self.below(high.abs_diff(low) + 1) as i64
+    }
+
+    /// An index in `0..length`.
+    pub fn index(&mut self, length: usize) -> usize {
+        self.below(length as u64) as usize
+    }
+
+    /// True with probability `p`; never for `p` ≤ 0, always for `p` ≥ 1.
+    pub fn chance(&mut self, p: f64) -> bool {
+        // 53 bits are what an f64 holds exactly, so the draw is uniform in [0, 1).
+        ((self.next_u64() >> 11) as f64) < p * (1u64 << 53) as f64
+    }
+
+    /// One of the items.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.index(items.len())]
+    }
+
+    /// A new, independent stream: what is drawn from it does not shift this one.
+    pub fn split(&mut self) -> Self {
+        Self::from_seed(self.next_u64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_of_a_seed_never_changes() {
+        let mut random = Random::from_seed(0);
+        assert_eq!(random.next_u64(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random.next_u64(), 0x6e78_9e6a_a1b9_65f4);
+        assert_eq!(random.next_u64(), 0x06c4_5d18_8009_454f);
+    }
+
+    #[test]
+    fn draws_stay_in_their_range_and_reach_its_ends() {
+        let mut random = Random::from_seed(7);
+        let mut seen = [0u32; 7];
+        for _ in 0..7_000 {
+            seen[(random.between(-3, 3) + 3) as usize] += 1;
+        }
+        assert!(
+            seen.iter().all(|&count| (800..1_200).contains(&count)),
+            "{seen:?}"
+        );
+    }
+
+    #[test]
+    fn chance_is_a_probability() {
+        let mut random = Random::from_seed(1);
+        let hits = (0..10_000).filter(|_| random.chance(0.25)).count();
+        assert!((2_300..2_700).contains(&hits), "{hits}");
+        assert!(!(0..1_000).any(|_| random.chance(0.0)));
+        assert!((0..1_000).all(|_| random.chance(1.0)));
+    }
+}

@@ -1,0 +1,388 @@
+//! The slow, obvious handler of one CME channel: arrivals in, [`Picture`] out.
+//!
+//! It follows the rules of the venue step by step: arbitration, RptSeq, states and queues, snapshots, orders, tops.
+
+pub mod arbitration;
+pub mod message;
+pub mod orders;
+pub mod packet;
+pub mod prices;
+pub mod snapshot_loop;
+
+use crate::capture::{Arrival, Feed};
+use crate::picture::{BookRow, OrdersRow, Picture, TopRow};
+use crate::reference::order_book::Side;
+use arbitration::{Arbitration, Step};
+use message::{Message, PriceSnapshot};
+use orders::Orders;
+use packet::Packet;
+use prices::Prices;
+use snapshot_loop::SnapshotLoop;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How to handle a channel.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How long to wait for a missing packet, in nanoseconds of capture time.
+    pub wait_ns: u64,
+    /// Fill a book from its updates while it waits for a snapshot (natural refresh).
+    pub natural: bool,
+    /// A defect put in on purpose, so that a comparison can show that it would notice.
+    pub flaw: Option<Flaw>,
+}
+
+/// A defect put in on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Every valid packet is processed as it comes.
+    SequenceNotChecked,
+    /// Every entry is applied, whatever its number.
+    RptSeqNotChecked,
+    /// Tops are written after each message.
+    EndOfEventIgnored,
+    /// An insertion keeps the level that it pushes beyond the depth.
+    LastLevelKept,
+    /// Implied entries are applied to the direct book.
+    ImpliedInOutright,
+}
+
+impl Flaw {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::SequenceNotChecked,
+        Self::RptSeqNotChecked,
+        Self::EndOfEventIgnored,
+        Self::LastLevelKept,
+        Self::ImpliedInOutright,
+    ];
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            wait_ns: 20_000_000,
+            natural: false,
+            flaw: None,
+        }
+    }
+}
+
+/// Runs a whole session.
+pub fn run<'a>(arrivals: impl IntoIterator<Item = &'a Arrival>, settings: Settings) -> Picture {
+    let mut handler = Handler::new(settings);
+    for arrival in arrivals {
+        handler.arrive(arrival);
+    }
+    handler.finish()
+}
+
+/// One channel.
+#[derive(Clone, Debug)]
+pub struct Handler {
+    settings: Settings,
+    arbitration: Arbitration,
+    instruments: BTreeMap<i32, Instrument>,
+    /// Loops of the snapshot feed and of the order snapshot feed.
+    loops: [SnapshotLoop; 2],
+    /// The highest packet that was lost; `None` if none was, the highest number of all before the first packet.
+    last_lost: Option<u32>,
+    /// SendingTime of the last reset of any kind; older snapshots are of another world.
+    last_reset_ns: u64,
+    /// Instruments whose direct book had an entry applied in the open event.
+    touched: BTreeSet<i32>,
+    saw_orders: bool,
+    tops: Vec<TopRow>,
+}
+
+#[derive(Clone, Debug)]
+struct Instrument {
+    symbol: Option<String>,
+    prices: Prices,
+    orders: Orders,
+}
+
+/// Depths of a book whose definition does not say: CME's defaults for direct and implied books.
+const DEFAULT_DEPTHS: (usize, usize) = (10, 2);
+
+impl Handler {
+    /// A handler that has seen nothing.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            arbitration: Arbitration::new(settings.wait_ns),
+            instruments: BTreeMap::new(),
+            loops: Default::default(),
+            last_lost: Some(u32::MAX),
+            last_reset_ns: 0,
+            touched: BTreeSet::new(),
+            saw_orders: false,
+            tops: Vec::new(),
+        }
+    }
+
+    /// Takes in one packet. Arrivals come in order of time.
+    pub fn arrive(&mut self, arrival: &Arrival) {
+        let steps = self.arbitration.expire(arrival.time_ns);
+        self.follow(steps);
+        let Some(packet) = packet::read(&arrival.payload) else {
+            return;
+        };
+        match arrival.feed {
+            Feed::Incremental if self.settings.flaw == Some(Flaw::SequenceNotChecked) => {
+                self.follow(vec![Step::Packet(packet)]);
+            }
+            Feed::Incremental => {
+                let steps = self.arbitration.accept(arrival.time_ns, packet);
+                self.follow(steps);
+            }
+            Feed::Definitions => packet
+                .messages
+                .iter()
+                .for_each(|message| self.define(message)),
+            Feed::Snapshot => self.take_snapshots(0, &packet),
+            Feed::OrderSnapshot => self.take_snapshots(1, &packet),
+        }
+    }
+
+    /// End of input.
+    pub fn finish(mut self) -> Picture {
+        let steps = self.arbitration.finish();
+        self.follow(steps);
+        let mut picture = self.picture();
+        picture.tops = self.tops;
+        picture
+    }
+
+    /// The books and orders as they stand now, and the tops so far.
+    pub fn picture(&self) -> Picture {
+        let books = self.instruments.iter().map(|(&security_id, instrument)| {
+            let [bids, asks, implied_bids, implied_asks] = instrument
+                .prices
+                .sides()
+                .each_ref()
+                .map(|side| side.levels().to_vec());
+            BookRow {
+                security_id,
+                symbol: instrument.symbol.clone(),
+                state: instrument.prices.state(self.last_lost),
+                last_rpt_seq: instrument.prices.last_rpt_seq(),
+                bids,
+                asks,
+                implied_bids,
+                implied_asks,
+            }
+        });
+        let orders = self.instruments.iter().filter(|_| self.saw_orders).map(
+            |(&security_id, instrument)| OrdersRow {
+                security_id,
+                symbol: instrument.symbol.clone(),
+                state: instrument.orders.state(),
+                bids: instrument.orders.book().rows(Side::Bid),
+                asks: instrument.orders.book().rows(Side::Ask),
+            },
+        );
+        Picture {
+            books: books.collect(),
+            orders: orders.collect(),
+            tops: self.tops.clone(),
+        }
+    }
+
+    fn follow(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            match step {
+                Step::Lost { last, .. } => {
+                    self.last_lost = Some(last);
+                    self.touched.clear();
+                    self.instruments
+                        .values_mut()
+                        .for_each(|instrument| instrument.orders.lose());
+                }
+                Step::Restarted { sending_time } => self.reset(0, sending_time),
+                Step::Packet(packet) => self.process(&packet),
+            }
+        }
+    }
+
+    /// Processes a packet of the arbitrated incremental feed.
+    fn process(&mut self, packet: &Packet) {
+        if self.last_lost == Some(u32::MAX) {
+            // Nothing was lost before the first packet, so there is nothing that we do not know.
+            self.last_lost = None;
+            self.instruments
+                .values_mut()
+                .for_each(|instrument| instrument.orders.reset());
+        }
+        for message in &packet.messages {
+            let end_of_event = match message {
+                Message::Entries { end_of_event, .. } => {
+                    self.take_entries(packet.sequence, message);
+                    *end_of_event
+                }
+                Message::ChannelReset { end_of_event } => {
+                    self.reset(packet.sequence, packet.sending_time);
+                    *end_of_event
+                }
+                Message::Definition { end_of_event, .. } => {
+                    self.define(message);
+                    *end_of_event
+                }
+                Message::Other { end_of_event } => *end_of_event,
+                Message::PriceSnapshot(_) | Message::OrderChunk(_) | Message::Unknown => false,
+            };
+            if end_of_event || self.settings.flaw == Some(Flaw::EndOfEventIgnored) {
+                self.write_tops(packet.sequence);
+            }
+        }
+    }
+
+    fn take_entries(&mut self, sequence: u32, message: &Message) {
+        let Message::Entries {
+            transact_time,
+            entries,
+            orders,
+            ..
+        } = message
+        else {
+            return;
+        };
+        for entry in entries {
+            let instrument = self.instrument(entry.security_id);
+            if entry.book.is_some() {
+                instrument.orders.note(sequence, *transact_time);
+            }
+            if instrument.prices.take(sequence, *entry) {
+                self.touched.insert(entry.security_id);
+            }
+        }
+        for entry in orders {
+            self.saw_orders = true;
+            let orders = &mut self.instrument(entry.security_id).orders;
+            orders.note(sequence, *transact_time);
+            orders.take(sequence, *entry);
+        }
+    }
+
+    /// The channel or its numbering started again, in this packet: every book is empty, and that is known.
+    fn reset(&mut self, sequence: u32, sending_time: u64) {
+        self.last_lost = None;
+        self.last_reset_ns = sending_time;
+        self.touched.clear();
+        for instrument in self.instruments.values_mut() {
+            instrument.prices.reset(sequence);
+            instrument.orders.reset();
+        }
+    }
+
+    fn define(&mut self, message: &Message) {
+        let Message::Definition {
+            security_id,
+            symbol,
+            depth,
+            implied_depth,
+            ..
+        } = message
+        else {
+            return;
+        };
+        let instrument = self.instrument(*security_id);
+        instrument.symbol = Some(symbol.clone());
+        let depths = (
+            depth.unwrap_or(DEFAULT_DEPTHS.0),
+            implied_depth.unwrap_or(DEFAULT_DEPTHS.1),
+        );
+        if instrument.prices.set_depths(depths.0, depths.1) {
+            self.touched.remove(security_id);
+        }
+    }
+
+    fn take_snapshots(&mut self, feed: usize, packet: &Packet) {
+        if packet.sending_time <= self.last_reset_ns {
+            return;
+        }
+        self.loops[feed].see_packet(packet.sequence, packet.sending_time);
+        for message in &packet.messages {
+            let (security_id, reports, last_packet) = match message {
+                Message::PriceSnapshot(snapshot) => {
+                    self.take_price_snapshot(snapshot);
+                    (snapshot.security_id, snapshot.reports, snapshot.last_packet)
+                }
+                Message::OrderChunk(chunk) => {
+                    self.saw_orders = true;
+                    let last_lost = self.last_lost;
+                    self.instrument(chunk.security_id)
+                        .orders
+                        .take_chunk(chunk, last_lost);
+                    (chunk.security_id, chunk.reports, chunk.last_packet)
+                }
+                _ => continue,
+            };
+            let whole = self.loops[feed].see_message(
+                packet.sending_time,
+                security_id,
+                reports,
+                last_packet,
+            );
+            if let Some(whole) = whole {
+                self.take_absences(feed == 1, &whole.named, whole.last_packet);
+            }
+        }
+    }
+
+    fn take_price_snapshot(&mut self, snapshot: &PriceSnapshot) {
+        let last_lost = self.last_lost;
+        let prices = &mut self.instrument(snapshot.security_id).prices;
+        if prices.state(last_lost) != crate::picture::State::Live {
+            prices.take_snapshot(snapshot);
+        }
+    }
+
+    /// What a whole loop did not name had no activity up to its first packet.
+    fn take_absences(&mut self, with_orders: bool, named: &BTreeSet<i32>, last_packet: u32) {
+        let absent: Vec<i32> = self
+            .instruments
+            .keys()
+            .filter(|id| !named.contains(id))
+            .copied()
+            .collect();
+        for security_id in absent {
+            self.take_price_snapshot(&PriceSnapshot {
+                security_id,
+                last_packet,
+                reports: 0,
+                rpt_seq: 0,
+                levels: Vec::new(),
+            });
+            if with_orders {
+                let last_lost = self.last_lost;
+                self.instrument(security_id)
+                    .orders
+                    .take_absence(last_packet, last_lost);
+            }
+        }
+    }
+
+    fn write_tops(&mut self, sequence: u32) {
+        for security_id in std::mem::take(&mut self.touched) {
+            let [bids, asks, ..] = self.instrument(security_id).prices.sides();
+            let (bid, ask) = (bids.best(), asks.best());
+            self.tops.push(TopRow {
+                sequence,
+                security_id,
+                bid,
+                ask,
+            });
+        }
+    }
+
+    fn instrument(&mut self, security_id: i32) -> &mut Instrument {
+        let (settings, known) = (self.settings, self.last_lost.is_none());
+        self.instruments
+            .entry(security_id)
+            .or_insert_with(|| Instrument {
+                symbol: None,
+                prices: Prices::new(DEFAULT_DEPTHS.0, DEFAULT_DEPTHS.1, settings),
+                orders: Orders::new(known, settings),
+            })
+    }
+}

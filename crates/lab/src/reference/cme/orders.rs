@@ -1,0 +1,164 @@
+//! The orders of one instrument and what is known of them. Order entries carry no RptSeq, so any lost packet makes them
+//! unknown until a snapshot that is new enough.
+
+use super::Settings;
+use super::message::{OrderChunk, OrderEntry};
+use crate::picture::State;
+use crate::reference::order_book::{Order, OrderBook};
+use std::collections::BTreeMap;
+
+/// The order book of one instrument.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    book: OrderBook,
+    settings: Settings,
+    known: bool,
+    /// Entries up to this packet are contained in the snapshot that was taken in.
+    base: u32,
+    /// Entries since the loss, each with its packet.
+    queue: Vec<(u32, OrderEntry)>,
+    /// TransactTime of the last entry, order or price, of each packet.
+    transact_times: BTreeMap<u32, u64>,
+    /// Parts of a snapshot that is being put together.
+    chunks: BTreeMap<u32, OrderChunk>,
+}
+
+impl Orders {
+    /// No orders; `known` if that is known.
+    pub fn new(known: bool, settings: Settings) -> Self {
+        Self {
+            book: OrderBook::default(),
+            settings,
+            known,
+            base: 0,
+            queue: Vec::new(),
+            transact_times: BTreeMap::new(),
+            chunks: BTreeMap::new(),
+        }
+    }
+
+    /// The orders as far as they are known.
+    pub fn book(&self) -> &OrderBook {
+        &self.book
+    }
+
+    /// What is known.
+    pub fn state(&self) -> State {
+        match (self.known, self.settings.natural) {
+            (true, _) => State::Live,
+            (false, true) => State::Natural,
+            (false, false) => State::Recovering,
+        }
+    }
+
+    /// Takes in one order entry of a packet.
+    pub fn take(&mut self, packet: u32, entry: OrderEntry) {
+        if self.known {
+            if packet > self.base {
+                self.apply(entry);
+            }
+            return;
+        }
+        self.queue.push((packet, entry));
+        if self.settings.natural {
+            self.apply(entry);
+        }
+    }
+
+    /// Notes that the instrument had an entry, order or price, in a packet.
+    pub fn note(&mut self, packet: u32, transact_time: u64) {
+        self.transact_times.insert(packet, transact_time);
+    }
+
+    /// A packet was lost: nothing that we hold is sure any more.
+    pub fn lose(&mut self) {
+        if self.known {
+            self.reset();
+            self.known = false;
+        }
+    }
+
+    /// The channel started again: no orders, and that is known.
+    pub fn reset(&mut self) {
+        *self = Self::new(true, self.settings);
+    }
+
+    /// Takes in a part of a snapshot, given the last lost packet.
+    pub fn take_chunk(&mut self, chunk: &OrderChunk, last_lost: Option<u32>) {
+        let identity = |c: &OrderChunk| (c.last_packet, c.chunks, c.transact_time);
+        if self.known || chunk.chunk == 0 || chunk.chunk > chunk.chunks {
+            return;
+        }
+        self.chunks
+            .retain(|_, held| identity(held) == identity(chunk));
+        self.chunks.insert(chunk.chunk, chunk.clone());
+        if self.chunks.len() as u64 == u64::from(chunk.chunks) {
+            let chunks = std::mem::take(&mut self.chunks);
+            let orders = chunks
+                .into_values()
+                .flat_map(|chunk| chunk.orders)
+                .collect();
+            self.take_snapshot(
+                chunk.last_packet,
+                Some(chunk.transact_time),
+                orders,
+                last_lost,
+            );
+        }
+    }
+
+    /// A whole loop had nothing of this instrument: it has no orders as of the packet.
+    pub fn take_absence(&mut self, last_packet: u32, last_lost: Option<u32>) {
+        if !self.known {
+            self.take_snapshot(last_packet, None, Vec::new(), last_lost);
+        }
+    }
+
+    fn take_snapshot(
+        &mut self,
+        last_packet: u32,
+        transact_time: Option<u64>,
+        orders: Vec<OrderEntry>,
+        last_lost: Option<u32>,
+    ) {
+        let too_old = last_lost.is_some_and(|lost| last_packet < lost);
+        // A snapshot may have been taken between two events of its last packet. Then what follows in that packet
+        // is neither in it nor behind it.
+        let inside_a_packet = match self.transact_times.get(&last_packet) {
+            Some(&held) => transact_time != Some(held),
+            None => false,
+        };
+        if too_old || inside_a_packet {
+            return;
+        }
+        let queue = std::mem::take(&mut self.queue);
+        self.book.clear();
+        orders.into_iter().for_each(|entry| self.apply(entry));
+        queue
+            .into_iter()
+            .filter(|(packet, _)| *packet > last_packet)
+            .for_each(|(_, entry)| self.apply(entry));
+        self.known = true;
+        self.base = last_packet;
+    }
+
+    fn apply(&mut self, entry: OrderEntry) {
+        let OrderEntry {
+            side,
+            price,
+            quantity,
+            priority,
+            ..
+        } = entry;
+        self.book.apply(
+            entry.action,
+            entry.id,
+            Order {
+                side,
+                price,
+                quantity,
+                priority,
+            },
+        );
+    }
+}

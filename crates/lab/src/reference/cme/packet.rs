@@ -1,0 +1,165 @@
+//! Reads a packet with plain offsets from the specification tables, independently of the generated decoders.
+//!
+//! A packet is valid if its messages tile it exactly and every block and group lies inside its message;
+//! anything else is as good as not received.
+
+use super::message::{self, Message};
+
+/// A valid packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// MsgSeqNum.
+    pub sequence: u32,
+    /// SendingTime, nanoseconds since 1970.
+    pub sending_time: u64,
+    /// What it says, in order.
+    pub messages: Vec<Message>,
+}
+
+/// Reads a packet; `None` if it is not valid.
+pub fn read(payload: &[u8]) -> Option<Packet> {
+    let header = Block(payload.get(..12)?);
+    let (sequence, sending_time) = (header.u32(0)?, header.u64(4)?);
+    let mut messages = Vec::new();
+    let mut rest = &payload[12..];
+    while !rest.is_empty() {
+        let size = usize::from(Block(rest).u16(0)?);
+        if size < 10 || size > rest.len() {
+            return None;
+        }
+        messages.push(read_message(&rest[2..size])?);
+        rest = &rest[size..];
+    }
+    Some(Packet {
+        sequence,
+        sending_time,
+        messages,
+    })
+}
+
+/// The newest schema version that the templates below describe.
+const NEWEST_VERSION: u16 = 13;
+
+/// Reads one message, from its SBE header on.
+fn read_message(bytes: &[u8]) -> Option<Message> {
+    let header = Block(bytes);
+    let block_length = usize::from(header.u16(0)?);
+    let (template, schema, version) = (header.u16(2)?, header.u16(4)?, header.u16(6)?);
+    if schema != 1 {
+        return None;
+    }
+    let Some(dimensions) = groups_of(template) else {
+        return Some(Message::Unknown);
+    };
+    let root = Block(bytes.get(8..8 + block_length)?);
+    let mut rest = &bytes[8 + block_length..];
+    let mut groups = Vec::new();
+    for &(dimension, since_version) in dimensions {
+        if version < since_version {
+            break;
+        }
+        let (group, behind) = read_group(rest, dimension)?;
+        groups.push(group);
+        rest = behind;
+    }
+    if !rest.is_empty() && version <= NEWEST_VERSION {
+        return None;
+    }
+    Some(message::read(template, root, &groups))
+}
+
+/// How the number of entries of a group is written.
+#[derive(Clone, Copy)]
+enum Dimension {
+    /// Block length u16, count u8.
+    Three,
+    /// Block length u16, five bytes of padding, count u8.
+    Eight,
+}
+
+fn read_group(bytes: &[u8], dimension: Dimension) -> Option<(Vec<Block<'_>>, &[u8])> {
+    let (count_offset, header_length) = match dimension {
+        Dimension::Three => (2, 3),
+        Dimension::Eight => (7, 8),
+    };
+    let block_length = usize::from(Block(bytes).u16(0)?);
+    let count = usize::from(Block(bytes).u8(count_offset)?);
+    let entries = bytes.get(header_length..)?.get(..block_length * count)?;
+    let blocks = (0..count)
+        .map(|i| Block(&entries[i * block_length..(i + 1) * block_length]))
+        .collect();
+    Some((blocks, &bytes[header_length + block_length * count..]))
+}
+
+/// The groups of each template of schema versions 5 to 13, in order, each with the version it came in.
+/// `None` for a template that none of them defines.
+fn groups_of(template: u16) -> Option<&'static [(Dimension, u16)]> {
+    use Dimension::{Eight, Three};
+    const T: (Dimension, u16) = (Three, 0);
+    Some(match template {
+        12 | 15 | 16 | 30 => &[],
+        4 | 33..=39 | 43 | 44 | 47 | 49..=53 | 59..=62 | 66..=69 => &[T],
+        42 | 46 | 48 | 64 | 65 => &[T, (Eight, 0)],
+        32 => &[T, (Eight, 7)],
+        27 | 54 | 57 => &[T; 4],
+        29 | 56 | 63 => &[T; 5],
+        41 => &[T, T, T, T, T, (Three, 7)],
+        55 => &[T; 6],
+        58 => &[T, T, T, T, T, T, (Three, 13)],
+        _ => return None,
+    })
+}
+
+/// Some bytes of the wire. A field that does not fit is absent.
+#[derive(Clone, Copy)]
+pub struct Block<'a>(pub &'a [u8]);
+
+macro_rules! little_endian {
+    ($($name:ident)*) => { $(
+        /// The little-endian field at an offset.
+        pub fn $name(self, offset: usize) -> Option<$name> {
+            let bytes = self.0.get(offset..)?.first_chunk()?;
+            Some($name::from_le_bytes(*bytes))
+        }
+    )* };
+}
+
+impl Block<'_> {
+    little_endian! { u8 u16 u32 u64 i8 i32 i64 }
+
+    /// An i32 with CME's null.
+    pub fn nullable_i32(self, offset: usize) -> Option<i64> {
+        self.i32(offset)
+            .filter(|&value| value != i32::MAX)
+            .map(i64::from)
+    }
+
+    /// A u64 with CME's null.
+    pub fn nullable_u64(self, offset: usize) -> Option<u64> {
+        self.u64(offset).filter(|&value| value != u64::MAX)
+    }
+
+    /// A u64 quantity with CME's null. Nothing that trades is beyond `i64`, so such a number is no quantity.
+    pub fn long_quantity(self, offset: usize) -> Option<i64> {
+        self.nullable_u64(offset)
+            .and_then(|value| i64::try_from(value).ok())
+    }
+
+    /// A price with CME's null, in units of 1e-9. `scale` is 1 for exponent -9 and 100 for exponent -7.
+    pub fn price(self, offset: usize, scale: i64) -> Option<i64> {
+        self.i64(offset)
+            .filter(|&mantissa| mantissa != i64::MAX)?
+            .checked_mul(scale)
+    }
+
+    /// Text up to the first zero byte, without the spaces that fill it up.
+    pub fn text(self, offset: usize, length: usize) -> Option<String> {
+        let bytes = self.0.get(offset..offset + length)?;
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(length);
+        Some(
+            String::from_utf8_lossy(&bytes[..end])
+                .trim_end()
+                .to_string(),
+        )
+    }
+}

@@ -1,0 +1,66 @@
+//! Which instruments a snapshot loop named. One that a whole loop does not name had no activity.
+
+use std::collections::BTreeSet;
+
+/// Follows the loops of one snapshot feed, both lines together.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotLoop {
+    /// SendingTime of the loop's packet 1; `None` while no loop was seen from its beginning.
+    started_ns: Option<u64>,
+    last_sequence: u32,
+    last_ns: u64,
+    reports: u32,
+    lowest_last_packet: u32,
+    named: BTreeSet<i32>,
+}
+
+/// A whole loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WholeLoop {
+    /// The instruments it named.
+    pub named: BTreeSet<i32>,
+    /// The lowest LastMsgSeqNumProcessed of its messages.
+    pub last_packet: u32,
+}
+
+impl SnapshotLoop {
+    /// Sees the header of a packet. Copies and packets of earlier loops change nothing.
+    pub fn see_packet(&mut self, sequence: u32, sending_time: u64) {
+        if sending_time <= self.last_ns {
+            return;
+        }
+        if sequence == 1 {
+            *self = Self {
+                started_ns: Some(sending_time),
+                lowest_last_packet: u32::MAX,
+                ..Self::default()
+            };
+        } else if sequence <= self.last_sequence {
+            // The beginning of this loop was missed.
+            *self = Self::default();
+        }
+        (self.last_sequence, self.last_ns) = (sequence, sending_time);
+    }
+
+    /// Sees a message of a packet. Answers once per loop, when it is whole.
+    pub fn see_message(
+        &mut self,
+        sending_time: u64,
+        security_id: i32,
+        reports: u32,
+        last_packet: u32,
+    ) -> Option<WholeLoop> {
+        self.started_ns.filter(|&started| sending_time >= started)?;
+        self.reports = reports;
+        self.lowest_last_packet = self.lowest_last_packet.min(last_packet);
+        self.named.insert(security_id);
+        if (self.named.len() as u64) < u64::from(self.reports) {
+            return None;
+        }
+        self.started_ns = None;
+        Some(WholeLoop {
+            named: std::mem::take(&mut self.named),
+            last_packet: self.lowest_last_packet,
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! The reference handler against sessions and truth that an independent generator wrote.
+//!
+//! These files are not part of the repository; without TOUCHLINE_CAPTURES the tests say that they were skipped.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use touchline_lab::capture::{Arrival, Feed, Line};
+use touchline_lab::picture::Picture;
+use touchline_lab::reference::cme::{self, Flaw, Settings};
+use touchline_net::{PacketSource, PcapSource};
+
+#[test]
+fn a_clean_session_is_reproduced_exactly() {
+    let Some(session) = session("v9-clean") else {
+        return;
+    };
+    let picture = cme::run(&session.arrivals, Settings::default());
+    assert_eq!(picture.books_jsonl(), session.text("books.jsonl"));
+    assert_eq!(picture.orders_jsonl(), session.text("orders.jsonl"));
+    assert_eq!(picture.tops_jsonl(), session.text("tops.jsonl"));
+}
+
+#[test]
+fn a_damaged_session_ends_right_and_shows_nothing_wrong_on_the_way() {
+    for name in ["v9-lossy", "v9-gaps", "v9-late", "v9-all", "v13-gaps"] {
+        let Some(session) = session(name) else { return };
+        let picture = cme::run(&session.arrivals, Settings::default());
+        assert_eq!(session.difference(&picture), None, "{name}");
+    }
+}
+
+#[test]
+fn each_flaw_is_noticed_on_some_session() {
+    for flaw in Flaw::ALL {
+        let mut noticed = Vec::new();
+        for name in ["v9-clean", "v9-gaps", "v13-gaps", "v9-all"] {
+            let Some(session) = session(name) else { return };
+            let settings = Settings {
+                flaw: Some(flaw),
+                ..Settings::default()
+            };
+            let picture = cme::run(&session.arrivals, settings);
+            let tops_differ =
+                name == "v9-clean" && picture.tops_jsonl() != session.text("tops.jsonl");
+            if tops_differ || session.difference(&picture).is_some() {
+                noticed.push(name);
+            }
+        }
+        assert!(!noticed.is_empty(), "{flaw:?} went unnoticed");
+    }
+}
+
+struct Session {
+    folder: PathBuf,
+    arrivals: Vec<Arrival>,
+}
+
+impl Session {
+    fn text(&self, file: &str) -> String {
+        std::fs::read_to_string(self.folder.join(file))
+            .expect("the truth stands beside the capture")
+    }
+
+    /// Compares final books and orders, and looks up each top in the truth.
+    fn difference(&self, picture: &Picture) -> Option<String> {
+        for (file, ours) in [
+            ("books.jsonl", picture.books_jsonl()),
+            ("orders.jsonl", picture.orders_jsonl()),
+        ] {
+            let truth = self.text(file);
+            if let Some((ours, truth)) = ours
+                .lines()
+                .zip(truth.lines())
+                .find(|(ours, truth)| ours != truth)
+            {
+                return Some(format!("{file}\nours  {ours}\ntruth {truth}"));
+            }
+            if ours.lines().count() != truth.lines().count() {
+                return Some(format!("{file}: another number of instruments"));
+            }
+        }
+        let truth = self.text("tops.jsonl");
+        let truth: HashSet<&str> = truth.lines().collect();
+        let ours = picture.tops_jsonl();
+        ours.lines()
+            .find(|line| !truth.contains(line))
+            .map(|line| format!("tops.jsonl has no {line}"))
+    }
+}
+
+/// Reads a session; `None`, said aloud, where the captures are not at hand.
+fn session(name: &str) -> Option<Session> {
+    let Some(root) = std::env::var_os("TOUCHLINE_CAPTURES") else {
+        eprintln!("skipped: TOUCHLINE_CAPTURES is not set, so {name} is not at hand");
+        return None;
+    };
+    let folder = Path::new(&root).join("cme-generated").join(name);
+    let mut source = PcapSource::open([folder.join("session.pcap.gz")]).expect("the capture opens");
+    let mut arrivals = Vec::new();
+    while let Some(packet) = source.receive().expect("the capture is whole") {
+        let (feed, line) = route(&packet.destination.to_string());
+        arrivals.push(Arrival {
+            time_ns: packet.receive_ns,
+            feed,
+            line,
+            payload: packet.payload.to_vec(),
+        });
+    }
+    Some(Session { folder, arrivals })
+}
+
+/// The groups of these sessions, as their config.xml lists them.
+fn route(destination: &str) -> (Feed, Line) {
+    match destination {
+        "224.0.31.201:14999" => (Feed::Incremental, Line::A),
+        "224.0.32.201:15999" => (Feed::Incremental, Line::B),
+        "224.0.31.202:14999" => (Feed::Definitions, Line::A),
+        "224.0.32.202:15999" => (Feed::Definitions, Line::B),
+        "224.0.31.203:14999" => (Feed::Snapshot, Line::A),
+        "224.0.32.203:15999" => (Feed::Snapshot, Line::B),
+        "233.72.75.201:23999" => (Feed::OrderSnapshot, Line::A),
+        "233.72.75.202:22999" => (Feed::OrderSnapshot, Line::B),
+        other => panic!("{other} is not a group of these sessions"),
+    }
+}
