@@ -1,0 +1,129 @@
+//! The packet: a header, then messages that tile the rest exactly (CME, "MDP 3.0 - Packet Structure").
+//!
+//! ```text
+//! | sequence u32 | sending time u64 | size u16 | SBE header 8 | body | size u16 | ...
+//!                                     ^ counts itself, the header and the body
+//! ```
+
+use super::{Message, SCHEMA_ID};
+use crate::sbe::{Malformed, MessageHeader};
+use core::iter::FusedIterator;
+use zerocopy::FromBytes;
+use zerocopy::little_endian::{U16, U32, U64};
+
+/// A packet that was checked from end to end: reading its messages cannot fail.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// What stands before the messages.
+    pub header: PacketHeader,
+    messages: &'a [u8],
+}
+
+/// The technical header of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketHeader {
+    /// Numbers the packets of a channel, the same on both lines.
+    pub sequence: u32,
+    /// When the venue sent it, in nanoseconds since 1970-01-01 UTC.
+    pub sending_time_ns: u64,
+}
+
+/// One message of a packet, its body not yet looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct RawMessage<'a> {
+    /// Which message it is.
+    pub header: MessageHeader,
+    /// What follows the header: root block and groups.
+    pub body: &'a [u8],
+}
+
+impl<'a> Packet<'a> {
+    /// Reads the header of a packet and checks all its messages. A packet without messages is valid.
+    ///
+    /// # Errors
+    /// Messages that do not tile the packet, a schema other than [`SCHEMA_ID`], and any message of a known template that
+    /// [`Message::parse`] refuses. One bad message makes the whole packet invalid: it counts as not received.
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let (header, messages) = PacketHeader::split(bytes).ok_or(Malformed::PacketHeaderCut)?;
+        let mut rest = messages;
+        while !rest.is_empty() {
+            let message;
+            (message, rest) = RawMessage::split(rest)?;
+            if message.header.schema_id != SCHEMA_ID {
+                return Err(Malformed::SchemaUnknown);
+            }
+            Message::parse(message)?;
+        }
+        Ok(Self { header, messages })
+    }
+
+    /// The messages in the order of the packet.
+    #[inline]
+    pub const fn messages(&self) -> Messages<'a> {
+        Messages {
+            rest: self.messages,
+        }
+    }
+}
+
+impl PacketHeader {
+    /// Bytes that a packet header takes.
+    pub const SIZE: usize = 12;
+
+    #[inline]
+    fn split(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (sequence, bytes) = U32::read_from_prefix(bytes).ok()?;
+        let (sending_time_ns, bytes) = U64::read_from_prefix(bytes).ok()?;
+        Some((
+            Self {
+                sequence: sequence.get(),
+                sending_time_ns: sending_time_ns.get(),
+            },
+            bytes,
+        ))
+    }
+}
+
+impl<'a> RawMessage<'a> {
+    /// The least that a message can say as its size: the size itself and the SBE header.
+    pub const SIZE_MIN: usize = 2 + MessageHeader::SIZE;
+
+    /// The message at the start of `bytes`, and what follows it.
+    #[inline(always)]
+    fn split(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), Malformed> {
+        let (size, _) = U16::read_from_prefix(bytes).map_err(|_| Malformed::MessageHeaderCut)?;
+        let size = usize::from(size.get());
+        if size < Self::SIZE_MIN {
+            return Err(Malformed::MessageTooSmall);
+        }
+        if bytes.len() < Self::SIZE_MIN {
+            return Err(Malformed::MessageHeaderCut);
+        }
+        let (message, rest) = bytes
+            .split_at_checked(size)
+            .ok_or(Malformed::MessagePastEnd)?;
+        let (header, body) =
+            MessageHeader::split(&message[2..]).ok_or(Malformed::MessageTooSmall)?;
+        Ok((Self { header, body }, rest))
+    }
+}
+
+/// Iterator over the messages of a [`Packet`].
+#[derive(Clone, Debug)]
+pub struct Messages<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = RawMessage<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<RawMessage<'a>> {
+        let (message, rest) = RawMessage::split(self.rest).ok()?;
+        self.rest = rest;
+        Some(message)
+    }
+}
+
+impl FusedIterator for Messages<'_> {}

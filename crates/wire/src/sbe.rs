@@ -1,0 +1,39 @@
+//! Simple Binary Encoding 1.0 (FIX Trading Community), the part that is needed at run time.
+//!
+//! A message is a header, a root block, and groups of entries. Writers of a newer schema may make blocks longer
+//! and add groups at the end; readers of an older one skip what they do not know:
+//!
+//! ```text
+//! | header | root block ... extension | dimension | entry ... ext | entry ... ext | dimension | ...
+//!            ^ fixed     ^ later        ^ block length, count
+//! ```
+//!
+//! [`Block`] and [`Group`] hold these rules; generated views are thin names above them.
+
+mod block;
+pub(crate) mod calendar;
+mod decimal;
+mod group;
+mod header;
+mod malformed;
+mod text;
+mod value;
+
+pub use block::Block;
+pub use decimal::Decimal;
+pub use group::{Dimension, Entries, Entry, Group, GroupSize, GroupSize8Byte, GroupSizeEncoding};
+pub use header::MessageHeader;
+pub use malformed::Malformed;
+pub use text::Text;
+pub use value::{Value, Visitor};
+
+/// What a generated file imports, and nothing that a person would.
+pub(crate) mod codec {
+    pub(crate) use super::block::{Block, end, present};
+    pub(crate) use super::group::*;
+    pub(crate) use super::value::{Lines, Value, Visitor};
+    pub(crate) use super::{Decimal, Malformed, Text};
+    pub(crate) use core::fmt;
+    pub(crate) use zerocopy::little_endian::{I16, I32, I64, U16, U32, U64};
+    pub(crate) use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+}

@@ -1,0 +1,73 @@
+//! Decimals with a constant exponent: exact, and an integer in memory.
+
+use core::fmt;
+
+/// `mantissa` × 10^`EXPONENT`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Decimal<const EXPONENT: i8> {
+    /// Counts units of 10^`EXPONENT`.
+    pub mantissa: i64,
+}
+
+impl<const EXPONENT: i8> Decimal<EXPONENT> {
+    /// The power of ten that one unit of the mantissa stands for.
+    pub const EXPONENT: i8 = EXPONENT;
+
+    /// `mantissa` × 10^`EXPONENT`.
+    #[inline]
+    pub const fn new(mantissa: i64) -> Self {
+        Self { mantissa }
+    }
+
+    /// The same from a mantissa that was sent in fewer bytes.
+    #[inline]
+    pub(crate) fn widen(mantissa: impl Into<i64>) -> Self {
+        Self::new(mantissa.into())
+    }
+}
+
+/// The shortest plain decimal: no exponent, no trailing zeros, no point without a fraction.
+impl<const EXPONENT: i8> fmt::Display for Decimal<EXPONENT> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_decimal(f, self.mantissa, EXPONENT)
+    }
+}
+
+/// Writes `mantissa` × 10^`exponent` as the shortest plain decimal.
+pub(crate) fn write_decimal(
+    f: &mut fmt::Formatter<'_>,
+    mantissa: i64,
+    exponent: i8,
+) -> fmt::Result {
+    let (mut digits, mut exponent) = (
+        mantissa.unsigned_abs(),
+        if mantissa == 0 {
+            0
+        } else {
+            i32::from(exponent)
+        },
+    );
+    while exponent < 0 && digits % 10 == 0 {
+        digits /= 10;
+        exponent += 1;
+    }
+    if mantissa < 0 {
+        f.write_str("-")?;
+    }
+    if exponent >= 0 {
+        write!(f, "{digits}{:0<zeros$}", "", zeros = exponent as usize)
+    } else {
+        let places = exponent.unsigned_abs();
+        // Beyond 10^19 no 64-bit number has a whole part.
+        match 10u64.checked_pow(places) {
+            Some(one) => write!(
+                f,
+                "{}.{:0>places$}",
+                digits / one,
+                digits % one,
+                places = places as usize
+            ),
+            None => write!(f, "0.{digits:0>places$}", places = places as usize),
+        }
+    }
+}

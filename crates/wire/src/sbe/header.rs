@@ -1,0 +1,36 @@
+//! The message header (SBE 1.0, "Message Header").
+
+use zerocopy::FromBytes;
+use zerocopy::little_endian::U16;
+
+/// Says how to read the message that follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageHeader {
+    /// Length of the root block in bytes, as its writer's schema has it.
+    pub block_length: u16,
+    /// Which message this is.
+    pub template_id: u16,
+    /// Which schema the template belongs to.
+    pub schema_id: u16,
+    /// The version of that schema that the writer used.
+    pub version: u16,
+}
+
+impl MessageHeader {
+    /// Bytes that a header takes: four little-endian 16-bit integers.
+    pub const SIZE: usize = 8;
+
+    /// The header at the start of `bytes`, and what follows it. `None` if it is cut off.
+    #[inline]
+    pub fn split(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let ([block_length, template_id, schema_id, version], rest) =
+            <[U16; 4]>::read_from_prefix(bytes).ok()?;
+        let header = Self {
+            block_length: block_length.get(),
+            template_id: template_id.get(),
+            schema_id: schema_id.get(),
+            version: version.get(),
+        };
+        Some((header, rest))
+    }
+}
