@@ -18,7 +18,7 @@
 //!
 //! *How it is tested.* `tests/pcap` builds every format by hand, byte for byte, cuts each file at
 //! every length, feeds random bytes, and counts real captures where they are at hand;
-//! `tests/hostile.rs` holds damaged and malicious files against limits of time and memory.
+//! `tests/frame.rs` does the same for link layers; `tests/hostile.rs` holds damaged and malicious files against limits of time and memory.
 #![forbid(unsafe_code)]
 
 use std::net::SocketAddrV4;

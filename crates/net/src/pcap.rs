@@ -6,7 +6,7 @@
 //!
 //! A file is hostile until read: nothing is allocated by a length that a file claims. Memory is one
 //! buffer of [`BLOCK_BYTES_MAX`] and the decompressor's window (at most 32 MiB), each block moves
-//! the reader forward, and a file that unpacks to more than a thousand times its size is refused.
+//! the reader forward, and a file that unpacks to more than 500 times its size is refused.
 //!
 //! Sources: IETF draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng; RFC 1952 (gzip); RFC 8878 (Zstandard).
 

@@ -83,7 +83,7 @@ impl Reader<File> {
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) =
             opened.map_err(|error| Error::new(&name, 0, Fault::io(0, "cannot open it", &error)))?;
-        let total_bytes = metadata.is_file().then(|| metadata.len());
+        let total_bytes = metadata.is_file().then_some(metadata.len());
         Self::start(name, file, total_bytes)
     }
 }

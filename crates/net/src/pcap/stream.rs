@@ -11,9 +11,9 @@ use super::error::{ErrorKind, Fault};
 /// are skipped may be longer.
 pub const BLOCK_BYTES_MAX: usize = 512 * 1024;
 
-/// Unpacked bytes per byte of file from which a file is taken as a bomb. Captures that repeat one
-/// packet for ever stay below a hundred, since time and sequence differ.
-const EXPANSION_MAX: u64 = 1000;
+/// Unpacked bytes per byte of file from which a file is taken as a bomb. A capture that repeats one
+/// full packet for ever stays below a hundred, since time and sequence differ.
+const EXPANSION_MAX: u64 = 500;
 
 /// Below this many unpacked bytes a bomb is harmless and its ratio is not looked at.
 const EXPANSION_FREE_BYTES: u64 = 64 * 1024 * 1024;

@@ -107,6 +107,28 @@ fn a_cut_or_damaged_compression_is_named_after_the_packets_before_it() {
 }
 
 #[test]
+fn the_largest_zstd_window_that_is_read_is_32_mib() {
+    for (window_log, sound) in [(25, true), (26, false)] {
+        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).expect("an encoder");
+        encoder
+            .set_parameter(zstd::zstd_safe::CParameter::WindowLog(window_log))
+            .expect("a window");
+        // Larger than one zstd block, so that the encoder cannot shrink the window to the content.
+        let capture =
+            Bytes::classic(Order::Little, NANOSECONDS, 1).record(0, 0, &vec![1; 200_000], 1);
+        encoder
+            .write_all(&capture.bytes)
+            .expect("a vector takes everything");
+        let file = encoder.finish().expect("a vector takes everything");
+        assert_eq!(
+            read(&file[..]).1.is_none(),
+            sound,
+            "window of 2^{window_log} bytes"
+        );
+    }
+}
+
+#[test]
 fn progress_counts_the_packed_bytes() {
     let (plain, _) = capture();
     let folder = std::env::temp_dir().join(format!("touchline-net-{}", std::process::id()));

@@ -7,6 +7,8 @@ use touchline_net::pcap::ErrorKind;
 const TSRESOL: u16 = 9;
 const TSOFFSET: u16 = 14;
 
+type Options<'a> = &'a [(u16, &'a [u8])];
+
 #[test]
 fn the_three_kinds_of_packet_blocks_are_read_in_both_byte_orders() {
     for order in ORDERS {
@@ -43,7 +45,7 @@ fn a_simple_packet_is_cut_by_the_snap_length_of_its_interface() {
 #[test]
 fn each_interface_counts_time_in_its_own_way() {
     let past = (-1_000_000_000i64).to_le_bytes();
-    let cases: [(&[(u16, &[u8])], u64, u64); 8] = [
+    let cases: [(Options<'_>, u64, u64); 8] = [
         (&[], 1_500_000, 1_500_000_000),
         (&[(TSRESOL, &[0])], 3, 3_000_000_000),
         (&[(TSRESOL, &[3])], 1_500, 1_500_000_000),
