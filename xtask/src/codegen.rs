@@ -1,0 +1,160 @@
+//! `cargo xtask codegen`: message schemas in, the Rust that reads those messages out.
+//!
+//! ```text
+//! templates.xml, one or several versions ──► read ──► merge ──► rust ──► rustfmt ──► crates/wire/src/mdp3/generated
+//!                                            └ schema: the values that all of them speak of
+//! ```
+//!
+//! The generated files are committed, so that nobody needs the schemas to build. `--check` tells whether they are still
+//! what the schemas say.
+
+pub mod merge;
+pub mod names;
+pub mod read;
+pub mod rust;
+pub mod schema;
+mod types;
+mod xml;
+
+use anyhow::{Context, Result, bail, ensure};
+use schema::Schema;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How the chore is called.
+pub const USAGE: &str = "\
+usage: cargo xtask codegen <templates.xml>... [--out DIR] [--check]
+
+  <templates.xml>   a message schema (SBE 1.0); several files are versions of one schema and are merged
+  --out DIR         where the Rust goes; all .rs files there are replaced [crates/wire/src/mdp3/generated]
+  --check           writes nothing; fails with the names of the files that differ";
+
+/// Runs the chore with the arguments of the command line.
+///
+/// # Errors
+/// Wrong arguments; a schema that cannot be read, merged or written as Rust; with `--check` any difference.
+pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
+    let mut out = root.join("crates/wire/src/mdp3/generated");
+    let (mut check, mut schemas) = (false, Vec::new());
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match *argument {
+            "--check" => check = true,
+            "--out" => {
+                out = arguments
+                    .next()
+                    .map(PathBuf::from)
+                    .with_context(|| format!("--out needs a folder\n\n{USAGE}"))?
+            }
+            option if option.starts_with('-') => bail!("there is no option {option}\n\n{USAGE}"),
+            path => schemas.push(PathBuf::from(path)),
+        }
+    }
+    ensure!(!schemas.is_empty(), "no schema was given\n\n{USAGE}");
+    let files = formatted(root, &rust::files(&load(&schemas)?)?)?;
+    if check {
+        let differing = differing(&out, &files)?;
+        ensure!(
+            differing.is_empty(),
+            "these differ from what the schemas say: {}",
+            differing.join(", ")
+        );
+        println!(
+            "{}: {} files are as the schemas say",
+            out.display(),
+            files.len()
+        );
+    } else {
+        write(&out, &files)?;
+        println!("{}: {} files written", out.display(), files.len());
+    }
+    Ok(())
+}
+
+/// Reads and merges versions of one schema.
+///
+/// # Errors
+/// Names the file, the place in it and what is wrong.
+pub fn load(paths: &[PathBuf]) -> Result<Schema> {
+    let read = |path: &PathBuf| {
+        read::from_file(path).with_context(|| format!("in schema {}", path.display()))
+    };
+    merge::merge(paths.iter().map(read).collect::<Result<_>>()?)
+}
+
+/// The files as rustfmt, with the settings of the repository, leaves them.
+///
+/// # Errors
+/// rustfmt is not there, or refuses them.
+pub fn formatted(root: &Path, files: &[rust::File]) -> Result<Vec<rust::File>> {
+    // Below the repository, so that rustfmt finds the same settings as for everything else.
+    let scratch = root
+        .join("target")
+        .join(format!("codegen-{}", std::process::id()));
+    write(&scratch, files)?;
+    // Formatting `mod.rs` follows its modules, so that one run does them all.
+    let status = Command::new("rustfmt")
+        .args(["--edition", "2024"])
+        .arg(scratch.join("mod.rs"))
+        .status()
+        .context("cannot run rustfmt; install it with: rustup component add rustfmt")?;
+    ensure!(
+        status.success(),
+        "rustfmt refused the generated files, which are left in {}",
+        scratch.display()
+    );
+    let read = |file: &rust::File| -> Result<rust::File> {
+        Ok(rust::File {
+            name: file.name.clone(),
+            text: fs::read_to_string(scratch.join(&file.name))?,
+        })
+    };
+    let formatted = files.iter().map(read).collect::<Result<_>>()?;
+    fs::remove_dir_all(&scratch)?;
+    Ok(formatted)
+}
+
+/// Names of files in `folder` that are not as `files` has them, that are missing, or that should not be there.
+///
+/// # Errors
+/// The folder cannot be listed.
+pub fn differing(folder: &Path, files: &[rust::File]) -> Result<Vec<String>> {
+    let differs = |file: &&rust::File| {
+        fs::read_to_string(folder.join(&file.name)).ok().as_ref() != Some(&file.text)
+    };
+    let mut names: Vec<String> = files
+        .iter()
+        .filter(differs)
+        .map(|file| file.name.clone())
+        .collect();
+    names.extend(
+        sources(folder)?
+            .into_iter()
+            .filter(|name| files.iter().all(|file| file.name != *name)),
+    );
+    Ok(names)
+}
+
+fn write(folder: &Path, files: &[rust::File]) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for name in sources(folder)? {
+        fs::remove_file(folder.join(name))?;
+    }
+    for file in files {
+        let path = folder.join(&file.name);
+        fs::write(&path, &file.text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Names of the Rust files in `folder`.
+fn sources(folder: &Path) -> Result<Vec<String>> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let mut names: Vec<String> = names.collect::<Result<_>>()?;
+    names.retain(|name| name.ends_with(".rs"));
+    names.sort();
+    Ok(names)
+}
