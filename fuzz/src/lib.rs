@@ -1,1 +1,54 @@
-//! Fuzz targets.
+//! Fuzz targets: one function each that takes any bytes and must neither panic, hang, nor grow.
+//!
+//! A target also holds properties beyond "no panic": what was decoded prints, what was read in pieces equals what was
+//! read at once. [`TARGETS`] is the list; [`exercise`] runs a target over its seeds and their mutations in plain Rust;
+//! the program `libfuzzer` lets coverage lead the way (`cargo xtask fuzz`).
+//!
+//! # Never
+//! Part of what we ship. A target never depends on anything but its bytes: no clock, no file, no state between runs.
+//!
+//! # Path
+//! Bytes enter at [`Target::run`]; nothing leaves but a panic.
+//!
+//! # Tests
+//! `tests/targets.rs` replays every target over its seeds, and shows with [`MUST_FAIL`] that a fault would be found.
+
+#![forbid(unsafe_code)]
+
+mod exercise;
+mod must_fail;
+mod pcap_reader;
+mod sbe_mdp3_packet;
+mod schema_compiler;
+pub mod seeds;
+
+pub use exercise::{Failure, exercise};
+pub use must_fail::MUST_FAIL;
+
+/// Every target, by layer.
+pub const TARGETS: &[Target] = &[
+    sbe_mdp3_packet::TARGET,
+    pcap_reader::TARGET,
+    schema_compiler::TARGET,
+];
+
+/// One thing that takes bytes from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it holds, in one line.
+    pub about: &'static str,
+    /// Takes any bytes; panics when a property does not hold.
+    pub run: fn(&[u8]),
+    /// Inputs to start from. More of them, from real captures, when these are at hand.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// The target of that name; [`MUST_FAIL`] has one too.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS
+        .iter()
+        .chain([&MUST_FAIL])
+        .find(|target| target.name == name)
+}
