@@ -1,24 +1,27 @@
 //! Packet sources: where a packet's bytes and its receive stamp come from.
 //!
-//! *What it is.* A [`PacketSource`] lends one UDP packet at a time, with the time at which it was
-//! received and the place where that time was taken. [`PcapSource`] takes packets from captures;
-//! [`pcap`] reads and writes the capture files, [`frame`] finds the UDP datagram in a link-layer
-//! frame.
+//! A [`PacketSource`] lends one UDP packet at a time, with the time at which it was received and
+//! the place where that time was taken. [`PcapSource`] takes packets from captures; [`pcap`] reads
+//! and writes the capture files, [`frame`] finds the UDP datagram in a link-layer frame.
 //!
-//! *What it never does.* It knows no venue and no message: a payload is bytes. It never reorders,
-//! drops or joins the packets of one source; lines, sequence numbers and gaps belong to `feed`.
+//! # Never
+//! Knows a venue or a message: a payload is bytes. Reorders, drops or joins the packets of one
+//! source: lines, sequence numbers and gaps belong to `feed`.
 //!
-//! *Where the path enters and leaves.* It enters with the bytes of a file (later: of a socket) and
-//! leaves through [`PacketSource::receive`]:
+//! # Path
+//! It enters with the bytes of a file (later: of a socket) and leaves through
+//! [`PacketSource::receive`]:
 //!
 //! ```text
 //! file ─► pcap::Reader ─► frame::datagram ─► PcapSource::receive ─► Packet
 //!         one record      headers off         merged by time
 //! ```
 //!
-//! *How it is tested.* `tests/pcap` builds every format by hand, byte for byte, cuts each file at
-//! every length, feeds random bytes, and counts real captures where they are at hand;
-//! `tests/frame.rs` does the same for link layers; `tests/hostile.rs` holds damaged and malicious files against limits of time and memory.
+//! # Tests
+//! `tests/pcap` builds every format by hand, byte for byte, cuts each file at every length, feeds
+//! random bytes, and counts real captures where they are at hand; `tests/frame.rs` does the same
+//! for link layers; `tests/hostile.rs` holds damaged and malicious files against limits of time and
+//! memory; fuzz target `pcap_reader`.
 #![forbid(unsafe_code)]
 
 use std::net::SocketAddrV4;

@@ -1,0 +1,580 @@
+//! CME's `config.xml`: the channels, and for each feed and line its group and port.
+//!
+//! The file is read as CME publishes it. Elements that are not known here are passed over, and so are
+//! all channels but the one asked for.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+
+use roxmltree::{Document, Node};
+use touchline_feed::cme::{Feed, Line};
+
+use super::{ConfigError, read_text};
+
+/// One channel as CME publishes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelConfig {
+    /// CME's number of the channel.
+    pub id: u32,
+    /// What CME calls it.
+    pub label: String,
+    /// The products whose data the channel carries.
+    pub products: Vec<Product>,
+    /// Every connection in the order of the file, also of feeds that are not read here.
+    pub connections: Vec<Connection>,
+    routes: Box<[Route]>,
+}
+
+/// A product of a channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Product {
+    /// The product's code, such as `ES`.
+    pub code: String,
+    /// The instrument groups of the product on this channel.
+    pub groups: Vec<String>,
+}
+
+/// One feed on one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// CME's name of the connection, such as `310IA`.
+    pub id: String,
+    /// The type of feed as published: `I`, `S`, `SMBO`, `N`, `H`, or one that came later.
+    pub feed_type: String,
+    /// The feed, if it is one that is read here; the historical replay (`H`) is not.
+    pub feed: Option<Feed>,
+    /// The line.
+    pub line: Line,
+    /// How it is carried.
+    pub protocol: Protocol,
+    /// The multicast group; TCP has none.
+    pub group: Option<Ipv4Addr>,
+    /// The port of the group, or of the hosts under TCP.
+    pub port: u16,
+    /// The hosts that send, or that take connections under TCP.
+    pub hosts: Vec<Ipv4Addr>,
+}
+
+/// How a connection is carried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Protocol {
+    /// `UDP/IP`: multicast.
+    Udp,
+    /// `TCP/IP`: connections to a host.
+    Tcp,
+    /// Another one, as published.
+    Other(String),
+}
+
+/// Where packets of one feed and line are sent to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Route {
+    destination: SocketAddrV4,
+    feed: Feed,
+    line: Line,
+}
+
+impl ChannelConfig {
+    /// Reads one channel out of a `config.xml`.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no XML or no channel configuration, does not have the channel or
+    /// has it twice, or a connection of the channel cannot be understood.
+    pub fn read(path: impl AsRef<Path>, channel: u32) -> Result<Self, ConfigError> {
+        let path = path.as_ref();
+        Self::parse(path, &read_text(path)?, channel)
+    }
+
+    /// The feed and line that packets to this group and port belong to.
+    #[inline]
+    pub fn route(&self, destination: SocketAddrV4) -> Option<(Feed, Line)> {
+        let found = self
+            .routes
+            .binary_search_by_key(&destination, |route| route.destination);
+        found
+            .ok()
+            .map(|at| (self.routes[at].feed, self.routes[at].line))
+    }
+
+    fn parse(file: &Path, text: &str, channel: u32) -> Result<Self, ConfigError> {
+        let document = Document::parse(text).map_err(|error| ConfigError {
+            file: file.to_owned(),
+            line: Some(error.pos().row),
+            what: format!("it is no well-formed XML: {error}"),
+            fix: "fetch CME's config.xml again".to_owned(),
+        })?;
+        Source {
+            file,
+            document: &document,
+        }
+        .channel(channel)
+    }
+}
+
+/// A file while it is read: what is needed to say where something is wrong.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    file: &'a Path,
+    document: &'a Document<'a>,
+}
+
+impl<'a> Source<'a> {
+    fn channel(self, id: u32) -> Result<ChannelConfig, ConfigError> {
+        let node = self.find_channel(id)?;
+        let products = below(node, "products", "product").map(|product| Product {
+            code: attribute(product, "code"),
+            groups: elements(product, "group")
+                .map(|group| attribute(group, "code"))
+                .collect(),
+        });
+        let connections = below(node, "connections", "connection")
+            .map(|connection| Ok((connection, self.connection(connection)?)))
+            .collect::<Result<Vec<_>, ConfigError>>()?;
+        let routes = self.routes(node, &connections)?;
+        Ok(ChannelConfig {
+            id,
+            label: attribute(node, "label"),
+            products: products.collect(),
+            connections: connections
+                .into_iter()
+                .map(|(_, connection)| connection)
+                .collect(),
+            routes,
+        })
+    }
+
+    fn find_channel(self, id: u32) -> Result<Node<'a, 'a>, ConfigError> {
+        let root = self.document.root_element();
+        if !root.has_tag_name("configuration") {
+            let what = format!(
+                "its root is <{}>, not <configuration>",
+                root.tag_name().name()
+            );
+            return Err(self.refuse(
+                root,
+                what,
+                "give CME's config.xml, not another file of CME's",
+            ));
+        }
+        let is_wanted = |node: &Node<'_, '_>| number(*node) == Some(id);
+        let mut wanted = elements(root, "channel").filter(is_wanted);
+        let Some(found) = wanted.next() else {
+            let fix = format!(
+                "set `channel` to one that the file has, {}",
+                nearest(root, id)
+            );
+            return Err(self.refuse(root, format!("it has no channel {id}"), fix));
+        };
+        match wanted.next() {
+            None => Ok(found),
+            Some(second) => {
+                let what = format!("channel {id} stands here and at line {}", self.line(found));
+                Err(self.refuse(second, what, "remove one of the two"))
+            }
+        }
+    }
+
+    fn connection(self, node: Node<'a, 'a>) -> Result<Connection, ConfigError> {
+        let kind = self.required(node, "type")?;
+        let feed_type = attribute(kind, "feed-type");
+        let protocol = match text(self.required(node, "protocol")?) {
+            "UDP/IP" => Protocol::Udp,
+            "TCP/IP" => Protocol::Tcp,
+            other => Protocol::Other(other.to_owned()),
+        };
+        let group = match &protocol {
+            Protocol::Udp => Some(self.required(node, "ip")?),
+            _ => self.optional(node, "ip")?,
+        };
+        let hosts = elements(node, "host-ip").map(|host| self.ip(host));
+        Ok(Connection {
+            id: attribute(node, "id"),
+            feed: feed(&feed_type),
+            feed_type,
+            line: self.feed_line(self.required(node, "feed")?)?,
+            protocol,
+            group: group.map(|group| self.ip(group)).transpose()?,
+            port: self.port(self.required(node, "port")?)?,
+            hosts: hosts.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The routes of all feeds that are read, sorted; each group and port must mean one thing.
+    fn routes(
+        self,
+        channel: Node<'a, 'a>,
+        connections: &[(Node<'a, 'a>, Connection)],
+    ) -> Result<Box<[Route]>, ConfigError> {
+        let mut routes: Vec<Route> = Vec::new();
+        for (node, connection) in connections {
+            let &Connection {
+                feed,
+                line,
+                ref protocol,
+                group,
+                port,
+                ..
+            } = connection;
+            let (Some(feed), Protocol::Udp, Some(group)) = (feed, protocol, group) else {
+                continue;
+            };
+            let destination = SocketAddrV4::new(group, port);
+            if routes.iter().any(|route| route.destination == destination) {
+                let what = format!("a second connection of the channel has {destination}");
+                return Err(self.refuse(*node, what, FETCH_AGAIN));
+            }
+            routes.push(Route {
+                destination,
+                feed,
+                line,
+            });
+        }
+        if !routes.iter().any(|route| route.feed == Feed::Incremental) {
+            let what = "the channel has no incremental feed (feed-type I over UDP/IP)";
+            return Err(self.refuse(channel, what, FETCH_AGAIN));
+        }
+        routes.sort_unstable_by_key(|route| route.destination);
+        Ok(routes.into())
+    }
+
+    fn ip(self, node: Node<'a, 'a>) -> Result<Ipv4Addr, ConfigError> {
+        let ip = text(node);
+        ip.parse()
+            .map_err(|_| self.refuse(node, format!("{ip:?} is no IPv4 address"), FETCH_AGAIN))
+    }
+
+    fn port(self, node: Node<'a, 'a>) -> Result<u16, ConfigError> {
+        let port = text(node);
+        match port.parse() {
+            Ok(port @ 1..) => Ok(port),
+            _ => Err(self.refuse(
+                node,
+                format!("{port:?} is no port in 1..=65535"),
+                FETCH_AGAIN,
+            )),
+        }
+    }
+
+    fn feed_line(self, node: Node<'a, 'a>) -> Result<Line, ConfigError> {
+        match text(node) {
+            "A" => Ok(Line::A),
+            "B" => Ok(Line::B),
+            other => Err(self.refuse(node, format!("{other:?} is no line, A or B"), FETCH_AGAIN)),
+        }
+    }
+
+    /// The one child of that name.
+    fn required(self, node: Node<'a, 'a>, name: &str) -> Result<Node<'a, 'a>, ConfigError> {
+        self.optional(node, name)?.ok_or_else(|| {
+            let what = format!("connection {} has no <{name}>", attribute(node, "id"));
+            self.refuse(node, what, FETCH_AGAIN)
+        })
+    }
+
+    /// The child of that name, if there is one; two are one too many.
+    fn optional(self, node: Node<'a, 'a>, name: &str) -> Result<Option<Node<'a, 'a>>, ConfigError> {
+        let mut found = elements(node, name);
+        match (found.next(), found.next()) {
+            (first, None) => Ok(first),
+            (_, Some(second)) => {
+                let what = format!("connection {} has a second <{name}>", attribute(node, "id"));
+                Err(self.refuse(second, what, FETCH_AGAIN))
+            }
+        }
+    }
+
+    fn refuse(
+        self,
+        node: Node<'a, 'a>,
+        what: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> ConfigError {
+        ConfigError {
+            file: self.file.to_owned(),
+            line: Some(self.line(node)),
+            what: what.into(),
+            fix: fix.into(),
+        }
+    }
+
+    fn line(self, node: Node<'a, 'a>) -> u32 {
+        self.document.text_pos_at(node.range().start).row
+    }
+}
+
+const FETCH_AGAIN: &str = "fetch CME's config.xml again, or correct this line";
+
+fn feed(feed_type: &str) -> Option<Feed> {
+    match feed_type {
+        "I" => Some(Feed::Incremental),
+        "S" => Some(Feed::Snapshot),
+        "SMBO" => Some(Feed::SnapshotOrders),
+        "N" => Some(Feed::Definition),
+        _ => None,
+    }
+}
+
+/// The channels whose numbers are nearest to `id`, in words.
+fn nearest(root: Node<'_, '_>, id: u32) -> String {
+    let mut ids: Vec<u32> = elements(root, "channel").filter_map(number).collect();
+    ids.sort_by_key(|other| (other.abs_diff(id), *other));
+    ids.truncate(5);
+    ids.sort_unstable();
+    match ids
+        .iter()
+        .map(u32::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+    {
+        none if none.is_empty() => "but it has none at all".to_owned(),
+        ids => format!("for example {ids}"),
+    }
+}
+
+fn number(channel: Node<'_, '_>) -> Option<u32> {
+    channel.attribute("id")?.trim().parse().ok()
+}
+
+fn elements<'a>(node: Node<'a, 'a>, name: &str) -> impl Iterator<Item = Node<'a, 'a>> {
+    node.children()
+        .filter(move |child| child.has_tag_name(name))
+}
+
+/// The elements two levels down: `<outer><inner/>…</outer>`.
+fn below<'a>(node: Node<'a, 'a>, outer: &str, inner: &str) -> impl Iterator<Item = Node<'a, 'a>> {
+    elements(node, outer).flat_map(move |outer| elements(outer, inner))
+}
+
+fn attribute(node: Node<'_, '_>, name: &str) -> String {
+    node.attribute(name).unwrap_or_default().to_owned()
+}
+
+fn text<'a>(node: Node<'a, 'a>) -> &'a str {
+    node.text().unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<configuration environment="TEST" updated="2024/03/04-00:00:00">
+  <note>an element that came later</note>
+  <channel id="9" label="Broken, and not asked for"><connections><connection/></connections></channel>
+  <channel id="7" label="Grain &amp; oil">
+    <products>
+      <product code="ZC"><group code="ZC"/><group code="Z2"/></product>
+      <product code="CL"/>
+    </products>
+    <connections>
+      <connection id="7HA">
+        <type feed-type="H">Historical Replay</type><protocol>TCP/IP</protocol>
+        <host-ip>10.0.0.1</host-ip><host-ip>10.0.0.2</host-ip><port>10000</port><feed>A</feed>
+      </connection>
+      <connection id="7IA">
+        <type feed-type="I">Incremental</type><protocol>UDP/IP</protocol><ip> 224.0.31.1 </ip>
+        <host-ip>10.0.0.3</host-ip><port>14310</port><feed>A</feed>
+      </connection>
+      <connection id="7IB">
+        <type feed-type="I">Incremental</type><protocol>UDP/IP</protocol><ip>224.0.32.1</ip>
+        <port>15310</port><feed>B</feed><latency>low</latency>
+      </connection>
+      <connection id="7SAMBO">
+        <type feed-type="SMBO">Snapshot-MBO</type><protocol>UDP/IP</protocol><ip>224.0.31.1</ip>
+        <port>23310</port><feed>A</feed>
+      </connection>
+      <connection id="7SA">
+        <type feed-type="S">Snapshot</type><protocol>UDP/IP</protocol><ip>233.72.75.1</ip>
+        <port>65535</port><feed>A</feed>
+      </connection>
+      <connection id="7NB">
+        <type feed-type="N">Instrument Replay</type><protocol>UDP/IP</protocol><ip>224.0.32.2</ip>
+        <port>1</port><feed>B</feed>
+      </connection>
+      <connection id="7XA">
+        <type feed-type="X">Extra</type><protocol>UDP/IP</protocol><ip>224.0.99.1</ip>
+        <port>99</port><feed>A</feed>
+      </connection>
+    </connections>
+  </channel>
+  <channel id="310" label="Equity"/><channel id="311"/><channel id="312"/><channel id="340"/>
+  <channel id="341"/><channel id="342"/>
+</configuration>
+"#;
+
+    fn parse(text: &str, channel: u32) -> Result<ChannelConfig, ConfigError> {
+        ChannelConfig::parse(Path::new("config.xml"), text, channel)
+    }
+
+    fn seven() -> ChannelConfig {
+        parse(FILE, 7).expect("a channel")
+    }
+
+    #[test]
+    fn a_channel_is_read_as_it_is_published() {
+        let channel = seven();
+        assert_eq!((channel.id, channel.label.as_str()), (7, "Grain & oil"));
+        let codes: Vec<_> = channel
+            .products
+            .iter()
+            .map(|product| product.code.as_str())
+            .collect();
+        assert_eq!(codes, ["ZC", "CL"]);
+        assert_eq!(channel.products[0].groups, ["ZC", "Z2"]);
+        let kinds: Vec<_> = channel
+            .connections
+            .iter()
+            .map(|each| each.feed_type.as_str())
+            .collect();
+        assert_eq!(kinds, ["H", "I", "I", "SMBO", "S", "N", "X"]);
+        let replay = Connection {
+            id: "7HA".to_owned(),
+            feed_type: "H".to_owned(),
+            feed: None,
+            line: Line::A,
+            protocol: Protocol::Tcp,
+            group: None,
+            port: 10_000,
+            hosts: vec![[10, 0, 0, 1].into(), [10, 0, 0, 2].into()],
+        };
+        assert_eq!(channel.connections[0], replay);
+    }
+
+    #[test]
+    fn packets_are_routed_by_group_and_port() {
+        let channel = seven();
+        for (destination, expected) in [
+            ("224.0.31.1:14310", Some((Feed::Incremental, Line::A))),
+            ("224.0.32.1:15310", Some((Feed::Incremental, Line::B))),
+            ("224.0.31.1:23310", Some((Feed::SnapshotOrders, Line::A))),
+            ("233.72.75.1:65535", Some((Feed::Snapshot, Line::A))),
+            ("224.0.32.2:1", Some((Feed::Definition, Line::B))),
+            ("224.0.99.1:99", None),
+            ("224.0.31.1:15310", None),
+            ("224.0.32.1:14310", None),
+            ("10.0.0.1:10000", None),
+        ] {
+            let destination = destination.parse().expect("an address");
+            assert_eq!(channel.route(destination), expected, "{destination}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let swap = |old: &str, new: &str| FILE.replacen(old, new, 1);
+        let twice = swap("id=\"310\"", "id=\"7\"");
+        let same = swap(
+            "<ip>224.0.32.1</ip>\n        <port>15310",
+            "<ip>224.0.31.1</ip>\n        <port>14310",
+        );
+        for (text, line, word) in [
+            (
+                swap("224.0.32.1<", "224.0.32.256<"),
+                20,
+                "\"224.0.32.256\" is no IPv4 address",
+            ),
+            (swap("10.0.0.2<", "host<"), 13, "\"host\""),
+            (swap("<port>15310", "<port>0"), 21, "1..=65535"),
+            (swap("<port>15310", "<port>65536"), 21, "1..=65535"),
+            (swap("<port>15310</port>", ""), 19, "7IB has no <port>"),
+            (swap("<ip>224.0.32.1</ip>", ""), 19, "7IB has no <ip>"),
+            (swap("<feed>B", "<feed>C"), 21, "no line"),
+            (
+                swap("<latency>low</latency>", "<feed>B</feed>"),
+                21,
+                "second <feed>",
+            ),
+            (
+                swap("<type feed-type=\"I\">Incremental</type>", ""),
+                15,
+                "7IA has no <type>",
+            ),
+            (FILE.replace("\"I\"", "\"Q\""), 5, "no incremental feed"),
+            (same, 19, "224.0.31.1:14310"),
+            (twice, 41, "line 5"),
+            (FILE.replace("configuration", "templates"), 2, "<templates>"),
+            (swap("</products>", ""), 40, "XML"),
+            ("bus = 7".to_owned(), 1, "XML"),
+            (String::new(), 1, "XML"),
+        ] {
+            let error = parse(&text, 7).expect_err(word);
+            let said = error.to_string();
+            assert_eq!(error.line, Some(line), "{said}");
+            assert!(said.contains(word), "{word}: {said}");
+            assert!(said.starts_with(&format!("config.xml:{line}: ")), "{said}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_channel_is_answered_with_the_nearest() {
+        let error = parse(FILE, 339).expect_err("there is none");
+        assert_eq!(error.what, "it has no channel 339");
+        assert!(
+            error.fix.ends_with("for example 311, 312, 340, 341, 342"),
+            "{error}"
+        );
+        let error = parse("<configuration/>", 339).expect_err("there is none");
+        assert!(error.fix.contains("none at all"), "{error}");
+    }
+
+    #[test]
+    fn deep_nesting_and_entities_are_refused_in_time() {
+        let deep = "<a>".repeat(500_000);
+        let laughs = "<!DOCTYPE a [<!ENTITY x \"ha\">]><configuration>&x;</configuration>";
+        for text in [&deep, &["<configuration>", &deep].concat(), laughs] {
+            assert!(parse(text, 7).is_err());
+        }
+    }
+
+    /// Channels of the files that CME published, where these are at hand.
+    #[test]
+    fn cme_s_own_files_are_read_whole() {
+        let Some(folder) = std::env::var_os("TOUCHLINE_SCHEMAS") else {
+            println!("SKIPPED: TOUCHLINE_SCHEMAS is not set, CME's config.xml is not read");
+            return;
+        };
+        for (name, channels) in [
+            ("config_PROD_2023-08-14.xml", 39),
+            ("config_CERT_2023-08-14.xml", 40),
+        ] {
+            let path = Path::new(&folder).join("cme").join(name);
+            let text = read_text(&path).expect("CME's file");
+            let document = Document::parse(&text).expect("CME's file");
+            let ids: Vec<_> = elements(document.root_element(), "channel")
+                .filter_map(number)
+                .collect();
+            assert_eq!(ids.len(), channels);
+            for id in ids {
+                let channel = ChannelConfig::read(&path, id).expect("a channel of CME's");
+                assert_eq!(
+                    (channel.connections.len(), channel.routes.len()),
+                    (9, 8),
+                    "{id}"
+                );
+                for connection in &channel.connections {
+                    let Some(feed) = connection.feed else {
+                        continue;
+                    };
+                    let group = connection.group.expect("UDP has a group");
+                    let destination = SocketAddrV4::new(group, connection.port);
+                    assert_eq!(
+                        channel.route(destination),
+                        Some((feed, connection.line)),
+                        "{id}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_generated_session_s_file_is_read_whole() {
+        let Some(folder) = std::env::var_os("TOUCHLINE_CAPTURES") else {
+            println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no generated config.xml is read");
+            return;
+        };
+        let path = Path::new(&folder).join("cme-generated/v9-clean/config.xml");
+        let channel = ChannelConfig::read(path, 999).expect("the generator's channel");
+        assert_eq!((channel.connections.len(), channel.routes.len()), (8, 8));
+    }
+}
