@@ -25,7 +25,7 @@ const MUST_FAIL_SECONDS: u32 = 60;
 const INPUT_BYTES_MAX: u32 = 4096;
 
 /// Most resident memory, in MiB: 64 for the target, above what libFuzzer takes for itself and its corpus.
-const RESIDENT_MIB_MAX: u32 = 256;
+const RESIDENT_MIB_MAX: u32 = 128;
 
 /// AddressSanitizer keeps freed memory and shadows all of it.
 const RESIDENT_MIB_MAX_ASAN: u32 = 2048;

@@ -18,12 +18,15 @@
 
 pub mod codegen;
 pub mod fuzz;
+pub mod licences;
 pub mod mutants;
 pub mod tidy;
 
+use anyhow::{Context, Result};
 use std::{
     env,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// The root of the repository: the folder above this package's own.
@@ -35,4 +38,19 @@ pub fn root() -> PathBuf {
 /// Where cargo builds, and where the chores keep what they make.
 pub fn target_folder(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// The platform that the compiler runs on, as it names it.
+///
+/// # Errors
+/// When rustc cannot be run.
+pub fn host() -> Result<String> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .arg("-vV")
+        .output()
+        .context("cannot run rustc; is it on the PATH?")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc -vV names no host")
 }

@@ -9,6 +9,7 @@ const USAGE: &str = "\
 usage: cargo xtask <chore> [arguments]
 
   tidy                           hold the repository against its own rules
+  licences                       hold the licences of all dependencies against the list
   codegen <templates.xml>...     write the message views that the schemas describe
   mutants [FILTER]               break the code on purpose; a test must notice each time
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
@@ -21,6 +22,7 @@ fn main() -> Result<()> {
     match arguments[..] {
         ["tidy"] => xtask::tidy::run(&root),
         ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),
+        ["licences"] => xtask::licences::run(&root),
         ["mutants"] => xtask::mutants::run(&root, ""),
         ["mutants", filter] => xtask::mutants::run(&root, filter),
         ["fuzz", ref options @ ..] => {

@@ -14,7 +14,7 @@ mod unsafety;
 mod words;
 
 use anyhow::{Result, bail};
-pub use repository::{Edge, Repository};
+pub use repository::{Edge, Repository, metadata};
 use std::{fmt, path::Path};
 
 type Rule = fn(&Repository) -> Vec<Finding>;
@@ -34,6 +34,7 @@ const RULES: &[(&str, Rule)] = &[
     ("banned words", words::banned),
     ("links", links::check),
     ("settings documented", documented::settings),
+    ("counters documented", documented::counters),
 ];
 
 /// One broken rule at one place.

@@ -80,7 +80,7 @@ impl Program {
 /// When there is no C++ compiler, or the build fails.
 pub fn build(root: &Path, asan: bool) -> Result<Program> {
     require_cxx()?;
-    let host = host()?;
+    let host = crate::host()?;
     let folder = crate::target_folder(root).join(if asan { "fuzz-asan" } else { "fuzz" });
     let mut flags = INSTRUMENTATION.to_vec();
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -127,15 +127,4 @@ fn require_cxx() -> Result<()> {
         );
     }
     Ok(())
-}
-
-fn host() -> Result<String> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc)
-        .arg("-vV")
-        .output()
-        .context("cannot run rustc -vV")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc -vV names no host")
 }

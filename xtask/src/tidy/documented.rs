@@ -103,6 +103,43 @@ fn rename(raw: &str) -> Option<&str> {
     raw.split_once("rename = \"")?.1.split('"').next()
 }
 
+/// Each counter of a table stands in the operations guide, in back-ticks.
+pub fn counters(repository: &Repository) -> Vec<Finding> {
+    let guide = repository.files.get(OPERATIONS).map_or("", String::as_str);
+    let mut findings = Vec::new();
+    for (path, text) in repository.rust() {
+        for (line, name) in counter_names(text) {
+            if !guide.contains(&format!("`{name}`")) {
+                let fix = format!("describe `{name}` in {OPERATIONS}: unit and meaning");
+                findings.push(Finding::new(
+                    path,
+                    line,
+                    format!("counter '{name}' is not documented"),
+                    fix,
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Names in the tables that `counters! { pub struct Name { name: "unit" = "sentence", … } }` defines, with their
+/// lines from 1.
+fn counter_names(text: &str) -> Vec<(usize, String)> {
+    let mut names = Vec::new();
+    let mut item = Item::None;
+    for (at, line) in source::lines(text).iter().enumerate() {
+        let code = line.code.trim();
+        if matches!(item, Item::Open(2..)) {
+            names.extend(fields(code).map(|name| (at + 1, name.to_owned())));
+        }
+        let is_table =
+            source::find_word(code, "counters!").is_some() && !code.contains("macro_rules!");
+        item = if is_table { Item::Announced } else { item }.after(code);
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,5 +211,36 @@ fn f(a: u8) -> u8 {
             ("crates/feed/src/lib.rs", CONFIG),
         ];
         assert_eq!(settings(&Repository::of(&files)).len(), 4);
+    }
+
+    const COUNTERS: &str = r#"
+use touchline_types::counters;
+
+counters! {
+    /// Counters of a line: its packets.
+    pub struct Line {
+        packets: "packets" = "What arrived: all of it.",
+        gaps_a: "gaps" = "What did not.",
+    }
+}
+
+struct Other {
+    field: u8,
+}
+"#;
+
+    #[test]
+    fn a_counter_without_its_description_is_found() {
+        let with_guide = |guide| {
+            counters(&Repository::of(&[
+                ("crates/feed/src/counters.rs", COUNTERS),
+                (OPERATIONS, guide),
+            ]))
+        };
+        assert_eq!(with_guide("`packets` and `gaps_a`"), []);
+        let findings = with_guide("`packets` and gaps_a");
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].what.contains("gaps_a"));
+        assert_eq!(findings[0].line, 8);
     }
 }
