@@ -13,10 +13,11 @@ pub fn camel(name: &str) -> String {
 /// For methods, fields and files: `md_entry_px`. A word that Rust keeps for itself gets an underscore.
 pub fn snake(name: &str) -> String {
     const KEPT: &[&str] = &[
-        "as", "async", "await", "box", "break", "const", "continue", "crate", "dyn", "else",
-        "enum", "extern", "false", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match",
-        "mod", "move", "mut", "pub", "ref", "return", "self", "static", "struct", "super", "trait",
-        "true", "try", "type", "unsafe", "use", "where", "while", "yield",
+        "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+        "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+        "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub",
+        "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type",
+        "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
     ];
     let name = words(name).join("_");
     if KEPT.contains(&name.as_str()) {

@@ -48,6 +48,10 @@ pub fn files(schema: &Schema) -> Result<Vec<File>> {
         "only the usual message header becomes Rust"
     );
 
+    schema
+        .messages
+        .iter()
+        .try_for_each(|message| check(&message.name))?;
     let mut files = vec![index(schema), types::file(schema)?];
     for message in &schema.messages {
         let text = message::file(message, schema.version)

@@ -8,7 +8,11 @@ use std::fmt::Write;
 
 /// The text of the file for `message`; `newest` is the version up to which leftover bytes are an error.
 pub fn file(message: &Message, newest: u16) -> Result<String> {
-    check(&message.name)?;
+    message
+        .body
+        .groups
+        .iter()
+        .try_for_each(|group| check(&group.name))?;
     ensure!(
         message.body.data.is_empty(),
         "variable-length data does not become Rust"

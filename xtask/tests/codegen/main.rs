@@ -1,0 +1,54 @@
+//! What `cargo xtask codegen` generates is believed because a second, slow decoder agrees with it.
+//!
+//! The [`oracle`] walks a message with nothing but the schema in its hands. [`differential`] compares it, field by field,
+//! with the generated views: on random messages of every template and version, and on every packet of the captures.
+//! [`examples`] holds the oracle itself against messages that others encoded, [`schemas`] the reader of schemas
+//! against schemas that must be taken and that must be refused.
+//!
+//! Published schemas and captures are not part of the repository: the variables `TOUCHLINE_SCHEMAS` and
+//! `TOUCHLINE_CAPTURES` say where they are, and what needs them says so when it is skipped.
+
+mod append_only;
+mod differential;
+mod examples;
+mod oracle;
+mod schemas;
+
+use std::path::{Path, PathBuf};
+
+/// The folder that `variable` names, or a note that `what` was skipped.
+fn folder(variable: &str, what: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("SKIPPED: {what}; set {variable} to the folder with the files");
+    }
+    folder
+}
+
+/// CME's templates in `schemas`, oldest first.
+fn cme_templates(schemas: &Path) -> Vec<PathBuf> {
+    let files = files(&schemas.join("cme"), "xml");
+    let is_templates = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("templates_"))
+    };
+    let templates: Vec<PathBuf> = files.into_iter().filter(is_templates).collect();
+    assert!(
+        !templates.is_empty(),
+        "no templates below {}",
+        schemas.display()
+    );
+    templates
+}
+
+/// Files in `folder` whose names end in `.ending`.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries =
+        std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("an entry of the folder").path());
+    let mut files: Vec<PathBuf> = paths
+        .filter(|path| path.to_string_lossy().ends_with(&format!(".{ending}")))
+        .collect();
+    files.sort();
+    files
+}
