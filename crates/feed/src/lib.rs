@@ -1,1 +1,23 @@
-//! Per venue: arbitration, sequence, gaps, recovery, normalisation.
+//! Per venue: arbitration of lines, sequence, gaps, recovery, normalisation.
+//!
+//! A [`Venue`] takes packets as bytes with a time and answers with batches of normalised
+//! [`touchline_types::Event`]s, in the venue's order, each batch from one packet. Venue words stay
+//! in here (and in `wire`); what comes out is ours.
+//!
+//! # Never
+//! Owns a socket, a clock or a thread; applies an event to a book; publishes; allocates after
+//! start; logs.
+//!
+//! # Path
+//! [`Venue::receive`] takes a packet; [`Venue::next`] gives the batches that it made
+//! deliverable, none, one or (when it closes a hole) many.
+//!
+//! # Tests
+//! Unit tests beside each part; whole sessions with faults, compared with the truth and with a
+//! slow reference, in `crates/touchline/tests`; fuzz target `mdp3_channel`.
+#![forbid(unsafe_code)]
+
+pub mod cme;
+mod venue;
+
+pub use venue::{Batch, Venue};

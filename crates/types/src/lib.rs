@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod change;
+pub mod counter;
 pub mod event;
 pub mod instrument;
 pub mod number;
@@ -24,6 +25,7 @@ pub mod update;
 pub mod validity;
 
 pub use change::{LevelAction, LevelChange, OrderAction, OrderChange};
+pub use counter::CounterInfo;
 pub use event::{
     Event, Headline, LevelEvent, OrderEvent, Statistic, StatisticKind, Trade, TradingStatus,
     UpdateAction,

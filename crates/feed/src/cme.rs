@@ -1,0 +1,28 @@
+//! CME MDP 3.0: from the packets of a channel's feeds and lines to events.
+//!
+//! ```text
+//!  packet ─► valid? ─► incremental: arbiter ─► messages ─► sequencer (RptSeq) ─► events
+//!                      snapshot:    recovery, loops ──────────┘      ▲
+//!                      definition:  instruments                      └ orders
+//! ```
+//!
+//! Rules and their sources, case by case: `docs/venues/cme.md`.
+
+mod arbiter;
+mod channel;
+mod counters;
+mod definitions;
+mod hold;
+mod incremental;
+mod instruments;
+mod loops;
+mod normalise;
+mod orders;
+mod prices;
+mod queue;
+mod settings;
+mod snapshots;
+
+pub use channel::CmeFeed;
+pub use counters::Counters;
+pub use settings::{Feed, Join, Line, Settings};

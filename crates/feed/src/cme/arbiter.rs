@@ -1,0 +1,534 @@
+//! Arbitration of the two lines: each sequence number once, in order, from whichever line is
+//! first; packets behind a hole wait for it for a bounded time and within a bounded window.
+//!
+//! The lines are equal. Sources: CME client systems wiki, "Incremental Feed Arbitration" and
+//! "Packet Structure"; the detection of a restarted numbering is ours (`docs/venues/cme.md`).
+
+use super::hold::{Held, Hold};
+
+/// What became of an offered packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is the next one: process it now.
+    Deliver,
+    /// It waits behind a hole.
+    Held,
+    /// Another copy was processed or waits already.
+    Duplicate,
+    /// Its number was declared lost before it came.
+    Late,
+    /// It was sent before the numbering started again.
+    OldNumbering,
+    /// It is beyond the window; it waits for a second one near it.
+    FarAhead,
+    /// Something comes before it: take all [`Arbiter::pop`] steps, then offer it again.
+    Again,
+}
+
+/// What is to be done next, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The first packet of all has this number; everything before it is missed.
+    Joined(u32),
+    /// These numbers are lost on both lines.
+    Lost {
+        /// First lost number.
+        first: u32,
+        /// Last lost number.
+        last: u32,
+    },
+    /// This packet is the next one; its bytes are at [`Arbiter::payload`].
+    Packet(Held),
+    /// Numbering started again at 1.
+    Restarted {
+        /// When the packet that showed it was sent.
+        sending_ns: u64,
+    },
+    /// A packet far ahead says that this number and more may be lost, and nothing denies it.
+    Doubt(u32),
+}
+
+/// A packet beyond the window. One forged packet must not blind the channel, so the window jumps
+/// only when a second packet, near the first, confirms it.
+#[derive(Clone, Copy, Debug)]
+struct Aside {
+    held: Held,
+    /// A packet of the present window came since.
+    contested: bool,
+    doubted: bool,
+}
+
+/// Where the present numbering began, for telling packets of the one before it.
+#[derive(Clone, Copy, Debug)]
+struct Numbering {
+    /// Number and sending time of the packet that showed it.
+    sequence: u64,
+    sending_ns: u64,
+    /// Sending time of the last packet of the numbering before.
+    old_ns: u64,
+}
+
+/// Arbitration of one feed's two lines.
+#[derive(Debug)]
+pub struct Arbiter {
+    wait_ns: u64,
+    /// Next number to deliver; 0 before the first packet.
+    next: u64,
+    /// Latest sending time of the packets delivered.
+    processed_ns: u64,
+    hold: Hold,
+    /// No packet in `hold` was received before this.
+    oldest_ns: u64,
+    /// Holes up to here are lost.
+    release_to: u64,
+    numbering: Option<Numbering>,
+    restarting: bool,
+    joined: bool,
+    /// The range lost last, to tell a late packet from a duplicate.
+    lost: (u64, u64),
+    aside: Option<Aside>,
+    aside_hold: Hold,
+    /// The window is to move here.
+    jump: Option<u64>,
+    doubt: bool,
+}
+
+impl Arbiter {
+    /// Memory for `hold_packets_max` waiting packets of `packet_bytes_max` bytes is taken now.
+    pub fn new(wait_ns: u64, hold_packets_max: usize, packet_bytes_max: usize) -> Arbiter {
+        Arbiter {
+            wait_ns,
+            next: 0,
+            processed_ns: 0,
+            hold: Hold::new(hold_packets_max, packet_bytes_max),
+            oldest_ns: u64::MAX,
+            release_to: 0,
+            numbering: None,
+            restarting: false,
+            joined: false,
+            lost: (0, 0),
+            aside: None,
+            aside_hold: Hold::new(1, packet_bytes_max),
+            jump: None,
+            doubt: false,
+        }
+    }
+
+    /// Whether a packet is certain to be a copy of one already delivered, whatever its contents.
+    #[inline]
+    pub fn is_old_copy(&self, sequence: u32, sending_ns: u64) -> bool {
+        u64::from(sequence) < self.next && sending_ns <= self.processed_ns
+    }
+
+    /// Offers a valid packet.
+    #[inline]
+    pub fn accept(
+        &mut self,
+        sequence: u32,
+        sending_ns: u64,
+        receive_ns: u64,
+        payload: &[u8],
+    ) -> Verdict {
+        let sequence = u64::from(sequence);
+        let in_order = sequence == self.next && self.hold.is_empty() && self.aside.is_none();
+        if in_order && !self.is_old_numbering(sequence, sending_ns) {
+            self.delivered(sending_ns);
+            return Verdict::Deliver;
+        }
+        self.accept_out_of_order(sequence, sending_ns, receive_ns, payload)
+    }
+
+    /// Lets packets that waited long enough go, and doubts a packet far ahead that nothing denied.
+    #[inline]
+    pub fn advance(&mut self, now_ns: u64) {
+        if self.oldest_ns != u64::MAX && now_ns.saturating_sub(self.oldest_ns) >= self.wait_ns {
+            self.release_overdue(now_ns);
+        }
+        if let Some(aside) = &mut self.aside {
+            let overdue = now_ns.saturating_sub(aside.held.receive_ns) >= self.wait_ns;
+            if overdue && aside.contested {
+                self.forget_aside();
+            } else if overdue && !aside.doubted {
+                aside.doubted = true;
+                self.doubt = true;
+            }
+        }
+    }
+
+    /// Nothing will come any more: every hole is lost.
+    pub fn finish(&mut self) {
+        self.release_to = self.hold.highest();
+        self.jump = self
+            .aside
+            .filter(|aside| !aside.contested)
+            .map(|aside| aside.held.sequence);
+        if self.jump.is_none() {
+            self.forget_aside();
+        }
+    }
+
+    /// The next step, if one is due.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Step> {
+        let idle = self.hold.is_empty() && self.aside.is_none() && !self.joined && !self.restarting;
+        if idle { None } else { self.pop_waiting() }
+    }
+
+    /// The bytes of a packet popped just now.
+    pub fn payload(&self, held: &Held) -> &[u8] {
+        self.hold.payload(held)
+    }
+
+    fn accept_out_of_order(
+        &mut self,
+        sequence: u64,
+        sending_ns: u64,
+        receive_ns: u64,
+        payload: &[u8],
+    ) -> Verdict {
+        if self.is_old_numbering(sequence, sending_ns) {
+            return Verdict::OldNumbering;
+        }
+        if self.next == 0 {
+            self.next = sequence;
+            self.joined = true;
+            return Verdict::Again;
+        }
+        if sequence < self.next {
+            return self.accept_before_next(sequence, sending_ns);
+        }
+        if sequence - self.next >= self.hold.capacity() {
+            return self.accept_far_ahead(sequence, sending_ns, receive_ns, payload);
+        }
+        if let Some(aside) = &mut self.aside {
+            aside.contested = true;
+        }
+        if !self.hold.keep(sequence, sending_ns, receive_ns, payload) {
+            return Verdict::Duplicate;
+        }
+        self.oldest_ns = self.oldest_ns.min(receive_ns);
+        Verdict::Held
+    }
+
+    /// A lower number that was sent later than all we processed: numbering started again.
+    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64) -> Verdict {
+        if sending_ns > self.processed_ns {
+            self.numbering = Some(Numbering {
+                sequence,
+                sending_ns,
+                old_ns: 0,
+            });
+            self.restarting = true;
+            return Verdict::Again;
+        }
+        let (first, last) = self.lost;
+        if (first..=last).contains(&sequence) {
+            Verdict::Late
+        } else {
+            Verdict::Duplicate
+        }
+    }
+
+    fn accept_far_ahead(
+        &mut self,
+        sequence: u64,
+        sending_ns: u64,
+        receive_ns: u64,
+        payload: &[u8],
+    ) -> Verdict {
+        if let Some(aside) = self.aside {
+            let other = aside.held.sequence;
+            if other == sequence {
+                return Verdict::Duplicate;
+            }
+            if other.abs_diff(sequence) < self.hold.capacity() {
+                self.jump = Some(other.min(sequence));
+                return Verdict::Again;
+            }
+            self.forget_aside();
+        }
+        self.aside_hold
+            .keep(sequence, sending_ns, receive_ns, payload);
+        let held = self.aside_hold.waiting(sequence).next().copied();
+        self.aside = held.map(|held| Aside {
+            held,
+            contested: false,
+            doubted: false,
+        });
+        Verdict::FarAhead
+    }
+
+    /// Sent before the numbering started again, and not one of its own packets out of order.
+    #[inline]
+    fn is_old_numbering(&self, sequence: u64, sending_ns: u64) -> bool {
+        self.numbering.is_some_and(|new| {
+            let out_of_order = sequence < new.sequence && sending_ns > new.old_ns;
+            sending_ns < new.sending_ns && !out_of_order
+        })
+    }
+
+    fn pop_waiting(&mut self) -> Option<Step> {
+        if std::mem::take(&mut self.joined) {
+            return Some(Step::Joined(self.next as u32));
+        }
+        if std::mem::take(&mut self.doubt) {
+            return Some(Step::Doubt(self.next as u32));
+        }
+        if let Some(held) = self.hold.take(self.next) {
+            self.delivered(held.sending_ns);
+            if self.hold.is_empty() {
+                self.oldest_ns = u64::MAX;
+            }
+            return Some(Step::Packet(held));
+        }
+        let flush = self.restarting || self.jump.is_some();
+        if let Some(first) = self
+            .hold
+            .first(self.next)
+            .filter(|_| flush || self.next <= self.release_to)
+        {
+            return Some(self.lose_to(first));
+        }
+        if let Some(target) = self.jump.take() {
+            return Some(self.jump_to(target));
+        }
+        std::mem::take(&mut self.restarting).then(|| self.restart())
+    }
+
+    fn delivered(&mut self, sending_ns: u64) {
+        self.next += 1;
+        self.processed_ns = self.processed_ns.max(sending_ns);
+    }
+
+    /// Declares everything before `target` lost.
+    fn lose_to(&mut self, target: u64) -> Step {
+        self.lost = (self.next, target - 1);
+        let step = Step::Lost {
+            first: self.next as u32,
+            last: (target - 1) as u32,
+        };
+        self.next = target;
+        step
+    }
+
+    fn jump_to(&mut self, target: u64) -> Step {
+        if let Some(aside) = self
+            .aside
+            .take()
+            .and_then(|aside| self.aside_hold.take(aside.held.sequence))
+        {
+            let Arbiter {
+                hold, aside_hold, ..
+            } = self;
+            hold.keep(
+                aside.sequence,
+                aside.sending_ns,
+                aside.receive_ns,
+                aside_hold.payload(&aside),
+            );
+            self.oldest_ns = aside.receive_ns;
+        }
+        self.lose_to(target)
+    }
+
+    fn restart(&mut self) -> Step {
+        self.next = 1;
+        self.release_to = 0;
+        self.lost = (0, 0);
+        self.forget_aside();
+        let old_ns = self.processed_ns;
+        self.numbering = self.numbering.map(|numbering| Numbering {
+            old_ns,
+            ..numbering
+        });
+        Step::Restarted {
+            sending_ns: self.numbering.map_or(old_ns, |new| new.sending_ns),
+        }
+    }
+
+    fn forget_aside(&mut self) {
+        if let Some(aside) = self.aside.take() {
+            self.aside_hold.take(aside.held.sequence);
+        }
+    }
+
+    #[cold]
+    fn release_overdue(&mut self, now_ns: u64) {
+        self.oldest_ns = u64::MAX;
+        for held in self.hold.waiting(self.next) {
+            if now_ns.saturating_sub(held.receive_ns) >= self.wait_ns {
+                self.release_to = held.sequence;
+            } else {
+                self.oldest_ns = self.oldest_ns.min(held.receive_ns);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAIT: u64 = 100;
+
+    /// An arbiter with a window of 8 whose packets carry their number as payload.
+    struct Bench {
+        arbiter: Arbiter,
+        log: Vec<String>,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            Bench {
+                arbiter: Arbiter::new(WAIT, 8, 8),
+                log: Vec::new(),
+            }
+        }
+
+        /// Offers a packet whose sending time is its receive time.
+        fn packet(&mut self, sequence: u32, now_ns: u64) -> Verdict {
+            self.sent(sequence, now_ns, now_ns)
+        }
+
+        fn sent(&mut self, sequence: u32, sending_ns: u64, now_ns: u64) -> Verdict {
+            self.advance(now_ns);
+            loop {
+                let payload = sequence.to_le_bytes();
+                match self.arbiter.accept(sequence, sending_ns, now_ns, &payload) {
+                    Verdict::Again => self.drain(),
+                    verdict => {
+                        if verdict == Verdict::Deliver {
+                            self.log.push(sequence.to_string());
+                        }
+                        self.drain();
+                        return verdict;
+                    }
+                }
+            }
+        }
+
+        fn advance(&mut self, now_ns: u64) {
+            self.arbiter.advance(now_ns);
+            self.drain();
+        }
+
+        fn drain(&mut self) {
+            while let Some(step) = self.arbiter.pop() {
+                self.log.push(match step {
+                    Step::Packet(held) => {
+                        let bytes = self.arbiter.payload(&held);
+                        u32::from_le_bytes(bytes.try_into().unwrap()).to_string()
+                    }
+                    Step::Lost { first, last } => format!("lost {first}-{last}"),
+                    Step::Joined(first) => format!("joined {first}"),
+                    Step::Restarted { sending_ns } => format!("restarted at {sending_ns}"),
+                    Step::Doubt(at) => format!("doubt {at}"),
+                });
+            }
+        }
+
+        #[track_caller]
+        fn expect(&mut self, log: &str) {
+            assert_eq!(self.log.join(" "), log);
+            self.log.clear();
+        }
+    }
+
+    #[test]
+    fn the_first_copy_wins_and_holes_wait() {
+        let mut bench = Bench::new();
+        bench.packet(5, 10);
+        assert_eq!(bench.packet(5, 10), Verdict::Duplicate);
+        assert_eq!(bench.packet(7, 11), Verdict::Held);
+        assert_eq!(bench.packet(7, 11), Verdict::Duplicate);
+        bench.expect("joined 5 5");
+        bench.sent(6, 10, 12);
+        bench.expect("6 7");
+    }
+
+    #[test]
+    fn a_hole_is_lost_when_a_packet_behind_it_waited_long_enough() {
+        let mut bench = Bench::new();
+        bench.packet(1, 0);
+        bench.packet(3, 10);
+        bench.packet(5, 60);
+        bench.advance(109);
+        bench.expect("joined 1 1");
+        bench.advance(110);
+        bench.expect("lost 2-2 3");
+        assert_eq!(bench.sent(2, 5, 111), Verdict::Late);
+        assert_eq!(bench.sent(1, 0, 111), Verdict::Duplicate);
+        bench.advance(160);
+        bench.expect("lost 4-4 5");
+    }
+
+    #[test]
+    fn the_end_loses_every_hole() {
+        let mut bench = Bench::new();
+        bench.packet(1, 0);
+        bench.packet(3, 1);
+        bench.packet(6, 2);
+        bench.arbiter.finish();
+        bench.drain();
+        bench.expect("joined 1 1 lost 2-2 3 lost 4-5 6");
+    }
+
+    #[test]
+    fn numbering_may_start_again() {
+        let mut bench = Bench::new();
+        bench.packet(1000, 0);
+        bench.packet(1002, 5);
+        bench.packet(2, 20);
+        bench.expect("joined 1000 1000 lost 1001-1001 1002 restarted at 20");
+        assert_eq!(bench.sent(1001, 3, 21), Verdict::OldNumbering);
+        assert_eq!(bench.sent(1, 15, 22), Verdict::Held);
+        bench.expect("1 2");
+        bench.packet(3, 30);
+        bench.expect("3");
+    }
+
+    #[test]
+    fn one_forged_packet_does_not_move_the_window() {
+        let mut bench = Bench::new();
+        bench.packet(1, 0);
+        assert_eq!(bench.packet(1 << 31, 1), Verdict::FarAhead);
+        bench.packet(2, 2);
+        bench.packet(3, 150);
+        bench.packet(4, 151);
+        bench.expect("joined 1 1 2 3 4");
+    }
+
+    #[test]
+    fn a_second_packet_confirms_a_jump() {
+        let mut bench = Bench::new();
+        bench.packet(1, 0);
+        assert_eq!(bench.packet(101, 1), Verdict::FarAhead);
+        bench.packet(100, 1);
+        bench.expect("joined 1 1 lost 2-99 100 101");
+        bench.packet(102, 2);
+        bench.expect("102");
+    }
+
+    #[test]
+    fn an_unconfirmed_jump_is_doubted_in_time() {
+        let mut bench = Bench::new();
+        bench.packet(1, 0);
+        bench.packet(100, 1);
+        bench.advance(101);
+        bench.expect("joined 1 1 doubt 2");
+        bench.advance(500);
+        bench.expect("");
+        bench.packet(101, 600);
+        bench.expect("lost 2-99 100 101");
+    }
+
+    #[test]
+    fn the_last_packet_of_all_is_believed_at_the_end() {
+        let mut bench = Bench::new();
+        bench.packet(1, 0);
+        bench.packet(100, 1);
+        bench.arbiter.finish();
+        bench.drain();
+        bench.expect("joined 1 1 lost 2-99 100");
+    }
+}

@@ -1,0 +1,372 @@
+//! The feed of one channel, and the state that its parts share.
+
+use super::arbiter::{Arbiter, Step, Verdict};
+use super::counters::Counters;
+use super::instruments::{Instruments, OrderState, PriceState, Row};
+use super::loops::LoopTracker;
+use super::orders::Assemblies;
+use super::queue::QueuePool;
+use super::settings::{Feed, Join, Line, Settings};
+use crate::{Batch, Venue};
+use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
+use touchline_wire::mdp3::{Packet, PacketHeader};
+
+/// The feed handler of one MDP 3.0 channel.
+#[derive(Debug)]
+pub struct CmeFeed {
+    arbiter: Arbiter,
+    channel: Channel,
+    arrived: Option<Arrival>,
+}
+
+/// A packet that was received and is not yet judged.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    feed: Feed,
+    line: Line,
+    receive_ns: u64,
+}
+
+/// What is known of the channel: instruments, queues, loops, and the last loss and reset.
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub settings: Settings,
+    pub counters: Counters,
+    pub instruments: Instruments,
+    pub queue: QueuePool,
+    pub assemblies: Assemblies,
+    pub price_loop: LoopTracker,
+    pub order_loop: LoopTracker,
+    pub definition_loop: LoopTracker,
+    /// The last lost packet number; `u32::MAX` before the first packet of all.
+    pub lost: u32,
+    /// From which packet on an instrument that was never heard of is known to be empty.
+    pub known_from: u32,
+    /// Snapshots sent at or before this are from before the last reset.
+    pub reset_ns: u64,
+    /// The packet being processed.
+    pub headline: Headline,
+}
+
+impl CmeFeed {
+    /// All memory is taken here.
+    pub fn new(settings: Settings) -> CmeFeed {
+        CmeFeed {
+            arbiter: Arbiter::new(
+                settings.wait_ns,
+                settings.hold_packets_max,
+                settings.packet_bytes_max,
+            ),
+            arrived: None,
+            channel: Channel {
+                counters: Counters::default(),
+                instruments: Instruments::new(settings.instruments_max),
+                queue: QueuePool::new(settings.queue_entries_max),
+                assemblies: Assemblies::new(settings.snapshot_orders_max),
+                price_loop: LoopTracker::default(),
+                order_loop: LoopTracker::default(),
+                definition_loop: LoopTracker::default(),
+                lost: u32::MAX,
+                known_from: 0,
+                reset_ns: 0,
+                headline: Headline::default(),
+                settings,
+            },
+        }
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.channel.counters
+    }
+
+    /// RptSeq of the last entry taken in for an instrument, into the queue too; 0 if none.
+    pub fn last_rpt_seq(&self, instrument: Instrument) -> u32 {
+        self.channel.instruments.row(instrument).price.last_rpt
+    }
+
+    /// Carries a due step out.
+    fn step(&mut self, step: Step, batch: &mut Batch) {
+        let Channel { counters, .. } = &mut self.channel;
+        match step {
+            Step::Packet(held) => {
+                batch.headline = Headline {
+                    sequence: held.sequence as u32,
+                    sending_ns: held.sending_ns,
+                    receive_ns: held.receive_ns,
+                };
+                self.channel.headline = batch.headline;
+                // It was valid when it was kept.
+                if let Ok(packet) = Packet::parse(self.arbiter.payload(&held)) {
+                    self.channel.incremental(&packet, &mut batch.events);
+                }
+            }
+            Step::Joined(first) => self.channel.joined(first, &mut batch.events),
+            Step::Lost { first, last } => {
+                counters.packets_lost += u64::from(last - first) + 1;
+                counters.gaps += 1;
+                self.channel.lose(first, last, &mut batch.events);
+            }
+            Step::Doubt(at) => {
+                counters.doubts += 1;
+                self.channel.lose(at, at, &mut batch.events);
+            }
+            Step::Restarted { sending_ns } => {
+                counters.numbering_restarts += 1;
+                self.channel.lost = 0;
+                self.channel.reset(0, sending_ns, &mut batch.events);
+            }
+        }
+    }
+
+    /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
+    #[inline]
+    fn offer(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
+        let counters = &mut self.channel.counters;
+        if let Some(header) = PacketHeader::peek(payload)
+            && self
+                .arbiter
+                .is_old_copy(header.sequence, header.sending_time_ns)
+        {
+            counters.packets_duplicate += 1;
+            return;
+        }
+        let Some(packet) = valid(payload, &self.channel.settings) else {
+            counters.packets_invalid += 1;
+            return;
+        };
+        let PacketHeader {
+            sequence,
+            sending_time_ns,
+        } = packet.header;
+        let verdict = self
+            .arbiter
+            .accept(sequence, sending_time_ns, arrival.receive_ns, payload);
+        let first_of_line = match arrival.line {
+            Line::A => &mut counters.packets_first_a,
+            Line::B => &mut counters.packets_first_b,
+        };
+        match verdict {
+            Verdict::Deliver => *first_of_line += 1,
+            Verdict::Held => {
+                *first_of_line += 1;
+                counters.packets_held += 1;
+            }
+            Verdict::Duplicate => counters.packets_duplicate += 1,
+            Verdict::Late => counters.packets_late += 1,
+            Verdict::OldNumbering => counters.packets_old_numbering += 1,
+            Verdict::FarAhead => counters.packets_far_ahead += 1,
+            Verdict::Again => self.arrived = Some(arrival),
+        }
+        if verdict == Verdict::Deliver {
+            batch.headline = Headline {
+                sequence,
+                sending_ns: sending_time_ns,
+                receive_ns: arrival.receive_ns,
+            };
+            self.channel.headline = batch.headline;
+            self.channel.incremental(&packet, &mut batch.events);
+        }
+    }
+
+    /// Takes a packet of a feed that needs no arbitration.
+    fn recover(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
+        let Some(packet) = valid(payload, &self.channel.settings) else {
+            self.channel.counters.packets_invalid += 1;
+            return;
+        };
+        batch.headline = Headline {
+            sequence: packet.header.sequence,
+            sending_ns: packet.header.sending_time_ns,
+            receive_ns: arrival.receive_ns,
+        };
+        let events = &mut batch.events;
+        match arrival.feed {
+            Feed::Definition => self.channel.definitions(&packet, events),
+            _ => self.channel.snapshots(arrival.feed, &packet, events),
+        }
+    }
+}
+
+impl Venue for CmeFeed {
+    type Channel = (Feed, Line);
+
+    #[inline]
+    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], receive_ns: u64) {
+        let counters = &mut self.channel.counters;
+        match (feed, line) {
+            (Feed::Incremental, Line::A) => counters.packets_a += 1,
+            (Feed::Incremental, Line::B) => counters.packets_b += 1,
+            (Feed::Definition, _) => counters.packets_definition += 1,
+            (Feed::Snapshot | Feed::SnapshotOrders, _) => counters.packets_snapshot += 1,
+        }
+        self.arbiter.advance(receive_ns);
+        self.arrived = Some(Arrival {
+            feed,
+            line,
+            receive_ns,
+        });
+    }
+
+    fn batch(&self) -> Batch {
+        Batch::new(events_max(&self.channel.settings))
+    }
+
+    #[inline]
+    fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool {
+        batch.events.clear();
+        while batch.events.is_empty() {
+            if let Some(step) = self.arbiter.pop() {
+                self.step(step, batch);
+            } else if let Some(arrival) = self.arrived.take() {
+                match arrival.feed {
+                    Feed::Incremental => self.offer(arrival, payload, batch),
+                    _ => self.recover(arrival, payload, batch),
+                }
+            } else {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn advance(&mut self, now_ns: u64) {
+        self.arbiter.advance(now_ns);
+    }
+
+    fn finish(&mut self) {
+        self.arbiter.finish();
+    }
+
+    fn orders_overflowed(&mut self, instrument: Instrument) {
+        self.channel.counters.orders_overflowed += 1;
+        let packet = self.channel.headline.sequence;
+        self.channel.orders_lost(instrument, packet);
+    }
+
+    fn instruments(&self) -> usize {
+        self.channel.instruments.len()
+    }
+
+    fn definition(&self, instrument: Instrument) -> &InstrumentDefinition {
+        &self.channel.instruments.row(instrument).definition
+    }
+
+    fn validity(&self, instrument: Instrument) -> Validity {
+        self.channel
+            .validity(self.channel.instruments.row(instrument))
+    }
+
+    fn orders_validity(&self, instrument: Instrument) -> Validity {
+        match self.channel.instruments.row(instrument).orders.known {
+            true => Validity::Live,
+            false => self.channel.missing(),
+        }
+    }
+}
+
+impl Channel {
+    /// What a book is that misses something.
+    pub fn missing(&self) -> Validity {
+        match self.settings.join {
+            Join::Snapshot => Validity::Recovering,
+            Join::Natural => Validity::Natural,
+        }
+    }
+
+    /// The validity of a price book.
+    #[inline]
+    pub fn validity(&self, row: &Row) -> Validity {
+        if row.price.hole {
+            self.missing()
+        } else if row.price.confirmed >= self.lost {
+            Validity::Live
+        } else {
+            Validity::Gapped
+        }
+    }
+
+    /// The instrument with this SecurityID, added if it is new.
+    #[inline]
+    pub fn instrument(&mut self, security_id: i32) -> Option<Instrument> {
+        match self.instruments.find(security_id) {
+            Some(instrument) => Some(instrument),
+            None => self.add_instrument(security_id),
+        }
+    }
+
+    #[cold]
+    fn add_instrument(&mut self, security_id: i32) -> Option<Instrument> {
+        let orders_known = self.known_from >= self.lost;
+        let depth = self.settings.default_depth;
+        let added = self
+            .instruments
+            .add(security_id, depth, self.known_from, orders_known);
+        if added.is_none() {
+            self.counters.instruments_full += 1;
+        }
+        added
+    }
+
+    /// The first packet has this number: everything before it is missed.
+    fn joined(&mut self, first: u32, events: &mut Vec<Event>) {
+        if first > 1 {
+            self.lose(1, first - 1, events);
+        } else {
+            self.lost = 0;
+            self.reset(0, 0, events);
+        }
+    }
+
+    /// Numbers up to `last` are lost: price books are to be confirmed anew, order books unknown.
+    fn lose(&mut self, first: u32, last: u32, events: &mut Vec<Event>) {
+        self.lost = last;
+        for row in self.instruments.rows_mut() {
+            row.orders.known = false;
+            self.queue.clear(&mut row.orders.queue);
+        }
+        self.assemblies.clear();
+        events.push(Event::Lost { first, last });
+    }
+
+    /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`.
+    pub fn reset(&mut self, packet: u32, sending_ns: u64, events: &mut Vec<Event>) {
+        self.known_from = packet;
+        self.reset_ns = sending_ns;
+        for row in self.instruments.rows_mut() {
+            self.queue.clear(&mut row.price.queue);
+            self.queue.clear(&mut row.orders.queue);
+            row.price = PriceState::known_from(packet);
+            row.orders = OrderState::new(true);
+        }
+        self.assemblies.clear();
+        self.price_loop.abandon();
+        self.order_loop.abandon();
+        events.push(Event::Reset);
+    }
+}
+
+fn valid<'a>(payload: &'a [u8], settings: &Settings) -> Option<Packet<'a>> {
+    if payload.len() > settings.packet_bytes_max {
+        return None;
+    }
+    // Numbers start at 1; a packet without one cannot be put in order.
+    Packet::parse(payload)
+        .ok()
+        .filter(|packet| packet.header.sequence > 0)
+}
+
+/// The most events that one packet can give, as a sum of what can happen in it.
+fn events_max(settings: &Settings) -> usize {
+    let entries_max = settings.packet_bytes_max / ENTRY_BYTES_MIN;
+    // Each entry: a restart or hole, a change of validity, itself.
+    let from_entries = 4 * entries_max;
+    // A packet of snapshots may let every queue be replayed, and a whole loop touches every
+    // instrument with an empty snapshot.
+    let from_recovery =
+        settings.queue_entries_max + settings.snapshot_orders_max + 3 * settings.instruments_max;
+    from_entries + from_recovery + 16
+}
+
+/// The shortest entry of any group that makes events (template 37).
+const ENTRY_BYTES_MIN: usize = 16;

@@ -1,0 +1,137 @@
+//! Instrument definitions, on their own feed in a loop and on the incremental feed.
+
+use super::channel::Channel;
+use super::loops::WholeLoop;
+use touchline_types::{Depth, Event, Instrument, Price, Symbol};
+use touchline_wire::mdp3::*;
+use touchline_wire::sbe::{Malformed, Text};
+
+/// What is taken from any definition message.
+pub(super) struct Definition<'a> {
+    pub last_update_ns: u64,
+    pub indicator: MatchEventIndicator,
+    security_id: i32,
+    /// Messages in the loop; `None` on the incremental feed.
+    total: Option<u32>,
+    symbol: Text<'a>,
+    group: Text<'a>,
+    asset: Text<'a>,
+    tick: Price,
+    direct_depth: Option<i8>,
+    implied_depth: Option<i8>,
+}
+
+/// All definition templates have these fields.
+macro_rules! read {
+    ($channel:ident, $view:ident, $raw:ident) => {{
+        let message = $view::parse($raw.header.block_length, $raw.header.version, $raw.body)?;
+        let depth = |feed_type: &str| {
+            let mut entries = message.no_md_feed_types().iter();
+            let entry =
+                entries.find(|entry| entry.md_feed_type().as_bytes() == feed_type.as_bytes());
+            entry.map(|entry| entry.market_depth())
+        };
+        Definition {
+            last_update_ns: message.last_update_time(),
+            indicator: message.match_event_indicator(),
+            security_id: message.security_id(),
+            total: message.tot_num_reports(),
+            symbol: message.symbol(),
+            group: message.security_group(),
+            asset: message.asset(),
+            tick: $channel.price(message.min_price_increment()),
+            direct_depth: depth("GBX"),
+            implied_depth: depth("GBI"),
+        }
+    }};
+}
+
+impl Channel {
+    /// A packet of the definition feed.
+    pub fn definitions(&mut self, packet: &Packet<'_>, events: &mut Vec<Event>) {
+        let PacketHeader {
+            sequence,
+            sending_time_ns,
+        } = packet.header;
+        let in_loop = self.definition_loop.packet(sequence, sending_time_ns);
+        for raw in packet.messages() {
+            // Every message of a valid packet parses; heartbeats and the like define nothing.
+            let Ok(Some(definition)) = self.definition(raw, events) else {
+                continue;
+            };
+            let (Some(total), true) = (definition.total, in_loop) else {
+                continue;
+            };
+            let Some(instrument) = self.instruments.find(definition.security_id) else {
+                continue;
+            };
+            let mark = &mut self.instruments.row_mut(instrument).definition_loop;
+            let whole: Option<WholeLoop> = self.definition_loop.name(mark, total, 0);
+            self.counters.definition_loops += u64::from(whole.is_some());
+        }
+    }
+
+    /// A definition message, wherever it came; `None` for messages that are none.
+    pub fn definition<'a>(
+        &mut self,
+        raw: RawMessage<'a>,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Definition<'a>>, Malformed> {
+        let Some(definition) = self.read_definition(raw)? else {
+            return Ok(None);
+        };
+        self.counters.definitions += 1;
+        if let Some(instrument) = self.instrument(definition.security_id) {
+            self.define(instrument, &definition, events);
+        }
+        Ok(Some(definition))
+    }
+
+    fn read_definition<'a>(
+        &mut self,
+        raw: RawMessage<'a>,
+    ) -> Result<Option<Definition<'a>>, Malformed> {
+        Ok(Some(match raw.header.template_id {
+            27 => read!(self, MdInstrumentDefinitionFuture27, raw),
+            29 => read!(self, MdInstrumentDefinitionSpread29, raw),
+            41 => read!(self, MdInstrumentDefinitionOption41, raw),
+            54 => read!(self, MdInstrumentDefinitionFuture54, raw),
+            55 => read!(self, MdInstrumentDefinitionOption55, raw),
+            56 => read!(self, MdInstrumentDefinitionSpread56, raw),
+            57 => read!(self, MdInstrumentDefinitionFixedIncome57, raw),
+            58 => read!(self, MdInstrumentDefinitionRepo58, raw),
+            63 => read!(self, MdInstrumentDefinitionFx63, raw),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Takes a definition over. A new depth of a book in use starts its recovery: its levels were
+    /// kept to the wrong depth. SecurityUpdateAction D is not acted on: the books say the rest.
+    fn define(&mut self, instrument: Instrument, new: &Definition<'_>, events: &mut Vec<Event>) {
+        let default = self.settings.default_depth;
+        let depth = Depth {
+            direct: new.direct_depth.map_or(default.direct, depth),
+            implied: new.implied_depth.map_or(default.implied, depth),
+        };
+        let row = self.instruments.row_mut(instrument);
+        let old = row.definition;
+        row.definition.symbol = Symbol::new(new.symbol.as_bytes());
+        row.definition.group = Symbol::new(new.group.as_bytes());
+        row.definition.asset = Symbol::new(new.asset.as_bytes());
+        row.definition.tick = new.tick;
+        row.definition.depth = depth;
+        row.definition.defined = true;
+        if row.definition != old {
+            events.push(Event::Defined(instrument));
+        }
+        if depth != old.depth && row.price.last_rpt > 0 {
+            self.counters.depth_changes += 1;
+            self.distrust_price(instrument, events);
+        }
+    }
+}
+
+/// MarketDepth, tag 264; the venue never states a negative one.
+fn depth(market_depth: i8) -> u8 {
+    market_depth.max(0) as u8
+}

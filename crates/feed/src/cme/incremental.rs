@@ -1,0 +1,189 @@
+//! The messages of the incremental feed, template by template.
+
+mod book;
+mod figures;
+
+use super::channel::Channel;
+use touchline_types::{Event, TradingStatus};
+use touchline_wire::mdp3::*;
+use touchline_wire::sbe::Malformed;
+
+/// When the event of a message began, and whether the message ends it.
+pub(super) struct Ending {
+    pub transact_ns: u64,
+    pub indicator: MatchEventIndicator,
+}
+
+/// Reads a message as `$view`; it was valid when its packet was checked.
+macro_rules! parse {
+    ($view:ident, $raw:ident) => {
+        $view::parse($raw.header.block_length, $raw.header.version, $raw.body)?
+    };
+}
+pub(super) use parse;
+
+/// The ending of a message that has the two fields.
+macro_rules! ending {
+    ($message:ident) => {
+        Ok(Some(Ending {
+            transact_ns: $message.transact_time(),
+            indicator: $message.match_event_indicator(),
+        }))
+    };
+}
+pub(super) use ending;
+
+impl Channel {
+    /// Turns a valid packet of the incremental feed into events.
+    #[inline]
+    pub fn incremental(&mut self, packet: &Packet<'_>, events: &mut Vec<Event>) {
+        self.counters.packets_delivered += 1;
+        for message in packet.messages() {
+            self.counters.messages += 1;
+            if let Ok(Some(ending)) = self.message(message, events)
+                && ending.indicator.end_of_event()
+            {
+                events.push(Event::EndOfEvent {
+                    transact_ns: ending.transact_ns,
+                });
+            }
+        }
+    }
+
+    /// One message; `None` for those that neither belong to an event nor end one.
+    #[inline]
+    fn message(
+        &mut self,
+        raw: RawMessage<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Ending>, Malformed> {
+        match raw.header.template_id {
+            MdIncrementalRefreshBook46::TEMPLATE_ID => self.book46(raw, events),
+            MdIncrementalRefreshBook32::TEMPLATE_ID => self.book32(raw, events),
+            MdIncrementalRefreshOrderBook47::TEMPLATE_ID => self.order_book47(raw, events),
+            MdIncrementalRefreshTradeSummary48::TEMPLATE_ID => self.trades48(raw, events),
+            MdIncrementalRefreshVolume37::TEMPLATE_ID => self.volumes37(raw, events),
+            _ => self.rarer_message(raw, events),
+        }
+    }
+
+    /// What is not worth a place on the path.
+    #[inline(never)]
+    fn rarer_message(
+        &mut self,
+        raw: RawMessage<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Ending>, Malformed> {
+        match raw.header.template_id {
+            MdIncrementalRefreshBookLongQty64::TEMPLATE_ID => self.book64(raw, events),
+            MdIncrementalRefreshOrderBook43::TEMPLATE_ID => self.order_book43(raw, events),
+            MdIncrementalRefreshTrade36::TEMPLATE_ID => self.trades36(raw, events),
+            MdIncrementalRefreshTradeSummary42::TEMPLATE_ID => self.trades42(raw, events),
+            MdIncrementalRefreshTradeSummaryLongQty65::TEMPLATE_ID => self.trades65(raw, events),
+            MdIncrementalRefreshVolumeLongQty66::TEMPLATE_ID => self.volumes66(raw, events),
+            MdIncrementalRefreshDailyStatistics33::TEMPLATE_ID => self.statistics33(raw, events),
+            MdIncrementalRefreshDailyStatistics49::TEMPLATE_ID => self.statistics49(raw, events),
+            MdIncrementalRefreshSessionStatistics35::TEMPLATE_ID => self.statistics35(raw, events),
+            MdIncrementalRefreshSessionStatistics51::TEMPLATE_ID => self.statistics51(raw, events),
+            MdIncrementalRefreshSessionStatisticsLongQty67::TEMPLATE_ID => {
+                self.statistics67(raw, events)
+            }
+            MdIncrementalRefreshLimitsBanding34::TEMPLATE_ID => self.limits34(raw, events),
+            MdIncrementalRefreshLimitsBanding50::TEMPLATE_ID => self.limits50(raw, events),
+            ChannelReset4::TEMPLATE_ID => self.channel_reset(raw, events),
+            SecurityStatus30::TEMPLATE_ID => self.security_status(raw, events),
+            SecurityStatusWorkup60::TEMPLATE_ID => self.workup_status(raw, events),
+            QuoteRequest39::TEMPLATE_ID => {
+                let message = parse!(QuoteRequest39, raw);
+                ending!(message)
+            }
+            CollateralMarketValue62::TEMPLATE_ID => {
+                let message = parse!(CollateralMarketValue62, raw);
+                ending!(message)
+            }
+            _ => self.definition_or_other(raw, events),
+        }
+    }
+
+    /// Definitions come on the incremental feed, too; they have no time of their own.
+    fn definition_or_other(
+        &mut self,
+        raw: RawMessage<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Ending>, Malformed> {
+        if let Some(definition) = self.definition(raw, events)? {
+            return Ok(Some(Ending {
+                transact_ns: definition.last_update_ns,
+                indicator: definition.indicator,
+            }));
+        }
+        if Message::parse(raw)?.is_none() {
+            self.counters.messages_unknown += 1;
+        }
+        Ok(None)
+    }
+
+    /// Every book of every instrument is empty and complete from the next message on. Source: CME
+    /// client systems wiki, "Channel Reset".
+    fn channel_reset(
+        &mut self,
+        raw: RawMessage<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Ending>, Malformed> {
+        let message = parse!(ChannelReset4, raw);
+        self.counters.channel_resets += 1;
+        self.reset(self.headline.sequence, self.headline.sending_ns, events);
+        ending!(message)
+    }
+
+    fn security_status(
+        &mut self,
+        raw: RawMessage<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Ending>, Malformed> {
+        let message = parse!(SecurityStatus30, raw);
+        // A status alone makes no instrument known.
+        let instrument = message
+            .security_id()
+            .and_then(|id| self.instruments.find(id));
+        if message.security_id().is_none() || instrument.is_some() {
+            events.push(Event::Status(TradingStatus {
+                instrument,
+                group: fixed(message.security_group().as_bytes()),
+                status: message
+                    .security_trading_status()
+                    .map_or(255, |status| status.0),
+                reason: message.halt_reason().0,
+                event: message.security_trading_event().0,
+            }));
+        }
+        ending!(message)
+    }
+
+    fn workup_status(
+        &mut self,
+        raw: RawMessage<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<Option<Ending>, Malformed> {
+        let message = parse!(SecurityStatusWorkup60, raw);
+        if let Some(instrument) = self.instruments.find(message.security_id()) {
+            events.push(Event::Status(TradingStatus {
+                instrument: Some(instrument),
+                group: [0; 6],
+                status: message.security_trading_status().0,
+                reason: message.halt_reason().0,
+                event: message.security_trading_event().0,
+            }));
+        }
+        ending!(message)
+    }
+}
+
+/// Text padded with zeros.
+fn fixed<const LEN: usize>(text: &[u8]) -> [u8; LEN] {
+    let mut bytes = [0; LEN];
+    for (place, byte) in bytes.iter_mut().zip(text) {
+        *place = *byte;
+    }
+    bytes
+}

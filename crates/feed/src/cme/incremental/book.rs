@@ -1,0 +1,183 @@
+//! Book and order messages: levels by position, and the orders behind them.
+
+use super::{Ending, ending, parse};
+use crate::cme::channel::Channel;
+use crate::cme::normalise::{BookEntry, book_entry, order_action, update_action};
+use crate::cme::queue::{Queued, Work};
+use touchline_types::{Event, Instrument, LevelEvent, OrderEvent, Price, Quantity};
+use touchline_wire::mdp3::*;
+use touchline_wire::sbe::Malformed;
+
+/// A level entry's fields, widths levelled.
+struct Level {
+    security_id: i32,
+    rpt_seq: u32,
+    orders: Option<i32>,
+    price: Price,
+    quantity: Quantity,
+    position: u8,
+    action: MdUpdateAction,
+    entry_type: MdEntryTypeBook,
+}
+
+/// An order entry's fields, widths levelled.
+struct Order {
+    security_id: i32,
+    order_id: Option<u64>,
+    priority: Option<u64>,
+    price: Price,
+    quantity: Quantity,
+    action: u8,
+    entry_type: MdEntryTypeBook,
+}
+
+/// A book message: the same fields in both generations and with long quantities, in other widths.
+/// ReferenceID counts the level entries from 1; a level's own action does not matter to its orders.
+macro_rules! book_message {
+    ($name:ident, $view:ident) => {
+        #[inline]
+        pub(super) fn $name(
+            &mut self,
+            raw: RawMessage<'_>,
+            events: &mut Vec<Event>,
+        ) -> Result<Option<Ending>, Malformed> {
+            let message = parse!($view, raw);
+            let transact_ns = message.transact_time();
+            let levels = message.no_md_entries();
+            for entry in levels {
+                let level = Level {
+                    security_id: entry.security_id(),
+                    rpt_seq: entry.rpt_seq(),
+                    orders: entry.number_of_orders(),
+                    price: self.price(entry.md_entry_px()),
+                    quantity: self.quantity(entry.md_entry_size()),
+                    position: entry.md_price_level(),
+                    action: entry.md_update_action(),
+                    entry_type: entry.md_entry_type(),
+                };
+                self.level(level, transact_ns, events);
+            }
+            for entry in message.no_order_id_entries() {
+                let reference = usize::from(entry.reference_id().unwrap_or(0)).checked_sub(1);
+                let Some(level) = reference.and_then(|index| levels.get(index)) else {
+                    self.counters.entries_unknown += 1;
+                    continue;
+                };
+                let order = Order {
+                    security_id: level.security_id(),
+                    order_id: Some(entry.order_id()),
+                    priority: entry.md_order_priority(),
+                    price: self.price(level.md_entry_px()),
+                    quantity: self.quantity(entry.md_display_qty()),
+                    action: entry.order_update_action().0,
+                    entry_type: level.md_entry_type(),
+                };
+                self.order(order, transact_ns, events);
+            }
+            ending!(message)
+        }
+    };
+}
+
+/// An order message, in both generations.
+macro_rules! order_message {
+    ($name:ident, $view:ident) => {
+        #[inline]
+        pub(super) fn $name(
+            &mut self,
+            raw: RawMessage<'_>,
+            events: &mut Vec<Event>,
+        ) -> Result<Option<Ending>, Malformed> {
+            let message = parse!($view, raw);
+            for entry in message.no_md_entries() {
+                let order = Order {
+                    security_id: entry.security_id(),
+                    order_id: entry.order_id(),
+                    priority: entry.md_order_priority(),
+                    price: self.price(entry.md_entry_px()),
+                    quantity: self.quantity(entry.md_display_qty()),
+                    action: entry.md_update_action().0,
+                    entry_type: entry.md_entry_type(),
+                };
+                self.order(order, message.transact_time(), events);
+            }
+            ending!(message)
+        }
+    };
+}
+
+impl Channel {
+    book_message!(book46, MdIncrementalRefreshBook46);
+    book_message!(book32, MdIncrementalRefreshBook32);
+    book_message!(book64, MdIncrementalRefreshBookLongQty64);
+    order_message!(order_book47, MdIncrementalRefreshOrderBook47);
+    order_message!(order_book43, MdIncrementalRefreshOrderBook43);
+
+    #[inline]
+    fn level(&mut self, level: Level, transact_ns: u64, events: &mut Vec<Event>) {
+        let Some(instrument) = self.instrument(level.security_id) else {
+            return;
+        };
+        let work = self.level_work(instrument, &level);
+        let packet = self.headline.sequence;
+        let entry = Queued {
+            work,
+            rpt_seq: level.rpt_seq,
+            packet,
+            transact_ns,
+        };
+        self.price_entry(instrument, entry, events);
+    }
+
+    #[inline]
+    fn level_work(&mut self, instrument: Instrument, level: &Level) -> Work {
+        match (book_entry(level.entry_type.0), update_action(level.action)) {
+            (BookEntry::Level(book, side), Some(action)) => Work::Level(LevelEvent {
+                instrument,
+                orders: level.orders.unwrap_or(-1),
+                price: level.price,
+                quantity: level.quantity,
+                position: level.position,
+                action,
+                side,
+                book,
+            }),
+            (BookEntry::Empty, _) => Work::Empty,
+            _ => {
+                self.counters.entries_unknown += 1;
+                Work::Nothing
+            }
+        }
+    }
+
+    #[inline]
+    fn order(&mut self, order: Order, transact_ns: u64, events: &mut Vec<Event>) {
+        let Some(instrument) = self.instrument(order.security_id) else {
+            return;
+        };
+        let (BookEntry::Level(_, side), Some(action), Some(order_id)) = (
+            book_entry(order.entry_type.0),
+            order_action(order.action),
+            order.order_id,
+        ) else {
+            self.counters.entries_unknown += 1;
+            return;
+        };
+        let Order {
+            priority,
+            price,
+            quantity,
+            ..
+        } = order;
+        let event = OrderEvent {
+            order_id,
+            priority,
+            price,
+            quantity,
+            instrument,
+            action,
+            side,
+        };
+        self.order_entry(event, transact_ns, events);
+    }
+}

@@ -1,0 +1,189 @@
+//! The instruments of a channel: what is known of each, and how far its books have come.
+
+use super::queue::Queue;
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
+use touchline_types::{Depth, Instrument, InstrumentDefinition};
+
+/// How far an instrument's price book has come.
+#[derive(Clone, Copy, Debug)]
+pub struct PriceState {
+    /// RptSeq of the last entry taken in, into the queue too; 0 if none.
+    pub last_rpt: u32,
+    /// Newest packet that we have of this instrument: by an entry or inside a snapshot.
+    pub seen: u32,
+    /// Newest packet up to which the book is confirmed.
+    pub confirmed: u32,
+    /// Whether something is known to be missing; entries are queued then.
+    pub hole: bool,
+    /// What is queued.
+    pub queue: Queue,
+}
+
+/// How far an instrument's order book has come.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderState {
+    /// Whether every order is known; entries are queued otherwise.
+    pub known: bool,
+    /// Entries of packets up to here are inside the snapshot that was used last.
+    pub through: u32,
+    /// A snapshot must reach at least this packet to be of use.
+    pub floor: u32,
+    /// What is queued, with marks for price entries.
+    pub queue: Queue,
+}
+
+/// One instrument.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What is known of it.
+    pub definition: InstrumentDefinition,
+    /// Price book.
+    pub price: PriceState,
+    /// Order book.
+    pub orders: OrderState,
+    /// The price snapshot loop that named it last.
+    pub price_loop: u32,
+    /// The order snapshot loop that named it last.
+    pub order_loop: u32,
+    /// The definition loop that named it last.
+    pub definition_loop: u32,
+}
+
+impl PriceState {
+    /// An empty book that is complete as of packet `packet`.
+    pub fn known_from(packet: u32) -> PriceState {
+        PriceState {
+            last_rpt: 0,
+            seen: packet,
+            confirmed: packet,
+            hole: false,
+            queue: Queue::EMPTY,
+        }
+    }
+}
+
+impl OrderState {
+    /// An empty book, of which every order is known or not.
+    pub fn new(known: bool) -> OrderState {
+        OrderState {
+            known,
+            through: 0,
+            floor: 0,
+            queue: Queue::EMPTY,
+        }
+    }
+}
+
+/// All instruments of a channel: rows by [`Instrument`], and an index by SecurityID.
+#[derive(Debug)]
+pub struct Instruments {
+    rows: Vec<Row>,
+    index: HashTable<u32>,
+    /// The instrument looked up last; entries of one message are mostly of one instrument.
+    recent: (i32, u32),
+}
+
+impl Instruments {
+    /// Room for `instruments_max`, taken now.
+    pub fn new(instruments_max: usize) -> Instruments {
+        Instruments {
+            rows: Vec::with_capacity(instruments_max),
+            index: HashTable::with_capacity(instruments_max),
+            recent: (0, u32::MAX),
+        }
+    }
+
+    /// The instrument with this SecurityID, if it is known.
+    #[inline]
+    pub fn find(&mut self, security_id: i32) -> Option<Instrument> {
+        if self.recent.0 == security_id && self.recent.1 != u32::MAX {
+            return Some(Instrument(self.recent.1));
+        }
+        let rows = &self.rows;
+        let same = |&row: &u32| rows[row as usize].definition.venue_id == i64::from(security_id);
+        let row = *self.index.find(hash(security_id), same)?;
+        self.recent = (security_id, row);
+        Some(Instrument(row))
+    }
+
+    /// Adds an instrument that is not there yet; `None` when the limit is reached.
+    pub fn add(
+        &mut self,
+        security_id: i32,
+        depth: Depth,
+        known_from: u32,
+        orders_known: bool,
+    ) -> Option<Instrument> {
+        if self.rows.len() == self.rows.capacity() {
+            return None;
+        }
+        let instrument = Instrument(self.rows.len() as u32);
+        let definition = InstrumentDefinition::unknown(instrument, i64::from(security_id), depth);
+        self.rows.push(Row {
+            definition,
+            price: PriceState::known_from(known_from),
+            orders: OrderState::new(orders_known),
+            price_loop: 0,
+            order_loop: 0,
+            definition_loop: 0,
+        });
+        let rows = &self.rows;
+        self.index
+            .insert_unique(hash(security_id), instrument.0, |&row| {
+                hash(rows[row as usize].definition.venue_id as i32)
+            });
+        Some(instrument)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// One instrument.
+    #[inline]
+    pub fn row(&self, instrument: Instrument) -> &Row {
+        &self.rows[instrument.index()]
+    }
+
+    /// One instrument.
+    #[inline]
+    pub fn row_mut(&mut self, instrument: Instrument) -> &mut Row {
+        &mut self.rows[instrument.index()]
+    }
+
+    /// All of them.
+    pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.rows.iter_mut()
+    }
+}
+
+fn hash(security_id: i32) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u32(security_id as u32);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instruments_are_found_by_their_id_and_limited() {
+        let depth = Depth {
+            direct: 10,
+            implied: 2,
+        };
+        let mut instruments = Instruments::new(2);
+        assert_eq!(instruments.find(0), None, "nothing is cached at start");
+        let first = instruments.add(7, depth, 0, true).unwrap();
+        let second = instruments.add(-7, depth, 0, true).unwrap();
+        assert_eq!(instruments.add(8, depth, 0, true), None);
+        assert_eq!(instruments.find(7), Some(first));
+        assert_eq!(instruments.find(-7), Some(second));
+        assert_eq!(instruments.find(7), Some(first));
+        assert_eq!(instruments.find(8), None);
+    }
+}

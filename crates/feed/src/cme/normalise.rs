@@ -1,0 +1,153 @@
+//! From CME's fields to our words.
+
+use super::channel::Channel;
+use touchline_types::{BookKind, OrderAction, Price, Quantity, Side, StatisticKind, UpdateAction};
+use touchline_wire::mdp3::{AggressorSide, MdUpdateAction};
+use touchline_wire::sbe::Decimal;
+
+impl Channel {
+    /// A price; null where there is none or it does not fit.
+    #[inline]
+    pub fn price<const EXPONENT: i8>(
+        &mut self,
+        price: impl Into<Option<Decimal<EXPONENT>>>,
+    ) -> Price {
+        let Some(decimal) = price.into() else {
+            return Price::NULL;
+        };
+        Price::from_decimal(decimal.mantissa, EXPONENT).unwrap_or_else(|| {
+            self.counters.price_overflow += 1;
+            Price::NULL
+        })
+    }
+
+    /// A quantity; null where there is none or it does not fit.
+    #[inline]
+    pub fn quantity(&mut self, quantity: impl Count) -> Quantity {
+        match quantity.count() {
+            Ok(count) => count.map_or(Quantity::NULL, Quantity),
+            Err(TooLarge) => {
+                self.counters.quantity_overflow += 1;
+                Quantity::NULL
+            }
+        }
+    }
+}
+
+/// A count in any of CME's widths, nullable or not.
+pub(super) trait Count {
+    /// The count, `None` where it is null.
+    fn count(self) -> Result<Option<i64>, TooLarge>;
+}
+
+/// A count beyond the range of ours.
+pub(super) struct TooLarge;
+
+impl Count for i32 {
+    #[inline]
+    fn count(self) -> Result<Option<i64>, TooLarge> {
+        Ok(Some(i64::from(self)))
+    }
+}
+
+impl Count for u32 {
+    #[inline]
+    fn count(self) -> Result<Option<i64>, TooLarge> {
+        Ok(Some(i64::from(self)))
+    }
+}
+
+impl Count for u64 {
+    #[inline]
+    fn count(self) -> Result<Option<i64>, TooLarge> {
+        // The largest i64 is our null.
+        i64::try_from(self)
+            .ok()
+            .filter(|count| *count != i64::MAX)
+            .map(Some)
+            .ok_or(TooLarge)
+    }
+}
+
+impl<T: Count> Count for Option<T> {
+    #[inline]
+    fn count(self) -> Result<Option<i64>, TooLarge> {
+        self.map_or(Ok(None), Count::count)
+    }
+}
+
+/// What an entry type of a book message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BookEntry {
+    /// A level of this list.
+    Level(BookKind, Side),
+    /// The instrument's four lists are to be emptied (J).
+    Empty,
+    /// Takes a number and nothing else: the market's best (w, x), and types added later.
+    Other,
+}
+
+/// MDEntryType of book messages and snapshots, tag 269.
+#[inline]
+pub(super) fn book_entry(md_entry_type: u8) -> BookEntry {
+    match md_entry_type {
+        b'0' => BookEntry::Level(BookKind::Direct, Side::Bid),
+        b'1' => BookEntry::Level(BookKind::Direct, Side::Ask),
+        b'E' => BookEntry::Level(BookKind::Implied, Side::Bid),
+        b'F' => BookEntry::Level(BookKind::Implied, Side::Ask),
+        b'J' => BookEntry::Empty,
+        _ => BookEntry::Other,
+    }
+}
+
+/// MDUpdateAction, tag 279; `None` for actions added later.
+#[inline]
+pub(super) fn update_action(action: MdUpdateAction) -> Option<UpdateAction> {
+    Some(match action {
+        MdUpdateAction::NEW => UpdateAction::New,
+        MdUpdateAction::CHANGE => UpdateAction::Change,
+        MdUpdateAction::DELETE => UpdateAction::Delete,
+        MdUpdateAction::DELETE_THRU => UpdateAction::DeleteThru,
+        MdUpdateAction::DELETE_FROM => UpdateAction::DeleteFrom,
+        MdUpdateAction::OVERLAY => UpdateAction::Overlay,
+        _ => return None,
+    })
+}
+
+/// OrderUpdateAction, tag 37708, and MDUpdateAction of order messages: the first three agree.
+#[inline]
+pub(super) fn order_action(action: u8) -> Option<OrderAction> {
+    Some(match action {
+        0 => OrderAction::New,
+        1 => OrderAction::Update,
+        2 => OrderAction::Delete,
+        _ => return None,
+    })
+}
+
+/// AggressorSide, tag 5797.
+pub(super) fn aggressor(side: AggressorSide) -> Option<Side> {
+    match side {
+        AggressorSide::BUY => Some(Side::Bid),
+        AggressorSide::SELL => Some(Side::Ask),
+        _ => None,
+    }
+}
+
+/// MDEntryType of statistics, tag 269.
+pub(super) fn statistic_kind(md_entry_type: u8) -> StatisticKind {
+    match md_entry_type {
+        b'4' => StatisticKind::Open,
+        b'7' => StatisticKind::High,
+        b'8' => StatisticKind::Low,
+        b'9' => StatisticKind::Vwap,
+        b'N' => StatisticKind::HighestBid,
+        b'O' => StatisticKind::LowestAsk,
+        b'6' => StatisticKind::Settlement,
+        b'B' => StatisticKind::ClearedVolume,
+        b'C' => StatisticKind::OpenInterest,
+        b'W' => StatisticKind::Fixing,
+        b'e' => StatisticKind::Volume,
+        _ => StatisticKind::Other,
+    }
+}

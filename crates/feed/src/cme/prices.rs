@@ -1,0 +1,216 @@
+//! Price books: the RptSeq check of each instrument, and recovery from snapshots.
+
+use super::channel::Channel;
+use super::instruments::PriceState;
+use super::queue::{Queued, Work};
+use touchline_types::{Event, Instrument, Validity};
+
+/// A price snapshot of one instrument, without its levels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PriceSnapshot {
+    /// RptSeq of the last entry inside it.
+    pub rpt_seq: u32,
+    /// LastMsgSeqNumProcessed: the last packet inside it.
+    pub through: u32,
+}
+
+/// What a price snapshot is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Nothing: it says less than what we have.
+    Ignore,
+    /// The book is right as it stands.
+    Confirm,
+    /// The book is to be replaced by it and by what is queued behind it.
+    Replace,
+    /// It does not reach the queued entries; a later loop will.
+    TooOld,
+}
+
+impl Channel {
+    /// An entry that takes a RptSeq: checks the number, then applies, queues or ignores it.
+    #[inline]
+    pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
+        let lost = self.lost;
+        let row = self.instruments.row_mut(instrument);
+        if !row.orders.known {
+            self.mark_orders(instrument, &entry);
+        }
+        let price = &mut self.instruments.row_mut(instrument).price;
+        if entry.rpt_seq == price.last_rpt.wrapping_add(1) && !price.hole {
+            price.last_rpt = entry.rpt_seq;
+            price.seen = price.seen.max(entry.packet);
+            let gapped = price.confirmed < lost;
+            price.confirmed = price.confirmed.max(entry.packet);
+            if gapped {
+                events.push(Event::Validity(instrument, Validity::Live));
+            }
+            apply(instrument, entry.work, Validity::Live, events);
+            return;
+        }
+        self.price_entry_out_of_order(instrument, entry, events);
+    }
+
+    /// Begins recovery because the levels kept are of no use any more (a new depth).
+    pub fn distrust_price(&mut self, instrument: Instrument, events: &mut Vec<Event>) {
+        let missing = self.missing();
+        let row = self.instruments.row_mut(instrument);
+        self.queue.clear(&mut row.price.queue);
+        row.price.hole = true;
+        events.push(Event::BookLost(instrument, missing));
+    }
+
+    /// Judges a snapshot of a price book that is not live.
+    pub fn judge(&self, price: &PriceState, snapshot: PriceSnapshot) -> Use {
+        let PriceSnapshot { rpt_seq, through } = snapshot;
+        if !price.hole {
+            return match rpt_seq.cmp(&price.last_rpt) {
+                std::cmp::Ordering::Equal => Use::Confirm,
+                std::cmp::Ordering::Greater => Use::Replace,
+                // Numbering started again after a reset that was lost.
+                std::cmp::Ordering::Less if through > price.seen => Use::Replace,
+                std::cmp::Ordering::Less => Use::Ignore,
+            };
+        }
+        let mut expected = rpt_seq;
+        let mut rest = self
+            .queue
+            .iter(price.queue)
+            .filter(|entry| is_behind(entry, snapshot));
+        let contiguous = rest.all(|entry| {
+            expected = expected.wrapping_add(1);
+            entry.rpt_seq == expected
+        });
+        // With nothing queued behind it, the snapshot itself must reach what we have seen.
+        let reaches = expected >= price.last_rpt || through > price.seen;
+        if contiguous && reaches {
+            Use::Replace
+        } else {
+            Use::TooOld
+        }
+    }
+
+    /// Confirms a book up to the snapshot.
+    pub fn confirm(
+        &mut self,
+        instrument: Instrument,
+        snapshot: PriceSnapshot,
+        events: &mut Vec<Event>,
+    ) {
+        let before = self.validity(self.instruments.row(instrument));
+        let price = &mut self.instruments.row_mut(instrument).price;
+        price.seen = price.seen.max(snapshot.through);
+        price.confirmed = price.confirmed.max(snapshot.through);
+        let after = self.validity(self.instruments.row(instrument));
+        if after != before {
+            events.push(Event::Validity(instrument, after));
+        }
+    }
+
+    /// Replays what is queued behind a snapshot whose levels have just been given as events: the
+    /// book is whole then.
+    pub fn replay(
+        &mut self,
+        instrument: Instrument,
+        snapshot: PriceSnapshot,
+        events: &mut Vec<Event>,
+    ) {
+        let price = &mut self.instruments.row_mut(instrument).price;
+        let mut confirmed = snapshot.through;
+        let mut last_rpt = snapshot.rpt_seq;
+        for entry in self
+            .queue
+            .iter(price.queue)
+            .filter(|entry| is_behind(entry, snapshot))
+        {
+            confirmed = confirmed.max(entry.packet);
+            last_rpt = entry.rpt_seq;
+            match entry.work {
+                Work::Level(level) => events.push(Event::RebuildLevel(level)),
+                Work::Empty => events.push(Event::RebuildBook(instrument)),
+                Work::Nothing | Work::Order(_) => {}
+            }
+        }
+        self.queue.clear(&mut price.queue);
+        price.hole = false;
+        price.last_rpt = last_rpt;
+        price.seen = price.seen.max(confirmed);
+        price.confirmed = price.confirmed.max(confirmed);
+        let validity = self.validity(self.instruments.row(instrument));
+        events.push(Event::BookRebuilt(instrument, validity));
+    }
+
+    #[cold]
+    fn price_entry_out_of_order(
+        &mut self,
+        instrument: Instrument,
+        entry: Queued,
+        events: &mut Vec<Event>,
+    ) {
+        let price = &mut self.instruments.row_mut(instrument).price;
+        if entry.rpt_seq > price.last_rpt {
+            let hole_grows = entry.rpt_seq > price.last_rpt + 1;
+            let first = !price.hole;
+            price.hole = true;
+            self.counters.instrument_gaps += u64::from(first);
+            // A book refilled from live updates alone is wrong after a further hole, too.
+            if first || hole_grows && self.missing() == Validity::Natural {
+                events.push(Event::BookLost(instrument, self.missing()));
+            }
+            self.queue_price(instrument, entry, events);
+        } else if entry.packet > price.seen {
+            self.counters.instrument_restarts += 1;
+            self.restart_price(instrument, entry, events);
+        } else {
+            self.counters.entries_contained += 1;
+        }
+    }
+
+    /// RptSeq started again, so a reset was lost: the book is empty, and whole if this is entry 1.
+    fn restart_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
+        let price = &mut self.instruments.row_mut(instrument).price;
+        self.queue.clear(&mut price.queue);
+        price.hole = entry.rpt_seq != 1;
+        price.last_rpt = 0;
+        if price.hole {
+            events.push(Event::BookLost(instrument, self.missing()));
+            self.queue_price(instrument, entry, events);
+        } else {
+            events.push(Event::RebuildBook(instrument));
+            events.push(Event::BookRebuilt(instrument, Validity::Live));
+            self.price_entry(instrument, entry, events);
+        }
+    }
+
+    /// Takes an entry in behind a hole; with natural refresh it is shown as well.
+    fn queue_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
+        let natural = self.missing() == Validity::Natural;
+        let price = &mut self.instruments.row_mut(instrument).price;
+        price.last_rpt = entry.rpt_seq;
+        price.seen = price.seen.max(entry.packet);
+        self.counters.entries_queued += 1;
+        if self.queue.push(&mut price.queue, entry).is_err() {
+            // What is dropped can only be had from a snapshot: a later one will reach it.
+            self.counters.queue_full += 1;
+            self.queue.clear(&mut price.queue);
+        }
+        if natural {
+            apply(instrument, entry.work, Validity::Natural, events);
+        }
+    }
+}
+
+/// Whether an entry is to be replayed on top of a snapshot. Source: CME client systems wiki,
+/// "MBP and MBOFD Market Recovery".
+fn is_behind(entry: &Queued, snapshot: PriceSnapshot) -> bool {
+    entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.through
+}
+
+#[inline]
+fn apply(instrument: Instrument, work: Work, validity: Validity, events: &mut Vec<Event>) {
+    match work {
+        Work::Level(level) => events.push(Event::Level(level, validity)),
+        Work::Empty => events.push(Event::BookEmptied(instrument, validity)),
+        Work::Nothing | Work::Order(_) => {}
+    }
+}

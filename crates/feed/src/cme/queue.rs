@@ -1,0 +1,153 @@
+//! Entries that wait for a snapshot: one list for each instrument, all in one pool.
+
+use touchline_types::{LevelEvent, OrderEvent};
+
+const NONE: u32 = u32::MAX;
+
+/// What an entry does when it is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Changes a level.
+    Level(LevelEvent),
+    /// Empties the instrument's price book (entry type J).
+    Empty,
+    /// Takes a number and touches no book (trades, statistics, volume).
+    Nothing,
+    /// Changes an order.
+    Order(OrderEvent),
+}
+
+/// An entry that waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    /// What it does.
+    pub work: Work,
+    /// Its RptSeq; 0 for entries that have none.
+    pub rpt_seq: u32,
+    /// The packet it came in.
+    pub packet: u32,
+    /// When its event began, nanoseconds since the Unix epoch.
+    pub transact_ns: u64,
+}
+
+/// One instrument's list.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    head: u32,
+    tail: u32,
+}
+
+impl Queue {
+    /// A list without entries.
+    pub const EMPTY: Queue = Queue {
+        head: NONE,
+        tail: NONE,
+    };
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    entry: Queued,
+    next: u32,
+}
+
+/// The pool of all lists' entries.
+#[derive(Debug)]
+pub struct QueuePool {
+    nodes: Vec<Node>,
+    free: u32,
+}
+
+/// The pool has no room for the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueFull;
+
+impl QueuePool {
+    /// Room for `entries_max` entries, taken now.
+    pub fn new(entries_max: usize) -> QueuePool {
+        QueuePool {
+            nodes: Vec::with_capacity(entries_max),
+            free: NONE,
+        }
+    }
+
+    /// Appends an entry to a list.
+    pub fn push(&mut self, queue: &mut Queue, entry: Queued) -> Result<(), QueueFull> {
+        let index = self.take(Node { entry, next: NONE })?;
+        if queue.tail == NONE {
+            queue.head = index;
+        } else {
+            self.nodes[queue.tail as usize].next = index;
+        }
+        queue.tail = index;
+        Ok(())
+    }
+
+    /// Empties a list.
+    pub fn clear(&mut self, queue: &mut Queue) {
+        if queue.tail != NONE {
+            self.nodes[queue.tail as usize].next = self.free;
+            self.free = queue.head;
+            *queue = Queue::EMPTY;
+        }
+    }
+
+    /// The entries of a list, oldest first.
+    pub fn iter(&self, queue: Queue) -> impl Iterator<Item = &Queued> {
+        let mut index = queue.head;
+        std::iter::from_fn(move || {
+            let node = (index != NONE).then(|| &self.nodes[index as usize])?;
+            index = node.next;
+            Some(&node.entry)
+        })
+    }
+
+    fn take(&mut self, node: Node) -> Result<u32, QueueFull> {
+        if self.free != NONE {
+            let index = self.free;
+            self.free = self.nodes[index as usize].next;
+            self.nodes[index as usize] = node;
+            return Ok(index);
+        }
+        if self.nodes.len() == self.nodes.capacity() {
+            return Err(QueueFull);
+        }
+        self.nodes.push(node);
+        Ok(self.nodes.len() as u32 - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(rpt_seq: u32) -> Queued {
+        Queued {
+            work: Work::Nothing,
+            rpt_seq,
+            packet: 1,
+            transact_ns: 0,
+        }
+    }
+
+    #[test]
+    fn lists_share_the_pool_and_keep_their_order() {
+        let mut pool = QueuePool::new(4);
+        let (mut a, mut b) = (Queue::EMPTY, Queue::EMPTY);
+        pool.push(&mut a, entry(1)).unwrap();
+        pool.push(&mut b, entry(10)).unwrap();
+        pool.push(&mut a, entry(2)).unwrap();
+        pool.push(&mut a, entry(3)).unwrap();
+        assert_eq!(pool.push(&mut b, entry(11)), Err(QueueFull));
+        let numbers =
+            |pool: &QueuePool, queue| pool.iter(queue).map(|e| e.rpt_seq).collect::<Vec<_>>();
+        assert_eq!(numbers(&pool, a), [1, 2, 3]);
+        pool.clear(&mut a);
+        assert_eq!(numbers(&pool, a), []);
+        for number in 11..14 {
+            pool.push(&mut b, entry(number)).unwrap();
+        }
+        assert_eq!(numbers(&pool, b), [10, 11, 12, 13]);
+        assert_eq!(pool.push(&mut a, entry(4)), Err(QueueFull));
+    }
+}

@@ -1,0 +1,74 @@
+//! Settings of a channel, and the names of its feeds and lines.
+
+use touchline_types::Depth;
+
+/// A feed of a channel that this handler reads (`feed-type` in CME's config.xml).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Feed {
+    /// `I`: the live updates.
+    Incremental,
+    /// `S`: market-by-price snapshots in a loop.
+    Snapshot,
+    /// `SMBO`: market-by-order snapshots in a loop.
+    SnapshotOrders,
+    /// `N`: instrument definitions in a loop.
+    Definition,
+}
+
+/// One of the two copies of a feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Line {
+    /// The first copy.
+    A,
+    /// The second copy.
+    B,
+}
+
+/// How an instrument whose book misses something is shown until a snapshot comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Join {
+    /// Empty, `Recovering`.
+    #[default]
+    Snapshot,
+    /// Emptied and refilled from live updates, `Natural` (CME: natural refresh).
+    Natural,
+}
+
+/// Settings and limits; all memory is taken from these at start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How to show books that miss something.
+    pub join: Join,
+    /// How long packets behind a hole wait for it, nanoseconds.
+    pub wait_ns: u64,
+    /// How many packet numbers may wait behind a hole; rounded up to a power of two.
+    pub hold_packets_max: usize,
+    /// Longest packet, bytes; a longer one counts as not received.
+    pub packet_bytes_max: usize,
+    /// Most instruments.
+    pub instruments_max: usize,
+    /// Most entries queued for recovery, over all instruments.
+    pub queue_entries_max: usize,
+    /// Most orders in one instrument's snapshot.
+    pub snapshot_orders_max: usize,
+    /// Depth of an instrument without a definition.
+    pub default_depth: Depth,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            join: Join::Snapshot,
+            wait_ns: 20_000_000,
+            hold_packets_max: 4096,
+            packet_bytes_max: 9000,
+            instruments_max: 65_536,
+            queue_entries_max: 262_144,
+            snapshot_orders_max: 65_536,
+            default_depth: Depth {
+                direct: 10,
+                implied: 2,
+            },
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The snapshot feeds: price snapshots (52; 38, 69) and order snapshots (53; 44), in loops.
+//!
+//! Source: CME client systems wiki, "MBP and MBOFD Market Recovery".
+
+use super::channel::Channel;
+use super::loops::WholeLoop;
+use super::normalise::{BookEntry, book_entry, statistic_kind};
+use super::orders::Chunk;
+use super::prices::{PriceSnapshot, Use};
+use super::settings::Feed;
+use touchline_types::{
+    Event, Instrument, LevelEvent, OrderAction, OrderEvent, Price, Quantity, Statistic,
+    UpdateAction, Validity,
+};
+use touchline_wire::mdp3::*;
+use touchline_wire::sbe::Malformed;
+
+/// Which loops a packet's messages belong to.
+#[derive(Clone, Copy)]
+struct InLoop {
+    price: bool,
+    orders: bool,
+}
+
+/// A price snapshot message: the same fields in both generations and with long quantities.
+macro_rules! price_message {
+    ($name:ident, $view:ident) => {
+        fn $name(
+            &mut self,
+            raw: RawMessage<'_>,
+            in_loop: InLoop,
+            events: &mut Vec<Event>,
+        ) -> Result<(), Malformed> {
+            let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
+            let snapshot = PriceSnapshot {
+                rpt_seq: message.rpt_seq(),
+                through: message.last_msg_seq_num_processed(),
+            };
+            let Some(instrument) = self.instrument(message.security_id()) else {
+                return Ok(());
+            };
+            if self.price_snapshot(instrument, snapshot, events) == Use::Replace {
+                events.push(Event::RebuildBook(instrument));
+                for entry in message.no_md_entries() {
+                    let price = self.price(entry.md_entry_px());
+                    let quantity = self.quantity(entry.md_entry_size());
+                    let position = entry.md_price_level().map_or(0, |level| level as u8);
+                    let orders = entry.number_of_orders();
+                    let item = Item {
+                        price,
+                        quantity,
+                        position,
+                        orders,
+                        entry_type: entry.md_entry_type(),
+                    };
+                    events.push(item.event(instrument));
+                }
+                self.replay(instrument, snapshot, events);
+            }
+            if in_loop.price {
+                self.name_price(
+                    instrument,
+                    message.tot_num_reports(),
+                    snapshot.through,
+                    events,
+                );
+            }
+            Ok(())
+        }
+    };
+}
+
+/// A chunk of an order snapshot, in both generations.
+macro_rules! order_message {
+    ($name:ident, $view:ident) => {
+        fn $name(
+            &mut self,
+            raw: RawMessage<'_>,
+            in_loop: InLoop,
+            events: &mut Vec<Event>,
+        ) -> Result<(), Malformed> {
+            let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
+            let through = message.last_msg_seq_num_processed();
+            let Some(instrument) = self.instrument(message.security_id()) else {
+                return Ok(());
+            };
+            let chunk = Chunk {
+                instrument,
+                through,
+                chunks: message.no_chunks(),
+                transact_ns: message.transact_time(),
+            };
+            if self.begin_chunk(chunk, message.current_chunk()) {
+                for entry in message.no_md_entries() {
+                    let price = self.price(entry.md_entry_px());
+                    let quantity = self.quantity(entry.md_display_qty());
+                    let BookEntry::Level(_, side) = book_entry(entry.md_entry_type().0) else {
+                        continue;
+                    };
+                    self.chunk_order(OrderEvent {
+                        order_id: entry.order_id(),
+                        priority: entry.md_order_priority(),
+                        price,
+                        quantity,
+                        instrument,
+                        action: OrderAction::New,
+                        side,
+                    });
+                }
+                self.end_chunk(events);
+            }
+            if in_loop.orders {
+                self.name_orders(instrument, message.tot_num_reports(), through, events);
+            }
+            Ok(())
+        }
+    };
+}
+
+/// A snapshot entry's fields, widths levelled.
+struct Item {
+    price: Price,
+    quantity: Quantity,
+    position: u8,
+    orders: Option<i32>,
+    entry_type: MdEntryType,
+}
+
+impl Item {
+    fn event(self, instrument: Instrument) -> Event {
+        let Item {
+            price,
+            quantity,
+            position,
+            ..
+        } = self;
+        match book_entry(self.entry_type.0) {
+            BookEntry::Level(book, side) => Event::RebuildLevel(LevelEvent {
+                instrument,
+                orders: self.orders.unwrap_or(-1),
+                price,
+                quantity,
+                position,
+                action: UpdateAction::Change,
+                side,
+                book,
+            }),
+            _ => Event::Statistic(Statistic {
+                instrument,
+                kind: statistic_kind(self.entry_type.0),
+                action: UpdateAction::New,
+                price,
+                quantity,
+            }),
+        }
+    }
+}
+
+impl Channel {
+    /// A packet of a snapshot feed. The order feed carries price snapshots, too.
+    pub fn snapshots(&mut self, feed: Feed, packet: &Packet<'_>, events: &mut Vec<Event>) {
+        let PacketHeader {
+            sequence,
+            sending_time_ns,
+        } = packet.header;
+        if sending_time_ns <= self.reset_ns {
+            self.counters.snapshots_stale += 1;
+            return;
+        }
+        let in_loop = match feed {
+            Feed::SnapshotOrders => InLoop {
+                price: false,
+                orders: self.order_loop.packet(sequence, sending_time_ns),
+            },
+            _ => InLoop {
+                price: self.price_loop.packet(sequence, sending_time_ns),
+                orders: false,
+            },
+        };
+        for raw in packet.messages() {
+            // Every message of a valid packet parses.
+            let _ = self.snapshot(raw, in_loop, events);
+        }
+    }
+
+    fn snapshot(
+        &mut self,
+        raw: RawMessage<'_>,
+        in_loop: InLoop,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Malformed> {
+        match raw.header.template_id {
+            SnapshotFullRefresh52::TEMPLATE_ID => self.price52(raw, in_loop, events),
+            SnapshotFullRefresh38::TEMPLATE_ID => self.price38(raw, in_loop, events),
+            SnapshotFullRefreshLongQty69::TEMPLATE_ID => self.price69(raw, in_loop, events),
+            SnapshotFullRefreshOrderBook53::TEMPLATE_ID => self.orders53(raw, in_loop, events),
+            SnapshotFullRefreshOrderBook44::TEMPLATE_ID => self.orders44(raw, in_loop, events),
+            _ => {
+                self.counters.messages_unknown += u64::from(Message::parse(raw)?.is_none());
+                Ok(())
+            }
+        }
+    }
+
+    price_message!(price52, SnapshotFullRefresh52);
+    price_message!(price38, SnapshotFullRefresh38);
+    price_message!(price69, SnapshotFullRefreshLongQty69);
+    order_message!(orders53, SnapshotFullRefreshOrderBook53);
+    order_message!(orders44, SnapshotFullRefreshOrderBook44);
+
+    /// Judges a price snapshot and confirms the book if that is all it is good for.
+    fn price_snapshot(
+        &mut self,
+        instrument: Instrument,
+        snapshot: PriceSnapshot,
+        events: &mut Vec<Event>,
+    ) -> Use {
+        let row = self.instruments.row(instrument);
+        if self.validity(row) == Validity::Live || snapshot.through < self.known_from {
+            return Use::Ignore;
+        }
+        let judged = self.judge(&row.price, snapshot);
+        match judged {
+            Use::Ignore => {}
+            Use::Confirm => {
+                self.counters.snapshots_confirmed += 1;
+                self.confirm(instrument, snapshot, events);
+            }
+            Use::Replace => self.counters.snapshots_used += 1,
+            Use::TooOld => self.counters.snapshots_too_old += 1,
+        }
+        judged
+    }
+
+    fn name_price(
+        &mut self,
+        instrument: Instrument,
+        total: u32,
+        through: u32,
+        events: &mut Vec<Event>,
+    ) {
+        let mark = &mut self.instruments.row_mut(instrument).price_loop;
+        let Some(whole) = self.price_loop.name(mark, total, through) else {
+            return;
+        };
+        self.counters.loops_whole += 1;
+        self.absent(whole, |row| row.price_loop, Channel::price_absent, events);
+    }
+
+    fn name_orders(
+        &mut self,
+        instrument: Instrument,
+        total: u32,
+        through: u32,
+        events: &mut Vec<Event>,
+    ) {
+        let mark = &mut self.instruments.row_mut(instrument).order_loop;
+        let Some(whole) = self.order_loop.name(mark, total, through) else {
+            return;
+        };
+        self.counters.loops_whole += 1;
+        self.absent(whole, |row| row.order_loop, Channel::orders_absent, events);
+    }
+
+    /// Instruments that a whole loop did not name had no activity.
+    fn absent(
+        &mut self,
+        whole: WholeLoop,
+        mark: impl Fn(&super::instruments::Row) -> u32,
+        treat: impl Fn(&mut Channel, Instrument, u32, &mut Vec<Event>),
+        events: &mut Vec<Event>,
+    ) {
+        for index in 0..self.instruments.len() as u32 {
+            if mark(self.instruments.row(Instrument(index))) != whole.id {
+                treat(self, Instrument(index), whole.lowest, events);
+            }
+        }
+    }
+
+    /// As a snapshot without entries would.
+    fn price_absent(&mut self, instrument: Instrument, through: u32, events: &mut Vec<Event>) {
+        let snapshot = PriceSnapshot {
+            rpt_seq: 0,
+            through,
+        };
+        if self.price_snapshot(instrument, snapshot, events) == Use::Replace {
+            self.counters.instruments_absent += 1;
+            events.push(Event::RebuildBook(instrument));
+            self.replay(instrument, snapshot, events);
+        }
+    }
+}

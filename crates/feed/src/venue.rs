@@ -1,0 +1,61 @@
+//! What the gateway asks of a venue's feed.
+
+use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
+
+/// The events of one packet, in order.
+#[derive(Debug)]
+pub struct Batch {
+    /// The packet they come from.
+    pub headline: Headline,
+    /// The events.
+    pub events: Vec<Event>,
+}
+
+impl Batch {
+    /// Room for `events_max` events, taken now.
+    #[must_use]
+    pub fn new(events_max: usize) -> Batch {
+        Batch {
+            headline: Headline::default(),
+            events: Vec::with_capacity(events_max),
+        }
+    }
+}
+
+/// A venue's feed: bytes and time in, events out.
+pub trait Venue {
+    /// Where a packet came in: which feed, which line.
+    type Channel: Copy;
+
+    /// Takes one packet received at `receive_ns` (nanoseconds since the Unix epoch; never less
+    /// than before). The caller then calls [`Venue::next`] with the same bytes until it is `false`.
+    fn receive(&mut self, channel: Self::Channel, payload: &[u8], receive_ns: u64);
+
+    /// A batch with room for what any one packet can give, for [`Venue::next`].
+    fn batch(&self) -> Batch;
+
+    /// Fills `batch` with the next events. `false` if there are none.
+    fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool;
+
+    /// Time passed without a packet: what waited long enough is let go. The caller then calls
+    /// [`Venue::next`] with an empty payload until it is `false`.
+    fn advance(&mut self, now_ns: u64);
+
+    /// No packet will come any more: nothing waits any longer. As [`Venue::advance`].
+    fn finish(&mut self);
+
+    /// The books ran out of room for this instrument's orders: its order book is lost from here.
+    fn orders_overflowed(&mut self, instrument: Instrument);
+
+    /// How many instruments are known; [`Instrument`]s run from 0 to there.
+    fn instruments(&self) -> usize;
+
+    /// What is known of an instrument.
+    fn definition(&self, instrument: Instrument) -> &InstrumentDefinition;
+
+    /// The present validity of an instrument's price book.
+    fn validity(&self, instrument: Instrument) -> Validity;
+
+    /// The present validity of an instrument's order book.
+    fn orders_validity(&self, instrument: Instrument) -> Validity;
+}

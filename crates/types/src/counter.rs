@@ -1,0 +1,54 @@
+//! Counters: one table defines each, and screens, exporters and documents come from that table.
+
+/// What a counter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterInfo {
+    /// Name, as in output and documents.
+    pub name: &'static str,
+    /// What one count is.
+    pub unit: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+}
+
+/// Defines a struct of `u64` counters together with the table that describes them.
+///
+/// ```
+/// touchline_types::counters! {
+///     /// Counters of a door.
+///     pub struct Door {
+///         opened: "times" = "The door was opened.",
+///     }
+/// }
+/// let mut door = Door::default();
+/// door.opened += 1;
+/// assert_eq!(door.values().next().map(|(info, value)| (info.name, value)), Some(("opened", 1)));
+/// ```
+#[macro_export]
+macro_rules! counters {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $($counter:ident: $unit:literal = $help:literal,)*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $(#[doc = concat!($help, " Unit: ", $unit, ".")] pub $counter: u64,)*
+        }
+
+        impl $name {
+            /// The table, in the order of the fields.
+            pub const TABLE: &'static [$crate::CounterInfo] = &[
+                $($crate::CounterInfo { name: stringify!($counter), unit: $unit, help: $help },)*
+            ];
+
+            /// Each counter with its description.
+            pub fn values(&self) -> impl Iterator<Item = (&'static $crate::CounterInfo, u64)> {
+                let values = [$(self.$counter,)*];
+                Self::TABLE.iter().zip(values)
+            }
+        }
+    };
+}
