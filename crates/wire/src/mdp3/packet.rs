@@ -53,7 +53,7 @@ impl<'a> Packet<'a> {
             if message.header.schema_id != SCHEMA_ID {
                 return Err(Malformed::SchemaUnknown);
             }
-            Message::parse(message)?;
+            Message::check(message)?;
         }
         Ok(Self { header, messages })
     }
@@ -70,6 +70,12 @@ impl<'a> Packet<'a> {
 impl PacketHeader {
     /// Bytes that a packet header takes.
     pub const SIZE: usize = 12;
+
+    /// The header alone, of a packet whose messages are not yet checked. `None` if it is cut.
+    #[inline]
+    pub fn peek(bytes: &[u8]) -> Option<Self> {
+        Self::split(bytes).map(|(header, _)| header)
+    }
 
     #[inline]
     fn split(bytes: &[u8]) -> Option<(Self, &[u8])> {
