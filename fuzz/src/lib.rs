@@ -5,7 +5,7 @@
 //! the program `libfuzzer` lets coverage lead the way (`cargo xtask fuzz`).
 //!
 //! # Never
-//! Part of what we ship. A target never depends on anything but its bytes: no clock, no file, no state between runs.
+//! Part of what we ship. A target never depends on anything but its bytes: no clock, no state between runs.
 //!
 //! # Path
 //! Bytes enter at [`Target::run`]; nothing leaves but a panic.
@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod config;
 mod exercise;
 mod must_fail;
 mod pcap_reader;
@@ -29,6 +30,7 @@ pub use must_fail::MUST_FAIL;
 pub const TARGETS: &[Target] = &[
     sbe_mdp3_packet::TARGET,
     pcap_reader::TARGET,
+    config::TARGET,
     schema_compiler::TARGET,
 ];
 
