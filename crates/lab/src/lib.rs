@@ -18,6 +18,8 @@
 #![deny(unsafe_code)]
 
 pub mod capture;
+pub mod cme;
+pub mod fault;
 pub mod picture;
 pub mod random;
 pub mod reference;

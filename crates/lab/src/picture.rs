@@ -16,6 +16,15 @@ pub struct Picture {
     pub tops: Vec<TopRow>,
 }
 
+/// Which side of the book an order rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Buyers.
+    Bid,
+    /// Sellers.
+    Ask,
+}
+
 /// What is known of an instrument's book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
@@ -164,6 +173,16 @@ pub fn decimal(nanos: i64) -> String {
     }
     let digits = format!("{fraction:09}");
     format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
+}
+
+impl Side {
+    /// The other side.
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Bid => Self::Ask,
+            Self::Ask => Self::Bid,
+        }
+    }
 }
 
 impl State {

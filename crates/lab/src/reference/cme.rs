@@ -10,8 +10,7 @@ pub mod prices;
 pub mod snapshot_loop;
 
 use crate::capture::{Arrival, Feed};
-use crate::picture::{BookRow, OrdersRow, Picture, TopRow};
-use crate::reference::order_book::Side;
+use crate::picture::{BookRow, OrdersRow, Picture, Side, State, TopRow};
 use arbitration::{Arbitration, Step};
 use message::{Message, PriceSnapshot};
 use orders::Orders;
@@ -332,7 +331,7 @@ impl Handler {
     fn take_price_snapshot(&mut self, snapshot: &PriceSnapshot) {
         let last_lost = self.last_lost;
         let prices = &mut self.instrument(snapshot.security_id).prices;
-        if prices.state(last_lost) != crate::picture::State::Live {
+        if prices.state(last_lost) != State::Live {
             prices.take_snapshot(snapshot);
         }
     }

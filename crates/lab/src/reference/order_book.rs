@@ -1,21 +1,12 @@
 //! The slow, obvious order book: one map of orders, sorted when somebody looks.
 
-use crate::picture::OrderRow;
+use crate::picture::{OrderRow, Side};
 use std::collections::BTreeMap;
 
 /// The resting orders of one instrument, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrderBook {
     orders: BTreeMap<u64, Order>,
-}
-
-/// Which side of the book an order rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// Buyers.
-    Bid,
-    /// Sellers.
-    Ask,
 }
 
 /// One resting order; a field that the venue never sent is `None`.

@@ -1,7 +1,7 @@
 //! What the messages mean to a book: one enum, and for each template the offsets of the fields that matter.
 
 use super::packet::Block;
-use crate::reference::order_book::Side;
+use crate::picture::Side;
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]

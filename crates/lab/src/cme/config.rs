@@ -1,0 +1,75 @@
+//! The channel configuration of a generated session, in CME's form, and the multicast groups that it names.
+
+use crate::capture::{Feed, Line};
+use std::fmt::Write;
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// The channel of every generated session.
+pub const CHANNEL: u16 = 998;
+
+/// Where a feed and line are sent: each has its own group.
+pub fn group(feed: Feed, line: Line) -> SocketAddrV4 {
+    let (third, port) = match line {
+        Line::A => (41, 14_998),
+        Line::B => (42, 15_998),
+    };
+    let fourth = match feed {
+        Feed::Incremental => 11,
+        Feed::Definitions => 12,
+        Feed::Snapshot => 13,
+        Feed::OrderSnapshot => 14,
+    };
+    SocketAddrV4::new(Ipv4Addr::new(239, 10, third, fourth), port)
+}
+
+/// The text of `config.xml`.
+pub fn config_xml() -> String {
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <configuration environment=\"LAB\" updated=\"2026/01/01-00:00:00\">\n\
+         \x20 <channel id=\"{CHANNEL}\" label=\"Touchline lab\">\n\
+         \x20   <products>\n\
+         \x20     <product code=\"ZQ\">\n\
+         \x20       <group code=\"ZQ\"/>\n\
+         \x20     </product>\n\
+         \x20   </products>\n\
+         \x20   <connections>\n"
+    );
+    for feed in Feed::ALL {
+        for line in Line::BOTH {
+            connection(&mut xml, feed, line);
+        }
+    }
+    xml.push_str("    </connections>\n  </channel>\n</configuration>\n");
+    xml
+}
+
+fn connection(xml: &mut String, feed: Feed, line: Line) {
+    let label = match feed {
+        Feed::Incremental => "Incremental",
+        Feed::Definitions => "Instrument Replay",
+        Feed::Snapshot => "Snapshot",
+        Feed::OrderSnapshot => "Snapshot-MBO",
+    };
+    // CME names the order snapshot connections 340SAMBO, with the line before the suffix.
+    let id = match feed {
+        Feed::OrderSnapshot => format!("{CHANNEL}S{}MBO", line.code()),
+        _ => format!("{CHANNEL}{}{}", feed.code(), line.code()),
+    };
+    let address = group(feed, line);
+    let _ = write!(
+        xml,
+        "\x20     <connection id=\"{id}\">\n\
+         \x20       <type feed-type=\"{}\">{label}</type>\n\
+         \x20       <protocol>UDP/IP</protocol>\n\
+         \x20       <ip>{}</ip>\n\
+         \x20       <host-ip>10.0.0.2</host-ip>\n\
+         \x20       <port>{}</port>\n\
+         \x20       <feed>{}</feed>\n\
+         \x20     </connection>\n",
+        feed.code(),
+        address.ip(),
+        address.port(),
+        line.code(),
+    );
+}

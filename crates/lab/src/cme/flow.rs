@@ -1,0 +1,521 @@
+//! Random order flow: what the participants do, and the messages in which the venue tells it.
+
+use super::encode::ENTRIES_MAX;
+use super::encode::incremental::{
+    Body, LevelEntry, OrderEntry, ReferringOrder, StatisticEntry, TradeEntry,
+};
+use super::instrument::{Activity, Instrument};
+use super::ladder::{LevelUpdate, List};
+use super::market::{Market, RestingOrder, Trade};
+use super::publisher::Publisher;
+use crate::picture::{Side, TopRow};
+use crate::random::Random;
+
+/// The participants of all markets, and the venue that tells what they did.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// The markets, in the order of the instruments.
+    pub markets: Vec<Market>,
+    /// The best prices after each event: truth.
+    pub tops: Vec<TopRow>,
+    /// Use DeleteThru, DeleteFrom and Overlay where they are natural.
+    pub bulk_actions: bool,
+    /// Share of events that bring a message of an unknown template.
+    pub unknown_share: f64,
+    /// Share of messages behind which a packet ends in the middle of its event.
+    pub split_share: f64,
+    volumes: Vec<i64>,
+    last_order: u64,
+    /// The message that may turn out to be the last of its event, with its own bits of MatchEventIndicator.
+    held: Option<(Body, u8)>,
+    transact_time: u64,
+    random: Random,
+}
+
+/// Bits of MatchEventIndicator.
+mod last {
+    pub const TRADE: u8 = 0x01;
+    pub const VOLUME: u8 = 0x02;
+    pub const QUOTE: u8 = 0x04;
+    pub const STATISTICS: u8 = 0x08;
+    pub const IMPLIED: u8 = 0x10;
+    pub const EVENT: u8 = 0x80;
+}
+
+impl Flow {
+    /// Empty markets.
+    pub fn new(instruments: &[Instrument], random: Random) -> Self {
+        Self {
+            markets: vec![Market::default(); instruments.len()],
+            tops: Vec::new(),
+            bulk_actions: false,
+            unknown_share: 0.0,
+            split_share: 0.15,
+            volumes: vec![0; instruments.len()],
+            last_order: 7_000_000_000_000,
+            held: None,
+            transact_time: 0,
+            random,
+        }
+    }
+
+    /// One event among the first `defined` instruments: one to three of them, a few actions each.
+    pub fn event(&mut self, publisher: &mut Publisher, defined: usize) {
+        self.transact_time = publisher.now_ns;
+        for _ in 0..self.random.between(1, 3) {
+            let index = self.random.index(defined);
+            match publisher.instruments[index].activity {
+                Activity::Silent => {}
+                Activity::LimitsOnly => self.limits(publisher, index),
+                Activity::Traded => self.act(publisher, index),
+            }
+        }
+        self.close_event(publisher);
+    }
+
+    /// Publishes whatever the markets hold and was not published: the books again, after a channel reset.
+    pub fn republish(&mut self, publisher: &mut Publisher) {
+        for index in 0..self.markets.len() {
+            self.transact_time = publisher.now_ns;
+            self.tell_book(publisher, index);
+            self.close_event(publisher);
+        }
+    }
+
+    /// Empties all markets without a word, as over a weekend.
+    pub fn clear(&mut self) {
+        self.markets.iter_mut().for_each(Market::clear);
+        self.volumes.fill(0);
+    }
+
+    /// A channel reset, an event of its own. The markets stay; what was published of them is void.
+    pub fn reset_channel(&mut self, publisher: &mut Publisher) {
+        self.transact_time = publisher.now_ns;
+        publisher.emit(
+            Body::ChannelReset,
+            self.transact_time,
+            last::EVENT,
+            &mut self.random,
+        );
+        publisher.forget_published();
+    }
+
+    /// Participants act in one market; the venue tells it.
+    fn act(&mut self, publisher: &mut Publisher, index: usize) {
+        let mut trades = Vec::new();
+        for _ in 0..self.random.between(1, 4) {
+            trades.extend(self.action(&publisher.instruments[index].clone(), index));
+        }
+        if !trades.is_empty() {
+            self.tell_trades(publisher, index, &trades);
+        }
+        if publisher.instruments[index].listed_implied_depth.is_some() && self.random.chance(0.3) {
+            self.imply(&publisher.instruments[index].clone(), index);
+        }
+        self.tell_book(publisher, index);
+        if !trades.is_empty() && self.random.chance(0.3) {
+            self.tell_statistics(publisher, index, &trades);
+        }
+    }
+
+    /// One participant does one thing.
+    fn action(&mut self, instrument: &Instrument, index: usize) -> Vec<Trade> {
+        let side = *self.random.pick(&[Side::Bid, Side::Ask]);
+        let market = &self.markets[index];
+        let some_order = |random: &mut Random| {
+            let orders = market.orders(side);
+            (!orders.is_empty()).then(|| orders[random.index(orders.len())])
+        };
+        match (self.random.below(100), some_order(&mut self.random)) {
+            (0..45, _) | (_, None) => {
+                let price = self.passive_price(instrument, index, side);
+                self.enter(instrument, index, side, price)
+            }
+            (45..63, Some(order)) => {
+                self.markets[index].cancel(order.id);
+                Vec::new()
+            }
+            (63..73, Some(order)) => {
+                let quantity = (order.quantity / 2).max(1);
+                self.markets[index].reduce(order.id, quantity);
+                Vec::new()
+            }
+            (73..83, Some(order)) => self.move_order(instrument, index, order),
+            (83..88, Some(order)) => self.withdraw(index, side, order.price),
+            (_, Some(_)) => {
+                let price = self.aggressive_price(instrument, index, side);
+                self.enter(instrument, index, side, price)
+            }
+        }
+    }
+
+    /// A price that does not trade: at most a dozen ticks behind the other side's best.
+    fn passive_price(&mut self, instrument: &Instrument, index: usize, side: Side) -> i64 {
+        let market = &self.markets[index];
+        let distance = self.random.between(1, 12) * instrument.tick;
+        match (side, market.best(side.opposite())) {
+            (Side::Bid, Some(ask)) => ask - distance,
+            (Side::Ask, Some(bid)) => bid + distance,
+            (Side::Bid, None) => {
+                market.best(side).unwrap_or(instrument.price) - distance + 3 * instrument.tick
+            }
+            (Side::Ask, None) => {
+                market.best(side).unwrap_or(instrument.price) + distance - 3 * instrument.tick
+            }
+        }
+    }
+
+    /// A price that trades with the best levels of the other side, if there are any.
+    fn aggressive_price(&mut self, instrument: &Instrument, index: usize, side: Side) -> i64 {
+        let reach = self.random.between(0, 3) * instrument.tick;
+        match (side, self.markets[index].best(side.opposite())) {
+            (Side::Bid, Some(ask)) => ask + reach,
+            (Side::Ask, Some(bid)) => bid - reach,
+            (_, None) => self.passive_price(instrument, index, side),
+        }
+    }
+
+    fn enter(
+        &mut self,
+        instrument: &Instrument,
+        index: usize,
+        side: Side,
+        price: i64,
+    ) -> Vec<Trade> {
+        let scale = if instrument.wide { 40_000_000 } else { 1 };
+        let quantity = self.random.between(1, 40) * scale;
+        self.last_order += self.random.between(1, 9) as u64;
+        let id = self.last_order;
+        self.markets[index].enter(RestingOrder {
+            id,
+            side,
+            price,
+            quantity,
+            priority: id,
+        })
+    }
+
+    /// Gives an order another price. It keeps its id and loses its place.
+    fn move_order(
+        &mut self,
+        instrument: &Instrument,
+        index: usize,
+        order: RestingOrder,
+    ) -> Vec<Trade> {
+        self.markets[index].cancel(order.id);
+        let price = self.passive_price(instrument, index, order.side);
+        self.last_order += 1;
+        self.markets[index].enter(RestingOrder {
+            price,
+            priority: self.last_order,
+            ..order
+        })
+    }
+
+    /// A participant takes all orders of a side out, from a price to the best or to the worst.
+    fn withdraw(&mut self, index: usize, side: Side, price: i64) -> Vec<Trade> {
+        let better = self.random.chance(0.5);
+        let orders = self.markets[index].orders(side).to_vec();
+        for order in orders {
+            let is_higher = order.price > price;
+            if order.price == price || (is_higher == (side == Side::Bid)) == better {
+                self.markets[index].cancel(order.id);
+            }
+        }
+        Vec::new()
+    }
+
+    fn imply(&mut self, instrument: &Instrument, index: usize) {
+        let side = *self.random.pick(&[Side::Bid, Side::Ask]);
+        let count = self.random.between(0, 4);
+        let random = &mut self.random;
+        let mut price = || instrument.price + random.between(-10, 10) * instrument.tick;
+        let prices: Vec<i64> = (0..count).map(|_| price()).collect();
+        let prices = prices
+            .into_iter()
+            .map(|price| (price, self.random.between(1, 300)))
+            .collect();
+        self.markets[index].imply(side, prices);
+    }
+
+    fn tell_trades(&mut self, publisher: &mut Publisher, index: usize, trades: &[Trade]) {
+        let (security_id, wide) = (
+            publisher.instruments[index].security_id,
+            publisher.instruments[index].wide,
+        );
+        self.volumes[index] += trades.iter().map(|trade| trade.quantity).sum::<i64>();
+        let entries = trades.iter().map(|trade| TradeEntry {
+            security_id,
+            rpt_seq: 0,
+            price: trade.price,
+            quantity: trade.quantity,
+            orders: trade.fills.len() as i32,
+            aggressor: trade.aggressor,
+        });
+        // A fill's quantity is an int32; an incoming order that took more than that is told without its fills.
+        let fits = |fill: &(u64, i64)| i32::try_from(fill.1).is_ok();
+        let fills = trades
+            .iter()
+            .flat_map(|trade| trade.fills.clone())
+            .filter(fits)
+            .take(40)
+            .collect();
+        let body = Body::Trades {
+            wide,
+            trades: entries.take(20).collect(),
+            fills,
+        };
+        self.say(publisher, body, last::TRADE);
+        let volume = StatisticEntry {
+            security_id,
+            rpt_seq: 0,
+            entry_type: b'e',
+            price: 0,
+            quantity: self.volumes[index],
+        };
+        self.say(
+            publisher,
+            Body::Volume {
+                wide,
+                entries: vec![volume],
+            },
+            last::VOLUME,
+        );
+    }
+
+    /// Tells what changed in the levels and orders of one market since it was last told.
+    fn tell_book(&mut self, publisher: &mut Publisher, index: usize) {
+        self.release(publisher, 0);
+        let instrument = publisher.instruments[index].clone();
+        let mut orders = self.changed_orders(publisher, index);
+        for implied in [false, true] {
+            let mut levels: Vec<(List, LevelUpdate)> = Vec::new();
+            for list in List::ALL.into_iter().filter(|list| list.implied == implied) {
+                let depth = if implied {
+                    instrument.implied_depth()
+                } else {
+                    instrument.depth()
+                };
+                let ladder = &publisher.published[index].ladders[list.index()];
+                let bulk = self.bulk_actions.then_some(&mut self.random);
+                let updates = list.updates(ladder, &self.markets[index], depth, bulk);
+                levels.extend(updates.into_iter().map(|update| (list, update)));
+            }
+            let bit = if implied { last::IMPLIED } else { last::QUOTE };
+            let mut rest = &levels[..];
+            while !rest.is_empty() {
+                let size = (self.random.between(1, 12) as usize).min(rest.len());
+                let body = self.book_message(&instrument, &rest[..size], &mut orders);
+                rest = &rest[size..];
+                self.say(publisher, body, if rest.is_empty() { bit } else { 0 });
+            }
+        }
+        for chunk in orders.chunks(20) {
+            self.say(publisher, Body::Orders(chunk.to_vec()), last::QUOTE);
+        }
+    }
+
+    /// Orders that changed at a level of the message are told in it; they leave `orders`.
+    fn book_message(
+        &mut self,
+        instrument: &Instrument,
+        updates: &[(List, LevelUpdate)],
+        orders: &mut Vec<OrderEntry>,
+    ) -> Body {
+        let security_id = instrument.security_id;
+        let levels: Vec<LevelEntry> = updates
+            .iter()
+            .map(|(list, update)| LevelEntry {
+                security_id,
+                rpt_seq: 0,
+                entry_type: list.entry_type(),
+                action: update.action,
+                level: update.level as u8,
+                price: update.rung.price,
+                quantity: update.rung.quantity,
+                orders: update.rung.orders,
+            })
+            .collect();
+        let mut told = Vec::new();
+        orders.retain(|order| {
+            let place = updates.iter().position(|(list, update)| {
+                !list.implied && list.side == order.side && Some(update.rung.price) == order.price
+            });
+            if let Some(place) = place.filter(|_| told.len() < ENTRIES_MAX / 8) {
+                told.push(ReferringOrder {
+                    id: order.id,
+                    priority: order.priority,
+                    quantity: order.quantity,
+                    reference: place as u8 + 1,
+                    action: order.action,
+                });
+                return false;
+            }
+            true
+        });
+        Body::Book {
+            wide: instrument.wide,
+            levels,
+            orders: told,
+        }
+    }
+
+    /// The orders of a market that are not as they were published. What did not change may be left out of an update.
+    fn changed_orders(&mut self, publisher: &Publisher, index: usize) -> Vec<OrderEntry> {
+        let security_id = publisher.instruments[index].security_id;
+        let published = &publisher.published[index].orders;
+        let market = &self.markets[index];
+        let entry = |order: &RestingOrder, action| OrderEntry {
+            security_id,
+            id: order.id,
+            priority: Some(order.priority),
+            price: Some(order.price),
+            quantity: Some(order.quantity),
+            side: order.side,
+            action,
+        };
+        let mut entries = Vec::new();
+        for order in market.all_orders() {
+            match published.get(&order.id) {
+                None => entries.push(entry(order, 0)),
+                Some(old) if old != order => {
+                    let mut update = entry(order, 1);
+                    if old.priority == order.priority && self.random.chance(0.5) {
+                        update.priority = None;
+                    }
+                    if old.quantity == order.quantity && self.random.chance(0.5) {
+                        update.quantity = None;
+                    }
+                    entries.push(update);
+                }
+                Some(_) => {}
+            }
+        }
+        let gone = published
+            .values()
+            .filter(|old| market.all_orders().all(|order| order.id != old.id));
+        entries.extend(gone.map(|old| OrderEntry {
+            quantity: None,
+            priority: None,
+            ..entry(old, 2)
+        }));
+        entries
+    }
+
+    fn tell_statistics(&mut self, publisher: &mut Publisher, index: usize, trades: &[Trade]) {
+        let instrument = &publisher.instruments[index];
+        let wide = instrument.wide;
+        let prices = trades.iter().map(|trade| trade.price);
+        let extremes = [(b'7', prices.clone().max()), (b'8', prices.min())];
+        let entry = |(entry_type, price): (u8, Option<i64>)| StatisticEntry {
+            security_id: instrument.security_id,
+            rpt_seq: 0,
+            entry_type,
+            price: price.unwrap_or(0),
+            quantity: 0,
+        };
+        let entries: Vec<_> = extremes.into_iter().map(entry).collect();
+        let body = match self.random.chance(0.3) {
+            true => Body::DailyStatistics(vec![StatisticEntry {
+                entry_type: b'6',
+                ..entries[0]
+            }]),
+            false => Body::SessionStatistics { wide, entries },
+        };
+        self.say(publisher, body, last::STATISTICS);
+    }
+
+    fn limits(&mut self, publisher: &mut Publisher, index: usize) {
+        let Instrument {
+            security_id, price, ..
+        } = publisher.instruments[index];
+        let entry = StatisticEntry {
+            security_id,
+            rpt_seq: 0,
+            entry_type: b'g',
+            price,
+            quantity: 0,
+        };
+        self.say(publisher, Body::Limits(vec![entry]), last::STATISTICS);
+    }
+
+    /// Queues a message; the one before it is now known not to be the last of its event.
+    fn say(&mut self, publisher: &mut Publisher, body: Body, bits: u8) {
+        self.release(publisher, 0);
+        self.held = Some((body, bits));
+    }
+
+    fn release(&mut self, publisher: &mut Publisher, more_bits: u8) {
+        if let Some((body, bits)) = self.held.take() {
+            publisher.emit(body, self.transact_time, bits | more_bits, &mut self.random);
+            if more_bits == 0 && self.random.chance(self.split_share) {
+                publisher.flush();
+                publisher.now_ns += self.random.below(3_000);
+            }
+        }
+    }
+
+    /// Ends the event: with its last message, or with a message of another kind that says nothing else.
+    fn close_event(&mut self, publisher: &mut Publisher) {
+        if self.random.chance(self.unknown_share) {
+            let body = (0..self.random.between(3, 40))
+                .map(|_| self.random.next_u64() as u8)
+                .collect();
+            self.say(publisher, Body::Unknown(199, body), 0);
+        }
+        let is_unknown = matches!(self.held, Some((Body::Unknown(..), _)));
+        if self.held.is_none() || is_unknown || self.random.chance(0.2) {
+            let body = match self.random.chance(0.7) {
+                true => Body::Book {
+                    wide: false,
+                    levels: vec![],
+                    orders: vec![],
+                },
+                false => {
+                    let index = self.random.index(publisher.instruments.len());
+                    Body::Status {
+                        security_id: publisher.instruments[index].security_id,
+                        status: 17,
+                    }
+                }
+            };
+            self.say(publisher, body, 0);
+        }
+        self.release(publisher, last::EVENT);
+        self.write_truth(publisher);
+    }
+
+    /// The event is told: what was published must be what the markets hold, and that is the truth.
+    fn write_truth(&mut self, publisher: &mut Publisher) {
+        for index in std::mem::take(&mut publisher.touched) {
+            let instrument = &publisher.instruments[index];
+            let market = &self.markets[index];
+            for list in List::ALL {
+                let depth = if list.implied {
+                    instrument.implied_depth()
+                } else {
+                    instrument.depth()
+                };
+                let published = &publisher.published[index].ladders[list.index()];
+                assert_eq!(
+                    *published,
+                    list.of(market, depth),
+                    "the venue published another book than it holds"
+                );
+            }
+            let mut resting: Vec<RestingOrder> = market.all_orders().copied().collect();
+            resting.sort_by_key(|order| order.id);
+            assert!(
+                publisher.published[index].orders.values().eq(&resting),
+                "the venue published other orders"
+            );
+            let best = |list: List| list.of(market, 1).first().map(|&rung| rung.into());
+            self.tops.push(TopRow {
+                sequence: publisher.open_sequence(),
+                security_id: instrument.security_id,
+                bid: best(List::ALL[0]),
+                ask: best(List::ALL[1]),
+            });
+        }
+    }
+}

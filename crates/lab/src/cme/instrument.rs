@@ -1,0 +1,101 @@
+//! The instruments of a session: sparse ascending ids, every depth, every kind of tick.
+
+use crate::cme::encode::Version;
+use crate::random::Random;
+
+/// One instrument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instrument {
+    /// SecurityID.
+    pub security_id: i32,
+    /// Symbol.
+    pub symbol: String,
+    /// Which definition message describes it.
+    pub kind: Kind,
+    /// MinPriceIncrement, 1e-9.
+    pub tick: i64,
+    /// Where its market is at the start, 1e-9.
+    pub price: i64,
+    /// MarketDepth of feed type GBX; not listed if `None`, which means ten.
+    pub listed_depth: Option<u8>,
+    /// MarketDepth of feed type GBI; not listed if `None`, and then nothing is implied.
+    pub listed_implied_depth: Option<u8>,
+    /// Its quantities need the wide templates.
+    pub wide: bool,
+    /// What happens in it.
+    pub activity: Activity,
+}
+
+/// Which definition message describes an instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// 54.
+    Future,
+    /// 55.
+    Option,
+    /// 56; its prices may be negative.
+    Spread,
+}
+
+/// What happens in an instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activity {
+    /// Orders and trades.
+    Traded,
+    /// Price limits only: entries with a RptSeq, never a price.
+    LimitsOnly,
+    /// Nothing at all.
+    Silent,
+}
+
+/// Price increments, 1e-9: a quarter, a cent, half a pip, one, 1/128.
+const TICKS: [i64; 5] = [250_000_000, 10_000_000, 50_000, 1_000_000_000, 7_812_500];
+/// Listed depths, cycled through; `None` is not listed.
+const DEPTHS: [Option<u8>; 5] = [Some(10), Some(1), Some(3), Some(5), None];
+
+impl Instrument {
+    /// The depth of its direct book.
+    pub fn depth(&self) -> usize {
+        self.listed_depth.map_or(10, usize::from)
+    }
+
+    /// The depth of its implied book.
+    pub fn implied_depth(&self) -> usize {
+        self.listed_implied_depth.map_or(2, usize::from)
+    }
+}
+
+/// The instruments of a session, by ascending id.
+pub fn generate(count: usize, version: Version, random: &mut Random) -> Vec<Instrument> {
+    let mut security_id = 1_000;
+    let instruments = (0..count).map(|index| {
+        security_id += random.between(3, 60) as i32;
+        let kind = match index % 5 {
+            3 => Kind::Spread,
+            4 => Kind::Option,
+            _ => Kind::Future,
+        };
+        let tick = TICKS[random.index(TICKS.len())];
+        let price = match kind {
+            // A spread trades around nothing, so that half of its prices are negative.
+            Kind::Spread => -tick,
+            _ => tick * random.between(1_000, 20_000),
+        };
+        Instrument {
+            security_id,
+            symbol: format!("ZQ{}{}", char::from(b'A' + (index % 26) as u8), index / 26),
+            kind,
+            tick,
+            price,
+            listed_depth: DEPTHS[index % DEPTHS.len()],
+            listed_implied_depth: (index % 3 != 1).then_some(2),
+            wide: version == Version::V13 && index % 4 == 2,
+            activity: match index % 8 {
+                6 => Activity::Silent,
+                7 => Activity::LimitsOnly,
+                _ => Activity::Traded,
+            },
+        }
+    });
+    instruments.collect()
+}

@@ -1,0 +1,214 @@
+//! A real limit order book per instrument, kept as orders: price first, then time.
+//!
+//! Everything that a session publishes is derived from it, so the truth of a session is true by construction.
+
+use crate::picture::Side;
+
+/// The resting orders of one instrument, and its implied prices.
+#[derive(Clone, Debug, Default)]
+pub struct Market {
+    /// Bids and offers, each in the order in which they are served.
+    sides: [Vec<RestingOrder>; 2],
+    /// Implied bids and offers, best first: price and quantity.
+    implied: [Vec<(i64, i64)>; 2],
+}
+
+/// One resting order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestingOrder {
+    /// The venue's id.
+    pub id: u64,
+    /// Which side it rests on.
+    pub side: Side,
+    /// Price in units of 1e-9.
+    pub price: i64,
+    /// Contracts.
+    pub quantity: i64,
+    /// Place in time: the lowest is served first.
+    pub priority: u64,
+}
+
+/// What one incoming order traded at one price.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trade {
+    /// Price in units of 1e-9.
+    pub price: i64,
+    /// Contracts.
+    pub quantity: i64,
+    /// The side of the incoming order.
+    pub aggressor: Side,
+    /// Each order that took part, the incoming one first, with its quantity.
+    pub fills: Vec<(u64, i64)>,
+}
+
+impl Market {
+    /// Orders of a side in the order in which they are served.
+    pub fn orders(&self, side: Side) -> &[RestingOrder] {
+        &self.sides[side as usize]
+    }
+
+    /// All resting orders.
+    pub fn all_orders(&self) -> impl Iterator<Item = &RestingOrder> {
+        self.sides.iter().flatten()
+    }
+
+    /// Implied prices of a side, best first, with their quantities.
+    pub fn implied(&self, side: Side) -> &[(i64, i64)] {
+        &self.implied[side as usize]
+    }
+
+    /// The best price of a side.
+    pub fn best(&self, side: Side) -> Option<i64> {
+        self.orders(side).first().map(|order| order.price)
+    }
+
+    /// An order comes in: it trades with what it crosses, price by price, and its rest comes to stand.
+    pub fn enter(&mut self, mut order: RestingOrder) -> Vec<Trade> {
+        let mut trades: Vec<Trade> = Vec::new();
+        let opposite = &mut self.sides[order.side.opposite() as usize];
+        while let Some(resting) = opposite.first_mut() {
+            if order.quantity == 0 || is_better(order.side, resting.price, order.price) {
+                break;
+            }
+            let quantity = order.quantity.min(resting.quantity);
+            match trades
+                .last_mut()
+                .filter(|trade| trade.price == resting.price)
+            {
+                Some(trade) => {
+                    trade.quantity += quantity;
+                    trade.fills[0].1 += quantity;
+                    trade.fills.push((resting.id, quantity));
+                }
+                None => trades.push(Trade {
+                    price: resting.price,
+                    quantity,
+                    aggressor: order.side,
+                    fills: vec![(order.id, quantity), (resting.id, quantity)],
+                }),
+            }
+            order.quantity -= quantity;
+            resting.quantity -= quantity;
+            if resting.quantity == 0 {
+                opposite.remove(0);
+            }
+        }
+        if order.quantity > 0 {
+            self.rest(order);
+        }
+        trades
+    }
+
+    /// Takes an order out of the book.
+    pub fn cancel(&mut self, id: u64) -> Option<RestingOrder> {
+        let side = self
+            .sides
+            .iter_mut()
+            .find(|side| side.iter().any(|order| order.id == id))?;
+        let place = side.iter().position(|order| order.id == id)?;
+        Some(side.remove(place))
+    }
+
+    /// Lowers the quantity of an order, which keeps its place.
+    pub fn reduce(&mut self, id: u64, quantity: i64) {
+        if let Some(order) = self.sides.iter_mut().flatten().find(|order| order.id == id) {
+            order.quantity = order.quantity.min(quantity);
+        }
+    }
+
+    /// Sets the implied prices of a side; they need not be in order.
+    pub fn imply(&mut self, side: Side, mut prices: Vec<(i64, i64)>) {
+        prices.sort_by_key(|&(price, _)| if side == Side::Bid { -price } else { price });
+        prices.dedup_by_key(|&mut (price, _)| price);
+        self.implied[side as usize] = prices;
+    }
+
+    /// Removes everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    fn rest(&mut self, order: RestingOrder) {
+        let side = &mut self.sides[order.side as usize];
+        let place = side.partition_point(|other| {
+            is_better(order.side, other.price, order.price)
+                || (other.price == order.price && other.priority < order.priority)
+        });
+        side.insert(place, order);
+    }
+}
+
+/// True if, for an order of this side, `price` is served before `other`.
+fn is_better(side: Side, price: i64, other: i64) -> bool {
+    match side {
+        Side::Bid => price > other,
+        Side::Ask => price < other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(id: u64, side: Side, price: i64, quantity: i64) -> RestingOrder {
+        RestingOrder {
+            id,
+            side,
+            price,
+            quantity,
+            priority: id,
+        }
+    }
+
+    #[test]
+    fn an_incoming_order_takes_the_best_price_and_the_oldest_order_first() {
+        let mut market = Market::default();
+        for resting in [
+            order(1, Side::Ask, 101, 5),
+            order(2, Side::Ask, 100, 3),
+            order(3, Side::Ask, 100, 4),
+            order(4, Side::Ask, 103, 9),
+        ] {
+            assert!(market.enter(resting).is_empty());
+        }
+        let trades = market.enter(order(5, Side::Bid, 102, 20));
+        let expected = [
+            Trade {
+                price: 100,
+                quantity: 7,
+                aggressor: Side::Bid,
+                fills: vec![(5, 7), (2, 3), (3, 4)],
+            },
+            Trade {
+                price: 101,
+                quantity: 5,
+                aggressor: Side::Bid,
+                fills: vec![(5, 5), (1, 5)],
+            },
+        ];
+        assert_eq!(trades, expected);
+        assert_eq!(market.orders(Side::Bid), [order(5, Side::Bid, 102, 8)]);
+        assert_eq!(market.best(Side::Ask), Some(103));
+    }
+
+    #[test]
+    fn orders_stand_by_price_then_priority() {
+        let mut market = Market::default();
+        for resting in [
+            order(3, Side::Bid, 10, 1),
+            order(1, Side::Bid, 10, 1),
+            order(2, Side::Bid, 11, 1),
+        ] {
+            market.enter(resting);
+        }
+        let ids: Vec<u64> = market
+            .orders(Side::Bid)
+            .iter()
+            .map(|order| order.id)
+            .collect();
+        assert_eq!(ids, [2, 1, 3]);
+        market.reduce(1, 0);
+        assert_eq!(market.cancel(1), Some(order(1, Side::Bid, 10, 0)));
+        assert_eq!(market.cancel(1), None);
+    }
+}

@@ -1,0 +1,258 @@
+//! The venue's sending side: numbers entries and packets, and knows at every packet boundary what it has published.
+
+use super::SentPacket;
+use super::encode::incremental::{self, Body, LevelEntry};
+use super::encode::{Version, packet};
+use super::instrument::Instrument;
+use super::ladder::{Ladder, LevelUpdate, List, Rung};
+use super::market::RestingOrder;
+use crate::capture::Feed;
+use crate::random::Random;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was published of one instrument.
+#[derive(Clone, Debug, Default)]
+pub struct Published {
+    /// RptSeq of the last entry; 0 if there was none.
+    pub rpt_seq: u32,
+    /// TransactTime of the last event.
+    pub transact_time: u64,
+    /// The four lists, in the order of [`List::ALL`].
+    pub ladders: [Ladder; 4],
+    /// The orders, by id.
+    pub orders: BTreeMap<u64, RestingOrder>,
+}
+
+/// The sending side of a channel's incremental feed.
+#[derive(Clone, Debug)]
+pub struct Publisher {
+    /// The schema version.
+    pub version: Version,
+    /// The instruments, by ascending id.
+    pub instruments: Vec<Instrument>,
+    /// What was published of each.
+    pub published: Vec<Published>,
+    /// Sequence of the last packet sent.
+    pub sequence: u32,
+    /// Everything sent, on all feeds.
+    pub packets: Vec<SentPacket>,
+    /// Instruments whose direct book had an entry in the open event.
+    pub touched: BTreeSet<usize>,
+    /// The venue's clock, nanoseconds since 1970.
+    pub now_ns: u64,
+    /// From now on packets belong to the end of the session, which no fault touches.
+    pub quiet: bool,
+    /// Share of messages written as a future version would.
+    pub future_share: f64,
+    /// Messages of the packet that is being filled.
+    open: Vec<Vec<u8>>,
+    last_sent: BTreeMap<Feed, (u64, u64)>,
+}
+
+/// The most bytes of a packet, so that it fits an Ethernet frame.
+const PACKET_BYTES_MAX: usize = 1_420;
+
+impl Publisher {
+    /// A channel before its first packet.
+    pub fn new(version: Version, instruments: Vec<Instrument>, now_ns: u64) -> Self {
+        Self {
+            version,
+            published: vec![Published::default(); instruments.len()],
+            instruments,
+            sequence: 0,
+            packets: Vec::new(),
+            touched: BTreeSet::new(),
+            now_ns,
+            quiet: false,
+            future_share: 0.0,
+            open: Vec::new(),
+            last_sent: BTreeMap::new(),
+        }
+    }
+
+    /// True at a packet boundary, where [`published`](Self::published) is what the packets so far have said.
+    pub fn at_boundary(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Sequence of the packet that is being filled.
+    pub fn open_sequence(&self) -> u32 {
+        self.sequence + 1
+    }
+
+    /// Numbers a message's entries, puts it into the open packet, and notes what it publishes.
+    pub fn emit(&mut self, mut body: Body, transact_time: u64, indicator: u8, random: &mut Random) {
+        self.number(&mut body);
+        let future = random.chance(self.future_share);
+        let bytes = incremental::encode(self.version, future, &body, transact_time, indicator);
+        self.put(bytes);
+        self.note(&body, transact_time);
+    }
+
+    /// Puts an encoded message into the open packet; sends that first if it has no room left.
+    pub fn put(&mut self, message: Vec<u8>) {
+        let open: usize = self.open.iter().map(Vec::len).sum();
+        if 12 + open + message.len() > PACKET_BYTES_MAX {
+            self.flush();
+        }
+        self.open.push(message);
+    }
+
+    /// Sends the open packet, if there is anything in it.
+    pub fn flush(&mut self) {
+        if self.open.is_empty() {
+            return;
+        }
+        self.sequence += 1;
+        let messages = std::mem::take(&mut self.open);
+        self.send(Feed::Incremental, self.sequence, self.now_ns, &messages);
+    }
+
+    /// Sends a packet on a feed. Sending times and arrivals of one feed are in order.
+    pub fn send(&mut self, feed: Feed, sequence: u32, wanted_ns: u64, messages: &[Vec<u8>]) {
+        let (last_sending, last_arrival) = self.last_sent.get(&feed).copied().unwrap_or_default();
+        let sending_time = wanted_ns.max(last_sending + 1);
+        let travel_ns = if feed == Feed::Incremental {
+            2_000
+        } else {
+            700
+        };
+        let time_ns = (sending_time + travel_ns).max(last_arrival + 1);
+        self.last_sent.insert(feed, (sending_time, time_ns));
+        let payload = packet(sequence, sending_time, messages);
+        self.packets.push(SentPacket {
+            time_ns,
+            feed,
+            sequence,
+            quiet: self.quiet,
+            payload,
+        });
+    }
+
+    /// Every book starts again, empty, with RptSeq 0.
+    pub fn forget_published(&mut self) {
+        self.published.fill(Published::default());
+        self.touched.clear();
+    }
+
+    fn number(&mut self, body: &mut Body) {
+        let instruments = &self.instruments;
+        let published = &mut self.published;
+        let mut next = |security_id: i32| {
+            let index = index_of(instruments, security_id);
+            published[index].rpt_seq += 1;
+            published[index].rpt_seq
+        };
+        match body {
+            Body::Book { levels, .. } => {
+                levels
+                    .iter_mut()
+                    .for_each(|entry| entry.rpt_seq = next(entry.security_id));
+            }
+            Body::Trades { trades, .. } => {
+                trades
+                    .iter_mut()
+                    .for_each(|entry| entry.rpt_seq = next(entry.security_id));
+            }
+            Body::Volume { entries, .. }
+            | Body::DailyStatistics(entries)
+            | Body::Limits(entries)
+            | Body::SessionStatistics { entries, .. } => {
+                entries
+                    .iter_mut()
+                    .for_each(|entry| entry.rpt_seq = next(entry.security_id));
+            }
+            Body::ChannelReset
+            | Body::Heartbeat
+            | Body::Status { .. }
+            | Body::Orders(_)
+            | Body::Unknown(..) => {}
+        }
+    }
+
+    /// Does to what is published what a subscriber does to its books.
+    fn note(&mut self, body: &Body, transact_time: u64) {
+        match body {
+            Body::Book { levels, orders, .. } => {
+                levels
+                    .iter()
+                    .for_each(|entry| self.note_level(entry, transact_time));
+                for order in orders {
+                    let entry = &levels[usize::from(order.reference) - 1];
+                    let side = List::of_entry_type(entry.entry_type).side;
+                    let published =
+                        &mut self.published[index_of(&self.instruments, entry.security_id)];
+                    let change = (order.id, Some(entry.price), order.quantity, order.priority);
+                    note_order(published, side, order.action, change);
+                }
+            }
+            Body::Orders(orders) => {
+                for order in orders {
+                    let published =
+                        &mut self.published[index_of(&self.instruments, order.security_id)];
+                    published.transact_time = transact_time;
+                    let change = (order.id, order.price, order.quantity, order.priority);
+                    note_order(published, order.side, order.action, change);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_level(&mut self, entry: &LevelEntry, transact_time: u64) {
+        let index = index_of(&self.instruments, entry.security_id);
+        let list = List::of_entry_type(entry.entry_type);
+        let instrument = &self.instruments[index];
+        let depth = if list.implied {
+            instrument.implied_depth()
+        } else {
+            instrument.depth()
+        };
+        let rung = Rung {
+            price: entry.price,
+            quantity: entry.quantity,
+            orders: entry.orders,
+        };
+        let update = LevelUpdate {
+            action: entry.action,
+            level: usize::from(entry.level),
+            rung,
+        };
+        let published = &mut self.published[index];
+        update.apply(&mut published.ladders[list.index()], depth);
+        published.transact_time = transact_time;
+        if !list.implied {
+            self.touched.insert(index);
+        }
+    }
+}
+
+fn note_order(
+    published: &mut Published,
+    side: crate::picture::Side,
+    action: u8,
+    (id, price, quantity, priority): (u64, Option<i64>, Option<i64>, Option<u64>),
+) {
+    if action == 2 {
+        published.orders.remove(&id);
+        return;
+    }
+    let old = published.orders.get(&id).copied();
+    let known = "a new order says everything";
+    published.orders.insert(
+        id,
+        RestingOrder {
+            id,
+            side,
+            price: price.or(old.map(|o| o.price)).expect(known),
+            quantity: quantity.or(old.map(|o| o.quantity)).expect(known),
+            priority: priority.or(old.map(|o| o.priority)).expect(known),
+        },
+    );
+}
+
+fn index_of(instruments: &[Instrument], security_id: i32) -> usize {
+    instruments
+        .binary_search_by_key(&security_id, |instrument| instrument.security_id)
+        .expect("an entry is of an instrument of the session")
+}

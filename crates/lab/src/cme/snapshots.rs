@@ -1,0 +1,143 @@
+//! The loops beside the incremental feed: definitions, price snapshots, order snapshots.
+
+use super::encode::{definition, snapshot};
+use super::publisher::{Published, Publisher};
+use crate::capture::Feed;
+use crate::random::Random;
+use std::collections::VecDeque;
+
+/// One run of a snapshot loop. Its packets count from 1.
+#[derive(Clone, Debug)]
+pub struct SnapshotLoop {
+    feed: Feed,
+    sequence: u32,
+    /// Instruments that are still to come, each as it was when the loop began.
+    rest: VecDeque<Captured>,
+    /// TotNumReports: the instruments that had any activity when the loop began.
+    reports: u32,
+    /// Encoded messages that are still to be sent.
+    messages: VecDeque<Vec<u8>>,
+}
+
+/// An instrument as of a packet.
+#[derive(Clone, Debug)]
+struct Captured {
+    index: usize,
+    last_packet: u32,
+    published: Published,
+}
+
+impl SnapshotLoop {
+    /// Begins a loop with what is published now; the publisher stands at a packet boundary.
+    pub fn begin(feed: Feed, publisher: &Publisher) -> Self {
+        assert!(publisher.at_boundary(), "a snapshot is of whole packets");
+        let active =
+            (0..publisher.instruments.len()).filter(|&i| publisher.published[i].rpt_seq > 0);
+        let rest: VecDeque<Captured> = active
+            .map(|index| Captured::now(index, publisher))
+            .collect();
+        let reports = rest.len() as u32;
+        Self {
+            feed,
+            sequence: 0,
+            rest,
+            reports,
+            messages: VecDeque::new(),
+        }
+    }
+
+    /// Sends the next packet at `wanted_ns`. False if the loop is over.
+    ///
+    /// An instrument is sent as it was when the loop began or, as often, as it is now: LastMsgSeqNumProcessed differs
+    /// within a loop.
+    pub fn send_packet(
+        &mut self,
+        publisher: &mut Publisher,
+        wanted_ns: u64,
+        random: &mut Random,
+    ) -> bool {
+        let mut packet = Vec::new();
+        let mut bytes = 0;
+        let messages_max = random.between(1, 6) as usize;
+        while packet.len() < messages_max {
+            if self.messages.is_empty() {
+                let Some(mut captured) = self.rest.pop_front() else {
+                    break;
+                };
+                if publisher.at_boundary() && random.chance(0.5) {
+                    captured = Captured::now(captured.index, publisher);
+                }
+                self.encode(&captured, publisher, random);
+            }
+            let next = self.messages.front().map_or(0, Vec::len);
+            if bytes + next > 1_400 {
+                break;
+            }
+            bytes += next;
+            packet.extend(self.messages.pop_front());
+        }
+        if packet.is_empty() {
+            return false;
+        }
+        self.sequence += 1;
+        publisher.send(self.feed, self.sequence, wanted_ns, &packet);
+        true
+    }
+
+    /// The messages of one instrument. Both feeds carry its prices; the order feed its orders too, in parts.
+    fn encode(&mut self, captured: &Captured, publisher: &Publisher, random: &mut Random) {
+        let instrument = &publisher.instruments[captured.index];
+        let published = &captured.published;
+        let head = snapshot::Head {
+            security_id: instrument.security_id,
+            last_packet: captured.last_packet,
+            reports: self.reports,
+            transact_time: published.transact_time,
+        };
+        let version = publisher.version;
+        let prices = snapshot::prices(
+            version,
+            instrument.wide,
+            head,
+            published.rpt_seq,
+            &published.ladders,
+        );
+        self.messages.push_back(prices);
+        if self.feed == Feed::OrderSnapshot {
+            let orders: Vec<_> = published.orders.values().copied().collect();
+            let size = random.between(2, 40) as usize;
+            let chunks: Vec<_> = if orders.is_empty() {
+                vec![&orders[..]]
+            } else {
+                orders.chunks(size).collect()
+            };
+            for (chunk, number) in chunks.iter().zip(1..) {
+                let place = (number, chunks.len() as u32);
+                self.messages
+                    .push_back(snapshot::order_chunk(version, head, place, chunk));
+            }
+        }
+    }
+}
+
+impl Captured {
+    fn now(index: usize, publisher: &Publisher) -> Self {
+        Self {
+            index,
+            last_packet: publisher.sequence,
+            published: publisher.published[index].clone(),
+        }
+    }
+}
+
+/// Sends one whole loop of the definitions of the first `defined` instruments, a millisecond apart.
+pub fn send_definitions(publisher: &mut Publisher, defined: usize) {
+    let instruments = publisher.instruments[..defined].to_vec();
+    for (packet, sequence) in instruments.chunks(4).zip(1..) {
+        let encode =
+            |instrument| definition::encode(publisher.version, instrument, defined as u32, 0);
+        let messages: Vec<Vec<u8>> = packet.iter().map(encode).collect();
+        publisher.send(Feed::Definitions, sequence, publisher.now_ns, &messages);
+        publisher.now_ns += 1_000_000;
+    }
+}

@@ -1,0 +1,45 @@
+//! Damage to the bytes of one packet.
+
+use crate::random::Random;
+use crate::reference::cme::packet;
+
+/// Offset of the first message in a packet, and of fields in a message.
+const MESSAGE: usize = 12;
+const SCHEMA_ID: usize = 6;
+
+/// Changes bytes so that the packet is not valid any more.
+pub fn corrupt(payload: &mut [u8], random: &mut Random) {
+    let whole = payload.to_vec();
+    let field = *random.pick(&[0, 2, 3, SCHEMA_ID, 11, 20]);
+    let offset = (MESSAGE + field).min(payload.len() - 1);
+    payload[offset] ^= random.between(1, 255) as u8;
+    if packet::read(payload).is_some() {
+        // That byte did not matter to the form of the packet; another schema always does.
+        payload.copy_from_slice(&whole);
+        payload[MESSAGE + SCHEMA_ID] ^= 0xff;
+    }
+}
+
+/// Changes any bytes.
+pub fn flip(payload: &mut [u8], bytes_max: u64, random: &mut Random) {
+    for _ in 0..random.below(bytes_max.max(1)) + 1 {
+        let offset = random.index(payload.len());
+        payload[offset] ^= random.between(1, 255) as u8;
+    }
+}
+
+/// Cuts the end off so that the packet is not valid any more. A cut between two messages would leave a valid one.
+pub fn truncate(payload: &mut Vec<u8>, random: &mut Random) {
+    let length = random.index(payload.len());
+    let invalid = (0..=length)
+        .rev()
+        .find(|&length| packet::read(&payload[..length]).is_none());
+    payload.truncate(invalid.unwrap_or(0));
+}
+
+/// Gives the packet another sequence.
+pub fn renumber(payload: &mut [u8], ahead: u32) {
+    if let Some(field) = payload.first_chunk_mut::<4>() {
+        *field = u32::from_le_bytes(*field).wrapping_add(ahead).to_le_bytes();
+    }
+}

@@ -1,0 +1,330 @@
+//! Two lines that carry the same packets, and what each fault does to them.
+
+use super::{Fault, Rule, damage};
+use crate::capture::{Arrival, Feed, Line};
+use crate::cme::Session;
+use crate::random::Random;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The packets on both lines.
+pub struct Lines {
+    /// The copies on lines A and B, each in order of arrival.
+    copies: [Vec<Copy>; 2],
+    /// Index of the first packet of the session that we were there for.
+    pub joined_at: usize,
+    packets: usize,
+}
+
+/// One packet on one line.
+#[derive(Clone)]
+struct Copy {
+    time_ns: u64,
+    feed: Feed,
+    /// Index in the session.
+    packet: usize,
+    quiet: bool,
+    /// What arrives is what was sent.
+    intact: bool,
+    payload: Vec<u8>,
+}
+
+impl Lines {
+    /// Every packet on both lines, a little apart; either may lead.
+    pub fn of(session: &Session, random: &mut Random) -> Self {
+        let copies = Line::BOTH.map(|_| {
+            let mut last: BTreeMap<Feed, u64> = BTreeMap::new();
+            let copies = session.packets.iter().enumerate().map(|(packet, sent)| {
+                let after = last.get(&sent.feed).map_or(0, |time| time + 1);
+                let time_ns = (sent.time_ns + random.below(2_000)).max(after);
+                last.insert(sent.feed, time_ns);
+                let (feed, quiet, payload) = (sent.feed, sent.quiet, sent.payload.clone());
+                Copy {
+                    time_ns,
+                    feed,
+                    packet,
+                    quiet,
+                    intact: true,
+                    payload,
+                }
+            });
+            copies.collect()
+        });
+        let mut lines = Self {
+            copies,
+            joined_at: 0,
+            packets: session.packets.len(),
+        };
+        lines.sort();
+        lines
+    }
+
+    /// Lets a rule do its work; answers how many copies it struck.
+    pub fn strike(&mut self, rule: &Rule, random: &mut Random) -> u64 {
+        let struck = match rule.fault {
+            Fault::DropOnAllLines { share, packets_max } => {
+                let victims = self.bursts_of_packets(rule, share, packets_max, random);
+                self.drop_where(rule, |copy| victims.contains(&copy.packet))
+            }
+            Fault::JoinLate { share } => {
+                self.joined_at = (self.packets as f64 * share) as usize;
+                let joined_at = self.joined_at;
+                self.drop_where(rule, |copy| copy.packet < joined_at)
+            }
+            _ => rule
+                .lines
+                .iter()
+                .map(|&line| self.strike_line(rule, line, random))
+                .sum(),
+        };
+        self.sort();
+        struck
+    }
+
+    /// The packets of which an undamaged copy arrives.
+    pub fn undamaged(&self) -> BTreeSet<usize> {
+        self.copies
+            .iter()
+            .flatten()
+            .filter(|copy| copy.intact)
+            .map(|copy| copy.packet)
+            .collect()
+    }
+
+    /// Both lines in order of arrival.
+    pub fn arrivals(self) -> Vec<Arrival> {
+        let mut arrivals = Vec::new();
+        for (line, copies) in Line::BOTH.into_iter().zip(self.copies) {
+            arrivals.extend(copies.into_iter().map(|copy| Arrival {
+                time_ns: copy.time_ns,
+                feed: copy.feed,
+                line,
+                payload: copy.payload,
+            }));
+        }
+        arrivals.sort_by_key(|arrival| arrival.time_ns);
+        arrivals
+    }
+
+    fn sort(&mut self) {
+        self.copies
+            .iter_mut()
+            .for_each(|copies| copies.sort_by_key(|copy| copy.time_ns));
+    }
+
+    fn strike_line(&mut self, rule: &Rule, line: Line, random: &mut Random) -> u64 {
+        let copies = &mut self.copies[line as usize];
+        match rule.fault {
+            Fault::Drop { share } => drop_bursts(copies, rule, share, 1, random),
+            Fault::DropBurst { share, packets_max } => {
+                drop_bursts(copies, rule, share, packets_max, random)
+            }
+            Fault::Outage { packets } => outage(copies, rule, packets, random),
+            Fault::Reorder { share, by_max } => reorder(copies, rule, share, by_max, random),
+            Fault::Delay {
+                share,
+                min_ns,
+                max_ns,
+            } => for_share(copies, rule, share, random, |copy, random| {
+                copy.time_ns += random.between(min_ns as i64, max_ns as i64) as u64;
+            }),
+            Fault::Corrupt { share } => for_share(copies, rule, share, random, |copy, random| {
+                copy.intact = false;
+                damage::corrupt(&mut copy.payload, random);
+            }),
+            Fault::Flip { share, bytes_max } => {
+                for_share(copies, rule, share, random, |copy, random| {
+                    copy.intact = false;
+                    damage::flip(&mut copy.payload, bytes_max, random);
+                })
+            }
+            Fault::Truncate { share } => for_share(copies, rule, share, random, |copy, random| {
+                copy.intact = false;
+                damage::truncate(&mut copy.payload, random);
+            }),
+            Fault::Duplicate { share } => {
+                add_for_share(copies, rule, share, random, |_, copy, random| {
+                    copy.time_ns += random.below(50_000);
+                })
+            }
+            Fault::Forge { share, ahead } => {
+                add_for_share(copies, rule, share, random, |_, copy, _| {
+                    copy.intact = false;
+                    damage::renumber(&mut copy.payload, ahead);
+                })
+            }
+            Fault::Replay { share } => {
+                add_for_share(copies, rule, share, random, |earlier, copy, random| {
+                    let old = random.pick(earlier);
+                    let is_same_feed = old.feed == copy.feed;
+                    let time_ns = copy.time_ns + 1;
+                    *copy = Copy {
+                        time_ns,
+                        ..if is_same_feed {
+                            old.clone()
+                        } else {
+                            copy.clone()
+                        }
+                    };
+                })
+            }
+            Fault::DropOnAllLines { .. } | Fault::JoinLate { .. } => {
+                unreachable!("strikes all lines at once")
+            }
+        }
+    }
+
+    /// Packets that a rule takes in bursts, each burst in one feed.
+    fn bursts_of_packets(
+        &self,
+        rule: &Rule,
+        share: f64,
+        packets_max: u64,
+        random: &mut Random,
+    ) -> BTreeSet<usize> {
+        let sent: BTreeMap<usize, &Copy> = self
+            .copies
+            .iter()
+            .flatten()
+            .map(|copy| (copy.packet, copy))
+            .collect();
+        let mut left: BTreeMap<Feed, u64> = BTreeMap::new();
+        let mut victims = BTreeSet::new();
+        for (packet, copy) in sent {
+            if rule.strikes(copy)
+                && in_burst(
+                    left.entry(copy.feed).or_default(),
+                    share,
+                    packets_max,
+                    random,
+                )
+            {
+                victims.insert(packet);
+            }
+        }
+        victims
+    }
+
+    fn drop_where(&mut self, rule: &Rule, victim: impl Fn(&Copy) -> bool) -> u64 {
+        let mut struck = 0;
+        for &line in &rule.lines {
+            self.copies[line as usize].retain(|copy| {
+                let drop = rule.strikes(copy) && victim(copy);
+                struck += u64::from(drop);
+                !drop
+            });
+        }
+        struck
+    }
+}
+
+impl Rule {
+    fn strikes(&self, copy: &Copy) -> bool {
+        !copy.quiet && self.feeds.contains(&copy.feed)
+    }
+}
+
+/// True if the next packet belongs to a burst; `left` counts what is left of the running one.
+fn in_burst(left: &mut u64, share: f64, packets_max: u64, random: &mut Random) -> bool {
+    if *left == 0 && random.chance(share) {
+        *left = random.below(packets_max.max(1)) + 1;
+    }
+    let inside = *left > 0;
+    *left -= u64::from(inside);
+    inside
+}
+
+fn drop_bursts(
+    copies: &mut Vec<Copy>,
+    rule: &Rule,
+    share: f64,
+    packets_max: u64,
+    random: &mut Random,
+) -> u64 {
+    let before = copies.len();
+    let mut left: BTreeMap<Feed, u64> = BTreeMap::new();
+    copies.retain(|copy| {
+        !(rule.strikes(copy)
+            && in_burst(
+                left.entry(copy.feed).or_default(),
+                share,
+                packets_max,
+                random,
+            ))
+    });
+    (before - copies.len()) as u64
+}
+
+fn outage(copies: &mut Vec<Copy>, rule: &Rule, packets: u64, random: &mut Random) -> u64 {
+    let victims = copies.iter().filter(|copy| rule.strikes(copy)).count() as u64;
+    let first = random.below(victims.saturating_sub(packets).max(1));
+    let mut place = 0;
+    let before = copies.len();
+    copies.retain(|copy| {
+        if !rule.strikes(copy) {
+            return true;
+        }
+        place += 1;
+        !(first < place && place <= first + packets)
+    });
+    (before - copies.len()) as u64
+}
+
+fn reorder(copies: &mut [Copy], rule: &Rule, share: f64, by_max: u64, random: &mut Random) -> u64 {
+    let mut struck = 0;
+    let times: Vec<(Feed, u64, bool)> = copies
+        .iter()
+        .map(|c| (c.feed, c.time_ns, c.quiet))
+        .collect();
+    for (index, copy) in copies.iter_mut().enumerate() {
+        if !rule.strikes(copy) || !random.chance(share) {
+            continue;
+        }
+        let by = random.index(by_max.max(1) as usize);
+        let later = times[index + 1..]
+            .iter()
+            .filter(|(feed, _, quiet)| *feed == copy.feed && !quiet);
+        if let Some((_, time_ns, _)) = later.take(by + 1).last() {
+            copy.time_ns = time_ns + 1;
+            struck += 1;
+        }
+    }
+    struck
+}
+
+fn for_share(
+    copies: &mut [Copy],
+    rule: &Rule,
+    share: f64,
+    random: &mut Random,
+    mut act: impl FnMut(&mut Copy, &mut Random),
+) -> u64 {
+    let mut struck = 0;
+    for copy in copies.iter_mut().filter(|copy| rule.strikes(copy)) {
+        if random.chance(share) {
+            act(copy, random);
+            struck += 1;
+        }
+    }
+    struck
+}
+
+/// Adds a changed copy behind a share of the packets. `change` also sees the packets up to that one.
+fn add_for_share(
+    copies: &mut Vec<Copy>,
+    rule: &Rule,
+    share: f64,
+    random: &mut Random,
+    change: impl Fn(&[Copy], &mut Copy, &mut Random),
+) -> u64 {
+    let mut added = Vec::new();
+    for (index, copy) in copies.iter().enumerate() {
+        if rule.strikes(copy) && random.chance(share) {
+            let mut copy = copy.clone();
+            change(&copies[..=index], &mut copy, random);
+            added.push(copy);
+        }
+    }
+    let struck = added.len() as u64;
+    copies.extend(added);
+    struck
+}

@@ -1,0 +1,247 @@
+//! The reference handler on generated sessions, clean and under every fault, against the truth of the generator.
+//!
+//! Set `SEED` to run one seed alone; a failure names its seed.
+
+use std::collections::HashSet;
+use touchline_lab::cme::{Options, Session, generate};
+use touchline_lab::fault::{Fault, FaultPlan, deliver};
+use touchline_lab::picture::Picture;
+use touchline_lab::reference::cme::{Flaw, Settings, run};
+
+#[test]
+fn a_session_depends_on_its_seed_alone() {
+    let options = Options::varied(1);
+    assert_eq!(generate(&options, 1), generate(&options, 1));
+    assert_ne!(generate(&options, 1), generate(&options, 2));
+}
+
+#[test]
+fn clean_sessions_are_reproduced_exactly() {
+    for seed in seeds(40) {
+        let session = generate(&Options::varied(seed), seed);
+        let delivery = deliver(&session, &FaultPlan::default(), seed);
+        let picture = run(&delivery.arrivals, Settings::default());
+        same(
+            seed,
+            "books",
+            &picture.books_jsonl(),
+            &session.truth.books_jsonl(),
+        );
+        same(
+            seed,
+            "orders",
+            &picture.orders_jsonl(),
+            &session.truth.orders_jsonl(),
+        );
+        same(
+            seed,
+            "tops",
+            &picture.tops_jsonl(),
+            &session.truth.tops_jsonl(),
+        );
+    }
+}
+
+/// Loss on one line costs nothing: whatever one line lacks, the other has in time.
+#[test]
+fn faults_that_the_other_line_makes_good_change_nothing() {
+    for seed in seeds(40) {
+        let session = generate(&Options::varied(seed), seed);
+        let mut plan = FaultPlan::all_feeds([
+            Fault::DropBurst {
+                share: 0.05,
+                packets_max: 50,
+            },
+            Fault::Corrupt { share: 0.1 },
+            Fault::Truncate { share: 0.05 },
+            Fault::Duplicate { share: 0.3 },
+            Fault::Replay { share: 0.1 },
+        ]);
+        plan.rules
+            .iter_mut()
+            .for_each(|rule| rule.lines.truncate(1));
+        let delivery = deliver(&session, &plan, seed);
+        assert_eq!(delivery.report.lost_on_both, [], "seed {seed}");
+        let picture = run(&delivery.arrivals, Settings::default());
+        same(
+            seed,
+            "books",
+            &picture.books_jsonl(),
+            &session.truth.books_jsonl(),
+        );
+        same(
+            seed,
+            "orders",
+            &picture.orders_jsonl(),
+            &session.truth.orders_jsonl(),
+        );
+        same(
+            seed,
+            "tops",
+            &picture.tops_jsonl(),
+            &session.truth.tops_jsonl(),
+        );
+    }
+}
+
+#[test]
+fn faults_that_need_recovery_end_right_and_show_nothing_wrong_on_the_way() {
+    let mut lost = 0;
+    for seed in seeds(100) {
+        let session = generate(&Options::varied(seed), seed);
+        let delivery = deliver(&session, &hard_plan(seed), seed);
+        lost += delivery.report.lost_on_both.len();
+        let picture = run(&delivery.arrivals, Settings::default());
+        assert_eq!(difference(&session, &picture), None, "seed {seed}");
+    }
+    assert!(
+        lost > 100,
+        "only {lost} packets were lost on both lines, so nothing was tested"
+    );
+}
+
+#[test]
+fn natural_refresh_ends_right_too() {
+    for seed in seeds(40) {
+        let session = generate(&Options::varied(seed), seed);
+        let delivery = deliver(&session, &hard_plan(seed), seed);
+        let settings = Settings {
+            natural: true,
+            ..Settings::default()
+        };
+        let mut picture = run(&delivery.arrivals, settings);
+        // Tops of a book that is still being filled are not those of the truth.
+        picture.tops.clear();
+        assert_eq!(difference(&session, &picture), None, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_forged_sequence_does_not_blind_the_channel() {
+    for seed in seeds(20) {
+        let session = generate(&Options::varied(seed), seed);
+        for ahead in [1 << 31, 5_000] {
+            let plan = FaultPlan::incremental([Fault::Forge { share: 0.01, ahead }]);
+            let delivery = deliver(&session, &plan, seed);
+            let mut picture = run(&delivery.arrivals, Settings::default());
+            picture.tops.clear();
+            assert_eq!(
+                difference(&session, &picture),
+                None,
+                "seed {seed}, {ahead} ahead"
+            );
+        }
+    }
+}
+
+/// The comparisons above would notice a broken handler.
+#[test]
+fn each_flaw_is_noticed_on_some_seed() {
+    for flaw in Flaw::ALL {
+        let settings = Settings {
+            flaw: Some(flaw),
+            ..Settings::default()
+        };
+        let noticed = (0..40).any(|seed| {
+            let session = generate(&Options::varied(seed), seed);
+            let clean = run(
+                &deliver(&session, &FaultPlan::default(), seed).arrivals,
+                settings,
+            );
+            let hard = run(
+                &deliver(&session, &hard_plan(seed), seed).arrivals,
+                settings,
+            );
+            clean.tops_jsonl() != session.truth.tops_jsonl()
+                || difference(&session, &clean).is_some()
+                || difference(&session, &hard).is_some()
+        });
+        assert!(noticed, "{flaw:?} went unnoticed on 40 seeds");
+    }
+}
+
+/// Everything that can go wrong without a forger, on all feeds and both lines.
+fn hard_plan(seed: u64) -> FaultPlan {
+    let late_join = if seed % 3 == 0 { 0.4 } else { 0.0 };
+    FaultPlan::all_feeds([
+        Fault::JoinLate { share: late_join },
+        Fault::Drop { share: 0.05 },
+        Fault::DropOnAllLines {
+            share: 0.01,
+            packets_max: 12,
+        },
+        Fault::Outage { packets: 40 },
+        Fault::Duplicate { share: 0.1 },
+        Fault::Reorder {
+            share: 0.05,
+            by_max: 6,
+        },
+        Fault::Delay {
+            share: 0.03,
+            min_ns: 1_000,
+            max_ns: 15_000_000,
+        },
+        Fault::Corrupt { share: 0.05 },
+        Fault::Truncate { share: 0.02 },
+        Fault::Replay { share: 0.05 },
+    ])
+}
+
+/// Compares final books and orders, and looks up each top in the truth.
+fn difference(session: &Session, picture: &Picture) -> Option<String> {
+    let truth = &session.truth;
+    for (what, ours, truth) in [
+        ("books", picture.books_jsonl(), truth.books_jsonl()),
+        ("orders", picture.orders_jsonl(), truth.orders_jsonl()),
+    ] {
+        if let Some((ours, truth)) = ours
+            .lines()
+            .zip(truth.lines())
+            .find(|(ours, truth)| ours != truth)
+        {
+            return Some(format!("{what}\nours  {ours}\ntruth {truth}"));
+        }
+        if ours.lines().count() != truth.lines().count() {
+            return Some(format!("{what}: another number of instruments"));
+        }
+    }
+    let truth = truth.tops_jsonl();
+    let truth: HashSet<&str> = truth.lines().collect();
+    let ours = picture.tops_jsonl();
+    ours.lines()
+        .find(|line| !truth.contains(line))
+        .map(|line| format!("the truth has no top {line}"))
+}
+
+#[track_caller]
+fn same(seed: u64, what: &str, ours: &str, truth: &str) {
+    let line = ours
+        .lines()
+        .zip(truth.lines())
+        .position(|(ours, truth)| ours != truth);
+    if let Some(line) = line {
+        let nth = |text: &str| text.lines().nth(line).unwrap_or_default().to_string();
+        panic!(
+            "seed {seed}: {what}, line {}\nours  {}\ntruth {}",
+            line + 1,
+            nth(ours),
+            nth(truth)
+        );
+    }
+    assert_eq!(
+        ours.lines().count(),
+        truth.lines().count(),
+        "seed {seed}: number of {what}"
+    );
+}
+
+/// The seeds 0 to `count`, or the one in `SEED`.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    match std::env::var("SEED") {
+        Ok(seed) => {
+            let seed = seed.parse().expect("SEED is a number");
+            seed..seed + 1
+        }
+        Err(_) => 0..count,
+    }
+}
