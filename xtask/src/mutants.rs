@@ -11,7 +11,51 @@ use trial::{Outcome, Trial};
 
 /// The faults. `find` must occur exactly once in `file`. `test` is what follows `cargo test`: as narrow as can be, and
 /// a test that needs nothing from outside the repository.
-const MUTANTS: &[Mutant] = &[];
+const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "book: the level beyond the depth stays",
+        file: "crates/book/src/levels.rs",
+        find: "if self.len == self.depth {",
+        replace: "if self.len > self.depth {",
+        test: &[
+            "-p",
+            "touchline-book",
+            "--lib",
+            "new_inserts_and_drops_beyond_the_depth",
+        ],
+    },
+    Mutant {
+        name: "book: implied levels go into the direct book",
+        file: "crates/book/src/price.rs",
+        find: "self.implied[side.index()].apply(action",
+        replace: "self.direct[side.index()].apply(action",
+        test: &[
+            "-p",
+            "touchline-book",
+            "--lib",
+            "implied_and_direct_are_separate",
+        ],
+    },
+    Mutant {
+        name: "feed: a packet after a hole is delivered at once",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "sequence == self.next && self.hold.is_empty()",
+        replace: "sequence >= self.next && self.hold.is_empty()",
+        test: &[
+            "-p",
+            "touchline-feed",
+            "--lib",
+            "the_first_copy_wins_and_holes_wait",
+        ],
+    },
+    Mutant {
+        name: "feed: what is missing at the end is not said",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "self.release_to = self.hold.highest();",
+        replace: "self.release_to = 0;",
+        test: &["-p", "touchline-feed", "--lib", "the_end_loses_every_hole"],
+    },
+];
 
 /// Beyond this a test run hangs, and that is noticing too.
 const RUN_TIME_MAX: Duration = Duration::from_secs(180);

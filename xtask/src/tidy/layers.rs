@@ -28,7 +28,7 @@ const ROOMS: &[Room] = &[
     room(
         "touchline-transport",
         3,
-        &["touchline-types", "touchline-shm"],
+        &["touchline-types", "touchline-shm", "touchline-book"],
     ),
     room(
         "touchline-gateway",
