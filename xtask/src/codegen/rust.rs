@@ -79,6 +79,9 @@ fn index(schema: &Schema) -> File {
     let parse = each(&|name, _| {
         format!("{name}::TEMPLATE_ID => Self::{name}({name}::parse(length, version, raw.body)?),\n")
     });
+    let checks = each(&|name, _| {
+        format!("{name}::TEMPLATE_ID => {name}::parse(length, version, raw.body).map(drop),\n")
+    });
     let ids = each(&|name, _| format!("Self::{name}(_) => {name}::TEMPLATE_ID,\n"));
     let names = each(&|name, _| format!("Self::{name}(_) => {name}::NAME,\n"));
     let visits = each(&|name, _| format!("Self::{name}(message) => message.visit(visitor),\n"));
@@ -111,12 +114,24 @@ impl<'a> Message<'a> {{
     ///
     /// # Errors
     /// A block or group that does not lie inside the message, is shorter than its template, or leaves bytes over.
-    #[inline]
+    // Always inline: where the caller matches on the result, each arm goes straight to its own code.
+    #[inline(always)]
     pub fn parse(raw: RawMessage<'a>) -> Result<Option<Self>, Malformed> {{
         let (length, version) = (raw.header.block_length, raw.header.version);
         Ok(Some(match raw.header.template_id {{
             {parse}_ => return Ok(None),
         }}))
+    }}
+
+    /// The same check without the view. A template that is not known has nothing to be checked.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn check(raw: RawMessage<'a>) -> Result<(), Malformed> {{
+        let (length, version) = (raw.header.block_length, raw.header.version);
+        match raw.header.template_id {{
+            {checks}_ => Ok(()),
+        }}
     }}
 
     /// The template id.

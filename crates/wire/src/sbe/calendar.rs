@@ -39,3 +39,58 @@ pub(crate) fn write_date(f: &mut fmt::Formatter<'_>, days: u64) -> fmt::Result {
         era * 400 + year_of_era + next_year
     )
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::{write_date, write_time};
+    use core::fmt;
+    use std::string::{String, ToString};
+
+    struct Date(u64);
+    struct Time(u64);
+
+    impl fmt::Display for Date {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_date(f, self.0)
+        }
+    }
+
+    impl fmt::Display for Time {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_time(f, self.0)
+        }
+    }
+
+    /// Every day from 1970 to the last year that 64 bits of nanoseconds reach, counted by hand.
+    #[test]
+    fn every_day_follows_the_one_before() {
+        let mut days = 0;
+        for year in 1970..=2554 {
+            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let february = if leap { 29 } else { 28 };
+            for (month, length) in (1..).zip([31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+            {
+                for day in 1..=length {
+                    let expected = std::format!("{year:04}-{month:02}-{day:02}");
+                    assert_eq!(Date(days).to_string(), expected);
+                    days += 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_exact() {
+        let cases: [(u64, &str); 4] = [
+            (0, "1970-01-01T00:00:00.000000000Z"),
+            (86_399_999_999_999, "1970-01-01T23:59:59.999999999Z"),
+            (1_709_210_096_000_000_007, "2024-02-29T12:34:56.000000007Z"),
+            (u64::MAX, "2554-07-21T23:34:33.709551615Z"),
+        ];
+        for (time_ns, expected) in cases {
+            let printed: String = Time(time_ns).to_string();
+            assert_eq!(printed, expected);
+        }
+    }
+}

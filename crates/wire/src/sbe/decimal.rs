@@ -71,3 +71,36 @@ pub(crate) fn write_decimal(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::Decimal;
+    use std::string::ToString;
+
+    #[test]
+    fn the_shortest_plain_decimal() {
+        assert_eq!(Decimal::<-9>::new(0).to_string(), "0");
+        assert_eq!(Decimal::<-9>::new(250_000_000).to_string(), "0.25");
+        assert_eq!(Decimal::<-9>::new(-1).to_string(), "-0.000000001");
+        assert_eq!(Decimal::<-9>::new(15_230_000_000_000).to_string(), "15230");
+        assert_eq!(Decimal::<-7>::new(-123_456_789).to_string(), "-12.3456789");
+        assert_eq!(
+            Decimal::<-9>::new(i64::MIN).to_string(),
+            "-9223372036.854775808"
+        );
+        assert_eq!(Decimal::<0>::new(100).to_string(), "100");
+        assert_eq!(Decimal::<3>::new(-12).to_string(), "-12000");
+        assert_eq!(Decimal::<5>::new(0).to_string(), "0");
+        assert_eq!(
+            Decimal::<-19>::new(i64::MAX).to_string(),
+            "0.9223372036854775807"
+        );
+        assert_eq!(
+            Decimal::<-21>::new(-70).to_string(),
+            "-0.00000000000000000007"
+        );
+        let smallest = Decimal::<{ i8::MIN }>::new(1).to_string();
+        assert!(smallest.starts_with("0.000") && smallest.ends_with('1') && smallest.len() == 130);
+    }
+}

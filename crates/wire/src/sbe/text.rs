@@ -54,3 +54,25 @@ pub(crate) fn write_byte(f: &mut fmt::Formatter<'_>, byte: u8) -> fmt::Result {
         _ => write!(f, "\\x{byte:02x}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::Text;
+    use std::{format, string::ToString};
+
+    #[test]
+    fn text_ends_at_the_first_zero() {
+        assert_eq!(Text::new(b"ES\0X\0\0").as_bytes(), b"ES");
+        assert_eq!(Text::new(b"ESU4").as_str(), Some("ESU4"));
+        assert_eq!(Text::new(b"\0\0").as_str(), Some(""));
+        assert_eq!(Text::new(b"\xff").as_str(), None);
+    }
+
+    #[test]
+    fn nothing_in_a_field_disturbs_a_terminal() {
+        let text = Text::new(b"a\x1b[2J\\ \x7f\xff\n");
+        assert_eq!(text.to_string(), r"a\x1b[2J\x5c \x7f\xff\x0a");
+        assert_eq!(format!("{text:?}"), format!("\"{text}\""));
+    }
+}

@@ -61,7 +61,7 @@ pub enum Value<'a> {
     },
 }
 
-/// As a person reads it: null is `-`, an enum its name, a set its choices joined by `|` (`0` if none).
+/// As a person reads it: null is `-`, an enum its name, a set its choices joined by `|` and `0` without any.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -118,10 +118,10 @@ fn write_set(f: &mut fmt::Formatter<'_>, raw: u64, choices: &[(u8, &str)]) -> fm
             unnamed &= !(1 << bit);
         }
     }
-    if unnamed != 0 || raw == 0 {
-        write!(f, "{separator}{unnamed:#x}")
-    } else {
-        Ok(())
+    match (raw, unnamed) {
+        (0, _) => f.write_str("0"),
+        (_, 0) => Ok(()),
+        _ => write!(f, "{separator}{unnamed:#x}"),
     }
 }
 
@@ -158,3 +158,49 @@ macro_rules! from_integer {
 
 from_integer!(u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned);
 from_integer!(i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed);
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::Value;
+    use std::string::ToString;
+
+    #[test]
+    fn values_print_as_a_person_reads_them() {
+        let choices: &[(u8, &str)] = &[(0, "A"), (7, "B")];
+        for (value, expected) in [
+            (Value::Null, "-"),
+            (Value::from(None::<u8>), "-"),
+            (Value::from(Some(-3i32)), "-3"),
+            (Value::Char(b'8'), "8"),
+            (Value::Char(0), r"\x00"),
+            (Value::Days(19_205), "2022-08-01"),
+            (
+                Value::Enum {
+                    raw: 1,
+                    name: Some("Buy"),
+                },
+                "Buy",
+            ),
+            (
+                Value::Enum {
+                    raw: 77,
+                    name: None,
+                },
+                "77",
+            ),
+            (Value::Set { raw: 0, choices }, "0"),
+            (Value::Set { raw: 0x81, choices }, "A|B"),
+            (Value::Set { raw: 0x83, choices }, "A|B|0x2"),
+            (
+                Value::Set {
+                    raw: 1 << 63,
+                    choices,
+                },
+                "0x8000000000000000",
+            ),
+        ] {
+            assert_eq!(value.to_string(), expected);
+        }
+    }
+}

@@ -199,7 +199,8 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     /// A block or group that does not lie inside the message, is shorter than its template, or leaves bytes over.
-    #[inline]
+    // Always inline: where the caller matches on the result, each arm goes straight to its own code.
+    #[inline(always)]
     pub fn parse(raw: RawMessage<'a>) -> Result<Option<Self>, Malformed> {
         let (length, version) = (raw.header.block_length, raw.header.version);
         Ok(Some(match raw.header.template_id {
@@ -362,6 +363,142 @@ impl<'a> Message<'a> {
             ),
             _ => return Ok(None),
         }))
+    }
+
+    /// The same check without the view. A template that is not known has nothing to be checked.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn check(raw: RawMessage<'a>) -> Result<(), Malformed> {
+        let (length, version) = (raw.header.block_length, raw.header.version);
+        match raw.header.template_id {
+            ChannelReset4::TEMPLATE_ID => ChannelReset4::parse(length, version, raw.body).map(drop),
+            AdminHeartbeat12::TEMPLATE_ID => {
+                AdminHeartbeat12::parse(length, version, raw.body).map(drop)
+            }
+            AdminLogin15::TEMPLATE_ID => AdminLogin15::parse(length, version, raw.body).map(drop),
+            AdminLogout16::TEMPLATE_ID => AdminLogout16::parse(length, version, raw.body).map(drop),
+            MdInstrumentDefinitionFuture27::TEMPLATE_ID => {
+                MdInstrumentDefinitionFuture27::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionSpread29::TEMPLATE_ID => {
+                MdInstrumentDefinitionSpread29::parse(length, version, raw.body).map(drop)
+            }
+            SecurityStatus30::TEMPLATE_ID => {
+                SecurityStatus30::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshBook32::TEMPLATE_ID => {
+                MdIncrementalRefreshBook32::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshDailyStatistics33::TEMPLATE_ID => {
+                MdIncrementalRefreshDailyStatistics33::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshLimitsBanding34::TEMPLATE_ID => {
+                MdIncrementalRefreshLimitsBanding34::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshSessionStatistics35::TEMPLATE_ID => {
+                MdIncrementalRefreshSessionStatistics35::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTrade36::TEMPLATE_ID => {
+                MdIncrementalRefreshTrade36::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshVolume37::TEMPLATE_ID => {
+                MdIncrementalRefreshVolume37::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefresh38::TEMPLATE_ID => {
+                SnapshotFullRefresh38::parse(length, version, raw.body).map(drop)
+            }
+            QuoteRequest39::TEMPLATE_ID => {
+                QuoteRequest39::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionOption41::TEMPLATE_ID => {
+                MdInstrumentDefinitionOption41::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTradeSummary42::TEMPLATE_ID => {
+                MdIncrementalRefreshTradeSummary42::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshOrderBook43::TEMPLATE_ID => {
+                MdIncrementalRefreshOrderBook43::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshOrderBook44::TEMPLATE_ID => {
+                SnapshotFullRefreshOrderBook44::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshBook46::TEMPLATE_ID => {
+                MdIncrementalRefreshBook46::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshOrderBook47::TEMPLATE_ID => {
+                MdIncrementalRefreshOrderBook47::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTradeSummary48::TEMPLATE_ID => {
+                MdIncrementalRefreshTradeSummary48::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshDailyStatistics49::TEMPLATE_ID => {
+                MdIncrementalRefreshDailyStatistics49::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshLimitsBanding50::TEMPLATE_ID => {
+                MdIncrementalRefreshLimitsBanding50::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshSessionStatistics51::TEMPLATE_ID => {
+                MdIncrementalRefreshSessionStatistics51::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefresh52::TEMPLATE_ID => {
+                SnapshotFullRefresh52::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshOrderBook53::TEMPLATE_ID => {
+                SnapshotFullRefreshOrderBook53::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionFuture54::TEMPLATE_ID => {
+                MdInstrumentDefinitionFuture54::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionOption55::TEMPLATE_ID => {
+                MdInstrumentDefinitionOption55::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionSpread56::TEMPLATE_ID => {
+                MdInstrumentDefinitionSpread56::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionFixedIncome57::TEMPLATE_ID => {
+                MdInstrumentDefinitionFixedIncome57::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionRepo58::TEMPLATE_ID => {
+                MdInstrumentDefinitionRepo58::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotRefreshTopOrders59::TEMPLATE_ID => {
+                SnapshotRefreshTopOrders59::parse(length, version, raw.body).map(drop)
+            }
+            SecurityStatusWorkup60::TEMPLATE_ID => {
+                SecurityStatusWorkup60::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshTcp61::TEMPLATE_ID => {
+                SnapshotFullRefreshTcp61::parse(length, version, raw.body).map(drop)
+            }
+            CollateralMarketValue62::TEMPLATE_ID => {
+                CollateralMarketValue62::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionFx63::TEMPLATE_ID => {
+                MdInstrumentDefinitionFx63::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshBookLongQty64::TEMPLATE_ID => {
+                MdIncrementalRefreshBookLongQty64::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTradeSummaryLongQty65::TEMPLATE_ID => {
+                MdIncrementalRefreshTradeSummaryLongQty65::parse(length, version, raw.body)
+                    .map(drop)
+            }
+            MdIncrementalRefreshVolumeLongQty66::TEMPLATE_ID => {
+                MdIncrementalRefreshVolumeLongQty66::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshSessionStatisticsLongQty67::TEMPLATE_ID => {
+                MdIncrementalRefreshSessionStatisticsLongQty67::parse(length, version, raw.body)
+                    .map(drop)
+            }
+            SnapshotFullRefreshTcpLongQty68::TEMPLATE_ID => {
+                SnapshotFullRefreshTcpLongQty68::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshLongQty69::TEMPLATE_ID => {
+                SnapshotFullRefreshLongQty69::parse(length, version, raw.body).map(drop)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The template id.
