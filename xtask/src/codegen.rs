@@ -21,6 +21,7 @@ use schema::Schema;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How the chore is called.
 pub const USAGE: &str = "\
@@ -88,10 +89,10 @@ pub fn load(paths: &[PathBuf]) -> Result<Schema> {
 /// # Errors
 /// rustfmt is not there, or refuses them.
 pub fn formatted(root: &Path, files: &[rust::File]) -> Result<Vec<rust::File>> {
-    // Below the repository, so that rustfmt finds the same settings as for everything else.
-    let scratch = root
-        .join("target")
-        .join(format!("codegen-{}", std::process::id()));
+    // Below the repository, so that rustfmt finds the same settings as for everything else; a folder for each run.
+    static RUN: AtomicUsize = AtomicUsize::new(0);
+    let (process, run) = (std::process::id(), RUN.fetch_add(1, Ordering::Relaxed));
+    let scratch = root.join(format!("target/codegen-{process}-{run}"));
     write(&scratch, files)?;
     // Formatting `mod.rs` follows its modules, so that one run does them all.
     let status = Command::new("rustfmt")
@@ -138,9 +139,19 @@ pub fn differing(folder: &Path, files: &[rust::File]) -> Result<Vec<String>> {
 
 fn write(folder: &Path, files: &[rust::File]) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for name in sources(folder)? {
-        fs::remove_file(folder.join(name))?;
+    let old: Vec<PathBuf> = sources(folder)?
+        .iter()
+        .map(|name| folder.join(name))
+        .collect();
+    for path in &old {
+        let generated = fs::read_to_string(path).is_ok_and(|text| text.starts_with(rust::MARK));
+        ensure!(
+            generated,
+            "{} was not generated and would be lost; name another folder",
+            path.display()
+        );
     }
+    old.iter().try_for_each(fs::remove_file)?;
     for file in files {
         let path = folder.join(&file.name);
         fs::write(&path, &file.text).with_context(|| format!("cannot write {}", path.display()))?;

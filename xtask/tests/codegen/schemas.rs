@@ -2,6 +2,7 @@
 
 use crate::{cme_templates, files, folder};
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use xtask::codegen::read::{from_file, from_texts};
 use xtask::codegen::{differing, formatted, load, rust};
@@ -61,6 +62,50 @@ fn committed_views_are_as_generated() {
         differing.is_empty(),
         "run cargo xtask codegen again; these differ: {differing:?}"
     );
+}
+
+/// A folder named by mistake does not lose its files.
+#[test]
+fn only_generated_files_are_replaced() {
+    let folder =
+        std::env::temp_dir().join(format!("touchline-codegen-test-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a scratch folder");
+    let (schema_path, out) = (folder.join("schema.xml"), folder.join("out"));
+    let message =
+        "<message name=\"M\" id=\"1\"><field name=\"a\" id=\"1\" type=\"uint8\"/></message>";
+    fs::write(&schema_path, schema("", message)).expect("the schema");
+    let arguments = [&schema_path, &PathBuf::from("--out"), &out]
+        .map(|path| path.to_string_lossy().into_owned());
+    let run = |more: &[&str]| {
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied())
+            .collect();
+        xtask::codegen::run(&xtask::root(), &arguments)
+    };
+    run(&[]).expect("a new folder");
+    run(&[]).expect("a folder of generated files");
+    run(&["--check"]).expect("nothing differs");
+    fs::write(out.join("m.rs"), format!("{}// changed", rust::MARK)).expect("a changed file");
+    assert!(
+        run(&["--check"])
+            .expect_err("it differs")
+            .to_string()
+            .contains("m.rs")
+    );
+    fs::write(out.join("own.rs"), "fn own() {}").expect("somebody's file");
+    assert!(
+        run(&[])
+            .expect_err("somebody's file")
+            .to_string()
+            .contains("own.rs")
+    );
+    assert_eq!(
+        fs::read_to_string(out.join("own.rs")).ok().as_deref(),
+        Some("fn own() {}")
+    );
+    fs::remove_dir_all(&folder).expect("the scratch folder");
 }
 
 #[test]
