@@ -47,6 +47,9 @@ pub trait Venue {
     /// The books ran out of room for this instrument's orders: its order book is lost from here.
     fn orders_overflowed(&mut self, instrument: Instrument);
 
+    /// What a book is that is known to miss something.
+    fn missing(&self) -> Validity;
+
     /// How many instruments are known; [`Instrument`]s run from 0 to there.
     fn instruments(&self) -> usize;
 

@@ -140,6 +140,11 @@ impl Config {
 }
 
 impl Symbols {
+    /// Whether there is no pattern, that is, whether every symbol is to be published.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a symbol is to be published.
     pub fn admit(&self, symbol: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|pattern| matches(pattern, symbol))

@@ -1,2 +1,30 @@
-//! One venue connection: configuration, the pipeline, the duty cycle.
+//! One venue connection: configuration, the pipeline, replay.
+//!
+//! [`Pipeline`] is the path: it takes a packet through the venue's feed and the books to the
+//! publisher, in one function, on one thread, to completion.
+//!
+//! # Never
+//! Reaches around `transport`; knows a message of a venue; lets a stage call another.
+//!
+//! # Path
+//! [`Pipeline::packet`] is where a packet enters; what it changed leaves through
+//! [`touchline_transport::Publish`] at the end of the venue's event.
+//!
+//! # Tests
+//! Visibility and recovery of single events here; whole sessions with faults in
+//! `crates/touchline/tests`.
+#![forbid(unsafe_code)]
+
+pub mod cme;
 pub mod config;
+mod counters;
+mod gathered;
+mod pipeline;
+pub mod replay;
+mod selection;
+mod stages;
+
+pub use counters::Counters;
+pub use pipeline::Pipeline;
+pub use selection::Selected;
+pub use stages::Limits;

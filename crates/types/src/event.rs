@@ -180,7 +180,14 @@ pub enum Event {
         transact_ns: u64,
     },
     /// An instrument was defined, or defined anew; details are in the venue's instrument table.
-    Defined(Instrument),
+    Defined {
+        /// Which.
+        instrument: Instrument,
+        /// What its price book is now.
+        price: Validity,
+        /// What its order book is now.
+        orders: Validity,
+    },
     /// Packets `first..=last` are lost: every book is `Gapped` until confirmed, every order book
     /// is unknown and emptied, and the open event is forgotten.
     Lost {
@@ -193,8 +200,6 @@ pub enum Event {
     Reset,
     /// The instrument's price book is emptied: it misses something from here on.
     BookLost(Instrument, Validity),
-    /// The instrument's order book is emptied: it misses something from here on.
-    OrdersLost(Instrument, Validity),
     /// Recovery of the price book begins: empty it and apply `RebuildLevel`s.
     RebuildBook(Instrument),
     /// A level of a snapshot or of the queue behind it.

@@ -52,6 +52,8 @@ pub struct Stamps {
 pub struct BookUpdate<'a> {
     /// Which instrument.
     pub instrument: Instrument,
+    /// The venue's identifier of it.
+    pub venue_id: i64,
     /// How far the book may be trusted after it.
     pub validity: Validity,
     /// Whether the direct book was touched (else only the implied one).

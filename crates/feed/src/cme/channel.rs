@@ -244,6 +244,10 @@ impl Venue for CmeFeed {
         self.channel.orders_lost(instrument, packet);
     }
 
+    fn missing(&self) -> Validity {
+        self.channel.missing()
+    }
+
     fn instruments(&self) -> usize {
         self.channel.instruments.len()
     }
@@ -258,10 +262,8 @@ impl Venue for CmeFeed {
     }
 
     fn orders_validity(&self, instrument: Instrument) -> Validity {
-        match self.channel.instruments.row(instrument).orders.known {
-            true => Validity::Live,
-            false => self.channel.missing(),
-        }
+        self.channel
+            .orders_validity(self.channel.instruments.row(instrument))
     }
 }
 
@@ -283,6 +285,15 @@ impl Channel {
             Validity::Live
         } else {
             Validity::Gapped
+        }
+    }
+
+    /// The validity of an order book.
+    pub fn orders_validity(&self, row: &Row) -> Validity {
+        if row.orders.known {
+            Validity::Live
+        } else {
+            self.missing()
         }
     }
 

@@ -122,9 +122,15 @@ impl Channel {
         row.definition.depth = depth;
         row.definition.defined = true;
         if row.definition != old {
-            events.push(Event::Defined(instrument));
+            let row = self.instruments.row(instrument);
+            let (price, orders) = (self.validity(row), self.orders_validity(row));
+            events.push(Event::Defined {
+                instrument,
+                price,
+                orders,
+            });
         }
-        if depth != old.depth && row.price.last_rpt > 0 {
+        if depth != old.depth && self.instruments.row(instrument).price.last_rpt > 0 {
             self.counters.depth_changes += 1;
             self.distrust_price(instrument, events);
         }

@@ -1,0 +1,50 @@
+//! A CME gateway from its configuration.
+
+use crate::config::{Config, Symbols};
+use crate::selection::Selected;
+use crate::{Limits, Pipeline};
+use touchline_feed::cme::{CmeFeed, Settings};
+use touchline_transport::Publish;
+
+/// The path of one CME channel.
+pub type CmePipeline<P> = Pipeline<CmeFeed, Selected<P>>;
+
+/// Builds the path; all memory is taken here.
+pub fn pipeline<P: Publish>(config: &Config, publisher: P) -> CmePipeline<P> {
+    let symbols = config.venue.symbols.clone();
+    build(settings(config), limits(config), symbols, publisher)
+}
+
+/// Builds the path from settings of its parts, for tests and benchmarks.
+pub fn build<P: Publish>(
+    settings: Settings,
+    limits: Limits,
+    symbols: Symbols,
+    publisher: P,
+) -> CmePipeline<P> {
+    let publisher = Selected::new(publisher, symbols, limits.instruments_max);
+    Pipeline::new(CmeFeed::new(settings), publisher, limits)
+}
+
+/// The feed's settings.
+pub fn settings(config: &Config) -> Settings {
+    Settings {
+        join: config.venue.join,
+        wait_ns: config.venue.wait_ms * 1_000_000,
+        hold_packets_max: config.limits.hold_packets_max,
+        packet_bytes_max: config.limits.packet_bytes_max,
+        instruments_max: config.limits.instruments_max,
+        queue_entries_max: config.limits.queue_entries_max,
+        ..Settings::default()
+    }
+}
+
+/// The limits of the books.
+pub fn limits(config: &Config) -> Limits {
+    Limits {
+        instruments_max: config.limits.instruments_max,
+        orders_max: config.limits.orders_max,
+        event_changes_max: config.limits.event_changes_max,
+        default_depth: Settings::default().default_depth,
+    }
+}

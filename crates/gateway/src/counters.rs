@@ -1,0 +1,17 @@
+//! What the pipeline counts.
+
+touchline_types::counters! {
+    /// Counters of one pipeline.
+    pub struct Counters {
+        events: "events" = "Venue events made visible.",
+        events_cut: "events" = "Events cut short: a packet was lost in the middle, or the limit of changes was reached.",
+        book_updates: "updates" = "Price-book updates published.",
+        book_snapshots: "updates" = "Whole price books published after recovery.",
+        order_updates: "updates" = "Order-book updates published.",
+        order_snapshots: "updates" = "Whole order books published after recovery.",
+        trades: "updates" = "Trades published.",
+        statistics: "updates" = "Statistics published.",
+        books_locked: "updates" = "Price-book updates after which bid and ask were equal.",
+        books_crossed: "updates" = "Price-book updates after which the bid was above the ask.",
+    }
+}

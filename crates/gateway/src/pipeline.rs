@@ -1,0 +1,106 @@
+//! The path of a packet, on one screen.
+
+use crate::counters::Counters;
+use crate::stages::{Limits, Stages};
+use touchline_book::{OrderBooks, PriceBooks};
+use touchline_feed::{Batch, Venue};
+use touchline_net::clock::ticks;
+use touchline_transport::Publish;
+
+/// One venue connection's path: feed, books, publisher, in this order, on the caller's thread.
+#[derive(Debug)]
+pub struct Pipeline<V, P> {
+    venue: V,
+    stages: Stages,
+    publisher: P,
+    batch: Batch,
+}
+
+impl<V: Venue, P: Publish> Pipeline<V, P> {
+    /// All memory is taken here.
+    pub fn new(venue: V, publisher: P, limits: Limits) -> Pipeline<V, P> {
+        let batch = venue.batch();
+        Pipeline {
+            venue,
+            stages: Stages::new(limits),
+            publisher,
+            batch,
+        }
+    }
+
+    /// Takes a packet through. `polled` is the mark of the receive call, 0 without marks.
+    #[inline]
+    pub fn packet(&mut self, channel: V::Channel, payload: &[u8], receive_ns: u64, polled: u64) {
+        self.stages.stamps.polled = polled;
+        self.venue.receive(channel, payload, receive_ns);
+        self.run(payload);
+    }
+
+    /// Time passed without a packet.
+    pub fn advance(&mut self, now_ns: u64) {
+        self.venue.advance(now_ns);
+        self.run(&[]);
+    }
+
+    /// No packet will come any more.
+    pub fn finish(&mut self) {
+        self.venue.finish();
+        self.run(&[]);
+    }
+
+    /// The stages in order: events of one packet at a time, books, and out.
+    #[inline]
+    fn run(&mut self, payload: &[u8]) {
+        let Pipeline {
+            venue,
+            stages,
+            publisher,
+            batch,
+        } = self;
+        while venue.next(payload, batch) {
+            stages.stamps.packet = batch.headline;
+            if stages.marks {
+                stages.stamps.decoded = ticks();
+            }
+            for event in &batch.events {
+                stages.event(event, venue, publisher);
+            }
+            publisher.commit();
+        }
+    }
+
+    /// Whether updates carry marks; they do unless told otherwise.
+    pub fn set_marks(&mut self, marks: bool) {
+        self.stages.marks = marks;
+    }
+
+    /// The venue's feed.
+    pub fn venue(&self) -> &V {
+        &self.venue
+    }
+
+    /// The price books, as they are between two packets; an open event may be half in them.
+    pub fn prices(&self) -> &PriceBooks {
+        &self.stages.prices
+    }
+
+    /// The order books, likewise.
+    pub fn orders(&self) -> &OrderBooks {
+        &self.stages.orders
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.stages.counters
+    }
+
+    /// The publisher.
+    pub fn publisher(&self) -> &P {
+        &self.publisher
+    }
+
+    /// The publisher.
+    pub fn publisher_mut(&mut self) -> &mut P {
+        &mut self.publisher
+    }
+}

@@ -1,0 +1,149 @@
+//! Replay: the path fed from captures, in capture order.
+
+use crate::Pipeline;
+use crate::config::cme::ChannelConfig;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use std::net::SocketAddrV4;
+use std::time::{Duration, Instant};
+use touchline_feed::cme::{CmeFeed, Feed, Line};
+use touchline_net::clock::{Clock, ticks};
+use touchline_net::{Error, Packet, PacketSource};
+use touchline_transport::Publish;
+
+/// How fast captured time runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Speed {
+    /// Without waiting.
+    #[default]
+    Max,
+    /// This many times as fast as it was captured.
+    Times(f64),
+}
+
+/// What a replay saw of its packets; what became of them is in the feed's counters.
+#[derive(Debug)]
+pub struct Report {
+    /// Packets by feed and line.
+    pub packets: BTreeMap<(Feed, Line), u64>,
+    /// Packets to groups and ports that the channel does not have, by destination.
+    pub unrouted: BTreeMap<SocketAddrV4, u64>,
+    /// Nanoseconds from a packet's bytes in memory to its updates handed over; only packets of the
+    /// incremental feed that were the first copy.
+    pub packet_ns: Histogram<u64>,
+    /// Capture time of the first and the last packet, nanoseconds since the Unix epoch.
+    pub span_ns: Option<(u64, u64)>,
+    /// How long the replay took.
+    pub elapsed: Duration,
+}
+
+/// Destinations counted one by one; more are counted under the last.
+const UNROUTED_MAX: usize = 64;
+
+/// Feeds every packet of `source` to the pipeline and lets nothing wait at the end.
+///
+/// `observe` sees each packet, with its feed and line if the channel has its destination, before
+/// the pipeline does.
+///
+/// # Errors
+/// The source's: a capture that is damaged. What came before it has been processed.
+pub fn replay<P: Publish>(
+    source: &mut impl PacketSource,
+    channel: &ChannelConfig,
+    pipeline: &mut Pipeline<CmeFeed, P>,
+    speed: Speed,
+    mut observe: impl FnMut(&Packet<'_>, Option<(Feed, Line)>),
+) -> Result<Report, Error> {
+    let clock = Clock::calibrated();
+    let mut report = Report::new();
+    let mut pace = Pace::new(speed);
+    let outcome = loop {
+        let packet = match source.receive() {
+            Ok(Some(packet)) => packet,
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(error),
+        };
+        let route = channel.route(packet.destination);
+        report.note(&packet, route);
+        observe(&packet, route);
+        let Some(route) = route else { continue };
+        pace.wait_for(packet.receive_ns);
+        let delivered = pipeline.venue().counters().packets_delivered;
+        let polled = ticks();
+        pipeline.packet(route, packet.payload, packet.receive_ns, polled);
+        let done = ticks();
+        if pipeline.venue().counters().packets_delivered > delivered {
+            report
+                .packet_ns
+                .saturating_record(clock.between_ns(polled, done));
+        }
+    };
+    pipeline.finish();
+    report.elapsed = pace.start.elapsed();
+    outcome.map(|()| report)
+}
+
+impl Report {
+    fn new() -> Report {
+        Report {
+            packets: BTreeMap::new(),
+            unrouted: BTreeMap::new(),
+            packet_ns: latency_histogram(),
+            span_ns: None,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    fn note(&mut self, packet: &Packet<'_>, route: Option<(Feed, Line)>) {
+        let (first, last) = self
+            .span_ns
+            .unwrap_or((packet.receive_ns, packet.receive_ns));
+        self.span_ns = Some((first.min(packet.receive_ns), last.max(packet.receive_ns)));
+        match route {
+            Some(route) => *self.packets.entry(route).or_default() += 1,
+            None => self.note_unrouted(packet.destination),
+        }
+    }
+
+    fn note_unrouted(&mut self, destination: SocketAddrV4) {
+        let known = self.unrouted.contains_key(&destination);
+        if known || self.unrouted.len() < UNROUTED_MAX {
+            *self.unrouted.entry(destination).or_default() += 1;
+        } else if let Some(mut last) = self.unrouted.last_entry() {
+            *last.get_mut() += 1;
+        }
+    }
+}
+
+/// A histogram of nanoseconds from 1 to a minute with an error of at most 0.1 %.
+pub fn latency_histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("the bounds are in range")
+}
+
+/// An absolute schedule: what is late once does not push everything after it back.
+struct Pace {
+    speed: Speed,
+    start: Instant,
+    first_ns: Option<u64>,
+}
+
+impl Pace {
+    fn new(speed: Speed) -> Pace {
+        Pace {
+            speed,
+            start: Instant::now(),
+            first_ns: None,
+        }
+    }
+
+    fn wait_for(&mut self, capture_ns: u64) {
+        let Speed::Times(factor) = self.speed else {
+            return;
+        };
+        let first_ns = *self.first_ns.get_or_insert(capture_ns);
+        let due = Duration::from_nanos(capture_ns.saturating_sub(first_ns)).div_f64(factor);
+        if let Some(left) = due.checked_sub(self.start.elapsed()) {
+            std::thread::sleep(left);
+        }
+    }
+}

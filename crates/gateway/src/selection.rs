@@ -1,0 +1,81 @@
+//! The symbols that a gateway publishes.
+
+use crate::config::Symbols;
+use touchline_transport::Publish;
+use touchline_types::{Instrument, Stamps, Update};
+
+/// Passes on what concerns the symbols that the configuration names.
+///
+/// Every book is kept, so that nothing is missing when a definition comes late; an instrument
+/// without a definition has no symbol and is passed on only where every symbol is.
+#[derive(Debug)]
+pub struct Selected<P> {
+    publisher: P,
+    symbols: Symbols,
+    admitted: Vec<bool>,
+}
+
+impl<P: Publish> Selected<P> {
+    /// Room for `instruments_max` instruments is taken now.
+    pub fn new(publisher: P, symbols: Symbols, instruments_max: usize) -> Selected<P> {
+        Selected {
+            publisher,
+            symbols,
+            admitted: Vec::with_capacity(instruments_max),
+        }
+    }
+
+    /// The publisher behind.
+    pub fn inner(&self) -> &P {
+        &self.publisher
+    }
+
+    /// The publisher behind.
+    pub fn inner_mut(&mut self) -> &mut P {
+        &mut self.publisher
+    }
+
+    fn admits(&mut self, update: &Update<'_>) -> bool {
+        let instrument = match update {
+            Update::Book(update) => update.instrument,
+            Update::Orders(update) => update.instrument,
+            Update::Trade(trade) => trade.instrument,
+            Update::Statistic(statistic) => statistic.instrument,
+            Update::BookSnapshot(snapshot) => snapshot.instrument,
+            Update::OrdersSnapshot(snapshot) => snapshot.instrument,
+            Update::State(state) => state.instrument,
+            Update::Status(status) => match status.instrument {
+                Some(instrument) => instrument,
+                None => return true,
+            },
+            Update::Gap(_) | Update::Reset => return true,
+            Update::Definition(definition) => {
+                let admitted = self.symbols.admit(definition.symbol.as_str());
+                *self.row(definition.instrument) = admitted;
+                return admitted;
+            }
+        };
+        *self.row(instrument)
+    }
+
+    fn row(&mut self, instrument: Instrument) -> &mut bool {
+        if instrument.index() >= self.admitted.len() {
+            self.admitted.resize(instrument.index() + 1, false);
+        }
+        &mut self.admitted[instrument.index()]
+    }
+}
+
+impl<P: Publish> Publish for Selected<P> {
+    #[inline]
+    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+        if self.symbols.is_empty() || self.admits(update) {
+            self.publisher.publish(update, stamps);
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        self.publisher.commit();
+    }
+}

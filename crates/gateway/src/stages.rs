@@ -1,0 +1,508 @@
+//! From events to updates: books take each event at once, subscribers see whole venue events.
+
+use crate::counters::Counters;
+use crate::gathered::Gathered;
+use touchline_book::price::STEPS_MAX;
+use touchline_book::{OrderBooks, PriceBooks, Spread};
+use touchline_feed::Venue;
+use touchline_net::clock::ticks;
+use touchline_transport::Publish;
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Depth, Event, Gap, Instrument, LevelChange, LevelEvent,
+    OrderAction, OrderChange, OrderEvent, OrdersSnapshot, OrdersUpdate, Side, Stamps, State,
+    Update, Validity,
+};
+
+/// Limits of the books and of one event; all memory is taken from these at start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most instruments.
+    pub instruments_max: usize,
+    /// Most orders in all books.
+    pub orders_max: usize,
+    /// Most changes in one venue event; one with more is published in parts.
+    pub event_changes_max: usize,
+    /// Depth of an instrument without a definition.
+    pub default_depth: Depth,
+}
+
+/// The books and the open event.
+#[derive(Debug)]
+pub struct Stages {
+    pub prices: PriceBooks,
+    pub orders: OrderBooks,
+    pub counters: Counters,
+    pub stamps: Stamps,
+    pub marks: bool,
+    /// An event has begun and not ended: what is rebuilt now may hold half of it.
+    open: bool,
+    levels: Gathered<LevelChange>,
+    steps: Vec<LevelChange>,
+    order_changes: Gathered<OrderChange>,
+    order_steps: Vec<OrderChange>,
+    whole_book: Vec<OrderChange>,
+}
+
+impl Stages {
+    /// All memory is taken here.
+    pub fn new(limits: Limits) -> Stages {
+        let Limits {
+            instruments_max,
+            orders_max,
+            event_changes_max,
+            default_depth,
+        } = limits;
+        let changes_max = event_changes_max.max(STEPS_MAX);
+        Stages {
+            prices: PriceBooks::new(instruments_max, default_depth),
+            orders: OrderBooks::new(instruments_max, orders_max),
+            counters: Counters::default(),
+            stamps: Stamps::default(),
+            marks: true,
+            open: false,
+            levels: Gathered::new(changes_max, instruments_max),
+            steps: Vec::with_capacity(STEPS_MAX),
+            order_changes: Gathered::new(changes_max, instruments_max),
+            order_steps: Vec::with_capacity(1),
+            whole_book: Vec::with_capacity(orders_max),
+        }
+    }
+
+    /// Takes one event.
+    #[inline]
+    pub fn event(&mut self, event: &Event, venue: &mut impl Venue, out: &mut impl Publish) {
+        match event {
+            Event::Level(level, validity) => self.level(level, *validity, venue, out),
+            Event::Order(order, validity) => self.order(order, *validity, venue, out),
+            Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, venue, out),
+            Event::Trade(trade) => {
+                self.open = true;
+                self.counters.trades += 1;
+                self.publish(&Update::Trade(trade), out);
+            }
+            Event::Statistic(statistic) => {
+                self.counters.statistics += 1;
+                self.publish(&Update::Statistic(statistic), out);
+            }
+            _ => self.rare_event(event, venue, out),
+        }
+    }
+
+    #[inline]
+    fn level(
+        &mut self,
+        level: &LevelEvent,
+        validity: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        if self.levels.room() < STEPS_MAX {
+            self.flush(Cut::Full, venue, out);
+        }
+        self.open = true;
+        self.steps.clear();
+        self.prices.apply(level, &mut self.steps);
+        let touched = self
+            .levels
+            .touch(venue.definition(level.instrument), validity);
+        touched.direct |= level.book == BookKind::Direct;
+        self.levels.add(level.instrument, &self.steps);
+    }
+
+    #[inline]
+    fn order(
+        &mut self,
+        order: &OrderEvent,
+        validity: Validity,
+        venue: &mut impl Venue,
+        out: &mut impl Publish,
+    ) {
+        if self.order_changes.room() == 0 {
+            self.flush(Cut::Full, venue, out);
+        }
+        self.open = true;
+        if self.apply_order(order, venue) {
+            self.order_changes
+                .touch(venue.definition(order.instrument), validity);
+            self.order_changes.add(order.instrument, &self.order_steps);
+        }
+    }
+
+    /// The event ends: everything that it changed becomes visible.
+    #[inline]
+    fn end_of_event(&mut self, transact_ns: u64, venue: &impl Venue, out: &mut impl Publish) {
+        self.stamps.exchange_ns = transact_ns;
+        self.open = false;
+        self.counters.events += 1;
+        self.flush(Cut::Whole, venue, out);
+    }
+
+    #[inline(never)]
+    fn rare_event(&mut self, event: &Event, venue: &mut impl Venue, out: &mut impl Publish) {
+        match *event {
+            Event::BookEmptied(instrument, validity) => {
+                self.book_emptied(instrument, validity, venue, out)
+            }
+            Event::Status(ref status) => self.publish(&Update::Status(status), out),
+            Event::Defined {
+                instrument,
+                price,
+                orders,
+            } => {
+                self.defined(instrument, price, orders, venue, out);
+            }
+            Event::Lost { first, last } => self.lost(first, last, venue, out),
+            Event::Reset => self.reset(out),
+            Event::BookLost(instrument, validity) => {
+                self.clear_book(instrument, validity);
+                self.publish_book(instrument, validity, out);
+            }
+            Event::RebuildBook(instrument) => self.clear_book(instrument, Validity::Recovering),
+            Event::RebuildLevel(ref level) => {
+                self.steps.clear();
+                self.prices.apply(level, &mut self.steps);
+            }
+            Event::BookRebuilt(instrument, validity) => {
+                self.show_book(instrument, validity, venue, out);
+            }
+            Event::RebuildOrders(instrument) => self.clear_orders(instrument, Validity::Recovering),
+            Event::RebuildOrder(ref order) => drop(self.apply_order(order, venue)),
+            Event::OrdersRebuilt(instrument, validity) => {
+                self.show_orders(instrument, validity, venue, out);
+            }
+            Event::Validity(instrument, validity) => {
+                self.publish(
+                    &Update::State(State {
+                        instrument,
+                        validity,
+                    }),
+                    out,
+                );
+            }
+            // On the path, see above.
+            Event::Level(..) | Event::Order(..) | Event::EndOfEvent { .. } => {}
+            Event::Trade(_) | Event::Statistic(_) => {}
+        }
+    }
+
+    /// The venue emptied a book as part of an event.
+    fn book_emptied(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        if self.levels.room() < STEPS_MAX {
+            self.flush(Cut::Full, venue, out);
+        }
+        self.open = true;
+        self.steps.clear();
+        self.prices.get_mut(instrument).clear(&mut self.steps);
+        self.levels
+            .touch(venue.definition(instrument), validity)
+            .direct = true;
+        self.levels.add(instrument, &self.steps);
+    }
+
+    /// The definition may be what makes the instrument one to publish: its books come with it.
+    fn defined(
+        &mut self,
+        instrument: Instrument,
+        price: Validity,
+        orders: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        let definition = venue.definition(instrument);
+        self.prices.define(instrument, definition.depth);
+        self.publish(&Update::Definition(definition), out);
+        self.show_book(instrument, price, venue, out);
+        self.show_orders(instrument, orders, venue, out);
+    }
+
+    /// Packets are lost: say so first, then show what the open event had changed until then.
+    fn lost(&mut self, first: u32, last: u32, venue: &impl Venue, out: &mut impl Publish) {
+        self.orders.clear_all();
+        self.order_changes.clear();
+        let orders = venue.missing();
+        self.publish(
+            &Update::Gap(Gap {
+                first,
+                last,
+                orders,
+            }),
+            out,
+        );
+        self.flush(Cut::Lost, venue, out);
+        self.open = false;
+    }
+
+    fn reset(&mut self, out: &mut impl Publish) {
+        self.levels.clear();
+        self.order_changes.clear();
+        self.prices.clear();
+        self.orders.clear_all();
+        self.publish(&Update::Reset, out);
+    }
+
+    /// A whole book is shown at once, or at the end of the event that it may hold half of.
+    fn show_book(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        if self.open {
+            self.levels
+                .touch(venue.definition(instrument), validity)
+                .rebuilt = true;
+        } else {
+            self.publish_book(instrument, validity, out);
+        }
+    }
+
+    fn show_orders(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        if self.open {
+            self.order_changes
+                .touch(venue.definition(instrument), validity)
+                .rebuilt = true;
+        } else {
+            self.publish_orders(instrument, validity, venue, out);
+        }
+    }
+
+    fn clear_book(&mut self, instrument: Instrument, validity: Validity) {
+        self.steps.clear();
+        self.prices.get_mut(instrument).clear(&mut self.steps);
+        self.levels.forget(instrument, validity);
+    }
+
+    fn clear_orders(&mut self, instrument: Instrument, validity: Validity) {
+        self.orders.clear(instrument);
+        self.order_changes.forget(instrument, validity);
+    }
+
+    /// Applies an order event. `false` if the limit of orders made the whole book unknown.
+    #[inline]
+    fn apply_order(&mut self, order: &OrderEvent, venue: &mut impl Venue) -> bool {
+        self.order_steps.clear();
+        if self.orders.apply(order, &mut self.order_steps).is_ok() {
+            return true;
+        }
+        venue.orders_overflowed(order.instrument);
+        self.clear_orders(order.instrument, venue.missing());
+        self.order_changes
+            .touch(venue.definition(order.instrument), venue.missing())
+            .rebuilt = true;
+        false
+    }
+
+    /// Publishes what the open event has changed, in the order of the venue's ids.
+    #[inline]
+    fn flush(&mut self, cut: Cut, venue: &impl Venue, out: &mut impl Publish) {
+        if self.levels.is_empty() && self.order_changes.is_empty() {
+            return;
+        }
+        self.counters.events_cut += u64::from(cut != Cut::Whole);
+        self.mark_applied();
+        self.flush_books(cut, out);
+        self.flush_orders(venue, out);
+    }
+
+    #[inline]
+    fn flush_books(&mut self, cut: Cut, out: &mut impl Publish) {
+        let Stages {
+            prices,
+            counters,
+            stamps,
+            levels,
+            ..
+        } = self;
+        levels.drain(|touched, changes| {
+            let (instrument, validity) = (touched.instrument, cut.validity(touched.validity));
+            let book = prices.get_mut(instrument);
+            if touched.rebuilt {
+                counters.book_snapshots += 1;
+                out.publish(
+                    &Update::BookSnapshot(snapshot(instrument, validity, book)),
+                    stamps,
+                );
+            }
+            if touched.rebuilt && !touched.direct {
+                return;
+            }
+            let spread = book.spread();
+            counters.book_updates += 1;
+            counters.books_locked += u64::from(spread == Spread::Locked);
+            counters.books_crossed += u64::from(spread == Spread::Crossed);
+            let update = BookUpdate {
+                instrument,
+                venue_id: touched.venue_id,
+                validity,
+                direct: touched.direct,
+                whole: cut == Cut::Whole,
+                changes: if touched.rebuilt { &[] } else { changes },
+                best_bid: book.best(Side::Bid),
+                best_ask: book.best(Side::Ask),
+            };
+            out.publish(&Update::Book(update), stamps);
+        });
+    }
+
+    #[inline]
+    fn flush_orders(&mut self, venue: &impl Venue, out: &mut impl Publish) {
+        let Stages {
+            orders,
+            counters,
+            stamps,
+            order_changes,
+            whole_book,
+            ..
+        } = self;
+        order_changes.drain(|touched, changes| {
+            let instrument = touched.instrument;
+            let validity = orders_validity(touched.validity, instrument, venue);
+            if touched.rebuilt {
+                counters.order_snapshots += 1;
+                let orders = gather(orders, instrument, whole_book);
+                let snapshot = OrdersSnapshot {
+                    instrument,
+                    validity,
+                    orders,
+                };
+                out.publish(&Update::OrdersSnapshot(snapshot), stamps);
+            } else {
+                counters.order_updates += 1;
+                out.publish(
+                    &Update::Orders(OrdersUpdate {
+                        instrument,
+                        validity,
+                        changes,
+                    }),
+                    stamps,
+                );
+            }
+        });
+    }
+
+    fn publish_book(&mut self, instrument: Instrument, validity: Validity, out: &mut impl Publish) {
+        self.counters.book_snapshots += 1;
+        self.mark_applied();
+        let book = self.prices.get_mut(instrument);
+        out.publish(
+            &Update::BookSnapshot(snapshot(instrument, validity, book)),
+            &self.stamps,
+        );
+    }
+
+    fn publish_orders(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        self.counters.order_snapshots += 1;
+        self.mark_applied();
+        let orders = gather(&self.orders, instrument, &mut self.whole_book);
+        let validity = orders_validity(validity, instrument, venue);
+        out.publish(
+            &Update::OrdersSnapshot(OrdersSnapshot {
+                instrument,
+                validity,
+                orders,
+            }),
+            &self.stamps,
+        );
+    }
+
+    fn publish(&mut self, update: &Update<'_>, out: &mut impl Publish) {
+        self.mark_applied();
+        out.publish(update, &self.stamps);
+    }
+
+    /// The books have taken what is published now. One reading serves both marks: what lies
+    /// between them is the filling in of the update.
+    #[inline]
+    fn mark_applied(&mut self) {
+        if self.marks {
+            self.stamps.applied = ticks();
+            self.stamps.published = self.stamps.applied;
+        }
+    }
+}
+
+/// Why what the open event has changed is published now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cut {
+    /// The event ended.
+    Whole,
+    /// There is no room for more changes.
+    Full,
+    /// A packet was lost.
+    Lost,
+}
+
+impl Cut {
+    /// What a book is that was `validity` with its last change.
+    fn validity(self, validity: Validity) -> Validity {
+        match (self, validity) {
+            (Cut::Lost, Validity::Live) => Validity::Gapped,
+            _ => validity,
+        }
+    }
+}
+
+/// The worse of what an event said and what the venue says now: the limit of orders may have been
+/// reached since.
+fn orders_validity(said: Validity, instrument: Instrument, venue: &impl Venue) -> Validity {
+    match venue.orders_validity(instrument) {
+        Validity::Live => said,
+        missing => missing,
+    }
+}
+
+fn snapshot(
+    instrument: Instrument,
+    validity: Validity,
+    book: &touchline_book::PriceBook,
+) -> BookSnapshot<'_> {
+    BookSnapshot {
+        instrument,
+        validity,
+        bids: book.levels(BookKind::Direct, Side::Bid),
+        asks: book.levels(BookKind::Direct, Side::Ask),
+        implied_bids: book.levels(BookKind::Implied, Side::Bid),
+        implied_asks: book.levels(BookKind::Implied, Side::Ask),
+    }
+}
+
+/// All orders of an instrument as `New` steps.
+fn gather<'a>(
+    orders: &OrderBooks,
+    instrument: Instrument,
+    out: &'a mut Vec<OrderChange>,
+) -> &'a [OrderChange] {
+    out.clear();
+    for side in Side::BOTH {
+        orders.visit(instrument, side, |order| {
+            out.push(OrderChange {
+                order_id: order.order_id,
+                priority: order.priority,
+                price: order.price,
+                quantity: order.quantity,
+                side,
+                action: OrderAction::New,
+            });
+        });
+    }
+    out
+}

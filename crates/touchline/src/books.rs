@@ -1,0 +1,139 @@
+//! Books and order books as JSON lines: the output contract.
+
+use crate::output::{Failure, Output};
+use std::fmt::Write;
+use touchline_feed::Venue;
+use touchline_gateway::cme::CmePipeline;
+use touchline_transport::Publish;
+use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Quantity, Side};
+
+/// Writes one line for each instrument, by ascending venue id.
+pub fn write_books<P: Publish>(
+    pipeline: &CmePipeline<P>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    for instrument in by_venue_id(pipeline) {
+        output.line(&book_line(pipeline, instrument))?;
+    }
+    Ok(())
+}
+
+/// Writes one line for each instrument, by ascending venue id, orders by priority.
+pub fn write_orders<P: Publish>(
+    pipeline: &CmePipeline<P>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    for instrument in by_venue_id(pipeline) {
+        output.line(&orders_line(pipeline, instrument))?;
+    }
+    Ok(())
+}
+
+fn by_venue_id<P: Publish>(pipeline: &CmePipeline<P>) -> Vec<Instrument> {
+    let venue = pipeline.venue();
+    let mut instruments: Vec<_> = (0..venue.instruments() as u32).map(Instrument).collect();
+    instruments.sort_by_key(|instrument| venue.definition(*instrument).venue_id);
+    instruments
+}
+
+fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
+    let venue = pipeline.venue();
+    let mut line = head(
+        venue.definition(instrument),
+        venue.validity(instrument).name(),
+    );
+    let _ = write!(line, ",\"last_rpt_seq\":{}", venue.last_rpt_seq(instrument));
+    for (name, kind, side) in [
+        ("bids", BookKind::Direct, Side::Bid),
+        ("asks", BookKind::Direct, Side::Ask),
+        ("implied_bids", BookKind::Implied, Side::Bid),
+        ("implied_asks", BookKind::Implied, Side::Ask),
+    ] {
+        let levels = pipeline
+            .prices()
+            .get(instrument)
+            .map_or(&[][..], |book| book.levels(kind, side));
+        let _ = write!(line, ",\"{name}\":[");
+        for (index, level) in levels.iter().enumerate() {
+            line.push_str(if index > 0 { "," } else { "" });
+            push_level(&mut line, level, kind);
+        }
+        line.push(']');
+    }
+    line.push('}');
+    line
+}
+
+fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
+    let venue = pipeline.venue();
+    let mut line = head(
+        venue.definition(instrument),
+        venue.orders_validity(instrument).name(),
+    );
+    for (name, side) in [("orders_bids", Side::Bid), ("orders_asks", Side::Ask)] {
+        let _ = write!(line, ",\"{name}\":[");
+        let mut separator = "";
+        pipeline.orders().visit(instrument, side, |order| {
+            let _ = write!(line, "{separator}[\"{}\",", order.order_id);
+            push_price(&mut line, order.price);
+            let _ = write!(line, ",{}]", order.quantity);
+            separator = ",";
+        });
+        line.push(']');
+    }
+    line.push('}');
+    line
+}
+
+fn head(definition: &InstrumentDefinition, state: &str) -> String {
+    let mut line = format!("{{\"security_id\":{},\"symbol\":", definition.venue_id);
+    if definition.symbol.is_empty() {
+        line.push_str("null");
+    } else {
+        let symbol = serde_json::to_string(definition.symbol.as_str());
+        line.push_str(symbol.as_deref().unwrap_or("null"));
+    }
+    let _ = write!(line, ",\"state\":\"{state}\"");
+    line
+}
+
+fn push_level(line: &mut String, level: &Level, kind: BookKind) {
+    if !level.known {
+        line.push_str("null");
+        return;
+    }
+    line.push('[');
+    push_price(line, level.price);
+    let _ = write!(line, ",{}", level.quantity);
+    match (kind, level.orders) {
+        (BookKind::Implied, _) => {}
+        (BookKind::Direct, -1) => line.push_str(",null"),
+        (BookKind::Direct, orders) => {
+            let _ = write!(line, ",{orders}");
+        }
+    }
+    line.push(']');
+}
+
+/// A price as a string, the shortest plain decimal.
+pub fn push_price(line: &mut String, price: touchline_types::Price) {
+    let _ = if price.is_null() {
+        write!(line, "null")
+    } else {
+        write!(line, "\"{price}\"")
+    };
+}
+
+/// The best level as `[price, quantity]`, or `null`.
+pub fn push_best(line: &mut String, best: Option<Level>) {
+    let Some(Level {
+        price, quantity, ..
+    }) = best
+    else {
+        line.push_str("null");
+        return;
+    };
+    line.push('[');
+    push_price(line, price);
+    let _ = write!(line, ",{}]", Quantity(quantity.0));
+}

@@ -1,0 +1,194 @@
+//! A subscriber's own copy of the books, kept from updates alone.
+
+use crate::{Envelope, Subscribe};
+use touchline_book::{OrderBooks, PriceBook, PriceBooks};
+use touchline_types::{
+    BookKind, BookSnapshot, Depth, Instrument, Level, LevelAction, LevelChange, OrderAction,
+    OrderChange, OrderEvent, Side, Update, Validity,
+};
+
+/// Books and validities as a subscriber sees them.
+///
+/// It knows no venue rule and no depth: an update's steps are enough. Memory grows with the
+/// instruments and orders seen, up to the limits given.
+#[derive(Debug)]
+pub struct Mirror {
+    prices: PriceBooks,
+    orders: OrderBooks,
+    validity: Vec<(Validity, Validity)>,
+    /// What an instrument is that no update has named yet.
+    unnamed: (Validity, Validity),
+    misfits: u64,
+    order_steps: Vec<OrderChange>,
+}
+
+impl Mirror {
+    /// Room for `instruments_max` instruments and `orders_max` orders.
+    pub fn new(instruments_max: usize, orders_max: usize) -> Mirror {
+        let depth = Depth {
+            direct: u8::MAX,
+            implied: u8::MAX,
+        };
+        Mirror {
+            prices: PriceBooks::new(instruments_max, depth),
+            orders: OrderBooks::new(instruments_max, orders_max),
+            validity: Vec::with_capacity(instruments_max),
+            unnamed: (Validity::Gapped, Validity::Recovering),
+            misfits: 0,
+            order_steps: Vec::with_capacity(1),
+        }
+    }
+
+    /// An instrument's price book, if an update named the instrument or a later one.
+    pub fn book(&self, instrument: Instrument) -> Option<&PriceBook> {
+        self.prices.get(instrument)
+    }
+
+    /// All order books.
+    pub fn orders(&self) -> &OrderBooks {
+        &self.orders
+    }
+
+    /// How far an instrument's price book may be trusted.
+    pub fn validity(&self, instrument: Instrument) -> Validity {
+        self.validities(instrument).0
+    }
+
+    /// How far an instrument's order book may be trusted.
+    pub fn orders_validity(&self, instrument: Instrument) -> Validity {
+        self.validities(instrument).1
+    }
+
+    /// Steps that did not fit the book they were for: 0 unless an update was missed.
+    pub fn misfits(&self) -> u64 {
+        self.misfits
+    }
+
+    fn validities(&self, instrument: Instrument) -> (Validity, Validity) {
+        self.validity
+            .get(instrument.index())
+            .copied()
+            .unwrap_or(self.unnamed)
+    }
+
+    fn row(&mut self, instrument: Instrument) -> &mut (Validity, Validity) {
+        if instrument.index() >= self.validity.len() {
+            self.validity.resize(instrument.index() + 1, self.unnamed);
+        }
+        &mut self.validity[instrument.index()]
+    }
+
+    fn set_all(&mut self, change: impl Fn((Validity, Validity)) -> (Validity, Validity)) {
+        self.unnamed = change(self.unnamed);
+        for row in &mut self.validity {
+            *row = change(*row);
+        }
+    }
+
+    fn replace(&mut self, snapshot: &BookSnapshot<'_>) {
+        let book = self.prices.get_mut(snapshot.instrument);
+        let lists = [
+            (BookKind::Direct, Side::Bid, snapshot.bids),
+            (BookKind::Direct, Side::Ask, snapshot.asks),
+            (BookKind::Implied, Side::Bid, snapshot.implied_bids),
+            (BookKind::Implied, Side::Ask, snapshot.implied_asks),
+        ];
+        let mut misfits = 0;
+        for (kind, side, levels) in lists {
+            let step = |action, index: usize, level| LevelChange {
+                level,
+                book: kind,
+                side,
+                action,
+                index: index as u8,
+            };
+            book.play(&step(LevelAction::Clear, 0, Level::UNKNOWN));
+            for (index, level) in levels.iter().enumerate() {
+                misfits += u64::from(!book.play(&step(LevelAction::Insert, index, *level)));
+            }
+        }
+        self.misfits += misfits;
+    }
+
+    fn order(&mut self, instrument: Instrument, change: &OrderChange) {
+        let OrderChange {
+            order_id,
+            priority,
+            price,
+            quantity,
+            side,
+            action,
+        } = *change;
+        let priority = Some(priority);
+        let event = OrderEvent {
+            order_id,
+            priority,
+            price,
+            quantity,
+            instrument,
+            action,
+            side,
+        };
+        self.order_steps.clear();
+        let applied = self.orders.apply(&event, &mut self.order_steps);
+        let fits = applied.is_ok() && !self.order_steps.is_empty();
+        self.misfits += u64::from(!fits);
+    }
+}
+
+impl Subscribe for Mirror {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        match envelope.update {
+            Update::Book(update) => {
+                let book = self.prices.get_mut(update.instrument);
+                let misfits = update
+                    .changes
+                    .iter()
+                    .filter(|change| !book.play(change))
+                    .count();
+                self.misfits += misfits as u64;
+                self.row(update.instrument).0 = update.validity;
+            }
+            Update::BookSnapshot(snapshot) => {
+                self.replace(snapshot);
+                self.row(snapshot.instrument).0 = snapshot.validity;
+            }
+            Update::Orders(update) => {
+                for change in update.changes {
+                    self.order(update.instrument, change);
+                }
+                self.row(update.instrument).1 = update.validity;
+            }
+            Update::OrdersSnapshot(snapshot) => {
+                self.orders.clear(snapshot.instrument);
+                for order in snapshot.orders {
+                    debug_assert_eq!(order.action, OrderAction::New);
+                    self.order(snapshot.instrument, order);
+                }
+                self.row(snapshot.instrument).1 = snapshot.validity;
+            }
+            Update::State(state) => self.row(state.instrument).0 = state.validity,
+            Update::Gap(gap) => {
+                self.orders.clear_all();
+                self.set_all(|(price, _)| {
+                    let price = if price == Validity::Live {
+                        Validity::Gapped
+                    } else {
+                        price
+                    };
+                    (price, gap.orders)
+                });
+            }
+            Update::Reset => {
+                self.prices.clear();
+                self.orders.clear_all();
+                self.set_all(|_| (Validity::Live, Validity::Live));
+            }
+            // A new depth empties the publisher's book; what it held is of no use any more.
+            Update::Definition(definition) => {
+                let _ = self.row(definition.instrument);
+            }
+            Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {}
+        }
+    }
+}
