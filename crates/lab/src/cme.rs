@@ -43,6 +43,9 @@ pub struct Options {
     pub renumber_after_channel_reset: bool,
     /// Number of weekly restarts of all numbers, spread over the session.
     pub weekly_resets: usize,
+    /// Faults leave the packets alone that show a reset. One that is lost cannot be noticed where the RptSeq of an
+    /// instrument happens to go on at the old number, and then a book is wrong for good: a limit of the protocol.
+    pub spare_resets: bool,
     /// The last instrument is defined in the middle of the session, on the incremental feed.
     pub late_definition: bool,
 }
@@ -59,6 +62,7 @@ impl Default for Options {
             channel_resets: 0,
             renumber_after_channel_reset: false,
             weekly_resets: 0,
+            spare_resets: true,
             late_definition: false,
         }
     }
@@ -78,6 +82,7 @@ impl Options {
             channel_resets: random.index(3),
             renumber_after_channel_reset: random.chance(0.5),
             weekly_resets: random.index(2),
+            spare_resets: true,
             late_definition: random.chance(0.5),
         }
     }
@@ -92,8 +97,9 @@ pub struct SentPacket {
     pub feed: Feed,
     /// Its sequence in that feed.
     pub sequence: u32,
-    /// It belongs to the end of the session: heartbeats and whole loops, which faults must leave alone.
-    pub quiet: bool,
+    /// Faults leave it alone. So are the heartbeats and whole loops that end a session and heal everything, and, if
+    /// [`Options::spare_resets`] says so, the packets that show a reset.
+    pub spared: bool,
     /// The datagram.
     pub payload: Vec<u8>,
 }
@@ -117,6 +123,8 @@ pub fn generate(options: &Options, seed: u64) -> Session {
     let mut exchange = Exchange::new(options, instruments, random);
     send_definitions(&mut exchange.publisher, exchange.defined);
     exchange.heartbeat();
+    // Whoever hears the first packet of either line second must not take it for an old one.
+    exchange.publisher.now_ns += 1_000_000;
     for event in 0..options.events {
         exchange.pass_time();
         if falls_on(event, options.events, options.channel_resets, 1) {
@@ -149,6 +157,7 @@ struct Exchange {
     flow: Flow,
     /// How many instruments are defined.
     defined: usize,
+    spare_resets: bool,
     /// The running loops of the two snapshot feeds.
     loops: [Option<SnapshotLoop>; 2],
     random: Random,
@@ -173,6 +182,7 @@ impl Exchange {
             publisher,
             flow,
             defined,
+            spare_resets: options.spare_resets,
             loops: [None, None],
             random,
         }
@@ -234,6 +244,7 @@ impl Exchange {
 
     fn reset_channel(&mut self, renumber: bool) {
         self.publisher.flush();
+        self.publisher.spared = self.spare_resets;
         self.flow.reset_channel(&mut self.publisher);
         if renumber {
             self.publisher.flush();
@@ -242,6 +253,8 @@ impl Exchange {
         }
         self.loops = [None, None];
         self.flow.republish(&mut self.publisher);
+        self.publisher.flush();
+        self.publisher.spared = false;
     }
 
     fn reset_week(&mut self) {
@@ -251,6 +264,9 @@ impl Exchange {
         self.publisher.forget_published();
         self.publisher.sequence = 0;
         self.loops = [None, None];
+        self.publisher.spared = self.spare_resets;
+        self.heartbeat();
+        self.publisher.spared = false;
     }
 
     /// Instruments that are not in the definition loop yet come on the incremental feed, an event of their own.
@@ -269,7 +285,7 @@ impl Exchange {
     fn wind_down(&mut self) {
         self.publisher.flush();
         self.publisher.now_ns += 1_000_000_000;
-        self.publisher.quiet = true;
+        self.publisher.spared = true;
         for _ in 0..3 {
             self.heartbeat();
             self.publisher.now_ns += 100_000_000;

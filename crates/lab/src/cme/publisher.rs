@@ -40,8 +40,8 @@ pub struct Publisher {
     pub touched: BTreeSet<usize>,
     /// The venue's clock, nanoseconds since 1970.
     pub now_ns: u64,
-    /// From now on packets belong to the end of the session, which no fault touches.
-    pub quiet: bool,
+    /// Faults leave alone what is sent now.
+    pub spared: bool,
     /// Share of messages written as a future version would.
     pub future_share: f64,
     /// Messages of the packet that is being filled.
@@ -63,7 +63,7 @@ impl Publisher {
             packets: Vec::new(),
             touched: BTreeSet::new(),
             now_ns,
-            quiet: false,
+            spared: false,
             future_share: 0.0,
             open: Vec::new(),
             last_sent: BTreeMap::new(),
@@ -124,7 +124,7 @@ impl Publisher {
             time_ns,
             feed,
             sequence,
-            quiet: self.quiet,
+            spared: self.spared,
             payload,
         });
     }

@@ -67,7 +67,7 @@ impl SnapshotLoop {
                 if publisher.at_boundary() && random.chance(0.5) {
                     captured = Captured::now(captured.index, publisher);
                 }
-                self.encode(&captured, publisher, random);
+                self.encode(&captured, publisher);
             }
             let next = self.messages.front().map_or(0, Vec::len);
             if bytes + next > 1_400 {
@@ -85,7 +85,7 @@ impl SnapshotLoop {
     }
 
     /// The messages of one instrument. Both feeds carry its prices; the order feed its orders too, in parts.
-    fn encode(&mut self, captured: &Captured, publisher: &Publisher, random: &mut Random) {
+    fn encode(&mut self, captured: &Captured, publisher: &Publisher) {
         let instrument = &publisher.instruments[captured.index];
         let published = &captured.published;
         let head = snapshot::Head {
@@ -105,7 +105,8 @@ impl SnapshotLoop {
         self.messages.push_back(prices);
         if self.feed == Feed::OrderSnapshot {
             let orders: Vec<_> = published.orders.values().copied().collect();
-            let size = random.between(2, 40) as usize;
+            // Always the same for an instrument: parts of two loops that are of one packet must fit each other.
+            let size = 2 + instrument.security_id as usize % 30;
             let chunks: Vec<_> = if orders.is_empty() {
                 vec![&orders[..]]
             } else {

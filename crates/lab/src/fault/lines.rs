@@ -22,7 +22,7 @@ struct Copy {
     feed: Feed,
     /// Index in the session.
     packet: usize,
-    quiet: bool,
+    spared: bool,
     /// What arrives is what was sent.
     intact: bool,
     payload: Vec<u8>,
@@ -37,12 +37,12 @@ impl Lines {
                 let after = last.get(&sent.feed).map_or(0, |time| time + 1);
                 let time_ns = (sent.time_ns + random.below(2_000)).max(after);
                 last.insert(sent.feed, time_ns);
-                let (feed, quiet, payload) = (sent.feed, sent.quiet, sent.payload.clone());
+                let (feed, spared, payload) = (sent.feed, sent.spared, sent.payload.clone());
                 Copy {
                     time_ns,
                     feed,
                     packet,
-                    quiet,
+                    spared,
                     intact: true,
                     payload,
                 }
@@ -219,7 +219,7 @@ impl Lines {
 
 impl Rule {
     fn strikes(&self, copy: &Copy) -> bool {
-        !copy.quiet && self.feeds.contains(&copy.feed)
+        !copy.spared && self.feeds.contains(&copy.feed)
     }
 }
 
@@ -273,7 +273,7 @@ fn reorder(copies: &mut [Copy], rule: &Rule, share: f64, by_max: u64, random: &m
     let mut struck = 0;
     let times: Vec<(Feed, u64, bool)> = copies
         .iter()
-        .map(|c| (c.feed, c.time_ns, c.quiet))
+        .map(|c| (c.feed, c.time_ns, c.spared))
         .collect();
     for (index, copy) in copies.iter_mut().enumerate() {
         if !rule.strikes(copy) || !random.chance(share) {
@@ -282,7 +282,7 @@ fn reorder(copies: &mut [Copy], rule: &Rule, share: f64, by_max: u64, random: &m
         let by = random.index(by_max.max(1) as usize);
         let later = times[index + 1..]
             .iter()
-            .filter(|(feed, _, quiet)| *feed == copy.feed && !quiet);
+            .filter(|(feed, _, spared)| *feed == copy.feed && !spared);
         if let Some((_, time_ns, _)) = later.take(by + 1).last() {
             copy.time_ns = time_ns + 1;
             struck += 1;

@@ -156,7 +156,11 @@ fn corrupt_and_cut_packets_are_never_valid() {
         Fault::Truncate { share: 1.0 },
     ] {
         let delivery = deliver(&session, &FaultPlan::all_feeds([fault]), 2);
-        let quiet = session.packets.iter().filter(|packet| packet.quiet).count();
+        let spared = session
+            .packets
+            .iter()
+            .filter(|packet| packet.spared)
+            .count();
         let valid = delivery
             .arrivals
             .iter()
@@ -164,7 +168,7 @@ fn corrupt_and_cut_packets_are_never_valid() {
             .count();
         assert_eq!(
             valid,
-            2 * quiet,
+            2 * spared,
             "only the quiet end of the session is left alone"
         );
     }

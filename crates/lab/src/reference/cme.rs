@@ -89,6 +89,7 @@ pub struct Handler {
     last_reset_ns: u64,
     /// Instruments whose direct book had an entry applied in the open event.
     touched: BTreeSet<i32>,
+    processed_ns: u64,
     saw_orders: bool,
     tops: Vec<TopRow>,
 }
@@ -114,6 +115,7 @@ impl Handler {
             last_lost: Some(u32::MAX),
             last_reset_ns: 0,
             touched: BTreeSet::new(),
+            processed_ns: 0,
             saw_orders: false,
             tops: Vec::new(),
         }
@@ -150,6 +152,11 @@ impl Handler {
         let mut picture = self.picture();
         picture.tops = self.tops;
         picture
+    }
+
+    /// SendingTime of the newest incremental packet processed; 0 before the first.
+    pub fn processed_ns(&self) -> u64 {
+        self.processed_ns
     }
 
     /// The books and orders as they stand now, and the tops so far.
@@ -212,6 +219,7 @@ impl Handler {
                 .values_mut()
                 .for_each(|instrument| instrument.orders.reset());
         }
+        self.processed_ns = packet.sending_time;
         for message in &packet.messages {
             let end_of_event = match message {
                 Message::Entries { end_of_event, .. } => {

@@ -19,6 +19,9 @@ pub struct Prices {
     have_up_to: u32,
     /// The packet up to which the books are known to be right, if they are complete.
     confirmed_up_to: u32,
+    /// What happened in packets before this one is contained in the snapshot that was taken in, whatever its RptSeq:
+    /// the snapshot may be ahead of the incremental feed, and even of a reset there.
+    contained_before: u32,
     /// Entries since the hole, each with its packet.
     queue: Vec<(u32, Entry)>,
 }
@@ -39,6 +42,7 @@ impl Prices {
             last_rpt_seq: 0,
             have_up_to: 0,
             confirmed_up_to: 0,
+            contained_before: 0,
             queue: Vec::new(),
         }
     }
@@ -65,6 +69,9 @@ impl Prices {
 
     /// Takes in one entry of a packet. True if it was applied to the direct book.
     pub fn take(&mut self, packet: u32, entry: Entry) -> bool {
+        if packet < self.contained_before {
+            return false;
+        }
         let expected = self.last_rpt_seq.wrapping_add(1);
         if entry.rpt_seq <= self.last_rpt_seq && self.settings.flaw != Some(Flaw::RptSeqNotChecked)
         {
@@ -160,6 +167,7 @@ impl Prices {
         self.clear();
         self.queue.clear();
         self.complete = complete;
+        self.contained_before = 0;
     }
 
     fn replace(&mut self, snapshot: &PriceSnapshot) {
@@ -168,6 +176,7 @@ impl Prices {
             self.apply_book(level);
         }
         self.last_rpt_seq = snapshot.rpt_seq;
+        self.contained_before = snapshot.last_packet;
         // A snapshot may confirm less than was confirmed: numbering restarted, and with it our knowledge.
         self.confirmed_up_to = snapshot.last_packet;
         self.have_up_to = self.have_up_to.max(snapshot.last_packet);
