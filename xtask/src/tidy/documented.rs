@@ -34,12 +34,15 @@ fn setting_names(text: &str) -> Vec<(usize, String)> {
     let mut names = Vec::new();
     let mut item = Item::None;
     let mut renamed = None;
+    let mut in_attribute = false;
     for (at, line) in source::lines(text).iter().enumerate() {
         let code = line.code.trim();
         if code.starts_with("#[derive(") && line.has_word("Deserialize") {
             item = Item::Announced;
         }
-        if code.starts_with("#[serde(") {
+        in_attribute |= matches!(item, Item::Open(_)) && code.starts_with("#[serde(");
+        if in_attribute {
+            in_attribute = !code.contains(")]");
             renamed = if line.has_word("skip") || line.has_word("flatten") {
                 Some(None)
             } else {
@@ -156,14 +159,18 @@ pub struct Hidden {
 pub struct Config {
     /// The bus: its name.
     pub bus: String,
-    #[serde(default, rename = "kind")]
+    #[serde(
+        default,
+        rename = "kind",
+        deserialize_with = "a::b"
+    )]
     venue_kind: Kind,
     #[serde(skip)]
     path: PathBuf,
 }
 
 #[derive(Deserialize)]
-#[serde(tag = "kind")]
+#[serde(tag = "kind", rename = "K")]
 pub(crate) enum Kind {
     Cme { channel: u16 },
     Other {
@@ -201,7 +208,7 @@ fn f(a: u8) -> u8 {
         let findings = with_guide("`bus`, `kind`, `channel`, wait_ms");
         assert_eq!(findings.len(), 1);
         assert!(findings[0].what.contains("wait_ms"));
-        assert_eq!(findings[0].line, 25);
+        assert_eq!(findings[0].line, 29);
     }
 
     #[test]
