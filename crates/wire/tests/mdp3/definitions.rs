@@ -5,7 +5,16 @@ use touchline_wire::mdp3::{EventType, Message, SecurityUpdateAction};
 
 #[test]
 fn future_54() {
-    for (version, block_length, guid) in [(9, 216, None), (13, 224, Some(42)), (13, 216, None)] {
+    // A block may be longer than its version needs, or too short for a field that its version has.
+    let cases = [
+        (9, 216, None),
+        (9, 224, None),
+        (13, 216, None),
+        (13, 220, None),
+        (13, 224, Some(42)),
+        (13, 230, Some(42)),
+    ];
+    for (version, block_length, guid) in cases {
         let bytes = future(version, block_length);
         let Message::MdInstrumentDefinitionFuture54(message) = bytes.view() else {
             panic!("another template")
@@ -159,9 +168,8 @@ fn future(version: u16, block_length: u16) -> Bytes {
         .i64(i64::MAX)
         .u8(b'N')
         .u16(19_204);
-    if block_length > 216 {
-        bytes = bytes.u64(42);
-    }
+    let appended = Bytes::default().u64(42).raw(&[0xee; 8]);
+    bytes = bytes.raw(&appended.0[..usize::from(block_length) - 216]);
     bytes = bytes.group(9, 2).u8(5).u64(1).u8(7).u64(2);
     bytes
         .group(4, 1)
