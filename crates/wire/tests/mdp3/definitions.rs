@@ -112,6 +112,44 @@ fn future_54() {
     }
 }
 
+/// Version 10 appended five fields to spreads; each is found behind the others.
+#[test]
+fn appended_fields_of_spread_56() {
+    let root = Bytes::default().header(255, 56, 10).raw(&[0; 195]);
+    let appended = root
+        .text("PRICE", 5)
+        .text("RISK", 6)
+        .text("MARKET", 6)
+        .u64(42)
+        .text("A SPREAD", 35);
+    let bytes = appended
+        .group(9, 0)
+        .group(4, 0)
+        .group(4, 0)
+        .group(5, 0)
+        .group(18, 0);
+    let Message::MdInstrumentDefinitionSpread56(message) = bytes.view() else {
+        panic!("another template")
+    };
+    let texts = [
+        message.price_quote_method(),
+        message.risk_set(),
+        message.market_set(),
+        message.financial_instrument_full_name(),
+    ];
+    let texts = texts.map(|text| text.and_then(|text| text.as_str()));
+    assert_eq!(
+        texts,
+        [
+            Some("PRICE"),
+            Some("RISK"),
+            Some("MARKET"),
+            Some("A SPREAD")
+        ]
+    );
+    assert_eq!(message.instrument_guid(), Some(42));
+}
+
 /// Version 10 appended eight bytes to the block.
 fn future(version: u16, block_length: u16) -> Bytes {
     let mut bytes = Bytes::default()
