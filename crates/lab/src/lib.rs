@@ -17,6 +17,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod bench;
 pub mod capture;
 pub mod cme;
 pub mod fault;

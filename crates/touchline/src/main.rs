@@ -1,6 +1,7 @@
 //! The `touchline` command: one `match` from what was asked to what does it.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod books;
 mod output;
 mod replay;
@@ -21,12 +22,15 @@ struct Arguments {
 enum Command {
     /// Feed captures through the path, in capture order, and write the books.
     Replay(replay::Arguments),
+    /// Measure, and print figures from full histograms.
+    Bench(bench::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,139 @@
+//! The benchmark harness: figures from full histograms, one JSON object a line, host beside them.
+
+pub mod endless;
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use std::fmt;
+
+/// What one benchmark measured of one subject.
+#[derive(Debug)]
+pub struct Figures {
+    /// Name of the benchmark.
+    pub bench: &'static str,
+    /// What was measured: `touchline-cme`, `aeron-ipc`, ...
+    pub subject: String,
+    /// Mean bytes of payload.
+    pub payload_bytes: u64,
+    /// Nanoseconds.
+    pub histogram: Histogram<u64>,
+}
+
+/// The quantiles that are quoted, with their names in the output contract.
+const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("p99_99", 0.9999),
+];
+
+impl Figures {
+    /// One line of the output contract.
+    pub fn to_json(&self, host: &Host) -> Value {
+        let mut line = json!({
+            "bench": self.bench,
+            "subject": self.subject,
+            "payload_bytes": self.payload_bytes,
+            "unit": "ns",
+            "count": self.histogram.len(),
+            "min": self.histogram.min(),
+        });
+        for (name, quantile) in QUANTILES {
+            line[name] = json!(self.histogram.value_at_quantile(quantile));
+        }
+        line["max"] = json!(self.histogram.max());
+        line["host"] = host.to_json();
+        line
+    }
+}
+
+/// The row of a table; [`Figures::HEAD`] is its head.
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:<28}{:>12}{:>8}",
+            self.subject,
+            self.histogram.len(),
+            self.histogram.min()
+        )?;
+        for (_, quantile) in QUANTILES {
+            write!(f, "{:>8}", self.histogram.value_at_quantile(quantile))?;
+        }
+        write!(f, "{:>10}", self.histogram.max())
+    }
+}
+
+impl Figures {
+    /// The head of the table.
+    pub const HEAD: &str = "subject, ns                        count     min     p50     p90     p99   p99.9  p99.99       max";
+}
+
+/// Where a benchmark ran.
+#[derive(Clone, Debug)]
+pub struct Host {
+    cpu: String,
+    cores: usize,
+    kernel: String,
+}
+
+impl Host {
+    /// This host.
+    pub fn here() -> Host {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let cpu = read("/proc/cpuinfo");
+        let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name"));
+        let cpu = cpu.map_or("unknown", |line| line.trim_start_matches([' ', '\t', ':']));
+        Host {
+            cpu: cpu.to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({"cpu": self.cpu, "cores": self.cores, "kernel": self.kernel})
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, {} cores, Linux {}",
+            self.cpu, self.cores, self.kernel
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_every_figure_of_the_contract() {
+        let mut histogram = Histogram::new(3).unwrap();
+        for value in 1..=1000 {
+            histogram.record(value).unwrap();
+        }
+        let figures = Figures {
+            bench: "event",
+            subject: "x".into(),
+            payload_bytes: 7,
+            histogram,
+        };
+        let line = figures.to_json(&Host::here());
+        for (name, value) in [
+            ("count", 1000),
+            ("min", 1),
+            ("p50", 500),
+            ("p99", 990),
+            ("max", 1000),
+        ] {
+            assert_eq!(line[name], value, "{name}");
+        }
+        assert!(line["host"]["cores"].as_u64().unwrap() > 0);
+        assert_eq!(figures.to_string().len(), Figures::HEAD.len());
+    }
+}

@@ -1,0 +1,271 @@
+//! `touchline bench event`: the path itself, from bytes in memory to the publisher.
+//!
+//! The stretch of packets is replayed round after round as one long session, so that memory is warm
+//! and books are in their normal state; rounds with and without marks alternate, which shows what
+//! the marks cost in the same run. Every sample is taken with two readings of the time stamp
+//! counter, whose own cost is in the figure.
+
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use touchline_feed::Venue;
+use touchline_feed::cme::{Feed, Line, Settings};
+use touchline_gateway::Limits;
+use touchline_gateway::cme::{CmePipeline, build};
+use touchline_gateway::config::Symbols;
+use touchline_gateway::config::cme::ChannelConfig;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::endless::Endless;
+use touchline_lab::bench::{Figures, Host};
+use touchline_lab::capture;
+use touchline_lab::cme::{Options, generate};
+use touchline_lab::fault::{FaultPlan, deliver};
+use touchline_net::clock::{Clock, ticks};
+use touchline_net::{PacketSource, PcapSource};
+use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_types::Validity;
+
+/// A packet in memory → arbitration → decode → books → update handed to the publisher.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Whose protocol.
+    #[arg(long, value_enum, default_value = "cme")]
+    venue: BenchVenue,
+    /// Captures whose incremental packets are replayed; without any, a generated session.
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "config_xml")]
+    pcap: Vec<PathBuf>,
+    /// CME's config.xml, which names the channel's groups and ports.
+    #[arg(long, value_name = "FILE", requires = "channel")]
+    config_xml: Option<PathBuf>,
+    /// The channel.
+    #[arg(long, value_name = "N")]
+    channel: Option<u32>,
+    /// Seed of the generated session.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How long to measure.
+    #[arg(long, value_name = "S", default_value_t = 3.0)]
+    seconds: f64,
+    /// Exactly this many rounds instead, for counting instructions.
+    #[arg(long, value_name = "N")]
+    rounds: Option<u32>,
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum BenchVenue {
+    /// CME MDP 3.0.
+    Cme,
+}
+
+type Stretch = Endless<(Feed, Line)>;
+type Path = CmePipeline<Local<Touch>>;
+
+/// Looks at every update as a publisher must, so that nothing of the path is optimised away.
+#[derive(Debug, Default)]
+struct Touch;
+
+impl Subscribe for Touch {
+    #[inline]
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        black_box(envelope);
+    }
+}
+
+/// Samples of one kind of round, nanoseconds.
+struct Samples {
+    message: Histogram<u64>,
+    packet: Histogram<u64>,
+    copy: Histogram<u64>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let BenchVenue::Cme = arguments.venue;
+    let mut stretch = match (&arguments.config_xml, arguments.channel) {
+        (Some(config_xml), Some(channel)) if !arguments.pcap.is_empty() => {
+            recorded(&arguments.pcap, config_xml, channel)?
+        }
+        _ => generated(arguments.seed),
+    };
+    let mut path = warm_path(&mut stretch)?;
+    let (marked, bare) = measure(arguments, &mut stretch, &mut path);
+    still_live(&path)?;
+    report(arguments, &stretch, marked, bare);
+    Ok(())
+}
+
+/// The incremental packets of captures.
+fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stretch, Failure> {
+    let channel = ChannelConfig::read(config_xml, channel).map_err(Failure::usage)?;
+    let mut source = PcapSource::open(pcap).map_err(Failure::run)?;
+    let mut stretch = Stretch::new();
+    while let Some(packet) = source.receive().map_err(Failure::run)? {
+        if let Some((Feed::Incremental, line)) = channel.route(packet.destination) {
+            stretch.add((Feed::Incremental, line), packet.receive_ns, packet.payload);
+        }
+    }
+    if stretch.is_empty() {
+        let what =
+            "the captures have no incremental packet of the channel; is it the right channel?";
+        return Err(Failure::run(what));
+    }
+    Ok(stretch)
+}
+
+/// The incremental packets of a generated session, on both lines.
+fn generated(seed: u64) -> Stretch {
+    let options = Options {
+        events: 4000,
+        ..Options::default()
+    };
+    let delivery = deliver(&generate(&options, seed), &FaultPlan::default(), seed);
+    let mut stretch = Stretch::new();
+    for arrival in delivery
+        .arrivals
+        .iter()
+        .filter(|arrival| arrival.feed == capture::Feed::Incremental)
+    {
+        let line = match arrival.line {
+            capture::Line::A => Line::A,
+            capture::Line::B => Line::B,
+        };
+        stretch.add((Feed::Incremental, line), arrival.time_ns, &arrival.payload);
+    }
+    stretch
+}
+
+/// A path on which every instrument is live, after one round.
+fn warm_path(stretch: &mut Stretch) -> Result<Path, Failure> {
+    let settings = Settings {
+        instruments_max: 4096,
+        ..Settings::default()
+    };
+    let limits = Limits {
+        instruments_max: settings.instruments_max,
+        orders_max: 65_536,
+        event_changes_max: 4096,
+        default_depth: settings.default_depth,
+    };
+    let mut path = build(settings, limits, Symbols::default(), Local::new(Touch));
+    for snapshot in stretch.snapshots() {
+        path.packet((Feed::Snapshot, Line::A), &snapshot, 0, 0);
+    }
+    for (channel, receive_ns, bytes, _) in stretch.packets() {
+        path.packet(channel, bytes, receive_ns, 0);
+    }
+    stretch.next_round();
+    still_live(&path)?;
+    Ok(path)
+}
+
+/// The figures are of the live path only; anything else would be another path.
+fn still_live(path: &Path) -> Result<(), Failure> {
+    let counters = path.venue().counters();
+    let instruments = (0..path.venue().instruments() as u32).map(touchline_types::Instrument);
+    let not_live = instruments
+        .filter(|i| path.venue().validity(*i) != Validity::Live)
+        .count();
+    if not_live == 0 && counters.gaps == 0 {
+        return Ok(());
+    }
+    Err(Failure::run(format!(
+        "{not_live} instruments are not live and {} gaps were seen; measure a stretch without loss",
+        counters.gaps
+    )))
+}
+
+fn measure(arguments: &Arguments, stretch: &mut Stretch, path: &mut Path) -> (Samples, Samples) {
+    let clock = Clock::calibrated();
+    let (mut marked, mut bare) = (Samples::new(), Samples::new());
+    let (start, limit) = (
+        Instant::now(),
+        Duration::from_secs_f64(arguments.seconds.max(0.0)),
+    );
+    let mut rounds = 0;
+    while arguments
+        .rounds
+        .map_or_else(|| start.elapsed() < limit, |wanted| rounds < wanted)
+    {
+        path.set_marks(rounds % 2 == 0);
+        let samples = if rounds % 2 == 0 {
+            &mut marked
+        } else {
+            &mut bare
+        };
+        round(stretch, path, &clock, samples);
+        stretch.next_round();
+        rounds += 1;
+    }
+    (marked, bare)
+}
+
+fn round(stretch: &Stretch, path: &mut Path, clock: &Clock, samples: &mut Samples) {
+    for (channel, receive_ns, bytes, messages) in stretch.packets() {
+        let delivered = path.venue().counters().packets_delivered;
+        let begin = ticks();
+        one_packet(path, channel, bytes, receive_ns, begin);
+        let ns = clock.between_ns(begin, ticks());
+        if path.venue().counters().packets_delivered == delivered {
+            samples.copy.saturating_record(ns);
+        } else {
+            samples.packet.saturating_record(ns);
+            let each = ns.checked_div(messages).unwrap_or(0);
+            samples.message.saturating_record_n(each, messages);
+        }
+    }
+}
+
+/// What is measured; instruction counts are taken inside it.
+#[inline(never)]
+fn one_packet(path: &mut Path, channel: (Feed, Line), bytes: &[u8], receive_ns: u64, polled: u64) {
+    path.packet(channel, black_box(bytes), receive_ns, polled);
+}
+
+impl Samples {
+    fn new() -> Samples {
+        Samples {
+            message: latency_histogram(),
+            packet: latency_histogram(),
+            copy: latency_histogram(),
+        }
+    }
+}
+
+fn report(arguments: &Arguments, stretch: &Stretch, marked: Samples, bare: Samples) {
+    let host = Host::here();
+    let payload_bytes = stretch.packet_bytes();
+    let figures = |subject: &str, histogram| Figures {
+        bench: "event",
+        subject: subject.to_owned(),
+        payload_bytes,
+        histogram,
+    };
+    let mean = |histogram: &Histogram<u64>| histogram.mean();
+    let marks_ns = mean(&marked.packet) - mean(&bare.packet);
+    let lines = [
+        figures("touchline-cme", marked.message),
+        figures("touchline-cme-packet", marked.packet),
+        figures("touchline-cme-copy", marked.copy),
+        figures("touchline-cme-no-marks", bare.message),
+        figures("touchline-cme-packet-no-marks", bare.packet),
+    ];
+    if arguments.json {
+        lines
+            .iter()
+            .for_each(|line| println!("{}", line.to_json(&host)));
+        return;
+    }
+    println!("{host}");
+    println!(
+        "{} packets a round, {payload_bytes} bytes on average",
+        stretch.len()
+    );
+    println!("{}", Figures::HEAD);
+    lines.iter().for_each(|line| println!("{line}"));
+    println!("the marks cost {marks_ns:.0} ns a packet (difference of the means, same run)");
+}
