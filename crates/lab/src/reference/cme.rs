@@ -274,6 +274,7 @@ impl Handler {
     fn reset(&mut self, sequence: u32, sending_time: u64) {
         self.last_lost = None;
         self.last_reset_ns = sending_time;
+        self.loops = Default::default();
         self.touched.clear();
         for instrument in self.instruments.values_mut() {
             instrument.prices.reset(sequence);

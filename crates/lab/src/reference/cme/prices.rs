@@ -98,7 +98,9 @@ impl Prices {
         let (rpt_seq, last_packet) = (snapshot.rpt_seq, snapshot.last_packet);
         let is_news = last_packet > self.have_up_to;
         if self.complete {
-            if rpt_seq > self.last_rpt_seq || (rpt_seq < self.last_rpt_seq && is_news) {
+            // The same RptSeq in a packet that is news is no proof of the same book: the snapshot may be from beyond a
+            // reset that we have not come to yet. So it replaces, which changes nothing in the ordinary case.
+            if rpt_seq > self.last_rpt_seq || is_news {
                 self.replace(snapshot);
             } else if rpt_seq == self.last_rpt_seq {
                 self.confirm(last_packet);

@@ -9,7 +9,7 @@ pub struct SnapshotLoop {
     started_ns: Option<u64>,
     last_sequence: u32,
     last_ns: u64,
-    reports: u32,
+    reports: Option<u32>,
     lowest_last_packet: u32,
     named: BTreeSet<i32>,
 }
@@ -51,10 +51,14 @@ impl SnapshotLoop {
         last_packet: u32,
     ) -> Option<WholeLoop> {
         self.started_ns.filter(|&started| sending_time >= started)?;
-        self.reports = reports;
+        if *self.reports.get_or_insert(reports) != reports {
+            // Another loop has begun, and its first packets were missed.
+            self.started_ns = None;
+            return None;
+        }
         self.lowest_last_packet = self.lowest_last_packet.min(last_packet);
         self.named.insert(security_id);
-        if (self.named.len() as u64) < u64::from(self.reports) {
+        if (self.named.len() as u64) < u64::from(reports) {
             return None;
         }
         self.started_ns = None;
