@@ -5,8 +5,8 @@
 //! and writes the capture files, [`frame`] finds the UDP datagram in a link-layer frame.
 //!
 //! # Never
-//! Knows a venue or a message: a payload is bytes. Reorders, drops or joins the packets of one
-//! source: lines, sequence numbers and gaps belong to `feed`.
+//! Knows a venue or a message: a payload is bytes. Reorders, drops or joins the packets to one
+//! destination: lines, sequence numbers and gaps belong to `feed`.
 //!
 //! # Path
 //! It enters with the bytes of a file (later: of a socket) and leaves through
@@ -14,7 +14,7 @@
 //!
 //! ```text
 //! file ─► pcap::Reader ─► frame::datagram ─► PcapSource::receive ─► Packet
-//!         one record      headers off         merged by time
+//!         one record      headers off         lines merged by time
 //! ```
 //!
 //! # Tests
@@ -26,6 +26,7 @@
 
 use std::net::SocketAddrV4;
 
+mod capture_order;
 #[allow(unsafe_code)] // the counter is read by an instruction
 pub mod clock;
 pub mod frame;

@@ -2,25 +2,31 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::net::{SocketAddr, SocketAddrV4};
-use std::ops::Range;
+use std::net::SocketAddr;
 use std::path::Path;
 
+use crate::capture_order::CaptureOrder;
 use crate::frame::{self, NotUdp};
 use crate::pcap::{Progress, Reader, Record};
 use crate::{Error, Packet, PacketSource, StampSource};
 
-/// Lends the UDP packets of captures, merged by capture time.
+/// Lends the UDP packets of captures in capture order, line by line.
 ///
-/// The packets of one file keep their order even where its time steps back; between files the
-/// earlier packet goes first, and at equal time that of the file given first. So two files, one for
-/// each line, replay as they arrived.
+/// Packets to one destination (group and port) keep the order of their file, even where its time
+/// steps back; their receive time then stands still. Packets to different destinations are merged
+/// by capture time, whether they stand in one file or in several; at equal time the one read first
+/// goes first, that of the file given first. So both lines replay as they arrived. The merge looks
+/// 1 ms and 256 packets ahead, whichever is less: what is further out of order stays so.
 ///
-/// Frames that are not UDP over IPv4 are counted by reason and passed over. After an error the
-/// damaged file counts as ended, and the next call goes on with the others.
+/// Frames that are not UDP over IPv4 are counted by reason and passed over. After an error, which
+/// comes when all packets read before it were lent, the damaged file counts as ended, and the next
+/// call goes on with the others.
 pub struct PcapSource<R = File> {
     inputs: Vec<Input<R>>,
     skipped: Skipped,
+    order: CaptureOrder,
+    /// To be said when the packets read before it were lent.
+    error: Option<Error>,
 }
 
 /// Frames that a source passed over, by reason.
@@ -45,16 +51,6 @@ enum Head {
     End,
 }
 
-/// A packet whose bytes are still in the buffer of one reader.
-struct Found {
-    input: usize,
-    record: Record,
-    source: SocketAddrV4,
-    destination: SocketAddrV4,
-    /// The payload in the frame.
-    payload: Range<usize>,
-}
-
 impl PcapSource<File> {
     /// Opens captures to be merged, in the order that decides between equal times.
     ///
@@ -76,6 +72,8 @@ impl<R: Read> PcapSource<R> {
         Self {
             inputs: inputs.collect(),
             skipped: Skipped::default(),
+            order: CaptureOrder::new(),
+            error: None,
         }
     }
 
@@ -93,29 +91,26 @@ impl<R: Read> PcapSource<R> {
         }
     }
 
-    fn find(&mut self) -> Result<Option<Found>, Error> {
-        while let Some((input, record)) = self.earliest()? {
-            let frame = self.inputs[input].reader.frame(&record);
-            match frame::locate(frame.link, frame.bytes) {
-                Ok(located) => {
-                    if let (SocketAddr::V4(source), SocketAddr::V4(destination)) =
-                        (located.source, located.destination)
-                    {
-                        let payload = located.payload;
-                        return Ok(Some(Found {
-                            input,
-                            record,
-                            source,
-                            destination,
-                            payload,
-                        }));
-                    }
-                    self.skipped.ipv6 += 1;
-                }
-                Err(reason) => self.skipped.not_udp[reason as usize] += 1,
-            }
+    /// Reads one frame into the order. `false` if there is none left.
+    fn read(&mut self) -> Result<bool, Error> {
+        let Some((input, record)) = self.earliest()? else {
+            return Ok(false);
+        };
+        let frame = self.inputs[input].reader.frame(&record);
+        match frame::locate(frame.link, frame.bytes) {
+            Ok(located) => match (located.source, located.destination) {
+                (SocketAddr::V4(source), SocketAddr::V4(destination)) => self.order.hold(&Packet {
+                    receive_ns: frame.capture_ns,
+                    stamp: StampSource::Capture,
+                    destination,
+                    source,
+                    payload: &frame.bytes[located.payload],
+                }),
+                _ => self.skipped.ipv6 += 1,
+            },
+            Err(reason) => self.skipped.not_udp[reason as usize] += 1,
         }
-        Ok(None)
+        Ok(true)
     }
 
     /// Takes the earliest record of all files; each has its next one in its buffer.
@@ -135,17 +130,18 @@ impl<R: Read> PcapSource<R> {
 
 impl<R: Read> PacketSource for PcapSource<R> {
     fn receive(&mut self) -> Result<Option<Packet<'_>>, Error> {
-        let Some(found) = self.find()? else {
-            return Ok(None);
-        };
-        let frame = self.inputs[found.input].reader.frame(&found.record);
-        Ok(Some(Packet {
-            receive_ns: frame.capture_ns,
-            stamp: StampSource::Capture,
-            destination: found.destination,
-            source: found.source,
-            payload: &frame.bytes[found.payload],
-        }))
+        self.order.take_back();
+        while self.error.is_none() && !self.order.is_due() {
+            match self.read() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => self.error = Some(error),
+            }
+        }
+        match self.order.lend() {
+            None => self.error.take().map_or(Ok(None), Err),
+            packet => Ok(packet),
+        }
     }
 }
 

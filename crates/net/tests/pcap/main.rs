@@ -5,6 +5,7 @@ mod classic;
 mod compressed;
 mod damage;
 mod merge;
+mod order;
 mod pcapng;
 mod real;
 mod writer;

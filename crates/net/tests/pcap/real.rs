@@ -55,6 +55,26 @@ fn channel_340_has_3000_packets_on_each_line() {
 }
 
 #[test]
+fn channel_340_has_line_b_first_in_96_of_100_packets() {
+    let Some(path) = at_hand("cme-mdp3/mdp3-v6_ch340-feedAB_2016-11-12_part1_6000frames.pcap")
+    else {
+        return;
+    };
+    let mut source = PcapSource::open([path]).expect("a capture");
+    // The venue's packet number stands first in the payload; both lines carry it.
+    let mut first: BTreeMap<[u8; 4], u16> = BTreeMap::new();
+    let mut last_ns: BTreeMap<SocketAddrV4, u64> = BTreeMap::new();
+    while let Some(packet) = source.receive().expect("a sound capture") {
+        let number = *packet.payload.first_chunk().expect("a packet header");
+        first.entry(number).or_insert(packet.destination.port());
+        let last_ns = last_ns.insert(packet.destination, packet.receive_ns);
+        assert!(last_ns <= Some(packet.receive_ns));
+    }
+    let b_first = first.values().filter(|port| **port == 15_340).count();
+    assert_eq!((b_first, first.len()), (2_882, 3_000));
+}
+
+#[test]
 fn channel_320_has_178_packets_on_each_line() {
     let Some(path) = at_hand("cme-mdp3/mdp3-v8_ch320-feedAB_2016-09-27_tmpl35-filtered.pcap")
     else {
