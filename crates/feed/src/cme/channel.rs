@@ -5,7 +5,7 @@ use super::counters::Counters;
 use super::instruments::{Instruments, OrderState, PriceState, Row};
 use super::loops::LoopTracker;
 use super::orders::Assemblies;
-use super::queue::QueuePool;
+use super::queue::{Queue, QueuePool};
 use super::settings::{Feed, Join, Line, Settings};
 use crate::{Batch, Venue};
 use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
@@ -33,7 +33,8 @@ pub(super) struct Channel {
     pub settings: Settings,
     pub counters: Counters,
     pub instruments: Instruments,
-    pub queue: QueuePool,
+    pub price_queue: QueuePool,
+    pub order_queue: QueuePool,
     pub assemblies: Assemblies,
     pub price_loop: LoopTracker,
     pub order_loop: LoopTracker,
@@ -44,6 +45,8 @@ pub(super) struct Channel {
     pub known_from: u32,
     /// Snapshots sent at or before this are from before the last reset.
     pub reset_ns: u64,
+    /// Whether the channel has shown any order yet.
+    pub orders_seen: bool,
     /// The packet being processed.
     pub headline: Headline,
 }
@@ -61,7 +64,8 @@ impl CmeFeed {
             channel: Channel {
                 counters: Counters::default(),
                 instruments: Instruments::new(settings.instruments_max),
-                queue: QueuePool::new(settings.queue_entries_max),
+                price_queue: QueuePool::new(settings.queue_entries_max),
+                order_queue: QueuePool::new(settings.queue_entries_max),
                 assemblies: Assemblies::new(settings.snapshot_orders_max),
                 price_loop: LoopTracker::default(),
                 order_loop: LoopTracker::default(),
@@ -69,6 +73,7 @@ impl CmeFeed {
                 lost: u32::MAX,
                 known_from: 0,
                 reset_ns: 0,
+                orders_seen: false,
                 headline: Headline::default(),
                 settings,
             },
@@ -334,8 +339,9 @@ impl Channel {
         self.lost = last;
         for row in self.instruments.rows_mut() {
             row.orders.known = false;
-            self.queue.clear(&mut row.orders.queue);
+            row.orders.queue = Queue::EMPTY;
         }
+        self.order_queue.clear_all();
         self.assemblies.clear();
         events.push(Event::Lost { first, last });
     }
@@ -345,11 +351,11 @@ impl Channel {
         self.known_from = packet;
         self.reset_ns = sending_ns;
         for row in self.instruments.rows_mut() {
-            self.queue.clear(&mut row.price.queue);
-            self.queue.clear(&mut row.orders.queue);
             row.price = PriceState::known_from(packet);
             row.orders = OrderState::new(true);
         }
+        self.price_queue.clear_all();
+        self.order_queue.clear_all();
         self.assemblies.clear();
         self.price_loop.abandon();
         self.order_loop.abandon();

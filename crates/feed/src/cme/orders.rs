@@ -2,7 +2,7 @@
 //! snapshot in chunks and the entries queued since then make them whole.
 
 use super::channel::Channel;
-use super::queue::{Queued, Work};
+use super::queue::{Queue, Queued, Work};
 use touchline_types::{Event, Instrument, OrderEvent, Validity};
 
 /// One chunk of an order snapshot, without its orders.
@@ -151,6 +151,7 @@ impl Channel {
     #[inline]
     pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, events: &mut Vec<Event>) {
         let packet = self.headline.sequence;
+        self.orders_seen = true;
         let orders = &mut self.instruments.row_mut(order.instrument).orders;
         if orders.known {
             if packet > orders.through {
@@ -175,13 +176,17 @@ impl Channel {
             rpt_seq: 0,
             ..*entry
         };
-        self.push_orders(instrument, mark);
+        let queue = self.instruments.row(instrument).orders.queue;
+        match self.order_queue.last_mut(queue) {
+            Some(last) if last.packet == mark.packet && last.work == Work::Nothing => *last = mark,
+            _ => self.push_orders(instrument, mark),
+        }
     }
 
     /// The order book is unknown from packet `packet` on.
     pub fn orders_lost(&mut self, instrument: Instrument, packet: u32) {
         let orders = &mut self.instruments.row_mut(instrument).orders;
-        self.queue.clear(&mut orders.queue);
+        self.order_queue.clear(&mut orders.queue);
         orders.known = false;
         orders.floor = packet;
     }
@@ -189,6 +194,7 @@ impl Channel {
     /// Begins a chunk of an order snapshot. `false` if it is of no use or came already; else its
     /// orders follow by [`Channel::chunk_order`], and [`Channel::end_chunk`].
     pub fn begin_chunk(&mut self, chunk: Chunk, current: u32) -> bool {
+        self.orders_seen = true;
         if !self.is_of_use(chunk.instrument, chunk.through) {
             return false;
         }
@@ -229,7 +235,10 @@ impl Channel {
     /// An instrument that a whole loop of order snapshots did not name has no orders.
     pub fn orders_absent(&mut self, instrument: Instrument, through: u32, events: &mut Vec<Event>) {
         let queue = self.instruments.row(instrument).orders.queue;
-        let active = self.queue.iter(queue).any(|entry| entry.packet == through);
+        let active = self
+            .order_queue
+            .iter(queue)
+            .any(|entry| entry.packet == through);
         if self.is_of_use(instrument, through) && !active {
             self.counters.instruments_absent += 1;
             events.push(Event::RebuildOrders(instrument));
@@ -249,7 +258,7 @@ impl Channel {
     fn fits(&self, chunk: Chunk) -> bool {
         let queue = self.instruments.row(chunk.instrument).orders.queue;
         let same_packet = self
-            .queue
+            .order_queue
             .iter(queue)
             .filter(|entry| entry.packet == chunk.through);
         same_packet
@@ -261,7 +270,7 @@ impl Channel {
     fn replay_orders(&mut self, instrument: Instrument, through: u32, events: &mut Vec<Event>) {
         let state = &mut self.instruments.row_mut(instrument).orders;
         for entry in self
-            .queue
+            .order_queue
             .iter(state.queue)
             .filter(|entry| entry.packet > through)
         {
@@ -269,7 +278,7 @@ impl Channel {
                 events.push(Event::RebuildOrder(order));
             }
         }
-        self.queue.clear(&mut state.queue);
+        self.order_queue.clear(&mut state.queue);
         state.known = true;
         state.through = through;
         events.push(Event::OrdersRebuilt(instrument, Validity::Live));
@@ -291,11 +300,15 @@ impl Channel {
 
     fn push_orders(&mut self, instrument: Instrument, entry: Queued) {
         let orders = &mut self.instruments.row_mut(instrument).orders;
-        if self.queue.push(&mut orders.queue, entry).is_err() {
-            // A snapshot must contain what is dropped now.
-            self.counters.queue_full += 1;
-            self.queue.clear(&mut orders.queue);
-            orders.floor = entry.packet;
+        if self.order_queue.push(&mut orders.queue, entry).is_ok() {
+            return;
+        }
+        // All lists go, so that none is starved by the others; snapshots must contain what they had.
+        self.counters.queue_full += 1;
+        self.order_queue.clear_all();
+        for row in self.instruments.rows_mut() {
+            row.orders.queue = Queue::EMPTY;
+            row.orders.floor = entry.packet;
         }
     }
 }

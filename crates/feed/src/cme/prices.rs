@@ -2,7 +2,7 @@
 
 use super::channel::Channel;
 use super::instruments::PriceState;
-use super::queue::{Queued, Work};
+use super::queue::{Queue, Queued, Work};
 use touchline_types::{Event, Instrument, Validity};
 
 /// A price snapshot of one instrument, without its levels.
@@ -33,7 +33,7 @@ impl Channel {
     pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
         let lost = self.lost;
         let row = self.instruments.row_mut(instrument);
-        if !row.orders.known {
+        if !row.orders.known && self.orders_seen {
             self.mark_orders(instrument, &entry);
         }
         let price = &mut self.instruments.row_mut(instrument).price;
@@ -55,7 +55,7 @@ impl Channel {
     pub fn distrust_price(&mut self, instrument: Instrument, events: &mut Vec<Event>) {
         let missing = self.missing();
         let row = self.instruments.row_mut(instrument);
-        self.queue.clear(&mut row.price.queue);
+        self.price_queue.clear(&mut row.price.queue);
         row.price.hole = true;
         events.push(Event::BookLost(instrument, missing));
     }
@@ -74,7 +74,7 @@ impl Channel {
         }
         let mut expected = rpt_seq;
         let mut rest = self
-            .queue
+            .price_queue
             .iter(price.queue)
             .filter(|entry| is_behind(entry, snapshot));
         let contiguous = rest.all(|entry| {
@@ -119,7 +119,7 @@ impl Channel {
         let mut confirmed = snapshot.through;
         let mut last_rpt = snapshot.rpt_seq;
         for entry in self
-            .queue
+            .price_queue
             .iter(price.queue)
             .filter(|entry| is_behind(entry, snapshot))
         {
@@ -131,7 +131,7 @@ impl Channel {
                 Work::Nothing | Work::Order(_) => {}
             }
         }
-        self.queue.clear(&mut price.queue);
+        self.price_queue.clear(&mut price.queue);
         price.hole = false;
         price.last_rpt = last_rpt;
         price.seen = price.seen.max(confirmed);
@@ -169,7 +169,7 @@ impl Channel {
     /// RptSeq started again, so a reset was lost: the book is empty, and whole if this is entry 1.
     fn restart_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
         let price = &mut self.instruments.row_mut(instrument).price;
-        self.queue.clear(&mut price.queue);
+        self.price_queue.clear(&mut price.queue);
         price.hole = entry.rpt_seq != 1;
         price.last_rpt = 0;
         if price.hole {
@@ -182,6 +182,17 @@ impl Channel {
         }
     }
 
+    /// The pool is full: what is dropped can only be had from snapshots, and later ones will reach
+    /// it. All lists go, so that none is starved by the others.
+    #[cold]
+    fn drop_price_queues(&mut self) {
+        self.counters.queue_full += 1;
+        self.price_queue.clear_all();
+        for row in self.instruments.rows_mut() {
+            row.price.queue = Queue::EMPTY;
+        }
+    }
+
     /// Takes an entry in behind a hole; with natural refresh it is shown as well.
     fn queue_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
         let natural = self.missing() == Validity::Natural;
@@ -189,10 +200,8 @@ impl Channel {
         price.last_rpt = entry.rpt_seq;
         price.seen = price.seen.max(entry.packet);
         self.counters.entries_queued += 1;
-        if self.queue.push(&mut price.queue, entry).is_err() {
-            // What is dropped can only be had from a snapshot: a later one will reach it.
-            self.counters.queue_full += 1;
-            self.queue.clear(&mut price.queue);
+        if self.price_queue.push(&mut price.queue, entry).is_err() {
+            self.drop_price_queues();
         }
         if natural {
             apply(instrument, entry.work, Validity::Natural, events);

@@ -1,4 +1,6 @@
 //! Entries that wait for a snapshot: one list for each instrument, all in one pool.
+//!
+//! Price and order entries have a pool each, so that neither can starve the other.
 
 use touchline_types::{LevelEvent, OrderEvent};
 
@@ -90,6 +92,19 @@ impl QueuePool {
             self.free = queue.head;
             *queue = Queue::EMPTY;
         }
+    }
+
+    /// Empties the pool; every list in it must be made [`Queue::EMPTY`] by the caller.
+    pub fn clear_all(&mut self) {
+        self.nodes.clear();
+        self.free = NONE;
+    }
+
+    /// The entry that came last.
+    pub fn last_mut(&mut self, queue: Queue) -> Option<&mut Queued> {
+        self.nodes
+            .get_mut(queue.tail as usize)
+            .map(|node| &mut node.entry)
     }
 
     /// The entries of a list, oldest first.
