@@ -1,5 +1,12 @@
 //! Packets on their way from an exchange to us: which feed and line they belong to, and when they arrive.
 
+use crate::cme::config;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+use touchline_net::{frame, pcap};
+
 /// The feeds of one CME channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Feed {
@@ -35,6 +42,34 @@ pub struct Arrival {
     pub payload: Vec<u8>,
 }
 
+/// Writes arrivals as a capture: classic pcap with nanoseconds, real Ethernet, IPv4 and UDP headers, each feed and line
+/// to its own group as [`config::config_xml`] lists them.
+///
+/// # Errors
+/// The file cannot be written, or a payload is too long for a datagram. A file that was begun is removed.
+pub fn write_pcap(arrivals: &[Arrival], path: &Path) -> io::Result<()> {
+    let written = File::create(path).and_then(|file| write(arrivals, BufWriter::new(file)));
+    if written.is_err() {
+        // What is half-written must not be taken for a capture. If it cannot be removed, the first error says more.
+        let _ = std::fs::remove_file(path);
+    }
+    written
+}
+
+fn write(arrivals: &[Arrival], output: impl io::Write) -> io::Result<()> {
+    let mut writer = pcap::Writer::new(output)?;
+    let mut bytes = Vec::new();
+    for arrival in arrivals {
+        let destination = config::group(arrival.feed, arrival.line);
+        let source = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), destination.port());
+        frame::udp_ipv4_frame(&mut bytes, source, destination, &arrival.payload)
+            .map_err(io::Error::other)?;
+        writer.write(arrival.time_ns, &bytes)?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
 impl Feed {
     /// All feeds of a channel.
     pub const ALL: [Self; 4] = [
@@ -65,5 +100,55 @@ impl Line {
             Self::A => "A",
             Self::B => "B",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_net::{PacketSource, PcapSource};
+
+    #[test]
+    fn a_capture_reads_back_as_it_was_written() {
+        let arrivals: Vec<Arrival> = (0..8u64)
+            .map(|i| Arrival {
+                time_ns: 1_767_571_200_000_000_123 + i,
+                feed: Feed::ALL[i as usize % 4],
+                line: Line::BOTH[i as usize / 4],
+                payload: vec![i as u8; i as usize + 1],
+            })
+            .collect();
+        let path = std::env::temp_dir().join(format!("touchline-lab-{}.pcap", std::process::id()));
+        write_pcap(&arrivals, &path).expect("the temporary directory is writable");
+        let mut source = PcapSource::open([&path]).expect("the capture opens");
+        for arrival in &arrivals {
+            let packet = source
+                .receive()
+                .expect("the capture is whole")
+                .expect("a packet is there");
+            assert_eq!(packet.receive_ns, arrival.time_ns);
+            assert_eq!(
+                packet.destination,
+                config::group(arrival.feed, arrival.line)
+            );
+            assert_eq!(packet.payload, arrival.payload);
+        }
+        assert_eq!(source.receive().expect("the capture is whole"), None);
+        std::fs::remove_file(path).expect("the file is ours");
+    }
+
+    #[test]
+    fn nothing_half_written_is_left() {
+        let path =
+            std::env::temp_dir().join(format!("touchline-lab-long-{}.pcap", std::process::id()));
+        let payload = vec![0; 70_000];
+        let arrival = Arrival {
+            time_ns: 0,
+            feed: Feed::Incremental,
+            line: Line::A,
+            payload,
+        };
+        assert!(write_pcap(&[arrival], &path).is_err());
+        assert!(!path.exists());
     }
 }

@@ -291,14 +291,17 @@ impl Exchange {
             self.publisher.now_ns += 100_000_000;
         }
         send_definitions(&mut self.publisher, self.defined);
-        for _ in 0..2 {
-            for kind in 0..2 {
-                self.loops[kind] = Some(SnapshotLoop::begin(LOOP_FEEDS[kind], &self.publisher));
-                while self.loops[kind].is_some() {
-                    self.publisher.now_ns += 1_000_000;
-                    self.step_loop(kind);
-                }
-            }
+        for kind in [0, 1, 0, 1] {
+            self.whole_loop(kind);
+        }
+    }
+
+    /// Runs a snapshot loop from its beginning to its end.
+    fn whole_loop(&mut self, kind: usize) {
+        self.loops[kind] = Some(SnapshotLoop::begin(LOOP_FEEDS[kind], &self.publisher));
+        while self.loops[kind].is_some() {
+            self.publisher.now_ns += 1_000_000;
+            self.step_loop(kind);
         }
     }
 

@@ -21,6 +21,7 @@ pub mod bench;
 pub mod capture;
 pub mod cme;
 pub mod fault;
+pub mod frozen;
 pub mod picture;
 pub mod random;
 pub mod reference;

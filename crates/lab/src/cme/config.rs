@@ -73,3 +73,29 @@ fn connection(xml: &mut String, feed: Feed, line: Line) {
         line.code(),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_feed_and_line_has_its_own_group_and_is_listed() {
+        let xml = config_xml();
+        let mut groups = HashSet::new();
+        for feed in Feed::ALL {
+            for line in Line::BOTH {
+                let address = group(feed, line);
+                groups.insert(address);
+                let connection = xml
+                    .split("<connection ")
+                    .find(|text| text.contains(&format!("<ip>{}</ip>", address.ip())))
+                    .expect("the group is listed");
+                assert!(connection.contains(&format!("<port>{}</port>", address.port())));
+                assert!(connection.contains(&format!("feed-type=\"{}\"", feed.code())));
+                assert!(connection.contains(&format!("<feed>{}</feed>", line.code())));
+            }
+        }
+        assert_eq!(groups.len(), 8);
+    }
+}

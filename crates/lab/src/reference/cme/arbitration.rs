@@ -190,3 +190,84 @@ impl Arbitration {
         steps.push(Step::Packet(packet));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds `(arrival, sequence, sending time)` in, and writes the steps down: `7` a packet, `-3..5` lost, `!` a
+    /// restart.
+    fn steps(packets: &[(u64, u32, u64)]) -> String {
+        let mut arbitration = Arbitration::new(20);
+        let mut steps = Vec::new();
+        for &(now, sequence, sending_time) in packets {
+            steps.extend(arbitration.expire(now));
+            let messages = Vec::new();
+            steps.extend(arbitration.accept(
+                now,
+                Packet {
+                    sequence,
+                    sending_time,
+                    messages,
+                },
+            ));
+        }
+        steps.extend(arbitration.finish());
+        let words = steps.iter().map(|step| match step {
+            Step::Packet(packet) => packet.sequence.to_string(),
+            Step::Lost { first, last } => format!("-{first}..{last}"),
+            Step::Restarted { .. } => "!".to_string(),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_first_copy_counts_and_holes_are_waited_for() {
+        assert_eq!(
+            steps(&[(0, 1, 1), (1, 1, 1), (2, 3, 3), (3, 2, 2), (4, 2, 2)]),
+            "1 2 3"
+        );
+        assert_eq!(steps(&[(0, 1, 1), (2, 3, 3), (21, 2, 2)]), "1 2 3");
+        assert_eq!(steps(&[(0, 1, 1), (2, 3, 3), (22, 2, 2)]), "1 -2..2 3");
+        assert_eq!(steps(&[(0, 7, 7), (1, 6, 6)]), "-1..6 7");
+        assert_eq!(
+            steps(&[(0, 1, 1), (1, 3, 3), (2, 5, 5)]),
+            "1 -2..2 3 -4..4 5"
+        );
+    }
+
+    #[test]
+    fn each_hole_has_its_own_wait() {
+        assert_eq!(
+            steps(&[(0, 1, 1), (2, 3, 3), (15, 5, 5), (23, 4, 4)]),
+            "1 -2..2 3 4 5"
+        );
+    }
+
+    #[test]
+    fn a_numbering_that_starts_again_is_seen() {
+        let old = [(0, 8, 8), (1, 9, 9)];
+        let with = |new: &[(u64, u32, u64)]| steps(&[&old[..], new].concat());
+        assert_eq!(with(&[(2, 1, 20), (3, 2, 21)]), "-1..7 8 9 ! 1 2");
+        assert_eq!(with(&[(2, 2, 21), (3, 1, 20)]), "-1..7 8 9 ! 1 2");
+        assert_eq!(with(&[(2, 2, 21), (30, 1, 20)]), "-1..7 8 9 ! -1..1 2");
+        assert_eq!(
+            with(&[(2, 11, 11), (3, 1, 20), (4, 10, 10)]),
+            "-1..7 8 9 -10..10 11 ! 1"
+        );
+        assert_eq!(with(&[(2, 12, 31), (3, 1, 20)]), "-1..7 8 9 ! 1 -2..11 12");
+    }
+
+    #[test]
+    fn a_packet_from_far_ahead_that_the_stream_overtakes_is_not_believed() {
+        let far = 9 + (1 << 31);
+        assert_eq!(
+            steps(&[(0, 9, 9), (1, far, 9), (2, 10, 10), (30, 11, 11)]),
+            "-1..8 9 10 11"
+        );
+        assert_eq!(
+            steps(&[(0, 9, 9), (1, far, 10)]),
+            format!("-1..8 9 -10..{} {far}", far - 1)
+        );
+    }
+}

@@ -162,3 +162,107 @@ impl Orders {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::Side;
+    use crate::reference::cme::Settings;
+
+    fn entry(id: u64, action: u8) -> OrderEntry {
+        OrderEntry {
+            security_id: 1,
+            side: Side::Bid,
+            action,
+            id,
+            priority: Some(id),
+            price: Some(100),
+            quantity: Some(1),
+        }
+    }
+
+    fn chunk(place: (u32, u32), last_packet: u32, transact_time: u64, ids: &[u64]) -> OrderChunk {
+        let (chunk, chunks) = place;
+        let orders = ids.iter().map(|&id| entry(id, 0)).collect();
+        OrderChunk {
+            security_id: 1,
+            last_packet,
+            reports: 1,
+            chunks,
+            chunk,
+            transact_time,
+            orders,
+        }
+    }
+
+    /// Unknown orders after packet 5 was lost, with entries in packets 6 (two events) and 7.
+    fn unknown() -> Orders {
+        let mut orders = Orders::new(true, Settings::default());
+        orders.lose();
+        for (packet, transact_time, id) in [(6, 60, 10), (6, 61, 11), (7, 70, 12)] {
+            orders.note(packet, transact_time);
+            orders.take(packet, entry(id, 0));
+        }
+        orders
+    }
+
+    #[track_caller]
+    fn check(chunks: &[OrderChunk], expected: Option<&[u64]>) {
+        let mut orders = unknown();
+        chunks
+            .iter()
+            .for_each(|chunk| orders.take_chunk(chunk, Some(5)));
+        let ids: Vec<u64> = orders
+            .book()
+            .rows(Side::Bid)
+            .iter()
+            .map(|row| row.id)
+            .collect();
+        assert_eq!(
+            (orders.state() == State::Live).then_some(&ids[..]),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_snapshot_is_joined_to_what_came_behind_it() {
+        check(&[chunk((1, 1), 5, 50, &[1])], Some(&[1, 10, 11, 12]));
+        check(
+            &[chunk((1, 1), 6, 61, &[1, 10, 11])],
+            Some(&[1, 10, 11, 12]),
+        );
+        check(&[chunk((1, 1), 9, 90, &[1])], Some(&[1]));
+    }
+
+    #[test]
+    fn a_snapshot_that_is_too_old_or_from_inside_a_packet_is_not_used() {
+        check(&[chunk((1, 1), 4, 40, &[1])], None);
+        check(&[chunk((1, 1), 6, 60, &[1, 10])], None);
+    }
+
+    #[test]
+    fn a_snapshot_is_whole_with_all_its_parts() {
+        check(
+            &[chunk((2, 2), 5, 50, &[2]), chunk((1, 2), 5, 50, &[1])],
+            Some(&[1, 2, 10, 11, 12]),
+        );
+        check(
+            &[chunk((1, 2), 5, 50, &[1]), chunk((2, 2), 6, 61, &[2])],
+            None,
+        );
+        check(
+            &[chunk((1, 2), 5, 50, &[1]), chunk((2, 3), 5, 50, &[2])],
+            None,
+        );
+    }
+
+    #[test]
+    fn what_a_snapshot_contains_is_not_applied_again() {
+        let mut orders = unknown();
+        orders.take_chunk(&chunk((1, 1), 9, 90, &[1]), Some(5));
+        orders.take(9, entry(1, 2));
+        assert_eq!(orders.book().rows(Side::Bid).len(), 1);
+        orders.take(10, entry(1, 2));
+        assert_eq!(orders.book().rows(Side::Bid).len(), 0);
+    }
+}

@@ -1,0 +1,145 @@
+//! A global allocator that counts what one thread allocates after it was told to stop allocating.
+//!
+//! The hot path takes its memory at start. A test or a benchmark makes this the allocator of its program, warms the path
+//! up, freezes its thread, runs the path, and thaws:
+//!
+//! ```
+//! use touchline_lab::frozen::Frozen;
+//!
+//! #[global_allocator]
+//! static ALLOCATOR: Frozen = Frozen;
+//!
+//! let mut buffer = Vec::with_capacity(8);
+//! Frozen::freeze();
+//! buffer.push(1);
+//! assert_eq!(Frozen::thaw().allocations, 0);
+//! ```
+//!
+//! Freezing is a matter of one thread, so that a test harness may go on allocating in others.
+
+// The one place outside `shm` and `net` with unsafe code: an allocator cannot be written without.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::Write;
+
+/// The allocator: the system's, with a counter.
+#[derive(Clone, Copy, Debug)]
+pub struct Frozen;
+
+/// What a frozen thread did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Blocks taken, or given another size.
+    pub allocations: u64,
+    /// Bytes asked for in them.
+    pub bytes: u64,
+    /// Blocks given back.
+    pub frees: u64,
+}
+
+impl Frozen {
+    /// From now on counts what this thread allocates; starts at zero.
+    pub fn freeze() {
+        set(Mode::Count);
+    }
+
+    /// From now on ends the process with a message when this thread allocates, so that a debugger or a core file shows
+    /// where.
+    pub fn freeze_and_abort() {
+        set(Mode::Abort);
+    }
+
+    /// Lets this thread allocate again; answers what it did since it was frozen.
+    pub fn thaw() -> Count {
+        MODE.with(|mode| mode.set(Mode::Off));
+        COUNT.with(Cell::get)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Off,
+    Count,
+    Abort,
+}
+
+// Constant and without a destructor, so that using them neither allocates nor fails while a thread ends.
+thread_local! {
+    static MODE: Cell<Mode> = const { Cell::new(Mode::Off) };
+    static COUNT: Cell<Count> = const { Cell::new(Count { allocations: 0, bytes: 0, frees: 0 }) };
+}
+
+fn set(mode: Mode) {
+    COUNT.with(|count| count.set(Count::default()));
+    MODE.with(|cell| cell.set(mode));
+}
+
+fn note_allocation(bytes: usize) {
+    match MODE.with(Cell::get) {
+        Mode::Off => {}
+        Mode::Count => COUNT.with(|cell| {
+            let mut count = cell.get();
+            count.allocations += 1;
+            count.bytes += bytes as u64;
+            cell.set(count);
+        }),
+        Mode::Abort => abort(bytes),
+    }
+}
+
+fn note_free() {
+    if MODE.with(Cell::get) == Mode::Count {
+        COUNT.with(|cell| {
+            cell.set(Count {
+                frees: cell.get().frees + 1,
+                ..cell.get()
+            })
+        });
+    }
+}
+
+#[cold]
+fn abort(bytes: usize) -> ! {
+    // Printing may allocate; that must not come here again.
+    MODE.with(|mode| mode.set(Mode::Off));
+    let _ = writeln!(
+        std::io::stderr(),
+        "a frozen thread allocated {bytes} bytes; the path must take its memory before Frozen::freeze_and_abort()"
+    );
+    std::process::abort()
+}
+
+// SAFETY: every method hands its arguments unchanged to `System` and returns what that returns. `System` fulfils the
+// contract of `GlobalAlloc`, and what is done beside it, reading and writing two thread-local cells, neither touches
+// the blocks nor unwinds: the cells are constant-initialised and have no destructor, so `with` cannot fail, and `abort`
+// ends the process.
+unsafe impl GlobalAlloc for Frozen {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note_allocation(layout.size());
+        // SAFETY: the caller promises a layout of non-zero size, which is all that `System::alloc` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note_allocation(layout.size());
+        // SAFETY: the caller promises a layout of non-zero size, which is all that `System::alloc_zeroed` asks for.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        note_allocation(new_size);
+        // SAFETY: the caller promises that `block` came from this allocator with this layout, which means from
+        // `System` with this layout, and that `new_size` is not zero and does not overflow when rounded up to the
+        // alignment; `System::realloc` asks for exactly that.
+        unsafe { System.realloc(block, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        note_free();
+        // SAFETY: the caller promises that `block` came from this allocator with this layout, which means from
+        // `System` with this layout; `System::dealloc` asks for exactly that.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
