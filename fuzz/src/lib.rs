@@ -17,6 +17,7 @@
 
 mod config;
 mod exercise;
+mod mdp3_channel;
 mod must_fail;
 mod pcap_reader;
 mod sbe_mdp3_packet;
@@ -30,6 +31,7 @@ pub use must_fail::MUST_FAIL;
 pub const TARGETS: &[Target] = &[
     sbe_mdp3_packet::TARGET,
     pcap_reader::TARGET,
+    mdp3_channel::TARGET,
     config::TARGET,
     schema_compiler::TARGET,
 ];

@@ -1,0 +1,231 @@
+//! A channel of CME MDP 3.0: packets on any feed and line, at any pace, through feed and books to a subscriber.
+//!
+//! State, not just bytes: what an earlier packet left behind meets the next one. The input is a sequence of
+//!
+//! ```text
+//! | head u8 | length u16 | payload |      head: feed in bits 0-1, line in bit 2, milliseconds since the last one above
+//! ```
+
+use crate::Target;
+use touchline_feed::{
+    Venue,
+    cme::{Counters, Feed, Join, Line, Settings},
+};
+use touchline_gateway::{Limits, cme, config::Symbols};
+use touchline_lab::{
+    capture::{self, Arrival},
+    cme::{Options, generate},
+    fault::{Fault, FaultPlan, deliver},
+};
+use touchline_transport::{Local, Mirror};
+use touchline_types::{BookKind, Depth, Instrument, Side, Validity};
+
+pub(crate) const TARGET: Target = Target {
+    name: "mdp3_channel",
+    about: "whatever packets come, counters add up and a subscriber's books follow the gateway's",
+    run,
+    seeds,
+};
+
+const FEEDS: [Feed; 4] = [
+    Feed::Incremental,
+    Feed::Snapshot,
+    Feed::SnapshotOrders,
+    Feed::Definition,
+];
+const HEAD_BYTES: usize = 3;
+/// No seed is longer: what libFuzzer is told to keep.
+const SEED_BYTES_MAX: usize = 4000;
+const START_NS: u64 = 1_767_571_200_000_000_000;
+const DEPTH: Depth = Depth {
+    direct: 10,
+    implied: 2,
+};
+
+/// Small, so that every limit is reached.
+const SETTINGS: Settings = Settings {
+    join: Join::Snapshot,
+    wait_ns: 20_000_000,
+    hold_packets_max: 16,
+    packet_bytes_max: 1500,
+    instruments_max: 16,
+    queue_entries_max: 64,
+    snapshot_orders_max: 32,
+    default_depth: DEPTH,
+};
+const LIMITS: Limits = Limits {
+    instruments_max: 16,
+    orders_max: 64,
+    event_changes_max: 32,
+    default_depth: DEPTH,
+};
+
+fn run(bytes: &[u8]) {
+    // The first byte chooses how to join.
+    let Some((&choice, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let join = if choice & 1 == 0 {
+        Join::Snapshot
+    } else {
+        Join::Natural
+    };
+    let subscriber = Local::new(Mirror::new(LIMITS.instruments_max, LIMITS.orders_max));
+    let mut path = cme::build(
+        Settings { join, ..SETTINGS },
+        LIMITS,
+        Symbols::default(),
+        subscriber,
+    );
+    let (mut now_ns, mut incremental) = (START_NS, 0);
+    for (head, payload) in packets(bytes) {
+        let feed = FEEDS[usize::from(head & 3)];
+        let line = if head & 4 == 0 { Line::A } else { Line::B };
+        now_ns += u64::from(head >> 3) * 1_000_000;
+        path.advance(now_ns);
+        path.packet((feed, line), payload, now_ns, 0);
+        incremental += u64::from(feed == Feed::Incremental);
+    }
+    path.finish();
+
+    assert_counted(path.venue().counters(), incremental);
+    let mirror = &path.publisher().inner().subscriber;
+    assert_eq!(
+        mirror.misfits(),
+        0,
+        "an update does not fit the subscriber's books"
+    );
+    for index in 0..path.venue().instruments() {
+        let instrument = Instrument(index as u32);
+        // An open event may still hide from the subscriber that a book is good, never that it is not.
+        let trusts = |mine: Validity, gateways: Validity| {
+            assert!(
+                mine != Validity::Live || gateways == Validity::Live,
+                "live, where it is {gateways:?}"
+            );
+        };
+        trusts(
+            mirror.validity(instrument),
+            path.venue().validity(instrument),
+        );
+        trusts(
+            mirror.orders_validity(instrument),
+            path.venue().orders_validity(instrument),
+        );
+        if let Some(book) = mirror.book(instrument) {
+            for side in Side::BOTH {
+                assert!(book.levels(BookKind::Direct, side).len() <= usize::from(DEPTH.direct));
+                assert!(book.levels(BookKind::Implied, side).len() <= usize::from(DEPTH.implied));
+            }
+        }
+    }
+}
+
+/// Each packet of the incremental feed is counted once on its line and once by what became of it.
+fn assert_counted(counters: &Counters, incremental: u64) {
+    assert_eq!(
+        counters.packets_a + counters.packets_b,
+        incremental,
+        "a packet was not counted"
+    );
+    let judged = counters.packets_first_a
+        + counters.packets_first_b
+        + counters.packets_duplicate
+        + counters.packets_late
+        + counters.packets_old_numbering
+        + counters.packets_far_ahead;
+    // Invalid packets are counted over all feeds.
+    assert!(
+        (judged..=judged + counters.packets_invalid).contains(&incremental),
+        "{counters:?}"
+    );
+    assert!(
+        counters.packets_delivered <= incremental,
+        "a packet was processed twice"
+    );
+}
+
+/// Heads and payloads; a length beyond the end means the rest.
+fn packets(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    std::iter::from_fn(move || {
+        let (&[head, low, high], rest) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+        let length = usize::from(u16::from_le_bytes([low, high]));
+        let (payload, rest) = rest.split_at(length.min(rest.len()));
+        bytes = rest;
+        Some((head, payload))
+    })
+}
+
+/// Pieces of generated sessions with faults on both lines.
+fn seeds() -> Vec<Vec<u8>> {
+    let plan = FaultPlan::all_feeds([
+        Fault::Drop { share: 0.1 },
+        Fault::DropOnAllLines {
+            share: 0.02,
+            packets_max: 5,
+        },
+        Fault::Duplicate { share: 0.05 },
+        Fault::Reorder {
+            share: 0.1,
+            by_max: 6,
+        },
+        Fault::Corrupt { share: 0.02 },
+        Fault::Forge {
+            share: 0.02,
+            ahead: 1 << 31,
+        },
+    ]);
+    let mut seeds = Vec::new();
+    for seed in 0..4 {
+        let options = Options {
+            instruments: 3,
+            events: 120,
+            channel_resets: 1,
+            weekly_resets: 1,
+            bulk_actions: true,
+            ..Options::default()
+        };
+        let arrivals = deliver(&generate(&options, seed), &plan, seed).arrivals;
+        seeds.extend(pieces(&arrivals).take(40));
+    }
+    seeds
+}
+
+/// The arrivals in pieces of a seed's size.
+fn pieces(arrivals: &[Arrival]) -> impl Iterator<Item = Vec<u8>> {
+    let mut rest = arrivals;
+    let mut previous_ns = arrivals.first().map_or(0, |arrival| arrival.time_ns);
+    std::iter::from_fn(move || {
+        let mut piece = vec![rest.len() as u8];
+        while let Some((arrival, behind)) = rest.split_first() {
+            if piece.len() > 1 && piece.len() + HEAD_BYTES + arrival.payload.len() > SEED_BYTES_MAX
+            {
+                break;
+            }
+            let waited_ms = (arrival.time_ns.saturating_sub(previous_ns) / 1_000_000).min(31) as u8;
+            piece.push(waited_ms << 3 | line_bit(arrival) | feed_bits(arrival));
+            piece.extend((arrival.payload.len() as u16).to_le_bytes());
+            piece.extend(&arrival.payload);
+            previous_ns = arrival.time_ns;
+            rest = behind;
+        }
+        (piece.len() > 1).then_some(piece)
+    })
+}
+
+fn line_bit(arrival: &Arrival) -> u8 {
+    if arrival.line == capture::Line::B {
+        4
+    } else {
+        0
+    }
+}
+
+fn feed_bits(arrival: &Arrival) -> u8 {
+    match arrival.feed {
+        capture::Feed::Incremental => 0,
+        capture::Feed::Snapshot => 1,
+        capture::Feed::OrderSnapshot => 2,
+        capture::Feed::Definitions => 3,
+    }
+}
