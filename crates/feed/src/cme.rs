@@ -22,7 +22,9 @@ mod prices;
 mod queue;
 mod settings;
 mod snapshots;
+mod templates;
 
 pub use channel::CmeFeed;
 pub use counters::Counters;
 pub use settings::{Feed, Join, Line, Settings};
+pub use templates::{TemplateCount, Templates};

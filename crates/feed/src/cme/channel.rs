@@ -7,6 +7,7 @@ use super::loops::LoopTracker;
 use super::orders::Assemblies;
 use super::queue::{Queue, QueuePool};
 use super::settings::{Feed, Join, Line, Settings};
+use super::templates::Templates;
 use crate::{Batch, Venue};
 use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
@@ -32,6 +33,7 @@ struct Arrival {
 pub(super) struct Channel {
     pub settings: Settings,
     pub counters: Counters,
+    pub templates: Templates,
     pub instruments: Instruments,
     pub price_queue: QueuePool,
     pub order_queue: QueuePool,
@@ -63,6 +65,7 @@ impl CmeFeed {
             arrived: None,
             channel: Channel {
                 counters: Counters::default(),
+                templates: Templates::new(),
                 instruments: Instruments::new(settings.instruments_max),
                 price_queue: QueuePool::new(settings.queue_entries_max),
                 order_queue: QueuePool::new(settings.queue_entries_max),
@@ -83,6 +86,16 @@ impl CmeFeed {
     /// What happened so far.
     pub fn counters(&self) -> &Counters {
         &self.channel.counters
+    }
+
+    /// Messages processed so far, by template.
+    pub fn templates(&self) -> &Templates {
+        &self.channel.templates
+    }
+
+    /// Whether the venue sent any order so far: not every channel carries market by order.
+    pub fn orders_seen(&self) -> bool {
+        self.channel.orders_seen
     }
 
     /// RptSeq of the last entry taken in for an instrument, into the queue too; 0 if none.

@@ -55,6 +55,7 @@ impl Channel {
         } = packet.header;
         let in_loop = self.definition_loop.packet(sequence, sending_time_ns);
         for raw in packet.messages() {
+            self.templates.count(raw);
             // Every message of a valid packet parses; heartbeats and the like define nothing.
             let Ok(Some(definition)) = self.definition(raw, events) else {
                 continue;

@@ -40,6 +40,7 @@ impl Channel {
         self.counters.packets_delivered += 1;
         for message in packet.messages() {
             self.counters.messages += 1;
+            self.templates.count(message);
             if let Ok(Some(ending)) = self.message(message, events)
                 && ending.indicator.end_of_event()
             {

@@ -178,6 +178,7 @@ impl Channel {
             },
         };
         for raw in packet.messages() {
+            self.templates.count(raw);
             // Every message of a valid packet parses.
             let _ = self.snapshot(raw, in_loop, events);
         }

@@ -1,0 +1,130 @@
+//! How many messages of each template were processed, for a summary and for finding out what the
+//! venue sends that nobody here knows.
+
+use touchline_wire::mdp3::{Message, RawMessage};
+
+/// Counts by template id. Ids are small: those below 128 have a place of their own, and so have
+/// the first 32 above; it takes no memory after the start.
+#[derive(Clone, Debug)]
+pub struct Templates {
+    messages: [u64; SMALL_IDS],
+    names: [Option<&'static str>; SMALL_IDS],
+    large_ids: Vec<TemplateCount>,
+    unlisted: u64,
+}
+
+/// The messages of one template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TemplateCount {
+    /// The template's id.
+    pub template_id: u16,
+    /// The venue's name for it; `None` if this version does not know it.
+    pub name: Option<&'static str>,
+    /// How many messages.
+    pub messages: u64,
+}
+
+const SMALL_IDS: usize = 128;
+const LARGE_IDS_MAX: usize = 32;
+
+impl Templates {
+    /// All memory is taken here.
+    pub(super) fn new() -> Templates {
+        Templates {
+            messages: [0; SMALL_IDS],
+            names: [None; SMALL_IDS],
+            large_ids: Vec::with_capacity(LARGE_IDS_MAX),
+            unlisted: 0,
+        }
+    }
+
+    /// Counts a message of a valid packet.
+    #[inline]
+    pub(super) fn count(&mut self, raw: RawMessage<'_>) {
+        match self.messages.get_mut(usize::from(raw.header.template_id)) {
+            Some(messages) if *messages > 0 => *messages += 1,
+            _ => self.count_rare(raw),
+        }
+    }
+
+    /// Every template that came, by ascending id up to 127, larger ones as they came.
+    pub fn counts(&self) -> impl Iterator<Item = TemplateCount> {
+        let small_ids = (0u16..)
+            .zip(self.messages.iter().zip(&self.names))
+            .map(|(template_id, (messages, name))| TemplateCount {
+                template_id,
+                name: *name,
+                messages: *messages,
+            })
+            .filter(|count| count.messages > 0);
+        small_ids.chain(self.large_ids.iter().copied())
+    }
+
+    /// Messages of templates that found no place any more; all of them are unknown ones.
+    pub fn unlisted(&self) -> u64 {
+        self.unlisted
+    }
+
+    #[cold]
+    fn count_rare(&mut self, raw: RawMessage<'_>) {
+        let template_id = raw.header.template_id;
+        if let Some(messages) = self.messages.get_mut(usize::from(template_id)) {
+            *messages += 1;
+            let message = Message::parse(raw).ok().flatten();
+            self.names[usize::from(template_id)] = message.map(|message| message.name());
+        } else if let Some(count) = self
+            .large_ids
+            .iter_mut()
+            .find(|count| count.template_id == template_id)
+        {
+            count.messages += 1;
+        } else if self.large_ids.len() < LARGE_IDS_MAX {
+            self.large_ids.push(TemplateCount {
+                template_id,
+                name: None,
+                messages: 1,
+            });
+        } else {
+            self.unlisted += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_wire::mdp3::Packet;
+
+    /// A packet of messages without a body.
+    fn packet(template_ids: &[u16]) -> Vec<u8> {
+        let mut bytes = vec![1; 12];
+        for id in template_ids {
+            for field in [10, 0, *id, 1, 9] {
+                bytes.extend(field.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn every_template_is_counted_and_no_more_than_there_is_room_for() {
+        let mut templates = Templates::new();
+        let large_ids: Vec<u16> = (128..165).collect();
+        for ids in [&[12, 99, 12][..], &large_ids, &[130, 164, 99]] {
+            let bytes = packet(ids);
+            let packet = Packet::parse(&bytes).expect("a right packet");
+            packet.messages().for_each(|raw| templates.count(raw));
+        }
+        let counts: Vec<_> = templates.counts().collect();
+        let row = |template_id, name, messages| TemplateCount {
+            template_id,
+            name,
+            messages,
+        };
+        let heartbeat = row(12, Some("AdminHeartbeat12"), 2);
+        assert_eq!(counts[..2], [heartbeat, row(99, None, 2)]);
+        assert_eq!(counts.len(), 2 + LARGE_IDS_MAX);
+        assert_eq!(counts[4], row(130, None, 2));
+        assert_eq!(templates.unlisted(), 5 + 1);
+    }
+}
