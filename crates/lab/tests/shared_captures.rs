@@ -3,10 +3,11 @@
 //! These files are not part of the repository; without TOUCHLINE_CAPTURES the tests say that they were skipped.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use touchline_lab::capture::{Arrival, Feed, Line};
 use touchline_lab::picture::Picture;
-use touchline_lab::reference::cme::{self, Flaw, Settings};
+use touchline_lab::reference::cme::arbitration::{Arbitration, Step};
+use touchline_lab::reference::cme::{self, Flaw, Settings, packet};
 use touchline_net::{PacketSource, PcapSource};
 
 #[test]
@@ -50,6 +51,65 @@ fn each_flaw_is_noticed_on_some_session() {
     }
 }
 
+/// A recording of a real channel, both lines, from the middle of its session.
+#[test]
+fn a_real_capture_has_no_hole_and_no_byte_left_over() {
+    let Some(packets) = packets("cme-mdp3/mdp3-v6_ch340-feedAB_2016-11-12_part1_6000frames.pcap")
+    else {
+        return;
+    };
+    let mut arbitration = Arbitration::new(Settings::default().wait_ns);
+    let mut steps = Vec::new();
+    for (time_ns, _, payload) in &packets {
+        let packet = packet::read(payload).expect("every packet is tiled by its messages");
+        steps.extend(arbitration.expire(*time_ns));
+        steps.extend(arbitration.accept(*time_ns, packet));
+    }
+    steps.extend(arbitration.finish());
+    let sequences = steps.iter().filter_map(|step| match step {
+        Step::Packet(packet) => Some(packet.sequence),
+        _ => None,
+    });
+    assert!(sequences.eq(5_615..=8_614));
+    assert_eq!(
+        steps.len(),
+        3_001,
+        "nothing is lost but what was before the first packet"
+    );
+
+    let arrivals = packets.into_iter().map(|(time_ns, destination, payload)| {
+        let line = if destination.starts_with("224.0.31.") {
+            Line::A
+        } else {
+            Line::B
+        };
+        Arrival {
+            time_ns,
+            feed: Feed::Incremental,
+            line,
+            payload,
+        }
+    });
+    let arrivals: Vec<Arrival> = arrivals.collect();
+    let settings = Settings {
+        natural: true,
+        ..Settings::default()
+    };
+    let picture = cme::run(&arrivals, settings);
+    let states: HashSet<&str> = picture.books.iter().map(|row| row.state.name()).collect();
+    assert_eq!(
+        states,
+        HashSet::from(["natural"]),
+        "without snapshots nothing becomes live"
+    );
+    assert!(
+        picture
+            .books
+            .iter()
+            .any(|row| row.bids.iter().flatten().count() == 10)
+    );
+}
+
 struct Session {
     folder: PathBuf,
     arrivals: Vec<Arrival>,
@@ -90,23 +150,43 @@ impl Session {
 
 /// Reads a session; `None`, said aloud, where the captures are not at hand.
 fn session(name: &str) -> Option<Session> {
-    let Some(root) = std::env::var_os("TOUCHLINE_CAPTURES") else {
-        eprintln!("skipped: TOUCHLINE_CAPTURES is not set, so {name} is not at hand");
-        return None;
-    };
-    let folder = Path::new(&root).join("cme-generated").join(name);
-    let mut source = PcapSource::open([folder.join("session.pcap.gz")]).expect("the capture opens");
-    let mut arrivals = Vec::new();
-    while let Some(packet) = source.receive().expect("the capture is whole") {
-        let (feed, line) = route(&packet.destination.to_string());
-        arrivals.push(Arrival {
-            time_ns: packet.receive_ns,
-            feed,
-            line,
-            payload: packet.payload.to_vec(),
+    let file = format!("cme-generated/{name}/session.pcap.gz");
+    let arrivals = packets(&file)?
+        .into_iter()
+        .map(|(time_ns, destination, payload)| {
+            let (feed, line) = route(&destination);
+            Arrival {
+                time_ns,
+                feed,
+                line,
+                payload,
+            }
         });
-    }
+    let arrivals = arrivals.collect();
+    let folder = captures()?.join("cme-generated").join(name);
     Some(Session { folder, arrivals })
+}
+
+/// Time, destination and payload of each packet of a capture.
+fn packets(file: &str) -> Option<Vec<(u64, String, Vec<u8>)>> {
+    let mut source = PcapSource::open([captures()?.join(file)]).expect("the capture opens");
+    let mut packets = Vec::new();
+    while let Some(packet) = source.receive().expect("the capture is whole") {
+        packets.push((
+            packet.receive_ns,
+            packet.destination.to_string(),
+            packet.payload.to_vec(),
+        ));
+    }
+    Some(packets)
+}
+
+fn captures() -> Option<PathBuf> {
+    let root = std::env::var_os("TOUCHLINE_CAPTURES").map(PathBuf::from);
+    if root.is_none() {
+        eprintln!("skipped: TOUCHLINE_CAPTURES is not set, so the captures are not at hand");
+    }
+    root
 }
 
 /// The groups of these sessions, as their config.xml lists them.
