@@ -1,7 +1,7 @@
 //! Unsafe code has an address, and every use has a proof beside it.
 
 use super::{Finding, Repository, source::Line};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 /// The only places where unsafe code may stand: mapped memory, the kernel's interfaces, and the allocator that
 /// counts.
@@ -40,11 +40,16 @@ pub fn places(repository: &Repository) -> Vec<Finding> {
 pub fn reasons(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, lines) in repository.rust_lines() {
+        let mut implementation = 0..0;
         for at in 0..lines.len() {
+            if lines[at].has_word("unsafe") && lines[at].code.contains("impl ") {
+                implementation = block(&lines, at);
+            }
             // A pointer type such as `unsafe extern "C" fn(i32)` does nothing by itself; what is called through it is
-            // an unsafe block of its own.
-            let is_use =
-                lines[at].has_word("unsafe") && !lines[at].code.contains(": unsafe extern");
+            // an unsafe block of its own. The contract of a method of an unsafe trait is the trait's.
+            let is_type = lines[at].code.contains(": unsafe extern");
+            let is_method = implementation.contains(&at) && lines[at].code.contains("unsafe fn");
+            let is_use = lines[at].has_word("unsafe") && !is_type && !is_method;
             if is_use && !is_justified(&lines, at) {
                 findings.push(Finding::new(
                     path,
@@ -57,6 +62,19 @@ pub fn reasons(repository: &Repository) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The lines of the braces that open on line `start`.
+fn block(lines: &[Line], start: usize) -> Range<usize> {
+    let mut depth = 0;
+    for (at, line) in lines.iter().enumerate().skip(start) {
+        depth += line.code.matches('{').count();
+        depth = depth.saturating_sub(line.code.matches('}').count());
+        if depth == 0 {
+            return start..at + 1;
+        }
+    }
+    start..lines.len()
 }
 
 /// Whether the comment and attribute lines directly above line `at`, or the line itself, hold a safety note.
@@ -131,6 +149,18 @@ mod tests {
             ),
             ("let a = unsafe { f() }; // SAFETY: checked above.", 0),
             ("type Call = A { call: unsafe extern \"C\" fn(i32) }", 0),
+            (
+                "// SAFETY: hands on.\nunsafe impl A for B {\n    unsafe fn f() {\n    }\n}",
+                0,
+            ),
+            (
+                "// SAFETY: hands on.\nunsafe impl A for B {\n    fn f() { unsafe { g() } }\n}",
+                1,
+            ),
+            (
+                "// SAFETY: hands on.\nunsafe impl A for B {}\nunsafe fn f() {}",
+                1,
+            ),
             ("unsafe { f() }", 1),
             ("// SAFETY: of another line\nlet a = 1;\nunsafe { f() }", 1),
             ("// quick\nunsafe impl Sync for A {}", 1),
