@@ -13,7 +13,8 @@
 //! ```
 //!
 //! How it is tested: the reference handler against sessions and truth of an independent generator (where those are at
-//! hand), and against this generator, clean and under every fault; with a defect put in, each comparison must fail.
+//! hand), and against this generator, clean and under every fault; with a defect put in, each comparison must fail. The
+//! encoder and the plain offsets against the decoders that are generated from the templates.
 
 #![deny(unsafe_code)]
 

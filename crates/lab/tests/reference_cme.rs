@@ -204,7 +204,7 @@ fn live_rows(picture: &Picture) -> Vec<String> {
 /// Lost resets are noticed, unless RptSeq happens to go on at the old number; on these seeds it does not.
 #[test]
 fn lost_resets_end_right_too() {
-    for seed in 0..60 {
+    for seed in seeds(60) {
         let options = Options {
             spare_resets: false,
             late_definition: false,
