@@ -1,18 +1,18 @@
 //! Exchange simulators, fault injection, reference models: everything that the other rooms are tested against.
 //!
-//! What it never does: it is no dependency of a library, only of tests, of benchmarks and of the command. It shares
-//! no code with what it judges: it writes bytes from the specification tables, reads them with plain offsets, and
+//! # Never
+//! Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with what it judges: it writes bytes from the specification tables, reads them with plain offsets, and
 //! keeps books as plain lists.
 //!
-//! Where the path enters and leaves:
-//!
+//! # Path
 //! ```text
 //! seed ──► cme::generate ──► packets ──► fault::deliver ──► arrivals on two lines ──► capture::write_pcap
 //!                │                                                  │
 //!                └──► truth ◄─────────── compare ─────────── reference::cme (or the system under test)
 //! ```
 //!
-//! How it is tested: the reference handler against sessions and truth of an independent generator (where those are at
+//! # Tests
+//! The reference handler against sessions and truth of an independent generator (where those are at
 //! hand), and against this generator, clean and under every fault; with a defect put in, each comparison must fail. The
 //! encoder and the plain offsets against the decoders that are generated from the templates.
 
