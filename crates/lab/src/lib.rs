@@ -1,8 +1,8 @@
 //! Exchange simulators, fault injection, reference models: everything that the other rooms are tested against.
 //!
 //! # Never
-//! Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with what it judges: it writes bytes from the specification tables, reads them with plain offsets, and
-//! keeps books as plain lists.
+//! Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with what it judges: it
+//! writes bytes from the specification tables, reads them with plain offsets, and keeps books as plain lists.
 //!
 //! # Path
 //! ```text
