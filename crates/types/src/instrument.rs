@@ -1,6 +1,6 @@
 //! What is traded.
 
-use crate::{Price, Quantity};
+use crate::{Decimal, Price, Quantity};
 use core::fmt;
 
 /// An instrument of this gateway: a dense index from 0, given in order of appearance.
@@ -118,8 +118,14 @@ impl InstrumentDefinition {
         }
     }
 
-    /// A quantity in whole units and a decimal exponent, for screens and text.
-    pub const fn quantity_parts(&self, quantity: Quantity) -> (i64, i8) {
-        (quantity.0, self.quantity_exponent)
+    /// A quantity as a number, for screens and text; `None` where the venue states none.
+    pub const fn decimal(&self, quantity: Quantity) -> Option<Decimal> {
+        if quantity.is_null() {
+            return None;
+        }
+        Some(Decimal {
+            mantissa: quantity.0,
+            exponent: self.quantity_exponent,
+        })
     }
 }

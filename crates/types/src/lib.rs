@@ -31,7 +31,7 @@ pub use event::{
     UpdateAction,
 };
 pub use instrument::{Depth, Instrument, InstrumentDefinition, Symbol};
-pub use number::{Price, Quantity};
+pub use number::{Decimal, Price, Quantity};
 pub use side::{BookKind, Side};
 pub use update::{
     BookSnapshot, BookUpdate, Gap, Level, OrdersSnapshot, OrdersUpdate, Stamps, State, Update,

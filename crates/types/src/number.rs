@@ -90,6 +90,51 @@ impl Quantity {
     }
 }
 
+/// A number as people write it: `mantissa * 10^exponent`, exactly, for any exponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decimal {
+    /// Digits and sign.
+    pub mantissa: i64,
+    /// Power of ten.
+    pub exponent: i8,
+}
+
+impl Decimal {
+    /// Whether there is nothing behind the point.
+    pub const fn is_whole(self) -> bool {
+        let Decimal {
+            mut mantissa,
+            mut exponent,
+        } = self;
+        while exponent < 0 && mantissa % 10 == 0 && mantissa != 0 {
+            mantissa /= 10;
+            exponent += 1;
+        }
+        exponent >= 0 || mantissa == 0
+    }
+}
+
+/// The shortest plain decimal: `12`, `0.5`, `-300`, `0`.
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut digits = self.mantissa.unsigned_abs();
+        let mut exponent = if digits == 0 { 0 } else { self.exponent };
+        while exponent < 0 && digits.is_multiple_of(10) {
+            digits /= 10;
+            exponent += 1;
+        }
+        let sign = if self.mantissa < 0 { "-" } else { "" };
+        let places = usize::from(exponent.unsigned_abs());
+        if exponent >= 0 {
+            return write!(f, "{sign}{digits}{:0<places$}", "");
+        }
+        // A power of ten that a word cannot hold is above every mantissa.
+        let scale = 10_u64.checked_pow(places as u32);
+        let (whole, fraction) = scale.map_or((0, digits), |scale| (digits / scale, digits % scale));
+        write!(f, "{sign}{whole}.{fraction:0places$}")
+    }
+}
+
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_null() {
@@ -123,6 +168,51 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(Price(value).to_string(), text);
         }
+    }
+
+    #[test]
+    fn decimals_of_every_exponent_print_exactly() {
+        let cases = [
+            (12, 0, "12", true),
+            (0, -8, "0", true),
+            (0, 5, "0", true),
+            (-3, 2, "-300", true),
+            (7, 18, "7000000000000000000", true),
+            (5, -1, "0.5", false),
+            (-1_050, -2, "-10.5", false),
+            (1_200, -2, "12", true),
+            (100_000_001, -8, "1.00000001", false),
+            (1, -8, "0.00000001", false),
+            (i64::MIN, -18, "-9.223372036854775808", false),
+            (i64::MIN, -19, "-0.9223372036854775808", false),
+            (i64::MAX, 0, "9223372036854775807", true),
+            (25, -20, "0.00000000000000000025", false),
+        ];
+        for (mantissa, exponent, text, whole) in cases {
+            let decimal = Decimal { mantissa, exponent };
+            assert_eq!(
+                (decimal.to_string().as_str(), decimal.is_whole()),
+                (text, whole)
+            );
+        }
+        let smallest = Decimal {
+            mantissa: 1,
+            exponent: i8::MIN,
+        }
+        .to_string();
+        assert!(
+            smallest.len() == 130 && smallest.ends_with("01"),
+            "{smallest}"
+        );
+        let largest = Decimal {
+            mantissa: 1,
+            exponent: i8::MAX,
+        }
+        .to_string();
+        assert!(
+            largest.len() == 128 && largest.starts_with("10"),
+            "{largest}"
+        );
     }
 
     #[test]

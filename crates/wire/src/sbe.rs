@@ -20,6 +20,7 @@ mod text;
 mod value;
 
 pub use block::Block;
+pub use calendar::UtcTime;
 pub use decimal::Decimal;
 pub use group::{Dimension, Entries, Entry, Group, GroupSize, GroupSize8Byte, GroupSizeEncoding};
 pub use header::MessageHeader;

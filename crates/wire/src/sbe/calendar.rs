@@ -2,6 +2,16 @@
 
 use core::fmt;
 
+/// A moment in nanoseconds since 1970-01-01 UTC, printed as `2022-08-01T15:31:10.041719045Z`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UtcTime(pub u64);
+
+impl fmt::Display for UtcTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_time(f, self.0)
+    }
+}
+
 /// Writes `time_ns`, nanoseconds since 1970-01-01 UTC, as `2022-08-01T15:31:10.041719045Z`.
 pub(crate) fn write_time(f: &mut fmt::Formatter<'_>, time_ns: u64) -> fmt::Result {
     let (seconds, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
@@ -43,22 +53,15 @@ pub(crate) fn write_date(f: &mut fmt::Formatter<'_>, days: u64) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::{write_date, write_time};
+    use super::{UtcTime, write_date};
     use core::fmt;
     use std::string::{String, ToString};
 
     struct Date(u64);
-    struct Time(u64);
 
     impl fmt::Display for Date {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write_date(f, self.0)
-        }
-    }
-
-    impl fmt::Display for Time {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write_time(f, self.0)
         }
     }
 
@@ -89,7 +92,7 @@ mod tests {
             (u64::MAX, "2554-07-21T23:34:33.709551615Z"),
         ];
         for (time_ns, expected) in cases {
-            let printed: String = Time(time_ns).to_string();
+            let printed: String = UtcTime(time_ns).to_string();
             assert_eq!(printed, expected);
         }
     }
