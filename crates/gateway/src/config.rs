@@ -115,6 +115,24 @@ pub struct ConfigError {
 }
 
 impl Config {
+    /// The configuration of one CME channel with every default, for those who need no file; its bus
+    /// is `cme-` and the channel's number.
+    pub fn of_cme_channel(config_xml: impl Into<PathBuf>, channel: u32) -> Self {
+        Self {
+            bus: format!("cme-{channel}"),
+            venue: Venue {
+                kind: Kind::Cme,
+                channel,
+                config_xml: config_xml.into(),
+                join: Join::Snapshot,
+                wait_ms: default_wait_ms(),
+                interface: None,
+                symbols: Symbols::default(),
+            },
+            limits: Limits::default(),
+        }
+    }
+
     /// Reads a TOML file.
     ///
     /// # Errors
@@ -346,6 +364,7 @@ mod tests {
         };
         assert_eq!(config.venue, expected);
         assert_eq!(config.limits, Limits::default());
+        assert_eq!(Config::of_cme_channel("config.xml", 340), config);
     }
 
     #[test]

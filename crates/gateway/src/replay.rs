@@ -5,6 +5,7 @@ use crate::config::cme::ChannelConfig;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use touchline_feed::cme::{CmeFeed, Feed, Line};
 use touchline_net::clock::{Clock, ticks};
@@ -37,13 +38,22 @@ pub struct Report {
     pub elapsed: Duration,
 }
 
+/// A replay that ended before its source did.
+#[derive(Debug)]
+pub struct Interrupted {
+    /// What was replayed until then, nothing waiting any more.
+    pub report: Box<Report>,
+    /// Why the source could not go on.
+    pub error: Error,
+}
+
 /// Destinations counted one by one; more are counted under the last.
 const UNROUTED_MAX: usize = 64;
 
 /// Feeds every packet of `source` to the pipeline and lets nothing wait at the end.
 ///
 /// `observe` sees each packet, with its feed and line if the channel has its destination, before
-/// the pipeline does.
+/// the pipeline does; it may end the replay there, before this packet.
 ///
 /// # Errors
 /// The source's: a capture that is damaged. What came before it has been processed.
@@ -52,8 +62,8 @@ pub fn replay<P: Publish>(
     channel: &ChannelConfig,
     pipeline: &mut Pipeline<CmeFeed, P>,
     speed: Speed,
-    mut observe: impl FnMut(&Packet<'_>, Option<(Feed, Line)>),
-) -> Result<Report, Error> {
+    mut observe: impl FnMut(&Packet<'_>, Option<(Feed, Line)>) -> ControlFlow<()>,
+) -> Result<Report, Interrupted> {
     let clock = Clock::calibrated();
     let mut report = Report::new();
     let mut pace = Pace::new(speed);
@@ -64,8 +74,10 @@ pub fn replay<P: Publish>(
             Err(error) => break Err(error),
         };
         let route = channel.route(packet.destination);
+        if observe(&packet, route).is_break() {
+            break Ok(());
+        }
         report.note(&packet, route);
-        observe(&packet, route);
         let Some(route) = route else { continue };
         pace.wait_for(packet.receive_ns);
         let delivered = pipeline.venue().counters().packets_delivered;
@@ -80,10 +92,21 @@ pub fn replay<P: Publish>(
     };
     pipeline.finish();
     report.elapsed = pace.start.elapsed();
-    outcome.map(|()| report)
+    match outcome {
+        Ok(()) => Ok(report),
+        Err(error) => Err(Interrupted {
+            report: Box::new(report),
+            error,
+        }),
+    }
 }
 
 impl Report {
+    /// All packets to groups and ports of the channel.
+    pub fn routed(&self) -> u64 {
+        self.packets.values().sum()
+    }
+
     fn new() -> Report {
         Report {
             packets: BTreeMap::new(),

@@ -34,8 +34,6 @@ pub struct Stages {
     pub counters: Counters,
     pub stamps: Stamps,
     pub marks: bool,
-    /// An event has begun and not ended: what is rebuilt now may hold half of it.
-    open: bool,
     levels: Gathered<LevelChange>,
     steps: Vec<LevelChange>,
     order_changes: Gathered<OrderChange>,
@@ -59,7 +57,6 @@ impl Stages {
             counters: Counters::default(),
             stamps: Stamps::default(),
             marks: true,
-            open: false,
             levels: Gathered::new(changes_max, instruments_max),
             steps: Vec::with_capacity(STEPS_MAX),
             order_changes: Gathered::new(changes_max, instruments_max),
@@ -76,7 +73,6 @@ impl Stages {
             Event::Order(order, validity) => self.order(order, *validity, venue, out),
             Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, venue, out),
             Event::Trade(trade) => {
-                self.open = true;
                 self.counters.trades += 1;
                 self.publish(&Update::Trade(trade), out);
             }
@@ -99,7 +95,6 @@ impl Stages {
         if self.levels.room() < STEPS_MAX {
             self.flush(Cut::Full, venue, out);
         }
-        self.open = true;
         self.steps.clear();
         self.prices.apply(level, &mut self.steps);
         let touched = self
@@ -120,7 +115,6 @@ impl Stages {
         if self.order_changes.room() == 0 {
             self.flush(Cut::Full, venue, out);
         }
-        self.open = true;
         if self.apply_order(order, venue) {
             self.order_changes
                 .touch(venue.definition(order.instrument), validity);
@@ -132,7 +126,6 @@ impl Stages {
     #[inline]
     fn end_of_event(&mut self, transact_ns: u64, venue: &impl Venue, out: &mut impl Publish) {
         self.stamps.exchange_ns = transact_ns;
-        self.open = false;
         self.counters.events += 1;
         self.flush(Cut::Whole, venue, out);
     }
@@ -196,7 +189,6 @@ impl Stages {
         if self.levels.room() < STEPS_MAX {
             self.flush(Cut::Full, venue, out);
         }
-        self.open = true;
         self.steps.clear();
         self.prices.get_mut(instrument).clear(&mut self.steps);
         self.levels
@@ -235,7 +227,6 @@ impl Stages {
             out,
         );
         self.flush(Cut::Lost, venue, out);
-        self.open = false;
     }
 
     fn reset(&mut self, out: &mut impl Publish) {
@@ -254,7 +245,7 @@ impl Stages {
         venue: &impl Venue,
         out: &mut impl Publish,
     ) {
-        if self.open {
+        if self.event_open(venue) {
             self.levels
                 .touch(venue.definition(instrument), validity)
                 .rebuilt = true;
@@ -270,13 +261,19 @@ impl Stages {
         venue: &impl Venue,
         out: &mut impl Publish,
     ) {
-        if self.open {
+        if self.event_open(venue) {
             self.order_changes
                 .touch(venue.definition(instrument), validity)
                 .rebuilt = true;
         } else {
             self.publish_orders(instrument, validity, venue, out);
         }
+    }
+
+    /// Whether a book may hold half an event. The venue is at the end of the packet already, so what
+    /// waits here counts, too.
+    fn event_open(&self, venue: &impl Venue) -> bool {
+        venue.event_open() || !self.levels.is_empty() || !self.order_changes.is_empty()
     }
 
     fn clear_book(&mut self, instrument: Instrument, validity: Validity) {

@@ -1,47 +1,57 @@
 //! Books and order books as JSON lines: the output contract.
 
+use crate::json::{push_price, push_quantity};
 use crate::output::{Failure, Output};
 use std::fmt::Write;
 use touchline_feed::Venue;
 use touchline_gateway::cme::CmePipeline;
+use touchline_gateway::config::Symbols;
 use touchline_transport::Publish;
-use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Quantity, Side};
+use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side};
 
-/// Writes one line for each instrument, by ascending venue id.
+/// Writes one line for each instrument that is published, by ascending venue id.
 pub fn write_books<P: Publish>(
     pipeline: &CmePipeline<P>,
+    symbols: &Symbols,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    for instrument in by_venue_id(pipeline) {
+    for instrument in by_venue_id(pipeline, symbols) {
         output.line(&book_line(pipeline, instrument))?;
     }
     Ok(())
 }
 
-/// Writes one line for each instrument, by ascending venue id, orders by priority.
+/// Writes one line for each instrument that is published, by ascending venue id, orders by
+/// priority; none at all if the venue sent no order.
 pub fn write_orders<P: Publish>(
     pipeline: &CmePipeline<P>,
+    symbols: &Symbols,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    for instrument in by_venue_id(pipeline) {
-        output.line(&orders_line(pipeline, instrument))?;
+    if pipeline.venue().orders_seen() {
+        for instrument in by_venue_id(pipeline, symbols) {
+            output.line(&orders_line(pipeline, instrument))?;
+        }
     }
     Ok(())
 }
 
-fn by_venue_id<P: Publish>(pipeline: &CmePipeline<P>) -> Vec<Instrument> {
+fn by_venue_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> Vec<Instrument> {
     let venue = pipeline.venue();
-    let mut instruments: Vec<_> = (0..venue.instruments() as u32).map(Instrument).collect();
+    let is_published = |instrument: &Instrument| {
+        let definition = venue.definition(*instrument);
+        symbols.is_empty() || definition.defined && symbols.admit(definition.symbol.as_str())
+    };
+    let instruments = (0..venue.instruments() as u32).map(Instrument);
+    let mut instruments: Vec<_> = instruments.filter(is_published).collect();
     instruments.sort_by_key(|instrument| venue.definition(*instrument).venue_id);
     instruments
 }
 
 fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
     let venue = pipeline.venue();
-    let mut line = head(
-        venue.definition(instrument),
-        venue.validity(instrument).name(),
-    );
+    let definition = venue.definition(instrument);
+    let mut line = head(definition, venue.validity(instrument).name());
     let _ = write!(line, ",\"last_rpt_seq\":{}", venue.last_rpt_seq(instrument));
     for (name, kind, side) in [
         ("bids", BookKind::Direct, Side::Bid),
@@ -56,7 +66,7 @@ fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> S
         let _ = write!(line, ",\"{name}\":[");
         for (index, level) in levels.iter().enumerate() {
             line.push_str(if index > 0 { "," } else { "" });
-            push_level(&mut line, level, kind);
+            push_level(&mut line, level, kind, definition);
         }
         line.push(']');
     }
@@ -66,17 +76,17 @@ fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> S
 
 fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
     let venue = pipeline.venue();
-    let mut line = head(
-        venue.definition(instrument),
-        venue.orders_validity(instrument).name(),
-    );
+    let definition = venue.definition(instrument);
+    let mut line = head(definition, venue.orders_validity(instrument).name());
     for (name, side) in [("orders_bids", Side::Bid), ("orders_asks", Side::Ask)] {
         let _ = write!(line, ",\"{name}\":[");
         let mut separator = "";
         pipeline.orders().visit(instrument, side, |order| {
             let _ = write!(line, "{separator}[\"{}\",", order.order_id);
             push_price(&mut line, order.price);
-            let _ = write!(line, ",{}]", order.quantity);
+            line.push(',');
+            push_quantity(&mut line, order.quantity, definition.quantity_exponent);
+            line.push(']');
             separator = ",";
         });
         line.push(']');
@@ -97,14 +107,15 @@ fn head(definition: &InstrumentDefinition, state: &str) -> String {
     line
 }
 
-fn push_level(line: &mut String, level: &Level, kind: BookKind) {
+fn push_level(line: &mut String, level: &Level, kind: BookKind, definition: &InstrumentDefinition) {
     if !level.known {
         line.push_str("null");
         return;
     }
     line.push('[');
     push_price(line, level.price);
-    let _ = write!(line, ",{}", level.quantity);
+    line.push(',');
+    push_quantity(line, level.quantity, definition.quantity_exponent);
     match (kind, level.orders) {
         (BookKind::Implied, _) => {}
         (BookKind::Direct, -1) => line.push_str(",null"),
@@ -113,27 +124,4 @@ fn push_level(line: &mut String, level: &Level, kind: BookKind) {
         }
     }
     line.push(']');
-}
-
-/// A price as a string, the shortest plain decimal.
-pub fn push_price(line: &mut String, price: touchline_types::Price) {
-    let _ = if price.is_null() {
-        write!(line, "null")
-    } else {
-        write!(line, "\"{price}\"")
-    };
-}
-
-/// The best level as `[price, quantity]`, or `null`.
-pub fn push_best(line: &mut String, best: Option<Level>) {
-    let Some(Level {
-        price, quantity, ..
-    }) = best
-    else {
-        line.push_str("null");
-        return;
-    };
-    line.push('[');
-    push_price(line, price);
-    let _ = write!(line, ",{}]", Quantity(quantity.0));
 }

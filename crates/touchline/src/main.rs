@@ -3,16 +3,23 @@
 
 mod bench;
 mod books;
+mod demo;
+mod figures;
+mod json;
+mod ladder;
 mod output;
+mod paint;
 mod replay;
 mod tops;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use output::Failure;
 use std::process::ExitCode;
 
 /// Market data from the wire to your strategy, with every nanosecond accounted for.
 #[derive(Debug, Parser)]
-#[command(name = "touchline", version, about)]
+#[command(name = "touchline", version, about, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -20,20 +27,94 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show the whole path at work on a generated session with faults.
+    Demo(demo::Arguments),
     /// Feed captures through the path, in capture order, and write the books.
     Replay(replay::Arguments),
     /// Measure, and print figures from full histograms.
     Bench(bench::Arguments),
 }
 
+const AFTER_HELP: &str = "\
+Exit status:
+  0  done
+  1  the run failed: input damaged or missing, output unwritable, a result wrong
+  2  bad arguments or configuration
+
+Begin with `touchline demo`; `touchline COMMAND --help` says everything about a command.";
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
     let outcome = match arguments.command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Help and version go out as they are; what is wrong is said in one line, like every other error.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let is_help =
+        !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help {
+        // A reader that has gone needs no help.
+        let _ = error.print();
+        return ExitCode::from(error.exit_code() as u8);
+    }
+    Failure::usage(one_line(&error.to_string())).report()
+}
+
+/// What the argument parser says above its usage line.
+fn one_line(text: &str) -> String {
+    let said = text.trim_start_matches("error: ").lines().map(str::trim);
+    let mut line = String::new();
+    for part in said.take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"))
+    {
+        let separator = match part {
+            "" => continue,
+            _ if line.is_empty() => "",
+            _ if part.starts_with("tip:") => "; ",
+            _ => " ",
+        };
+        line.push_str(separator);
+        line.push_str(part);
+    }
+    line + "; see --help"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_contradict_each_other_nowhere() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_refusal_is_one_line() {
+        let refused = |arguments: &[&str]| {
+            let error = Arguments::try_parse_from(arguments).expect_err("wrong arguments");
+            one_line(&error.to_string())
+        };
+        let said = refused(&["touchline", "replay", "--bokos", "x"]);
+        assert_eq!(
+            said,
+            "unexpected argument '--bokos' found; tip: a similar argument exists: '--books'; see --help"
+        );
+        let said = refused(&["touchline", "replay", "--join", "later"]);
+        assert!(
+            said.contains("[possible values: snapshot, natural]"),
+            "{said}"
+        );
+        assert!(!said.contains('\n'), "{said}");
     }
 }

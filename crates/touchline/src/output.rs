@@ -1,9 +1,11 @@
-//! Output files and failures: what is written appears whole or not at all.
+//! Outputs and failures: what is written to a file appears whole or not at all.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use touchline_gateway::config::ConfigError;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -12,6 +14,23 @@ pub enum Failure {
     Usage(String),
     /// The run failed: exit status 1.
     Run(String),
+}
+
+/// The path that stands for standard output.
+pub const STDOUT: &str = "-";
+
+/// An output that takes its name only when it is complete; dropped before that, nothing is left and
+/// an older file stays as it was.
+///
+/// What is no file (standard output, a pipe, a device) is written in place, and a reader of it that
+/// has gone had all that it wanted.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    /// Where it grows until it is complete; `None` for what is written in place.
+    partial: Option<PathBuf>,
+    /// `None` once complete, or once the reader has gone.
+    writer: Option<BufWriter<File>>,
 }
 
 impl Failure {
@@ -25,95 +44,268 @@ impl Failure {
         Failure::Usage(what.to_string())
     }
 
+    /// A wrong configuration. TOML's own text draws the place in several lines; the last one says
+    /// what is wrong with it.
+    pub fn configuration(error: &ConfigError) -> Failure {
+        let mut place = error.file.display().to_string();
+        if let Some(line) = error.line {
+            place += &format!(":{line}");
+        }
+        let what = error.what.lines().last().unwrap_or_default();
+        Failure::Usage(format!("{place}: {what}; {}", error.fix))
+    }
+
     /// Says it in one line and gives the exit status.
     pub fn report(&self) -> ExitCode {
         let (what, status) = match self {
             Failure::Usage(what) => (what, 2),
             Failure::Run(what) => (what, 1),
         };
-        eprintln!("touchline: {what}");
+        // Where nobody can be told any more, the status still says it.
+        let _ = writeln!(std::io::stderr(), "touchline: {what}");
         ExitCode::from(status)
     }
 }
 
-/// A file that takes its name only when it is complete; dropped before that, nothing is left.
-#[derive(Debug)]
-pub struct Output {
-    path: PathBuf,
-    partial: PathBuf,
-    writer: Option<BufWriter<File>>,
-}
-
 impl Output {
-    /// Opens a file beside `path`, so that an unwritable place is known before the work begins.
-    pub fn create(path: &Path) -> Result<Output, Failure> {
-        let mut name = path.file_name().map(ToOwned::to_owned).ok_or_else(|| {
-            Failure::usage(format!(
-                "{}: is no file name; give a path to a file",
-                path.display()
-            ))
-        })?;
-        if path.is_dir() {
-            return Err(Failure::usage(format!(
+    /// Opens an output, so that an unwritable place is known before the work begins.
+    pub fn open(path: &Path) -> Result<Output, Failure> {
+        if path == Path::new(STDOUT) {
+            return Output::stdout();
+        }
+        // A link stays one: what it leads to is written.
+        let resolved = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match std::fs::metadata(&resolved) {
+            Ok(found) if found.is_dir() => Err(Failure::run(format!(
                 "{}: is a folder; give a path to a file in it",
                 path.display()
-            )));
+            ))),
+            Ok(found) if !found.is_file() => Output::in_place(path),
+            _ => Output::beside(path, resolved),
         }
-        name.push(format!(".{}.partial", std::process::id()));
-        let partial = path.with_file_name(name);
-        let file = File::options()
-            .write(true)
-            .create_new(true)
-            .open(&partial)
-            .map_err(|error| {
-                Failure::run(format!(
-                    "{}: cannot be written ({error}); choose a folder that exists and is yours",
-                    path.display()
-                ))
-            })?;
-        let writer = Some(BufWriter::with_capacity(1 << 16, file));
-        Ok(Output {
-            path: path.to_owned(),
-            partial,
-            writer,
-        })
+    }
+
+    /// Standard output.
+    pub fn stdout() -> Result<Output, Failure> {
+        let path = Path::new("standard output");
+        let file = std::io::stdout().as_fd().try_clone_to_owned();
+        let file = file.map_err(|error| unwritable(path, &error))?;
+        Ok(Output::of(path.to_owned(), None, file.into()))
+    }
+
+    /// Writes text as it is.
+    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.write(|writer| writer.write_all(text.as_bytes()))
     }
 
     /// Writes a line.
     pub fn line(&mut self, line: &str) -> Result<(), Failure> {
+        self.write(|writer| {
+            writer.write_all(line.as_bytes())?;
+            writer.write_all(b"\n")
+        })
+    }
+
+    /// Hands on what was written so far.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.write(BufWriter::flush)
+    }
+
+    /// Whether what is written still goes somewhere.
+    pub fn has_reader(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// Completes it: a file appears under its name, replacing an older one.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.flush()?;
+        let (Some(writer), Some(partial)) = (self.writer.take(), &self.partial) else {
+            return Ok(());
+        };
+        let file = writer.get_ref();
+        let done = file
+            .sync_all()
+            .and_then(|()| std::fs::rename(partial, &self.path));
+        done.map_err(|error| unwritable(&self.path, &error))
+    }
+
+    fn write(
+        &mut self,
+        write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
         let Some(writer) = &mut self.writer else {
             return Ok(());
         };
-        let written = writer
-            .write_all(line.as_bytes())
-            .and_then(|()| writer.write_all(b"\n"));
-        written.map_err(|error| self.failed(&error))
+        match write(writer) {
+            Err(error) if self.partial.is_none() && error.kind() == ErrorKind::BrokenPipe => {
+                self.writer = None;
+                Ok(())
+            }
+            written => written.map_err(|error| unwritable(&self.path, &error)),
+        }
     }
 
-    /// Completes the file: it appears under its name, replacing an older one.
-    pub fn finish(mut self) -> Result<(), Failure> {
-        let writer = self.writer.take().map(BufWriter::into_inner);
-        let done = match writer {
-            Some(Ok(file)) => file
-                .sync_all()
-                .and_then(|()| std::fs::rename(&self.partial, &self.path)),
-            Some(Err(error)) => Err(error.into_error()),
-            None => Ok(()),
+    fn in_place(path: &Path) -> Result<Output, Failure> {
+        let file = File::options().write(true).open(path);
+        let file = file.map_err(|error| unwritable(path, &error))?;
+        Ok(Output::of(path.to_owned(), None, file))
+    }
+
+    /// A file that grows beside the path under a name of this process.
+    fn beside(path: &Path, resolved: PathBuf) -> Result<Output, Failure> {
+        let Some(name) = resolved.file_name().map(ToOwned::to_owned) else {
+            return Err(Failure::run(format!(
+                "{}: is no file name; give a path to a file",
+                path.display()
+            )));
         };
-        done.map_err(|error| self.failed(&error))
+        remove_abandoned(&resolved, &name.to_string_lossy());
+        let mut partial = name;
+        partial.push(format!(".{}{PARTIAL}", std::process::id()));
+        let partial = resolved.with_file_name(partial);
+        let file = File::options().write(true).create_new(true).open(&partial);
+        let file = file.map_err(|error| unwritable(path, &error))?;
+        Ok(Output::of(resolved, Some(partial), file))
     }
 
-    fn failed(&self, error: &std::io::Error) -> Failure {
-        Failure::run(format!(
-            "{}: cannot be written ({error}); make room or choose another place",
-            self.path.display()
-        ))
+    fn of(path: PathBuf, partial: Option<PathBuf>, file: File) -> Output {
+        Output {
+            path,
+            partial,
+            writer: Some(BufWriter::with_capacity(1 << 16, file)),
+        }
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        // After `finish` there is no such file any more.
-        let _ = std::fs::remove_file(&self.partial);
+        if let Some(partial) = &self.partial {
+            // After `finish` there is no such file any more.
+            let _ = std::fs::remove_file(partial);
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has gone had all that it wanted.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut output = Output::stdout()?;
+    output.text(text)?;
+    output.finish()
+}
+
+const PARTIAL: &str = ".partial";
+
+/// Removes what runs that were killed while they wrote this file have left beside it.
+fn remove_abandoned(path: &Path, name: &str) {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else {
+        return;
+    };
+    // Without a process table nobody can tell which of them are abandoned.
+    if !Path::new("/proc/self").exists() {
+        return;
+    }
+    for entry in entries.flatten() {
+        let entry_name = entry.file_name();
+        let process = entry_name
+            .to_str()
+            .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'))
+            .and_then(|rest| rest.strip_suffix(PARTIAL)?.parse::<u32>().ok());
+        if process.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+            // If it cannot be removed it stays: it is in nobody's way.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let fix = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room or choose another place",
+        _ => "choose a folder that exists and that you may write to",
+    };
+    Failure::run(format!(
+        "{}: cannot be written ({error}); {fix}",
+        path.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder =
+            std::env::temp_dir().join(format!("touchline-output-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("our folder").flatten();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        let folder = folder("whole");
+        let path = folder.join("books");
+        std::fs::write(&path, "old").expect("our folder");
+        let mut output = Output::open(&path).expect("a writable place");
+        output.line("new").expect("room for a line");
+        output.flush().expect("room for a line");
+        assert_eq!(std::fs::read_to_string(&path).expect("the old file"), "old");
+        drop(output);
+        assert_eq!(names(&folder), ["books"], "nothing is left of it");
+        let mut output = Output::open(&path).expect("a writable place");
+        output.line("new").expect("room for a line");
+        output.finish().expect("room for a line");
+        assert_eq!(std::fs::read_to_string(&path).expect("the file"), "new\n");
+        assert_eq!(names(&folder), ["books"]);
+        std::fs::remove_dir_all(folder).expect("our folder");
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_and_a_living_one_s_is_not() {
+        let folder = folder("abandoned");
+        // Beyond every limit of process ids; the parent of tests lives.
+        let (dead, living) = ("books.4294967294.partial", "books.1.partial");
+        for name in [dead, living, "books.x.partial", "tops.4294967294.partial"] {
+            std::fs::write(folder.join(name), "").expect("our folder");
+        }
+        drop(Output::open(&folder.join("books")).expect("a writable place"));
+        assert_eq!(
+            names(&folder),
+            [living, "books.x.partial", "tops.4294967294.partial"]
+        );
+        std::fs::remove_dir_all(folder).expect("our folder");
+    }
+
+    #[test]
+    fn devices_are_written_in_place() {
+        let mut output = Output::open(Path::new("/dev/null")).expect("it takes everything");
+        output.line("gone").expect("it takes everything");
+        output.finish().expect("it takes everything");
+        assert!(
+            !std::fs::metadata("/dev/null")
+                .expect("it is still there")
+                .is_file()
+        );
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_said_with_the_fix() {
+        for path in ["/nowhere/books", "/tmp", "/dev/null/books", ".."] {
+            let failure = Output::open(Path::new(path)).expect_err(path);
+            let Failure::Run(what) = failure else {
+                panic!("{path}: exit status 1")
+            };
+            assert!(what.starts_with(path) && what.contains("; "), "{what}");
+        }
     }
 }

@@ -1,73 +1,248 @@
 //! `touchline replay`: captures through the path.
 
+mod inputs;
+mod print;
+mod progress;
+mod summary;
+
 use crate::books::{write_books, write_orders};
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, STDOUT, say};
 use crate::tops::Tops;
-use std::path::PathBuf;
-use touchline_gateway::cme;
+use print::Printer;
+use progress::Watched;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use summary::Summary;
+use touchline_gateway::cme::{self, CmePipeline};
 use touchline_gateway::config::Config;
 use touchline_gateway::config::cme::ChannelConfig;
-use touchline_gateway::replay::{Speed, replay};
+use touchline_gateway::replay::{Interrupted, Report, Speed, replay};
 use touchline_net::PcapSource;
 use touchline_transport::Local;
 
 /// Feed captures through the path, in capture order, and write the books.
+///
+/// Packets are routed by their group and port as CME's config.xml says, arbitrated between the two
+/// lines, and applied to the books, exactly as they would be live. At the end the books, and a
+/// summary of what happened on the way, are written.
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The gateway's configuration, a TOML file.
-    #[arg(long, value_name = "FILE")]
-    config: PathBuf,
+    /// The gateway's configuration, a TOML file (docs/operations.md lists its settings).
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    config: Option<PathBuf>,
+    /// CME's config.xml, in place of --config; every other setting has its default.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    config_xml: Option<PathBuf>,
+    /// The channel in --config-xml.
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    channel: Option<u32>,
     /// Captures: pcap or pcapng, plain, .gz or .zst; several are merged by capture time.
-    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
     pcap: Vec<PathBuf>,
+
     /// Write the price books at the end, a JSON line for each instrument.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
     books: Option<PathBuf>,
     /// Write the order books at the end, a JSON line for each instrument.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
     orders: Option<PathBuf>,
     /// Write the top of book after each end of event, a JSON line each.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
     tops: Option<PathBuf>,
+    /// Print each packet as a person reads it.
+    #[arg(long, help_heading = "Output")]
+    print: bool,
+    /// Print the effective configuration as TOML, and replay nothing.
+    #[arg(long, help_heading = "Output")]
+    print_config: bool,
+    /// No summary and no progress bar.
+    #[arg(long, short, help_heading = "Output")]
+    quiet: bool,
+
+    /// What a book shows that misses something: nothing, or what updates alone bring back.
+    #[arg(long, value_enum, help_heading = "Settings")]
+    join: Option<Join>,
+    /// How long the packets behind a hole wait for it, milliseconds of captured time.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(0..=10_000),
+        help_heading = "Settings"
+    )]
+    wait_ms: Option<u64>,
+    /// How fast captured time runs: max, or a factor (1 is as it was captured).
+    #[arg(
+        long,
+        value_name = "max|N",
+        default_value = "max",
+        value_parser = speed,
+        help_heading = "Settings"
+    )]
+    speed: Speed,
 }
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Join {
+    /// Nothing, until a snapshot fits.
+    Snapshot,
+    /// What updates alone bring back, until a snapshot fits (CME: natural refresh).
+    Natural,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline replay --config cme-340.toml --pcap a.pcap.zst b.pcap.zst --books books.jsonl
+  touchline replay --config-xml config.xml --channel 340 --pcap day.pcap --tops - | head
+  touchline replay --config cme-340.toml --pcap day.pcap --print | less
+  touchline replay --config cme-340.toml --pcap day.pcap --speed 1
+
+Files:
+  OUT is a file or - for standard output, which one of them may have. A file appears under
+  its name when it is complete; until then, and when the run fails, an older one stays as
+  it was. What a killed run leaves beside it (OUT.PID.partial) the next one removes.
+  The summary goes to standard output, or to standard error where that is taken.
+
+  The least that works as --config:
+    bus = \"cme-340\"
+    [venue]
+    kind = \"cme\"
+    channel = 340
+    config_xml = \"config.xml\"
+
+Exit status:
+  0  done
+  1  the run failed: a capture missing, damaged or of another channel, an output unwritable
+  2  bad arguments or configuration";
+
+/// The outputs that were asked for.
+struct Outputs {
+    books: Option<Output>,
+    orders: Option<Output>,
+    tops: Option<Output>,
+    printer: Option<Printer>,
+}
+
+type ReplayPipeline = CmePipeline<Local<Option<Tops>>>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let config = Config::read(&arguments.config).map_err(Failure::usage)?;
+    let config = inputs::config(arguments)?;
+    if arguments.print_config {
+        return say(&config.to_toml());
+    }
+    inputs::check_paths(arguments, &config)?;
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
-        .map_err(Failure::usage)?;
-    let open = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
-    let (books, orders, tops) = (
-        open(&arguments.books)?,
-        open(&arguments.orders)?,
-        open(&arguments.tops)?,
+        .map_err(|error| Failure::configuration(&error))?;
+    let source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
+    let mut outputs = Outputs::open(arguments)?;
+    let mut pipeline = cme::pipeline(&config, Local::new(outputs.tops.take().map(Tops::new)));
+    let mut source = Watched::new(source, arguments.shows_progress());
+
+    let printer = &mut outputs.printer;
+    let outcome = replay(
+        &mut source,
+        &channel,
+        &mut pipeline,
+        arguments.speed,
+        |packet, route| match printer {
+            Some(printer) => printer.packet(packet, route),
+            None => ControlFlow::Continue(()),
+        },
     );
-    let mut source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
-    let mut pipeline = cme::pipeline(&config, Local::new(tops.map(Tops::new)));
-    let report = replay(&mut source, &channel, &mut pipeline, Speed::Max, |_, _| {})
-        .map_err(Failure::run)?;
-    if let Some(mut books) = books {
-        write_books(&pipeline, &mut books)?;
-        books.finish()?;
+    let source = source.finish();
+    let (report, error) = match outcome {
+        Ok(report) => (report, None),
+        Err(Interrupted { report, error }) => (*report, Some(error)),
+    };
+    let left_early = outputs.printer.take().map_or(Ok(false), Printer::finish)?;
+    if error.is_none() && report.routed() == 0 && !left_early {
+        return Err(inputs::other_channel(&config, &report));
     }
-    if let Some(mut orders) = orders {
-        write_orders(&pipeline, &mut orders)?;
-        orders.finish()?;
+    if !arguments.quiet {
+        let skipped = source.skipped();
+        let summary = Summary::new(&channel, &report, skipped, &pipeline).to_string();
+        arguments.summarise(&summary)?;
     }
-    let tops = pipeline.publisher_mut().inner_mut().subscriber.take();
-    tops.map_or(Ok(()), Tops::finish)?;
-    for (info, value) in pipeline
-        .venue()
-        .counters()
-        .values()
-        .filter(|(_, value)| *value > 0)
-    {
-        eprintln!("{:>10} {}", value, info.name);
+    match error {
+        Some(error) => Err(stopped(&error, &report)),
+        None => outputs.write(&config, &mut pipeline),
     }
-    eprintln!(
-        "p50 {} p99 {}",
-        report.packet_ns.value_at_quantile(0.5),
-        report.packet_ns.value_at_quantile(0.99)
-    );
-    Ok(())
+}
+
+impl Arguments {
+    fn outputs(&self) -> impl Iterator<Item = &Path> {
+        let outputs = [&self.books, &self.orders, &self.tops];
+        outputs.into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// Whether standard output belongs to data.
+    fn takes_stdout(&self) -> bool {
+        self.print || self.outputs().any(|path| path == Path::new(STDOUT))
+    }
+
+    /// A bar would run through lines that scroll by on the same terminal.
+    fn shows_progress(&self) -> bool {
+        !self.quiet && !self.takes_stdout()
+    }
+
+    fn summarise(&self, summary: &str) -> Result<(), Failure> {
+        if self.takes_stdout() {
+            // Where nobody reads it, the outputs still count.
+            let _ = std::io::stderr().write_all(summary.as_bytes());
+            return Ok(());
+        }
+        say(summary)
+    }
+}
+
+impl Outputs {
+    fn open(arguments: &Arguments) -> Result<Outputs, Failure> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
+        let may_leave = arguments.outputs().next().is_none();
+        Ok(Outputs {
+            books: open(&arguments.books)?,
+            orders: open(&arguments.orders)?,
+            tops: open(&arguments.tops)?,
+            printer: arguments
+                .print
+                .then(|| Printer::new(may_leave))
+                .transpose()?,
+        })
+    }
+
+    /// Writes them all before the first one takes its name.
+    fn write(mut self, config: &Config, pipeline: &mut ReplayPipeline) -> Result<(), Failure> {
+        let symbols = &config.venue.symbols;
+        if let Some(books) = &mut self.books {
+            write_books(pipeline, symbols, books)?;
+        }
+        if let Some(orders) = &mut self.orders {
+            write_orders(pipeline, symbols, orders)?;
+        }
+        let tops = pipeline.publisher_mut().inner_mut().subscriber.take();
+        self.tops = tops.map(Tops::into_output).transpose()?;
+        let mut outputs: Vec<_> = [self.books, self.orders, self.tops]
+            .into_iter()
+            .flatten()
+            .collect();
+        outputs.iter_mut().try_for_each(Output::flush)?;
+        outputs.into_iter().try_for_each(Output::finish)
+    }
+}
+
+fn stopped(error: &touchline_net::Error, report: &Report) -> Failure {
+    let routed = crate::figures::counted(report.routed(), "packet");
+    Failure::run(format!(
+        "{error}; {routed} before it went through the path, no output is written"
+    ))
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    match text.parse::<f64>() {
+        _ if text == "max" => Ok(Speed::Max),
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(Speed::Times(factor)),
+        _ => Err("give max, or a factor above 0 such as 1 or 0.5".to_owned()),
+    }
 }

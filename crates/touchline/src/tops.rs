@@ -1,16 +1,18 @@
 //! The top of book after each end of event, as JSON lines: the output contract.
 
-use crate::books::push_best;
+use crate::json::push_best;
 use crate::output::{Failure, Output};
 use std::fmt::Write;
 use touchline_transport::{Envelope, Subscribe};
-use touchline_types::{BookUpdate, Update};
+use touchline_types::{BookUpdate, Instrument, Update};
 
 /// A subscriber that writes a line for each whole event and instrument whose direct book it touched.
 #[derive(Debug)]
 pub struct Tops {
     output: Output,
     line: String,
+    /// Of the quantities, by instrument; 0 until a definition says otherwise.
+    exponents: Vec<i8>,
     failure: Option<Failure>,
 }
 
@@ -20,28 +22,35 @@ impl Tops {
         Tops {
             output,
             line: String::new(),
+            exponents: Vec::new(),
             failure: None,
         }
     }
 
-    /// Completes the file, or says what went wrong while it was written.
-    pub fn finish(self) -> Result<(), Failure> {
-        match self.failure {
-            Some(failure) => Err(failure),
-            None => self.output.finish(),
-        }
+    /// The output with everything in it, or what went wrong while it was written.
+    pub fn into_output(self) -> Result<Output, Failure> {
+        self.failure.map_or(Ok(self.output), Err)
+    }
+
+    fn scale(&mut self, instrument: Instrument, exponent: i8) {
+        let rows = self.exponents.len().max(instrument.index() + 1);
+        self.exponents.resize(rows, 0);
+        self.exponents[instrument.index()] = exponent;
     }
 
     fn write(&mut self, update: &BookUpdate<'_>, sequence: u32) {
         let venue_id = update.venue_id;
+        let exponents = &self.exponents;
+        let exponent = exponents.get(update.instrument.index()).copied();
+        let exponent = exponent.unwrap_or_default();
         self.line.clear();
         let _ = write!(
             self.line,
             "{{\"seq\":{sequence},\"security_id\":{venue_id},\"bid\":"
         );
-        push_best(&mut self.line, update.best_bid);
+        push_best(&mut self.line, update.best_bid, exponent);
         self.line.push_str(",\"ask\":");
-        push_best(&mut self.line, update.best_ask);
+        push_best(&mut self.line, update.best_ask, exponent);
         self.line.push('}');
         if self.failure.is_none() {
             self.failure = self.output.line(&self.line).err();
@@ -51,11 +60,14 @@ impl Tops {
 
 impl Subscribe for Tops {
     fn update(&mut self, envelope: &Envelope<'_>) {
-        if let Update::Book(update) = envelope.update
-            && update.whole
-            && update.direct
-        {
-            self.write(update, envelope.stamps.packet.sequence);
+        match envelope.update {
+            Update::Book(update) if update.whole && update.direct => {
+                self.write(update, envelope.stamps.packet.sequence);
+            }
+            Update::Definition(definition) => {
+                self.scale(definition.instrument, definition.quantity_exponent);
+            }
+            _ => {}
         }
     }
 }

@@ -11,6 +11,10 @@ use touchline_feed::cme::{Feed, Line};
 
 use super::{ConfigError, read_text};
 
+mod owners;
+
+pub use owners::channels_with;
+
 /// One channel as CME publishes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelConfig {

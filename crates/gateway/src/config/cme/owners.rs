@@ -1,0 +1,62 @@
+//! Whose group and port a destination is: for the question whether a capture is of this channel.
+
+use std::net::SocketAddrV4;
+use std::path::Path;
+
+use roxmltree::{Document, Node};
+
+use super::{below, elements, number, read_text, text};
+
+/// The numbers of all channels of a `config.xml` that send to this group and port.
+///
+/// It answers to an error that has happened already, so whatever cannot be read is passed over.
+pub fn channels_with(path: impl AsRef<Path>, destination: SocketAddrV4) -> Vec<u32> {
+    let text = read_text(path.as_ref()).unwrap_or_default();
+    let Ok(document) = Document::parse(&text) else {
+        return Vec::new();
+    };
+    elements(document.root_element(), "channel")
+        .filter(|channel| {
+            below(*channel, "connections", "connection").any(|each| sends_to(each, destination))
+        })
+        .filter_map(number)
+        .collect()
+}
+
+fn sends_to(connection: Node<'_, '_>, destination: SocketAddrV4) -> bool {
+    let says = |name, value: String| elements(connection, name).any(|each| text(each) == value);
+    says("ip", destination.ip().to_string()) && says("port", destination.port().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_and_port_name_their_channels() {
+        let connection = |ip, port| {
+            format!("<connection> <ip> {ip}</ip><port>{port}</port><feed>A</feed></connection>")
+        };
+        let channel = |id, connections: String| {
+            format!("<channel id=\"{id}\"><connections>{connections}</connections></channel>")
+        };
+        let xml = [
+            channel(
+                310,
+                connection("224.0.31.1", 1) + &connection("224.0.31.2", 2),
+            ),
+            channel(312, connection("224.0.31.3", 3)),
+            channel(314, connection("224.0.31.2", 2)),
+        ];
+        let xml = format!("<configuration>{}</configuration>", xml.concat());
+        let path = std::env::temp_dir().join(format!("touchline-owners-{}", std::process::id()));
+        std::fs::write(&path, xml).expect("a temporary file");
+        let channels =
+            |destination: &str| channels_with(&path, destination.parse().expect("an address"));
+        assert_eq!(channels("224.0.31.2:2"), [310, 314]);
+        assert_eq!(channels("224.0.31.3:3"), [312]);
+        assert!(channels("224.0.31.2:1").is_empty());
+        std::fs::remove_file(&path).expect("our own file");
+        assert!(channels("224.0.31.2:2").is_empty());
+    }
+}

@@ -1,0 +1,132 @@
+//! What the exchange sent, and what was done to it on the way.
+
+use super::Arguments;
+use crate::figures::{count, counted, duration};
+use crate::paint::Paint;
+use std::fmt::Write;
+use touchline_feed::cme as feed;
+use touchline_lab::capture::{Arrival, Feed, Line};
+use touchline_lab::cme::encode::Version;
+use touchline_lab::cme::{Options, generate};
+use touchline_lab::fault::{Fault, FaultPlan, Report, deliver};
+use touchline_lab::picture::Picture;
+
+/// A session as it arrives, and the truth about it.
+pub struct Session {
+    /// What arrives, in order.
+    pub arrivals: Vec<Arrival>,
+    /// What the exchange has in the end.
+    pub truth: Picture,
+    title: String,
+    sent: u64,
+    faults: Report,
+}
+
+/// Venue events in a session.
+const EVENTS: usize = 3_000;
+
+impl Session {
+    /// The session of a seed, with its faults.
+    pub fn generate(arguments: &Arguments) -> Session {
+        let version = match arguments.version.as_str() {
+            "9" => Version::V9,
+            _ => Version::V13,
+        };
+        let options = Options {
+            version,
+            instruments: arguments.instruments as usize,
+            events: EVENTS,
+            channel_resets: 1,
+            ..Options::default()
+        };
+        let session = generate(&options, arguments.seed);
+        let delivery = deliver(&session, &plan(), arguments.seed);
+        let title = format!(
+            "A CME channel, schema {}, {}, {}, seed {}",
+            arguments.version,
+            counted(arguments.instruments, "instrument"),
+            counted(EVENTS as u64, "event"),
+            arguments.seed
+        );
+        Session {
+            arrivals: delivery.arrivals,
+            truth: session.truth,
+            title,
+            sent: session.packets.len() as u64,
+            faults: delivery.report,
+        }
+    }
+
+    /// When the first packet arrives, nanoseconds since the Unix epoch.
+    pub fn start_ns(&self) -> u64 {
+        self.arrivals.first().map_or(0, |arrival| arrival.time_ns)
+    }
+
+    /// What was generated and what went wrong with it.
+    pub fn describe(&self, paint: Paint) -> String {
+        let mut text = format!("{}\n", paint.bold(&self.title));
+        let end_ns = self.arrivals.last().map_or(0, |arrival| arrival.time_ns);
+        let _ = writeln!(
+            text,
+            "  {} sent on two lines over {}; {} arrive",
+            counted(self.sent, "packet"),
+            duration(end_ns - self.start_ns()),
+            count(self.arrivals.len() as u64)
+        );
+        let _ = writeln!(text, "\n{}", paint.bold("Faults on the way, both lines"));
+        let struck: Vec<_> = self.faults.struck.iter().collect();
+        for pair in struck.chunks(2) {
+            let cells = pair
+                .iter()
+                .map(|(fault, packets)| format!("{:>8}  {fault:<26}", count(**packets)));
+            let line: String = cells.collect();
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        let lost = count(self.faults.lost_on_both.len() as u64);
+        let _ = writeln!(
+            text,
+            "{lost:>8}  lost on both lines: only a snapshot heals these"
+        );
+        text
+    }
+}
+
+/// The feed and line of an arrival, in the feed handler's terms.
+pub fn route(arrival: &Arrival) -> (feed::Feed, feed::Line) {
+    let feed = match arrival.feed {
+        Feed::Incremental => feed::Feed::Incremental,
+        Feed::Definitions => feed::Feed::Definition,
+        Feed::Snapshot => feed::Feed::Snapshot,
+        Feed::OrderSnapshot => feed::Feed::SnapshotOrders,
+    };
+    let line = match arrival.line {
+        Line::A => feed::Line::A,
+        Line::B => feed::Line::B,
+    };
+    (feed, line)
+}
+
+/// Everything that happens to multicast on a bad day.
+fn plan() -> FaultPlan {
+    let all = FaultPlan::all_feeds([
+        Fault::Drop { share: 0.02 },
+        Fault::Duplicate { share: 0.03 },
+        Fault::Reorder {
+            share: 0.02,
+            by_max: 4,
+        },
+        Fault::Delay {
+            share: 0.01,
+            min_ns: 10_000,
+            max_ns: 5_000_000,
+        },
+        Fault::Corrupt { share: 0.005 },
+    ]);
+    all.then(FaultPlan::incremental([
+        Fault::DropOnAllLines {
+            share: 0.002,
+            packets_max: 6,
+        },
+        Fault::Outage { packets: 60 },
+    ]))
+}

@@ -1,0 +1,73 @@
+//! Figures as people read them.
+
+/// A count with its thousands apart: `1,234,567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun: `1 packet`, `1,234 packets`.
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(number))
+}
+
+/// A duration in the unit that suits it: `812 ns`, `1.23 µs`, `45.6 ms`, `7.89 s`.
+pub fn duration(ns: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
+    let Some((unit_ns, unit)) = UNITS.into_iter().find(|(unit_ns, _)| ns >= *unit_ns) else {
+        return format!("{ns} ns");
+    };
+    let value = ns as f64 / unit_ns as f64;
+    let places = match value {
+        0.0..10.0 => 2,
+        10.0..100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.places$} {unit}")
+}
+
+/// A part in per cent: `45.2 %`; `-` of nothing.
+pub fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    format!("{:.1} %", part as f64 * 100.0 / whole as f64)
+}
+
+/// How many a second: `1,234,567/s`; `-` in no time.
+pub fn rate(number: u64, seconds: f64) -> String {
+    if seconds <= 0.0 {
+        return "-".to_owned();
+    }
+    format!("{}/s", count((number as f64 / seconds) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        let counts = [0, 12, 999, 1_000, 1_234_567, 100_000].map(count);
+        assert_eq!(counts, ["0", "12", "999", "1,000", "1,234,567", "100,000"]);
+        assert_eq!(
+            [counted(1, "gap"), counted(2_000, "gap")],
+            ["1 gap", "2,000 gaps"]
+        );
+        let durations = [0, 999, 1_234, 45_600, 789_000_000, 61_000_000_000].map(duration);
+        assert_eq!(
+            durations,
+            ["0 ns", "999 ns", "1.23 µs", "45.6 µs", "789 ms", "61.0 s"]
+        );
+        assert_eq!([share(1, 8), share(1, 0)], ["12.5 %", "-"]);
+        assert_eq!([rate(3_000, 2.0), rate(1, 0.0)], ["1,500/s", "-"]);
+    }
+}

@@ -1,0 +1,75 @@
+//! A book as a person sees it: bids and asks side by side, implied quantities beside direct ones.
+
+use crate::paint::Paint;
+use std::fmt::Write;
+use touchline_book::{Consolidated, ConsolidatedLevel, PriceBook};
+use touchline_types::{InstrumentDefinition, Quantity, Side, Validity};
+
+/// Draws the best `rows` levels of a book, best first; 74 columns wide.
+///
+/// ```text
+/// ZQA0  live                       bid | ask
+///    orders   implied       qty        4500.25 | 4500.50        7         2        1
+/// ```
+pub fn ladder(
+    definition: &InstrumentDefinition,
+    validity: Validity,
+    book: &PriceBook,
+    rows: usize,
+    paint: Paint,
+) -> String {
+    let mut text = String::new();
+    let state = match validity {
+        Validity::Live => paint.green(validity.name()),
+        _ => paint.yellow(validity.name()),
+    };
+    let symbol = paint.bold(definition.symbol);
+    let _ = writeln!(text, "  {symbol}, {}, {state}", definition.venue_id);
+    let head = format!(
+        "  {:>7}{:>8}{:>8}{:>13} | {:<13}{:>8}{:>8}{:>7}",
+        "orders", "implied", "direct", "bid", "ask", "direct", "implied", "orders"
+    );
+    let _ = writeln!(text, "{}", paint.dim(head));
+    let mut bids = Consolidated::new(book, Side::Bid).take(rows);
+    let mut asks = Consolidated::new(book, Side::Ask).take(rows);
+    loop {
+        let (bid, ask) = (bids.next(), asks.next());
+        if bid.is_none() && ask.is_none() {
+            break;
+        }
+        let [price, direct, implied, orders] = cells(definition, bid);
+        let left = format!("{orders:>7}{implied:>8}{direct:>8}{price:>13}");
+        let [price, direct, implied, orders] = cells(definition, ask);
+        let right = format!("{price:<13}{direct:>8}{implied:>8}{orders:>7}");
+        let _ = writeln!(
+            text,
+            "  {} | {}",
+            paint.green(left),
+            paint.red(right.trim_end())
+        );
+    }
+    text
+}
+
+/// Price, direct quantity, implied quantity and number of orders; empty where there is none.
+fn cells(definition: &InstrumentDefinition, level: Option<ConsolidatedLevel>) -> [String; 4] {
+    let Some(level) = level else {
+        return Default::default();
+    };
+    let quantity = |quantity: Quantity| match definition.decimal(quantity) {
+        Some(decimal) if quantity != Quantity::ZERO => decimal.to_string(),
+        Some(_) => String::new(),
+        None => "?".to_owned(),
+    };
+    let orders = if level.orders > 0 {
+        level.orders.to_string()
+    } else {
+        String::new()
+    };
+    [
+        level.price.to_string(),
+        quantity(level.direct),
+        quantity(level.implied),
+        orders,
+    ]
+}

@@ -1,0 +1,55 @@
+//! Colours, where somebody looks and wants them.
+
+use std::fmt::Display;
+use std::io::IsTerminal;
+
+/// Paints text, or leaves it as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// Paints if standard output is a terminal that has colours, and `NO_COLOR` (no-color.org) does
+    /// not forbid it.
+    pub fn for_stdout() -> Paint {
+        let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        Paint {
+            on: std::io::stdout().is_terminal() && !forbidden && !dumb,
+        }
+    }
+
+    /// A heading.
+    pub fn bold(self, text: impl Display) -> String {
+        self.wrap("1", text)
+    }
+
+    /// What matters less.
+    pub fn dim(self, text: impl Display) -> String {
+        self.wrap("2", text)
+    }
+
+    /// Bids, and what is well.
+    pub fn green(self, text: impl Display) -> String {
+        self.wrap("32", text)
+    }
+
+    /// Asks, and what is not.
+    pub fn red(self, text: impl Display) -> String {
+        self.wrap("31", text)
+    }
+
+    /// What is being mended.
+    pub fn yellow(self, text: impl Display) -> String {
+        self.wrap("33", text)
+    }
+
+    fn wrap(self, code: &str, text: impl Display) -> String {
+        if self.on {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
+    }
+}

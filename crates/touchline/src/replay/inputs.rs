@@ -1,0 +1,158 @@
+//! What a replay reads, checked before anything is done.
+
+use super::{Arguments, Join};
+use crate::figures::counted;
+use crate::output::{Failure, STDOUT};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use touchline_feed::cme;
+use touchline_gateway::config::Config;
+use touchline_gateway::config::cme::channels_with;
+use touchline_gateway::replay::Report;
+
+/// The effective configuration: the file's or the defaults, and what the arguments override.
+pub fn config(arguments: &Arguments) -> Result<Config, Failure> {
+    let mut config = match (&arguments.config, &arguments.config_xml, arguments.channel) {
+        (Some(file), None, None) => {
+            Config::read(file).map_err(|error| Failure::configuration(&error))?
+        }
+        (None, Some(config_xml), Some(channel)) => Config::of_cme_channel(config_xml, channel),
+        (Some(_), _, _) => {
+            return Err(Failure::usage(
+                "--config says which channel it is; leave --config-xml and --channel out",
+            ));
+        }
+        (None, Some(_), None) => {
+            return Err(Failure::usage(
+                "--config-xml has many channels; say which with --channel N",
+            ));
+        }
+        (None, None, _) => {
+            return Err(Failure::usage(
+                "which channel is it? Give --config FILE, or --config-xml FILE --channel N",
+            ));
+        }
+    };
+    if let Some(join) = arguments.join {
+        config.venue.join = match join {
+            Join::Snapshot => cme::Join::Snapshot,
+            Join::Natural => cme::Join::Natural,
+        };
+    }
+    config.venue.wait_ms = arguments.wait_ms.unwrap_or(config.venue.wait_ms);
+    Ok(config)
+}
+
+/// No file is given twice, no output would replace what is read, and standard output has one writer.
+pub fn check_paths(arguments: &Arguments, config: &Config) -> Result<(), Failure> {
+    if arguments.pcap.is_empty() {
+        return Err(Failure::usage(
+            "there is nothing to replay; give captures with --pcap FILE...",
+        ));
+    }
+    let stdout = arguments
+        .outputs()
+        .filter(|path| *path == Path::new(STDOUT));
+    if stdout.count() + usize::from(arguments.print) > 1 {
+        return Err(Failure::usage(
+            "standard output can have one of --books -, --orders -, --tops - and --print; \
+             give files for the others",
+        ));
+    }
+    let mut seen: Vec<(PathBuf, &Path, Use)> = Vec::new();
+    let captures = arguments
+        .pcap
+        .iter()
+        .map(|path| (path.as_path(), Use::Capture));
+    let settings = [arguments.config.as_deref(), Some(&*config.venue.config_xml)];
+    let settings = settings
+        .into_iter()
+        .flatten()
+        .map(|path| (path, Use::Setting));
+    let outputs = arguments.outputs().map(|path| (path, Use::Output));
+    for (path, purpose) in captures.chain(settings).chain(outputs) {
+        let Some(place) = regular_place(path) else {
+            continue;
+        };
+        if let Some((_, other, before)) = seen.iter().find(|(seen, ..)| *seen == place) {
+            return Err(same(other, *before, path, purpose));
+        }
+        seen.push((place, path, purpose));
+    }
+    Ok(())
+}
+
+/// Why no packet of the captures is the channel's, and whose they are.
+pub fn other_channel(config: &Config, report: &Report) -> Failure {
+    let channel = config.venue.channel;
+    let mut what = format!("no packet is for channel {channel}");
+    let mut destinations: Vec<_> = report.unrouted.iter().collect();
+    destinations.sort_by_key(|(destination, packets)| (u64::MAX - **packets, **destination));
+    let Some((most, _)) = destinations.first() else {
+        what += ": the captures hold no UDP packet over IPv4; give captures of its groups";
+        return Failure::run(what);
+    };
+    let named = &destinations[..destinations.len().min(NAMED_MAX)];
+    for (at, (destination, packets)) in named.iter().enumerate() {
+        let separator = if at == 0 { ": the captures hold" } else { "," };
+        let packets = counted(**packets, "packet");
+        let _ = write!(what, "{separator} {packets} to {destination}");
+    }
+    if destinations.len() > NAMED_MAX {
+        let others = (destinations.len() - NAMED_MAX) as u64;
+        let _ = write!(what, " and more to {}", counted(others, "other"));
+    }
+    what += &match channels_with(&config.venue.config_xml, **most).first() {
+        Some(other) => format!("; {most} is channel {other}'s: set the channel to {other}"),
+        None => format!(
+            "; {} has none of these groups: is it the config.xml of that time and environment?",
+            config.venue.config_xml.display()
+        ),
+    };
+    Failure::run(what)
+}
+
+const NAMED_MAX: usize = 4;
+
+/// What a path is given for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Capture,
+    Setting,
+    Output,
+}
+
+/// Where a path really leads, if that is a file or could become one; devices and pipes may be
+/// given as often as one likes.
+fn regular_place(path: &Path) -> Option<PathBuf> {
+    if path == Path::new(STDOUT) {
+        return None;
+    }
+    match std::fs::canonicalize(path) {
+        Ok(place) => place.is_file().then_some(place),
+        Err(_) => {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            let folder = std::fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+            Some(folder.join(path.file_name()?))
+        }
+    }
+}
+
+fn same(first: &Path, first_use: Use, second: &Path, second_use: Use) -> Failure {
+    let second = second.display();
+    Failure::usage(match (first_use, second_use) {
+        (Use::Capture, Use::Capture) => {
+            format!("{second}: is given twice with --pcap; its packets would all count twice")
+        }
+        (Use::Output, Use::Output) => {
+            format!("{second}: is given for two outputs; give each a file of its own")
+        }
+        (_, Use::Output) => format!(
+            "{second}: is read as {}; give the output another name",
+            first.display()
+        ),
+        _ => format!("{second}: is given twice, as different things; give each its own file"),
+    })
+}

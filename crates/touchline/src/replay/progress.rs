@@ -1,0 +1,52 @@
+//! A progress bar that watches a source from outside the path.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use touchline_net::{Error, Packet, PacketSource, PcapSource};
+
+/// A source of captures that shows how far it has been read.
+pub struct Watched {
+    source: PcapSource,
+    bar: ProgressBar,
+    packets: u64,
+}
+
+/// How often the bar is told: seldom enough to cost nothing.
+const PACKETS_BETWEEN: u64 = 256;
+
+impl Watched {
+    /// Shows a bar on standard error if `visible` and if that is a terminal.
+    pub fn new(source: PcapSource, visible: bool) -> Watched {
+        let target = match visible {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let total_bytes = source.progress().total_bytes;
+        let bar = ProgressBar::with_draw_target(total_bytes, target);
+        if total_bytes.is_some() {
+            let template = "{bar:40} {percent:>3} %  {bytes} of {total_bytes}, {eta} to go";
+            let style = ProgressStyle::with_template(template);
+            bar.set_style(style.expect("the template is right"));
+        }
+        Watched {
+            source,
+            bar,
+            packets: 0,
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(self) -> PcapSource {
+        self.bar.finish_and_clear();
+        self.source
+    }
+}
+
+impl PacketSource for Watched {
+    fn receive(&mut self) -> Result<Option<Packet<'_>>, Error> {
+        self.packets += 1;
+        if self.packets.is_multiple_of(PACKETS_BETWEEN) {
+            self.bar.set_position(self.source.progress().consumed_bytes);
+        }
+        self.source.receive()
+    }
+}
