@@ -12,9 +12,11 @@ use crate::output::{Failure, say};
 use crate::paint::Paint;
 use latency::Latency;
 use session::Session;
+use std::cmp::Reverse;
 use std::fmt::Write;
 use std::time::Instant;
 use timeline::Timeline;
+use touchline_book::{Consolidated, PriceBook};
 use touchline_feed::Venue;
 use touchline_feed::cme::Settings;
 use touchline_gateway::Limits;
@@ -22,7 +24,7 @@ use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_net::clock::ticks;
 use touchline_transport::{Envelope, Local, Mirror, Subscribe};
-use touchline_types::Instrument;
+use touchline_types::{Instrument, Side};
 
 /// Show the whole path at work on a generated session with faults.
 ///
@@ -139,16 +141,23 @@ fn ladders(pipeline: &CmePipeline<Local<Watch>>, paint: Paint) -> String {
     );
     let mut text = format!("\n{}\n", paint.bold("Books, as the subscriber has them"));
     let instruments = (0..venue.instruments() as u32).map(Instrument);
-    let shown = instruments
+    let mut shown: Vec<_> = instruments
         .filter_map(|instrument| Some((instrument, mirror.book(instrument)?)))
-        .filter(|(_, book)| truth::levels_of(book) > 0)
-        .take(LADDERS);
+        .collect();
+    shown.sort_by_key(|(_, book)| Reverse(rows_of(book)));
+    shown.truncate(LADDERS);
     for (instrument, book) in shown {
         let definition = venue.definition(instrument);
         let validity = mirror.validity(instrument);
         text += &ladder(definition, validity, book, LADDER_ROWS, paint);
     }
     text
+}
+
+/// How many rows a ladder of the book has with both sides filled.
+fn rows_of(book: &PriceBook) -> usize {
+    let rows = Side::BOTH.map(|side| Consolidated::new(book, side).count());
+    rows[0].min(rows[1])
 }
 
 impl Subscribe for Watch {

@@ -5,11 +5,12 @@ use std::fmt::Write;
 use touchline_book::{Consolidated, ConsolidatedLevel, PriceBook};
 use touchline_types::{InstrumentDefinition, Quantity, Side, Validity};
 
-/// Draws the best `rows` levels of a book, best first; 74 columns wide.
+/// Draws the best `rows` levels of a book, best first; 80 columns wide.
 ///
 /// ```text
-/// ZQA0  live                       bid | ask
-///    orders   implied       qty        4500.25 | 4500.50        7         2        1
+///  ZQA0, 1032, live
+///  orders   implied     direct        bid | ask            direct   implied orders
+///       3                   12    4500.25 | 4500.5              7         2      1
 /// ```
 pub fn ladder(
     definition: &InstrumentDefinition,
@@ -24,9 +25,9 @@ pub fn ladder(
         _ => paint.yellow(validity.name()),
     };
     let symbol = paint.bold(definition.symbol);
-    let _ = writeln!(text, "  {symbol}, {}, {state}", definition.venue_id);
+    let _ = writeln!(text, " {symbol}, {}, {state}", definition.venue_id);
     let head = format!(
-        "  {:>7}{:>8}{:>8}{:>13} | {:<13}{:>8}{:>8}{:>7}",
+        " {:>6}{:>10}{:>11}{:>11} | {:<11}{:>11}{:>10}{:>6}",
         "orders", "implied", "direct", "bid", "ask", "direct", "implied", "orders"
     );
     let _ = writeln!(text, "{}", paint.dim(head));
@@ -38,12 +39,12 @@ pub fn ladder(
             break;
         }
         let [price, direct, implied, orders] = cells(definition, bid);
-        let left = format!("{orders:>7}{implied:>8}{direct:>8}{price:>13}");
+        let left = format!("{orders:>6}{implied:>10}{direct:>11}{price:>11}");
         let [price, direct, implied, orders] = cells(definition, ask);
-        let right = format!("{price:<13}{direct:>8}{implied:>8}{orders:>7}");
+        let right = format!("{price:<11}{direct:>11}{implied:>10}{orders:>6}");
         let _ = writeln!(
             text,
-            "  {} | {}",
+            " {} | {}",
             paint.green(left),
             paint.red(right.trim_end())
         );

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 /// Market data from the wire to your strategy, with every nanosecond accounted for.
 #[derive(Debug, Parser)]
-#[command(name = "touchline", version, about, after_help = AFTER_HELP)]
+#[command(name = "touchline", version, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -160,7 +160,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if error.is_none() && report.routed() == 0 && !left_early {
         return Err(inputs::other_channel(&config, &report));
     }
-    if !arguments.quiet {
+    if !arguments.quiet && !left_early {
         let skipped = source.skipped();
         let summary = Summary::new(&channel, &report, skipped, &pipeline).to_string();
         arguments.summarise(&summary)?;

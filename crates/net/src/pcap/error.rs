@@ -5,8 +5,8 @@ use std::fmt;
 
 /// Why a capture cannot be opened or read further.
 ///
-/// Printed, it is one line with the file, what is wrong, the byte offset, how many packets were read
-/// before, and what to do.
+/// Printed, it is one line with the file, what is wrong, what to do, and, behind its start, the byte
+/// offset and how many packets were read before.
 #[derive(Debug)]
 pub struct Error {
     /// The file's name as the caller gave it, or `<stream>`.
@@ -60,10 +60,11 @@ impl fmt::Display for Error {
             offset, what, fix, ..
         } = &*self.fault;
         let Self { file, packets, .. } = self;
-        write!(
-            out,
-            "{file}: {what} (at byte {offset}, after {packets} packets); {fix}"
-        )
+        write!(out, "{file}: {what}")?;
+        if (*offset, *packets) != (0, 0) {
+            write!(out, " (at byte {offset}, after {packets} packets)")?;
+        }
+        write!(out, "; {fix}")
     }
 }
 

@@ -81,11 +81,9 @@ impl Timeline {
 
     fn validity(&mut self, instrument: Instrument, validity: Validity) {
         match validity {
-            Validity::Recovering => {
-                if !self.recovering.contains_key(&instrument) {
-                    self.recovering.insert(instrument, self.now_ns);
-                    self.note(Entry::Recovering(instrument));
-                }
+            Validity::Recovering if !self.recovering.contains_key(&instrument) => {
+                self.recovering.insert(instrument, self.now_ns);
+                self.note(Entry::Recovering(instrument));
             }
             Validity::Live => {
                 if let Some(since_ns) = self.recovering.remove(&instrument) {
@@ -135,6 +133,6 @@ fn describe(entry: &Entry, venue: &impl Venue, paint: Paint) -> String {
             symbol(instrument),
             duration(*taken_ns)
         )),
-        Entry::Reset => "channel reset: every book is empty and live".to_owned(),
+        Entry::Reset => "a fresh start: every book is empty and live".to_owned(),
     }
 }

@@ -3,7 +3,6 @@
 use crate::paint::Paint;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use touchline_book::PriceBook;
 use touchline_feed::Venue;
 use touchline_lab::picture::{BookRow, Level, OrderRow, OrdersRow, Picture};
 use touchline_transport::Mirror;
@@ -43,14 +42,6 @@ pub fn compare(truth: &Picture, venue: &impl Venue, mirror: &Mirror) -> Comparis
         books_wrong: books_wrong.collect(),
         orders_wrong: orders_wrong.collect(),
     }
-}
-
-/// Levels in all four lists of a book.
-pub fn levels_of(book: &PriceBook) -> usize {
-    LISTS
-        .map(|(kind, side)| book.levels(kind, side).len())
-        .iter()
-        .sum()
 }
 
 impl Comparison {

@@ -59,7 +59,7 @@ pub fn check_paths(arguments: &Arguments, config: &Config) -> Result<(), Failure
              give files for the others",
         ));
     }
-    let mut seen: Vec<(PathBuf, &Path, Use)> = Vec::new();
+    let mut seen: Vec<(PathBuf, Use)> = Vec::new();
     let captures = arguments
         .pcap
         .iter()
@@ -74,10 +74,10 @@ pub fn check_paths(arguments: &Arguments, config: &Config) -> Result<(), Failure
         let Some(place) = regular_place(path) else {
             continue;
         };
-        if let Some((_, other, before)) = seen.iter().find(|(seen, ..)| *seen == place) {
-            return Err(same(other, *before, path, purpose));
+        if let Some((_, before)) = seen.iter().find(|(seen, _)| *seen == place) {
+            return Err(same(*before, path, purpose));
         }
-        seen.push((place, path, purpose));
+        seen.push((place, purpose));
     }
     Ok(())
 }
@@ -140,19 +140,18 @@ fn regular_place(path: &Path) -> Option<PathBuf> {
     }
 }
 
-fn same(first: &Path, first_use: Use, second: &Path, second_use: Use) -> Failure {
-    let second = second.display();
-    Failure::usage(match (first_use, second_use) {
+fn same(before: Use, path: &Path, now: Use) -> Failure {
+    let path = path.display();
+    Failure::usage(match (before, now) {
         (Use::Capture, Use::Capture) => {
-            format!("{second}: is given twice with --pcap; its packets would all count twice")
+            format!("{path}: is given twice with --pcap; its packets would all count twice")
         }
         (Use::Output, Use::Output) => {
-            format!("{second}: is given for two outputs; give each a file of its own")
+            format!("{path}: is given for two outputs; give each a file of its own")
         }
-        (_, Use::Output) => format!(
-            "{second}: is read as {}; give the output another name",
-            first.display()
-        ),
-        _ => format!("{second}: is given twice, as different things; give each its own file"),
+        (_, Use::Output) => {
+            format!("{path}: is read by this run; give the output another name")
+        }
+        _ => format!("{path}: is given twice, as different things; give each its own file"),
     })
 }

@@ -1,0 +1,159 @@
+//! The command as a user sees it: what it writes, what it says, and how it ends.
+//!
+//! Each test runs the built command in a folder of its own, on captures that the lab generates.
+
+mod demo;
+mod output;
+mod refusal;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use touchline_lab::capture::{Arrival, write_pcap};
+use touchline_lab::cme::config::config_xml;
+use touchline_lab::cme::{Options, Session, generate};
+use touchline_lab::fault::{Fault, FaultPlan, deliver};
+
+/// A folder with a session: `session.pcap`, `config.xml` and `cme.toml`, which names both channel
+/// and config.xml. It goes with the value.
+struct Desk {
+    folder: PathBuf,
+    session: Session,
+    arrivals: Vec<Arrival>,
+}
+
+/// How a run of the command ended.
+#[derive(Debug)]
+struct Run {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Desk {
+    /// A session with losses on one line at a time.
+    fn new(name: &str) -> Desk {
+        let options = Options {
+            events: 150,
+            unknown_share: 0.2,
+            ..Options::default()
+        };
+        let session = generate(&options, 5);
+        let plan = FaultPlan::incremental([Fault::Duplicate { share: 0.1 }]);
+        let arrivals = deliver(&session, &plan, 5).arrivals;
+        Desk::with(name, session, arrivals)
+    }
+
+    fn with(name: &str, session: Session, arrivals: Vec<Arrival>) -> Desk {
+        let folder = std::env::temp_dir().join(format!("touchline-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a temporary folder");
+        let desk = Desk {
+            folder,
+            session,
+            arrivals,
+        };
+        write_pcap(&desk.arrivals, &desk.path("session.pcap")).expect("our folder");
+        desk.write("config.xml", config_xml());
+        let toml =
+            "bus = \"lab\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n";
+        desk.write("cme.toml", toml);
+        desk
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), contents).expect("our folder");
+    }
+
+    #[track_caller]
+    fn read(&self, name: &str) -> String {
+        let read = std::fs::read_to_string(self.path(name));
+        read.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// The names of all files, sorted.
+    fn files(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.folder)
+            .expect("our folder")
+            .flatten();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_touchline"));
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .env_remove("NO_COLOR");
+        command
+    }
+
+    /// Runs the command with arguments that have no spaces in them, in this folder.
+    fn run(&self, arguments: &str) -> Run {
+        let output = self
+            .command(arguments)
+            .output()
+            .expect("the command starts");
+        let text = |bytes| String::from_utf8(bytes).expect("it prints text");
+        Run {
+            status: output.status.code().expect("it ends by itself"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// `replay --config cme.toml --pcap session.pcap` and more.
+    fn replay(&self, arguments: &str) -> Run {
+        self.run(&format!(
+            "replay --config cme.toml --pcap session.pcap {arguments}"
+        ))
+    }
+
+    /// Starts the command with standard output in a pipe.
+    fn start(&self, arguments: &str) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().expect("the command starts")
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        // A test that failed may have left anything; the system empties its temporary folder.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Run {
+    /// It was done, and nothing was said on standard error.
+    #[track_caller]
+    fn done(self) -> Run {
+        assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self:?}");
+        self
+    }
+
+    /// It was refused with this status, in one line that has these words.
+    #[track_caller]
+    fn refused(self, status: i32, words: &[&str]) {
+        assert_eq!(self.status, status, "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        assert!(self.stderr.starts_with("touchline: "), "{self:?}");
+        for word in words {
+            assert!(self.stderr.contains(word), "{word}: {self:?}");
+        }
+    }
+}
+
+/// A path as an argument.
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a temporary folder has a plain name")
+}
