@@ -105,7 +105,8 @@ impl OrderBooks {
     fn insert(&mut self, event: &OrderEvent) -> Result<OrderChange, OrdersFull> {
         let order = Order {
             order_id: event.order_id,
-            priority: event.priority.unwrap_or(0),
+            // An order of unknown rank stands behind those whose rank is known.
+            priority: event.priority.unwrap_or(u64::MAX),
             price: event.price,
             quantity: event.quantity,
             instrument: event.instrument.0,

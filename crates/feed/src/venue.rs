@@ -47,6 +47,9 @@ pub trait Venue {
     /// The books ran out of room for this instrument's orders: its order book is lost from here.
     fn orders_overflowed(&mut self, instrument: Instrument);
 
+    /// Whether the venue is in the middle of an event, also where nothing of it reached a book.
+    fn event_open(&self) -> bool;
+
     /// What a book is that is known to miss something.
     fn missing(&self) -> Validity;
 

@@ -146,9 +146,9 @@ impl Arbiter {
         }
         if let Some(aside) = &mut self.aside {
             let overdue = now_ns.saturating_sub(aside.held.receive_ns) >= self.wait_ns;
-            if overdue && aside.contested {
+            if overdue && aside.contested && self.hold.is_empty() {
                 self.forget_aside();
-            } else if overdue && !aside.doubted {
+            } else if overdue && !aside.contested && !aside.doubted {
                 aside.doubted = true;
                 self.doubt = true;
             }
@@ -274,6 +274,7 @@ impl Arbiter {
         if std::mem::take(&mut self.doubt) {
             return Some(Step::Doubt(self.next as u32));
         }
+        self.adopt_aside();
         if let Some(held) = self.hold.take(self.next) {
             self.delivered(held.sending_ns);
             if self.hold.is_empty() {
@@ -290,7 +291,7 @@ impl Arbiter {
             return Some(self.lose_to(first));
         }
         if let Some(target) = self.jump.take() {
-            return Some(self.jump_to(target));
+            return self.jump_to(target);
         }
         std::mem::take(&mut self.restarting).then(|| self.restart())
     }
@@ -311,24 +312,37 @@ impl Arbiter {
         step
     }
 
-    fn jump_to(&mut self, target: u64) -> Step {
-        if let Some(aside) = self
-            .aside
-            .take()
-            .and_then(|aside| self.aside_hold.take(aside.held.sequence))
-        {
-            let Arbiter {
-                hold, aside_hold, ..
-            } = self;
-            hold.keep(
-                aside.sequence,
-                aside.sending_ns,
-                aside.receive_ns,
-                aside_hold.payload(&aside),
-            );
-            self.oldest_ns = aside.receive_ns;
+    /// Moves the window to `target`, where the packet set aside and its neighbour belong.
+    fn jump_to(&mut self, target: u64) -> Option<Step> {
+        // What waited behind the last hole may have reached the target by itself.
+        let step = (target > self.next).then(|| self.lose_to(target));
+        self.adopt_aside();
+        step.or_else(|| self.pop_waiting())
+    }
+
+    /// Takes the packet set aside into the window once the window has reached it.
+    fn adopt_aside(&mut self) {
+        let Some(Aside { held, .. }) = self.aside else {
+            return;
+        };
+        if held.sequence >= self.next + self.hold.capacity() {
+            return;
         }
-        self.lose_to(target)
+        self.aside = None;
+        let Arbiter {
+            hold,
+            aside_hold,
+            next,
+            ..
+        } = self;
+        if let Some(held) = aside_hold
+            .take(held.sequence)
+            .filter(|held| held.sequence >= *next)
+        {
+            let payload = aside_hold.payload(&held);
+            hold.keep(held.sequence, held.sending_ns, held.receive_ns, payload);
+            self.oldest_ns = self.oldest_ns.min(held.receive_ns);
+        }
     }
 
     fn restart(&mut self) -> Step {
@@ -507,6 +521,20 @@ mod tests {
         bench.expect("joined 1 1 lost 2-99 100 101");
         bench.packet(102, 2);
         bench.expect("102");
+    }
+
+    #[test]
+    fn packets_held_up_to_the_target_leave_nothing_to_lose() {
+        let mut bench = Bench::new();
+        bench.packet(1, 0);
+        assert_eq!(bench.packet(10, 1), Verdict::FarAhead);
+        for sequence in 3..9 {
+            bench.packet(sequence, 2);
+        }
+        // 2 is lost, 3 to 8 follow, and 9 is a neighbour of 10 beyond the window.
+        assert_eq!(bench.packet(9, 3), Verdict::Held);
+        bench.advance(103);
+        bench.expect("joined 1 1 lost 2-2 3 4 5 6 7 8 9 10");
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(super) struct Channel {
     pub reset_ns: u64,
     /// Whether the channel has shown any order yet.
     pub orders_seen: bool,
+    /// Whether the last message of the incremental feed left its event open.
+    pub event_open: bool,
     /// The packet being processed.
     pub headline: Headline,
 }
@@ -77,6 +79,7 @@ impl CmeFeed {
                 known_from: 0,
                 reset_ns: 0,
                 orders_seen: false,
+                event_open: false,
                 headline: Headline::default(),
                 settings,
             },
@@ -262,6 +265,10 @@ impl Venue for CmeFeed {
         self.channel.orders_lost(instrument, packet);
     }
 
+    fn event_open(&self) -> bool {
+        self.channel.event_open
+    }
+
     fn missing(&self) -> Validity {
         self.channel.missing()
     }
@@ -350,6 +357,7 @@ impl Channel {
     /// Numbers up to `last` are lost: price books are to be confirmed anew, order books unknown.
     fn lose(&mut self, first: u32, last: u32, events: &mut Vec<Event>) {
         self.lost = last;
+        self.event_open = false;
         for row in self.instruments.rows_mut() {
             row.orders.known = false;
             row.orders.queue = Queue::EMPTY;
@@ -357,6 +365,17 @@ impl Channel {
         self.order_queue.clear_all();
         self.assemblies.clear();
         events.push(Event::Lost { first, last });
+        self.still_live(events);
+    }
+
+    /// Loss makes every book doubtful to a subscriber; those that a snapshot had confirmed beyond
+    /// the lost packets are said to be live.
+    fn still_live(&self, events: &mut Vec<Event>) {
+        for row in self.instruments.rows() {
+            if self.validity(row) == Validity::Live {
+                events.push(Event::Validity(row.definition.instrument, Validity::Live));
+            }
+        }
     }
 
     /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`.

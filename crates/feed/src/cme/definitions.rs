@@ -122,7 +122,13 @@ impl Channel {
         row.definition.tick = new.tick;
         row.definition.depth = depth;
         row.definition.defined = true;
-        if row.definition != old {
+        let changed = row.definition != old;
+        let in_use = row.price.last_rpt > 0 || row.price.hole;
+        if depth != old.depth && in_use {
+            self.counters.depth_changes += 1;
+            self.distrust_price(instrument, events);
+        }
+        if changed {
             let row = self.instruments.row(instrument);
             let (price, orders) = (self.validity(row), self.orders_validity(row));
             events.push(Event::Defined {
@@ -130,10 +136,6 @@ impl Channel {
                 price,
                 orders,
             });
-        }
-        if depth != old.depth && self.instruments.row(instrument).price.last_rpt > 0 {
-            self.counters.depth_changes += 1;
-            self.distrust_price(instrument, events);
         }
     }
 }

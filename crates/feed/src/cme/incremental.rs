@@ -41,12 +41,13 @@ impl Channel {
         for message in packet.messages() {
             self.counters.messages += 1;
             self.templates.count(message);
-            if let Ok(Some(ending)) = self.message(message, events)
-                && ending.indicator.end_of_event()
-            {
-                events.push(Event::EndOfEvent {
-                    transact_ns: ending.transact_ns,
-                });
+            if let Ok(Some(ending)) = self.message(message, events) {
+                self.event_open = !ending.indicator.end_of_event();
+                if !self.event_open {
+                    events.push(Event::EndOfEvent {
+                        transact_ns: ending.transact_ns,
+                    });
+                }
             }
         }
     }

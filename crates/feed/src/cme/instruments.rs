@@ -13,6 +13,8 @@ pub struct PriceState {
     pub last_rpt: u32,
     /// Newest packet that we have of this instrument: by an entry or inside a snapshot.
     pub seen: u32,
+    /// The last packet inside the snapshot used last: entries of packets before it are in the book.
+    pub through: u32,
     /// Newest packet up to which the book is confirmed.
     pub confirmed: u32,
     /// Whether something is known to be missing; entries are queued then.
@@ -57,6 +59,7 @@ impl PriceState {
         PriceState {
             last_rpt: 0,
             seen: packet,
+            through: 0,
             confirmed: packet,
             hole: false,
             queue: Queue::EMPTY,
@@ -152,6 +155,11 @@ impl Instruments {
     #[inline]
     pub fn row_mut(&mut self, instrument: Instrument) -> &mut Row {
         &mut self.rows[instrument.index()]
+    }
+
+    /// All of them.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
     }
 
     /// All of them.

@@ -12,6 +12,8 @@ pub struct LoopTracker {
     newest_ns: u64,
     newest_sequence: u32,
     seen: u32,
+    /// How many instruments its messages say it names; 0 before the first.
+    total: u32,
     lowest: u32,
 }
 
@@ -48,12 +50,21 @@ impl LoopTracker {
     /// A message of the loop names an instrument whose mark is `mark`; marks it. Gives the loop
     /// when this makes it whole, that is when `total` different instruments were named.
     pub fn name(&mut self, mark: &mut u32, total: u32, last_processed: u32) -> Option<WholeLoop> {
-        if *mark == self.id || !self.active {
+        if !self.active {
             return None;
         }
+        if self.total != total && self.total != 0 {
+            // Its set of instruments changed on the way: who is absent cannot be told.
+            self.active = false;
+            return None;
+        }
+        self.lowest = self.lowest.min(last_processed);
+        if *mark == self.id {
+            return None;
+        }
+        self.total = total;
         *mark = self.id;
         self.seen += 1;
-        self.lowest = self.lowest.min(last_processed);
         if self.seen != total {
             return None;
         }
@@ -77,6 +88,7 @@ impl LoopTracker {
         self.newest_ns = sending_ns;
         self.newest_sequence = 1;
         self.seen = 0;
+        self.total = 0;
         self.lowest = u32::MAX;
     }
 }
@@ -99,6 +111,16 @@ mod tests {
             tracker.name(&mut b, 2, 60),
             Some(WholeLoop { id: 1, lowest: 60 })
         );
+    }
+
+    #[test]
+    fn a_loop_that_changes_on_the_way_names_nobody_absent() {
+        let mut tracker = LoopTracker::default();
+        let (mut a, mut b) = (0, 0);
+        assert!(tracker.packet(1, 10));
+        assert_eq!(tracker.name(&mut a, 2, 70), None);
+        assert_eq!(tracker.name(&mut b, 3, 70), None);
+        assert_eq!(tracker.name(&mut b, 2, 70), None);
     }
 
     #[test]

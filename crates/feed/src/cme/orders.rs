@@ -167,7 +167,7 @@ impl Channel {
         }
     }
 
-    /// Notes that a price entry came in while the order book is unknown: a snapshot that ends in
+    /// Notes that a book entry came in while the order book is unknown: a snapshot that ends in
     /// the same packet must end at the same event.
     #[cold]
     pub fn mark_orders(&mut self, instrument: Instrument, entry: &Queued) {

@@ -33,11 +33,12 @@ impl Channel {
     pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
         let lost = self.lost;
         let row = self.instruments.row_mut(instrument);
-        if !row.orders.known && self.orders_seen {
+        if !row.orders.known && self.orders_seen && entry.work != Work::Nothing {
             self.mark_orders(instrument, &entry);
         }
         let price = &mut self.instruments.row_mut(instrument).price;
-        if entry.rpt_seq == price.last_rpt.wrapping_add(1) && !price.hole {
+        let next = entry.rpt_seq == price.last_rpt.wrapping_add(1);
+        if next && !price.hole && entry.packet >= price.through {
             price.last_rpt = entry.rpt_seq;
             price.seen = price.seen.max(entry.packet);
             let gapped = price.confirmed < lost;
@@ -65,10 +66,10 @@ impl Channel {
         let PriceSnapshot { rpt_seq, through } = snapshot;
         if !price.hole {
             return match rpt_seq.cmp(&price.last_rpt) {
-                std::cmp::Ordering::Equal => Use::Confirm,
+                // Newer than all we have: a reset that was lost may lie in between.
+                _ if through > price.seen => Use::Replace,
                 std::cmp::Ordering::Greater => Use::Replace,
-                // Numbering started again after a reset that was lost.
-                std::cmp::Ordering::Less if through > price.seen => Use::Replace,
+                std::cmp::Ordering::Equal => Use::Confirm,
                 std::cmp::Ordering::Less => Use::Ignore,
             };
         }
@@ -100,6 +101,7 @@ impl Channel {
         let before = self.validity(self.instruments.row(instrument));
         let price = &mut self.instruments.row_mut(instrument).price;
         price.seen = price.seen.max(snapshot.through);
+        price.through = price.through.max(snapshot.through);
         price.confirmed = price.confirmed.max(snapshot.through);
         let after = self.validity(self.instruments.row(instrument));
         if after != before {
@@ -134,6 +136,7 @@ impl Channel {
         self.price_queue.clear(&mut price.queue);
         price.hole = false;
         price.last_rpt = last_rpt;
+        price.through = price.through.max(snapshot.through);
         price.seen = price.seen.max(confirmed);
         price.confirmed = price.confirmed.max(confirmed);
         let validity = self.validity(self.instruments.row(instrument));
@@ -148,7 +151,10 @@ impl Channel {
         events: &mut Vec<Event>,
     ) {
         let price = &mut self.instruments.row_mut(instrument).price;
-        if entry.rpt_seq > price.last_rpt {
+        if entry.packet < price.through {
+            // Whatever its number: between it and the snapshot there may be a reset.
+            self.counters.entries_contained += 1;
+        } else if entry.rpt_seq > price.last_rpt {
             let hole_grows = entry.rpt_seq > price.last_rpt + 1;
             let first = !price.hole;
             price.hole = true;

@@ -57,14 +57,13 @@ macro_rules! price_message {
                 }
                 self.replay(instrument, snapshot, events);
             }
-            if in_loop.price {
-                self.name_price(
-                    instrument,
-                    message.tot_num_reports(),
-                    snapshot.through,
-                    events,
-                );
-            }
+            self.name(
+                instrument,
+                in_loop,
+                message.tot_num_reports(),
+                snapshot.through,
+                events,
+            );
             Ok(())
         }
     };
@@ -109,9 +108,13 @@ macro_rules! order_message {
                 }
                 self.end_chunk(events);
             }
-            if in_loop.orders {
-                self.name_orders(instrument, message.tot_num_reports(), through, events);
-            }
+            self.name(
+                instrument,
+                in_loop,
+                message.tot_num_reports(),
+                through,
+                events,
+            );
             Ok(())
         }
     };
@@ -233,34 +236,27 @@ impl Channel {
         judged
     }
 
-    fn name_price(
+    /// A message of a loop names an instrument; acts on those that a whole loop did not name. A
+    /// loop of order snapshots names an instrument by either kind of message and tells of orders
+    /// alone: an instrument without orders may well have prices (implied ones, say).
+    fn name(
         &mut self,
         instrument: Instrument,
+        in_loop: InLoop,
         total: u32,
         through: u32,
         events: &mut Vec<Event>,
     ) {
-        let mark = &mut self.instruments.row_mut(instrument).price_loop;
-        let Some(whole) = self.price_loop.name(mark, total, through) else {
-            return;
-        };
-        self.counters.loops_whole += 1;
-        self.absent(whole, |row| row.price_loop, Channel::price_absent, events);
-    }
-
-    fn name_orders(
-        &mut self,
-        instrument: Instrument,
-        total: u32,
-        through: u32,
-        events: &mut Vec<Event>,
-    ) {
-        let mark = &mut self.instruments.row_mut(instrument).order_loop;
-        let Some(whole) = self.order_loop.name(mark, total, through) else {
-            return;
-        };
-        self.counters.loops_whole += 1;
-        self.absent(whole, |row| row.order_loop, Channel::orders_absent, events);
+        let row = self.instruments.row_mut(instrument);
+        if in_loop.price
+            && let Some(whole) = self.price_loop.name(&mut row.price_loop, total, through)
+        {
+            self.absent(whole, |row| row.price_loop, Channel::price_absent, events);
+        } else if in_loop.orders
+            && let Some(whole) = self.order_loop.name(&mut row.order_loop, total, through)
+        {
+            self.absent(whole, |row| row.order_loop, Channel::orders_absent, events);
+        }
     }
 
     /// Instruments that a whole loop did not name had no activity.
@@ -271,6 +267,7 @@ impl Channel {
         treat: impl Fn(&mut Channel, Instrument, u32, &mut Vec<Event>),
         events: &mut Vec<Event>,
     ) {
+        self.counters.loops_whole += 1;
         for index in 0..self.instruments.len() as u32 {
             if mark(self.instruments.row(Instrument(index))) != whole.id {
                 treat(self, Instrument(index), whole.lowest, events);

@@ -345,8 +345,9 @@ impl Handler {
         }
     }
 
-    /// What a whole loop did not name had no activity up to its first packet.
-    fn take_absences(&mut self, with_orders: bool, named: &BTreeSet<i32>, last_packet: u32) {
+    /// What a whole loop did not name had no activity up to its first packet. The loop of order snapshots tells of
+    /// orders alone: an instrument without orders may well have prices (implied ones, say).
+    fn take_absences(&mut self, of_orders: bool, named: &BTreeSet<i32>, last_packet: u32) {
         let absent: Vec<i32> = self
             .instruments
             .keys()
@@ -354,6 +355,13 @@ impl Handler {
             .copied()
             .collect();
         for security_id in absent {
+            if of_orders {
+                let last_lost = self.last_lost;
+                self.instrument(security_id)
+                    .orders
+                    .take_absence(last_packet, last_lost);
+                continue;
+            }
             self.take_price_snapshot(&PriceSnapshot {
                 security_id,
                 last_packet,
@@ -361,12 +369,6 @@ impl Handler {
                 rpt_seq: 0,
                 levels: Vec::new(),
             });
-            if with_orders {
-                let last_lost = self.last_lost;
-                self.instrument(security_id)
-                    .orders
-                    .take_absence(last_packet, last_lost);
-            }
         }
     }
 

@@ -70,12 +70,10 @@ impl Orders {
         self.transact_times.insert(packet, transact_time);
     }
 
-    /// A packet was lost: nothing that we hold is sure any more.
+    /// A packet was lost: nothing that we hold is sure any more, what was shown since an earlier loss neither.
     pub fn lose(&mut self) {
-        if self.known {
-            self.reset();
-            self.known = false;
-        }
+        self.reset();
+        self.known = false;
     }
 
     /// The channel started again: no orders, and that is known.

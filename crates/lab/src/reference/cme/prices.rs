@@ -157,12 +157,11 @@ impl Prices {
         in_use
     }
 
-    /// A hole: nothing that we hold is right any more. A queue that is there is kept.
+    /// A hole: nothing that we hold is right any more, what was filled in since an earlier hole neither. A queue that
+    /// is there is kept.
     fn recover(&mut self) {
-        if self.complete {
-            self.clear();
-            self.complete = false;
-        }
+        self.clear();
+        self.complete = false;
     }
 
     fn start_again(&mut self, complete: bool) {

@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 pub struct SnapshotLoop {
     /// SendingTime of the loop's packet 1; `None` while no loop was seen from its beginning.
     started_ns: Option<u64>,
+    /// The latest SendingTime of a packet 1.
+    newest_start_ns: u64,
     last_sequence: u32,
     last_ns: u64,
     reports: Option<u32>,
@@ -26,18 +28,22 @@ pub struct WholeLoop {
 impl SnapshotLoop {
     /// Sees the header of a packet. Copies and packets of earlier loops change nothing.
     pub fn see_packet(&mut self, sequence: u32, sending_time: u64) {
-        if sending_time <= self.last_ns {
-            return;
-        }
-        if sequence == 1 {
+        if sequence == 1 && sending_time > self.newest_start_ns {
+            // It may come behind packets of its own loop; those count by their other copy.
             *self = Self {
                 started_ns: Some(sending_time),
+                newest_start_ns: sending_time,
                 lowest_last_packet: u32::MAX,
                 ..Self::default()
             };
+        } else if sending_time <= self.last_ns {
+            return;
         } else if sequence <= self.last_sequence {
             // The beginning of this loop was missed.
-            *self = Self::default();
+            *self = Self {
+                newest_start_ns: self.newest_start_ns,
+                ..Self::default()
+            };
         }
         (self.last_sequence, self.last_ns) = (sequence, sending_time);
     }

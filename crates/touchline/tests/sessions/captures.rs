@@ -1,0 +1,1 @@
+//! Recorded and independently generated captures, where they are at hand (`TOUCHLINE_CAPTURES`).

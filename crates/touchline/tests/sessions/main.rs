@@ -1,0 +1,45 @@
+//! Whole sessions through the whole path, with faults, against the truth.
+//!
+//! Goal: the promises R4, R5 and R6. Method: the lab's generated exchange sends a session over two
+//! faulty lines; the path's final books, its published updates and a subscriber's mirror of them
+//! are compared with the generator's truth, with the lossless run and with a slow reference that
+//! shares no code with the path. A failure names its seed: `SEED=n` runs that seed alone, `SEEDS=n`
+//! runs so many.
+
+mod captures;
+mod lines;
+mod path;
+mod recovery;
+mod reference;
+mod watch;
+
+/// The seeds to run: `SEED`, or the first `SEEDS`, or the first `count`.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    match number("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("SEEDS").unwrap_or(count),
+    }
+}
+
+/// Text against text; shows the first line that differs.
+#[track_caller]
+fn same(actual: &str, expected: &str, what: &str) {
+    let mut lines = actual.lines().zip(expected.lines()).enumerate();
+    if let Some((at, (actual, expected))) = lines.find(|(_, (actual, expected))| actual != expected)
+    {
+        panic!(
+            "{what}, line {}:\n actual   {actual}\n expected {expected}",
+            at + 1
+        );
+    }
+    assert_eq!(
+        actual.lines().count(),
+        expected.lines().count(),
+        "{what}: number of lines"
+    );
+}

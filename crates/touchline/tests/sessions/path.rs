@@ -1,0 +1,212 @@
+//! The path under test: arrivals in, a picture and a subscriber's mirror out.
+
+use touchline_feed::Venue;
+use touchline_feed::cme::{Feed, Join, Line, Settings};
+use touchline_gateway::Limits;
+use touchline_gateway::cme::{CmePipeline, build};
+use touchline_gateway::config::Symbols;
+use touchline_lab::capture::{self, Arrival};
+use touchline_lab::picture::{BookRow, Level, OrderRow, OrdersRow, Picture, State, TopRow};
+use touchline_transport::{Local, Mirror, Subscribe};
+use touchline_types::{BookKind, Instrument, Side, Validity};
+
+/// A path whose updates go to a mirror and to another subscriber.
+pub type Path<S> = CmePipeline<Local<(Mirror, S)>>;
+
+const INSTRUMENTS_MAX: usize = 256;
+const ORDERS_MAX: usize = 16_384;
+
+/// Small limits, so that hundreds of paths can be built; nothing else differs from the default.
+pub fn settings(join: Join) -> Settings {
+    Settings {
+        join,
+        hold_packets_max: 1024,
+        packet_bytes_max: 2048,
+        instruments_max: INSTRUMENTS_MAX,
+        queue_entries_max: 65_536,
+        snapshot_orders_max: 4096,
+        ..Settings::default()
+    }
+}
+
+/// A path with these settings.
+pub fn path<S: Subscribe>(settings: Settings, subscriber: S) -> Path<S> {
+    let limits = Limits {
+        instruments_max: settings.instruments_max,
+        orders_max: ORDERS_MAX,
+        event_changes_max: 4096,
+        default_depth: settings.default_depth,
+    };
+    let mirror = Mirror::new(settings.instruments_max, ORDERS_MAX);
+    build(
+        settings,
+        limits,
+        Symbols::default(),
+        Local::new((mirror, subscriber)),
+    )
+}
+
+/// Runs arrivals through a path to their end.
+pub fn run<S: Subscribe>(arrivals: &[Arrival], join: Join, subscriber: S) -> Path<S> {
+    let mut path = path(settings(join), subscriber);
+    for arrival in arrivals {
+        path.packet(channel(arrival), &arrival.payload, arrival.time_ns, 0);
+    }
+    path.finish();
+    path
+}
+
+/// The other subscriber.
+pub fn subscriber<S: Subscribe>(path: &Path<S>) -> &S {
+    &path.publisher().inner().subscriber.1
+}
+
+/// Feed and line in the path's terms.
+pub fn channel(arrival: &Arrival) -> (Feed, Line) {
+    let feed = match arrival.feed {
+        capture::Feed::Incremental => Feed::Incremental,
+        capture::Feed::Definitions => Feed::Definition,
+        capture::Feed::Snapshot => Feed::Snapshot,
+        capture::Feed::OrderSnapshot => Feed::SnapshotOrders,
+    };
+    let line = match arrival.line {
+        capture::Line::A => Line::A,
+        capture::Line::B => Line::B,
+    };
+    (feed, line)
+}
+
+/// Books and orders as the path has them; tops come from a subscriber.
+pub fn picture<S: Subscribe>(path: &Path<S>, tops: Vec<TopRow>) -> Picture {
+    let mut instruments: Vec<_> = (0..path.venue().instruments() as u32)
+        .map(Instrument)
+        .collect();
+    instruments.sort_by_key(|instrument| path.venue().definition(*instrument).venue_id);
+    Picture {
+        books: instruments
+            .iter()
+            .map(|instrument| book_row(path, *instrument))
+            .collect(),
+        orders: instruments
+            .iter()
+            .map(|instrument| orders_row(path, *instrument))
+            .collect(),
+        tops,
+    }
+}
+
+/// The mirror must have, of every instrument, exactly what the path has.
+#[track_caller]
+pub fn mirror_agrees<S: Subscribe>(path: &Path<S>, what: &str) {
+    let mirror = &path.publisher().inner().subscriber.0;
+    assert_eq!(
+        mirror.misfits(),
+        0,
+        "{what}: a published step did not fit the subscriber's book"
+    );
+    for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
+        let id = path.venue().definition(instrument).venue_id;
+        for kind in [BookKind::Direct, BookKind::Implied] {
+            for side in Side::BOTH {
+                let levels = |book: Option<&touchline_book::PriceBook>| {
+                    book.map(|book| book.levels(kind, side).to_vec())
+                        .unwrap_or_default()
+                };
+                let (own, mirrored) = (
+                    levels(path.prices().get(instrument)),
+                    levels(mirror.book(instrument)),
+                );
+                assert_eq!(
+                    mirrored, own,
+                    "{what}: {kind:?} {side:?} of {id} differ at the subscriber"
+                );
+            }
+        }
+        let orders = |books: &touchline_book::OrderBooks, side| {
+            let mut orders = Vec::new();
+            books.visit(instrument, side, |o| {
+                orders.push((o.order_id, o.price, o.quantity, o.priority))
+            });
+            orders
+        };
+        for side in Side::BOTH {
+            let (own, mirrored) = (orders(path.orders(), side), orders(mirror.orders(), side));
+            assert_eq!(
+                mirrored, own,
+                "{what}: orders of {id} differ at the subscriber"
+            );
+        }
+        assert_eq!(
+            mirror.validity(instrument),
+            path.venue().validity(instrument),
+            "{what}: {id}"
+        );
+        let orders_validity = path.venue().orders_validity(instrument);
+        assert_eq!(
+            mirror.orders_validity(instrument),
+            orders_validity,
+            "{what}: orders of {id}"
+        );
+    }
+}
+
+/// A level in the picture's terms; implied levels carry no order count.
+pub fn level(level: &touchline_types::Level, kind: BookKind) -> Option<Level> {
+    level.known.then(|| Level {
+        price: (!level.price.is_null()).then_some(level.price.0),
+        quantity: (!level.quantity.is_null()).then_some(level.quantity.0),
+        orders: (kind == BookKind::Direct && level.orders >= 0).then_some(level.orders.into()),
+    })
+}
+
+fn book_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> BookRow {
+    let venue = path.venue();
+    let definition = venue.definition(instrument);
+    let levels = |kind, side| {
+        let book = path.prices().get(instrument);
+        let levels = book.map_or(&[][..], |book| book.levels(kind, side));
+        levels.iter().map(|entry| level(entry, kind)).collect()
+    };
+    BookRow {
+        security_id: definition.venue_id as i32,
+        symbol: (!definition.symbol.is_empty()).then(|| definition.symbol.to_string()),
+        state: state(venue.validity(instrument)),
+        last_rpt_seq: venue.last_rpt_seq(instrument),
+        bids: levels(BookKind::Direct, Side::Bid),
+        asks: levels(BookKind::Direct, Side::Ask),
+        implied_bids: levels(BookKind::Implied, Side::Bid),
+        implied_asks: levels(BookKind::Implied, Side::Ask),
+    }
+}
+
+fn orders_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> OrdersRow {
+    let definition = path.venue().definition(instrument);
+    let orders = |side| {
+        let mut rows = Vec::new();
+        path.orders().visit(instrument, side, |order| {
+            rows.push(OrderRow {
+                id: order.order_id,
+                price: (!order.price.is_null()).then_some(order.price.0),
+                quantity: (!order.quantity.is_null()).then_some(order.quantity.0),
+            });
+        });
+        rows
+    };
+    OrdersRow {
+        security_id: definition.venue_id as i32,
+        symbol: (!definition.symbol.is_empty()).then(|| definition.symbol.to_string()),
+        state: state(path.venue().orders_validity(instrument)),
+        bids: orders(Side::Bid),
+        asks: orders(Side::Ask),
+    }
+}
+
+fn state(validity: Validity) -> State {
+    match validity {
+        Validity::Live => State::Live,
+        Validity::Gapped => State::Gapped,
+        Validity::Recovering => State::Recovering,
+        Validity::Natural => State::Natural,
+        Validity::Stale | Validity::Closed => panic!("the CME feed gives no such state"),
+    }
+}

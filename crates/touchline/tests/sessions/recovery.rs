@@ -1,0 +1,151 @@
+//! R5: loss on both lines is noticed, said and healed.
+
+use crate::path::{Path, channel, mirror_agrees, path, picture, run, settings, subscriber};
+use crate::watch::{History, Tops, hash_of};
+use crate::{same, seeds};
+use std::collections::{HashMap, HashSet};
+use touchline_feed::Venue;
+use touchline_feed::cme::Join;
+use touchline_lab::capture::{Arrival, Feed, Line};
+use touchline_lab::cme::{Options, Session, generate};
+use touchline_lab::fault::{Delivery, Fault, FaultPlan, Rule, deliver};
+use touchline_types::Instrument;
+
+/// After the faults stop and whole snapshot loops have come, every book is live and right; what
+/// was printed on the way was never wrong.
+#[test]
+fn books_are_healed_and_nothing_false_was_shown() {
+    let (mut lost, mut recovered) = (0, 0);
+    for seed in seeds(64) {
+        let session = generate(&Options::varied(seed), seed);
+        let delivery = everything_at_once(&session, seed);
+        lost += delivery.report.lost_on_both.len();
+        let path = run(&delivery.arrivals, Join::Snapshot, Tops::default());
+        recovered += path.venue().counters().snapshots_used;
+        let picture = picture(&path, subscriber(&path).0.clone());
+        same(
+            &picture.books_jsonl(),
+            &session.truth.books_jsonl(),
+            &format!("books, seed {seed}"),
+        );
+        same(
+            &picture.orders_jsonl(),
+            &session.truth.orders_jsonl(),
+            &format!("orders, seed {seed}"),
+        );
+        let truth: HashSet<_> = session
+            .truth
+            .tops_jsonl()
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        for top in picture.tops_jsonl().lines() {
+            assert!(truth.contains(top), "seed {seed}: {top} was never true");
+        }
+        mirror_agrees(&path, &format!("seed {seed}"));
+    }
+    assert!(
+        lost > 0 && recovered > 0,
+        "{lost} packets lost, {recovered} books recovered: no test"
+    );
+}
+
+/// Every book that a subscriber is told is live is one that the venue showed: at the end of an
+/// event the very book of that event, after recovery one of its books.
+#[test]
+fn no_wrong_book_is_ever_called_live() {
+    let mut checked = 0;
+    for seed in seeds(64) {
+        let session = generate(&Options::varied(seed), seed);
+        let clean = deliver(&session, &FaultPlan::default(), seed);
+        let (lossless, between) = every_book(&clean.arrivals);
+        let truth = subscriber(&lossless);
+        let faulty = run(
+            &everything_at_once(&session, seed).arrivals,
+            Join::Snapshot,
+            History::default(),
+        );
+        let seen = subscriber(&faulty);
+        checked += seen.live;
+        for (venue_id, event_end, state) in &seen.claims {
+            let known = match event_end {
+                Some(sending_ns) => truth.by_packet.get(&(*venue_id, *sending_ns)),
+                None => between.get(venue_id),
+            };
+            let right = known.is_some_and(|states| states.contains(state));
+            assert!(
+                right,
+                "seed {seed}: a wrong book of {venue_id} is called live ({event_end:?})"
+            );
+        }
+    }
+    assert!(checked > 1000, "only {checked} live books were seen");
+}
+
+/// Natural refresh shows less, never something wrong: known levels are levels of the true book.
+#[test]
+fn natural_refresh_heals_as_well() {
+    for seed in seeds(64) {
+        let session = generate(&Options::varied(seed), seed);
+        let delivery = everything_at_once(&session, seed);
+        let path = run(&delivery.arrivals, Join::Natural, Tops::default());
+        let picture = picture(&path, Vec::new());
+        same(
+            &picture.books_jsonl(),
+            &session.truth.books_jsonl(),
+            &format!("books, seed {seed}"),
+        );
+        same(
+            &picture.orders_jsonl(),
+            &session.truth.orders_jsonl(),
+            &format!("orders, seed {seed}"),
+        );
+        mirror_agrees(&path, &format!("seed {seed}"));
+    }
+}
+
+/// Loss on one line and on both, bursts, an outage, damage, disorder, a late join, on all feeds but
+/// the definitions: without its definition a book is kept to the default depth, by the rules.
+fn everything_at_once(session: &Session, seed: u64) -> Delivery {
+    let mut plan = FaultPlan::all_feeds([
+        Fault::Drop { share: 0.1 },
+        Fault::DropOnAllLines {
+            share: 0.01,
+            packets_max: 20,
+        },
+        Fault::Corrupt { share: 0.02 },
+        Fault::Truncate { share: 0.02 },
+        Fault::Duplicate { share: 0.2 },
+        Fault::Reorder {
+            share: 0.1,
+            by_max: 8,
+        },
+        Fault::Delay {
+            share: 0.05,
+            min_ns: 1_000,
+            max_ns: 60_000_000,
+        },
+        Fault::Outage { packets: 60 },
+    ]);
+    let heard = |rule: &mut Rule| rule.feeds.retain(|feed| *feed != Feed::Definitions);
+    plan.rules.iter_mut().for_each(heard);
+    let late = FaultPlan::incremental([Fault::JoinLate { share: 0.3 }]);
+    let plan = if seed % 3 == 0 { late.then(plan) } else { plan };
+    deliver(session, &plan, seed)
+}
+
+/// A run with every book that the venue had between two packets: a snapshot may be of any of them.
+fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<u64>>) {
+    let mut path = path(settings(Join::Snapshot), History::default());
+    let mut books: HashMap<i64, HashSet<u64>> = HashMap::new();
+    for arrival in arrivals.iter().filter(|arrival| arrival.line == Line::A) {
+        path.packet(channel(arrival), &arrival.payload, arrival.time_ns, 0);
+        for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
+            let venue_id = path.venue().definition(instrument).venue_id;
+            let book = hash_of(path.prices().get(instrument));
+            books.entry(venue_id).or_default().insert(book);
+        }
+    }
+    path.finish();
+    (path, books)
+}
