@@ -125,7 +125,7 @@ fn long(seed: u64) -> Options {
     Options {
         weekly_resets: 0,
         renumber_after_channel_reset: false,
-        events: 1500,
+        events: 8500,
         unknown_share: 0.02,
         ..Options::varied(seed)
     }
