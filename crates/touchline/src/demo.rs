@@ -144,7 +144,7 @@ fn ladders(pipeline: &CmePipeline<Local<Watch>>, paint: Paint) -> String {
     let mut shown: Vec<_> = instruments
         .filter_map(|instrument| Some((instrument, mirror.book(instrument)?)))
         .collect();
-    shown.sort_by_key(|(_, book)| Reverse(rows_of(book)));
+    shown.sort_by_key(|(_, book)| (is_crossed(book), Reverse(rows_of(book))));
     shown.truncate(LADDERS);
     for (instrument, book) in shown {
         let definition = venue.definition(instrument);
@@ -156,8 +156,15 @@ fn ladders(pipeline: &CmePipeline<Local<Watch>>, paint: Paint) -> String {
 
 /// How many rows a ladder of the book has with both sides filled.
 fn rows_of(book: &PriceBook) -> usize {
-    let rows = Side::BOTH.map(|side| Consolidated::new(book, side).count());
-    rows[0].min(rows[1])
+    let [bids, asks] = Side::BOTH.map(|side| Consolidated::new(book, side).count());
+    bids.min(asks)
+}
+
+/// Whether implied interest crosses the book; the simulated exchange does not match it.
+fn is_crossed(book: &PriceBook) -> bool {
+    let [bid, ask] = Side::BOTH.map(|side| Consolidated::new(book, side).next());
+    bid.zip(ask)
+        .is_some_and(|(bid, ask)| bid.price >= ask.price)
 }
 
 impl Subscribe for Watch {

@@ -9,8 +9,8 @@ use touchline_types::{InstrumentDefinition, Quantity, Side, Validity};
 ///
 /// ```text
 ///  ZQA0, 1032, live
-///  orders   implied     direct        bid | ask            direct   implied orders
-///       3                   12    4500.25 | 4500.5              7         2      1
+///  orders  implied     direct         bid | ask             direct  implied orders
+///       3                  12     4500.25 | 4500.5               7        2      1
 /// ```
 pub fn ladder(
     definition: &InstrumentDefinition,
@@ -27,7 +27,7 @@ pub fn ladder(
     let symbol = paint.bold(definition.symbol);
     let _ = writeln!(text, " {symbol}, {}, {state}", definition.venue_id);
     let head = format!(
-        " {:>6}{:>10}{:>11}{:>11} | {:<11}{:>11}{:>10}{:>6}",
+        " {:>6}{:>9}{:>11}{:>12} | {:<12}{:>10}{:>9}{:>7}",
         "orders", "implied", "direct", "bid", "ask", "direct", "implied", "orders"
     );
     let _ = writeln!(text, "{}", paint.dim(head));
@@ -39,9 +39,9 @@ pub fn ladder(
             break;
         }
         let [price, direct, implied, orders] = cells(definition, bid);
-        let left = format!("{orders:>6}{implied:>10}{direct:>11}{price:>11}");
+        let left = format!("{orders:>6}{implied:>9}{direct:>11}{price:>12}");
         let [price, direct, implied, orders] = cells(definition, ask);
-        let right = format!("{price:<11}{direct:>11}{implied:>10}{orders:>6}");
+        let right = format!("{price:<12}{direct:>10}{implied:>9}{orders:>7}");
         let _ = writeln!(
             text,
             " {} | {}",

@@ -27,21 +27,18 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the whole path at work on a generated session with faults.
     Demo(demo::Arguments),
-    /// Feed captures through the path, in capture order, and write the books.
     Replay(replay::Arguments),
-    /// Measure, and print figures from full histograms.
     Bench(bench::Arguments),
 }
 
 const AFTER_HELP: &str = "\
 Exit status:
   0  done
-  1  the run failed: input damaged or missing, output unwritable, a result wrong
+  1  the run failed: input damaged or missing, output unwritable, result wrong
   2  bad arguments or configuration
 
-Begin with `touchline demo`; `touchline COMMAND --help` says everything about a command.";
+Begin with `touchline demo`; `touchline COMMAND --help` says everything else.";
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {

@@ -93,16 +93,17 @@ enum Join {
 
 const AFTER_HELP: &str = "\
 Examples:
-  touchline replay --config cme-340.toml --pcap a.pcap.zst b.pcap.zst --books books.jsonl
-  touchline replay --config-xml config.xml --channel 340 --pcap day.pcap --tops - | head
-  touchline replay --config cme-340.toml --pcap day.pcap --print | less
-  touchline replay --config cme-340.toml --pcap day.pcap --speed 1
+  touchline replay --config cme-340.toml --pcap a.pcap b.pcap.zst --books books
+  touchline replay --config-xml config.xml --channel 340 --pcap a.pcap --tops -
+  touchline replay --config cme-340.toml --pcap a.pcap --print | less
+  touchline replay --config cme-340.toml --pcap a.pcap --speed 1
 
 Files:
-  OUT is a file or - for standard output, which one of them may have. A file appears under
-  its name when it is complete; until then, and when the run fails, an older one stays as
-  it was. What a killed run leaves beside it (OUT.PID.partial) the next one removes.
-  The summary goes to standard output, or to standard error where that is taken.
+  OUT is a file, or - for standard output, which one of them may have. A file
+  appears under its name when it is complete; until then, and when the run
+  fails, an older one stays as it was. What a killed run leaves beside it
+  (OUT.PID.partial) is removed by the next one. The summary goes to standard
+  output, or to standard error where that is taken.
 
   The least that works as --config:
     bus = \"cme-340\"
@@ -113,7 +114,8 @@ Files:
 
 Exit status:
   0  done
-  1  the run failed: a capture missing, damaged or of another channel, an output unwritable
+  1  the run failed: a capture missing, damaged or of another channel, or an
+     output that cannot be written
   2  bad arguments or configuration";
 
 /// The outputs that were asked for.

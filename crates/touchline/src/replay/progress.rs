@@ -23,7 +23,7 @@ impl Watched {
         let total_bytes = source.progress().total_bytes;
         let bar = ProgressBar::with_draw_target(total_bytes, target);
         if total_bytes.is_some() {
-            let template = "{bar:40} {percent:>3} %  {bytes} of {total_bytes}, {eta} to go";
+            let template = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}, {eta} left";
             let style = ProgressStyle::with_template(template);
             bar.set_style(style.expect("the template is right"));
         }
