@@ -1,8 +1,9 @@
 //! Market by price: a table of books over all instruments of a channel.
 
 use crate::levels::Levels;
+use std::cmp::Ordering;
 use touchline_types::{
-    BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Price, Side,
+    BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Side,
 };
 
 /// Levels a side that a direct book can hold; CME's deepest is 10.
@@ -33,6 +34,24 @@ pub enum Spread {
     Crossed,
 }
 
+impl Spread {
+    /// How these two stand to each other; a level without a price is as good as none.
+    #[inline]
+    pub fn between(bid: Option<Level>, ask: Option<Level>) -> Spread {
+        let (Some(bid), Some(ask)) = (bid, ask) else {
+            return Spread::OneSided;
+        };
+        if bid.price.is_null() || ask.price.is_null() {
+            return Spread::OneSided;
+        }
+        match bid.price.cmp(&ask.price) {
+            Ordering::Less => Spread::Normal,
+            Ordering::Equal => Spread::Locked,
+            Ordering::Greater => Spread::Crossed,
+        }
+    }
+}
+
 impl PriceBook {
     /// An empty book of this depth.
     pub fn new(depth: Depth) -> PriceBook {
@@ -60,17 +79,7 @@ impl PriceBook {
     /// Whether the direct book is one-sided, normal, locked or crossed.
     #[inline]
     pub fn spread(&self) -> Spread {
-        let price = |side| {
-            self.best(side)
-                .map(|level| level.price)
-                .filter(|p: &Price| !p.is_null())
-        };
-        match (price(Side::Bid), price(Side::Ask)) {
-            (Some(bid), Some(ask)) if bid < ask => Spread::Normal,
-            (Some(bid), Some(ask)) if bid == ask => Spread::Locked,
-            (Some(_), Some(_)) => Spread::Crossed,
-            _ => Spread::OneSided,
-        }
+        Spread::between(self.best(Side::Bid), self.best(Side::Ask))
     }
 
     /// Applies a venue's event and appends the steps it resolved to.
@@ -212,7 +221,7 @@ fn cleared(book: BookKind, side: Side) -> LevelChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_types::{Quantity, UpdateAction};
+    use touchline_types::{Price, Quantity, UpdateAction};
 
     const DEPTH: Depth = Depth {
         direct: 10,

@@ -17,18 +17,21 @@ pub struct Touched {
     pub direct: bool,
     /// Whether the whole book is to be published, because it was rebuilt during the event.
     pub rebuilt: bool,
-    first: u32,
-    last: u32,
+    /// Its row among the touched, in order of appearance.
+    row: u32,
 }
 
-/// Changes of the open event, in one buffer, chained by instrument.
+/// Changes of the open event in order of arrival, each with the row of its instrument.
 #[derive(Debug)]
 pub struct Gathered<T> {
-    changes: Vec<(T, u32)>,
+    changes: Vec<T>,
+    /// Per change the row in `touched`, [`NONE`] if it was forgotten.
+    owners: Vec<u32>,
     touched: Vec<Touched>,
     /// Per instrument its row in `touched`, [`NONE`] if the open event has not touched it.
     rows: Vec<u32>,
-    scratch: Vec<T>,
+    sorted: Vec<T>,
+    ends: Vec<u32>,
 }
 
 impl<T: Copy> Gathered<T> {
@@ -36,13 +39,16 @@ impl<T: Copy> Gathered<T> {
     pub fn new(changes_max: usize, instruments_max: usize) -> Gathered<T> {
         Gathered {
             changes: Vec::with_capacity(changes_max),
+            owners: Vec::with_capacity(changes_max),
             touched: Vec::with_capacity(instruments_max),
             rows: Vec::with_capacity(instruments_max),
-            scratch: Vec::with_capacity(changes_max),
+            sorted: Vec::with_capacity(changes_max),
+            ends: Vec::with_capacity(instruments_max),
         }
     }
 
     /// Whether the event has touched nothing.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.touched.is_empty()
     }
@@ -56,102 +62,135 @@ impl<T: Copy> Gathered<T> {
     /// The row of an instrument, made if the event has not touched it yet.
     #[inline]
     pub fn touch(&mut self, definition: &InstrumentDefinition, validity: Validity) -> &mut Touched {
-        let InstrumentDefinition {
-            instrument,
-            venue_id,
-            ..
-        } = *definition;
-        let row = self.row(instrument);
-        let touched = &mut self.touched[row];
-        touched.venue_id = venue_id;
+        let row = self.row(definition);
+        let touched = &mut self.touched[row as usize];
         touched.validity = validity;
         touched
     }
 
-    /// Adds changes of an instrument that was touched.
+    /// Lets `change` append what it does to an instrument, and gives the instrument's row.
     #[inline]
-    pub fn add(&mut self, instrument: Instrument, changes: &[T]) {
-        let row = self.row(instrument);
-        for change in changes {
-            let index = self.changes.len() as u32;
-            self.changes.push((*change, NONE));
-            let touched = &mut self.touched[row];
-            match touched.last {
-                NONE => touched.first = index,
-                last => self.changes[last as usize].1 = index,
-            }
-            touched.last = index;
-        }
+    pub fn add(
+        &mut self,
+        definition: &InstrumentDefinition,
+        validity: Validity,
+        change: impl FnOnce(&mut Vec<T>),
+    ) -> &mut Touched {
+        let row = self.row(definition);
+        change(&mut self.changes);
+        self.owners.resize(self.changes.len(), row);
+        let touched = &mut self.touched[row as usize];
+        touched.validity = validity;
+        touched
     }
 
     /// Forgets the changes of an instrument, whose book was emptied and is `validity` now. That it
     /// was touched stays known.
     pub fn forget(&mut self, instrument: Instrument, validity: Validity) {
-        if let Some(row) = self
+        let Some(&row) = self
             .rows
             .get(instrument.index())
             .filter(|row| **row != NONE)
-        {
-            let touched = &mut self.touched[*row as usize];
-            *touched = Touched {
-                validity,
-                rebuilt: false,
-                first: NONE,
-                last: NONE,
-                ..*touched
-            };
+        else {
+            return;
+        };
+        for owner in self.owners.iter_mut().filter(|owner| **owner == row) {
+            *owner = NONE;
         }
+        let touched = &mut self.touched[row as usize];
+        *touched = Touched {
+            validity,
+            rebuilt: false,
+            ..*touched
+        };
     }
 
     /// Forgets everything.
+    #[inline]
     pub fn clear(&mut self) {
         for touched in &self.touched {
             self.rows[touched.instrument.index()] = NONE;
         }
         self.touched.clear();
         self.changes.clear();
+        self.owners.clear();
     }
 
     /// Gives each touched instrument with its changes, by ascending venue id, and forgets all.
     #[inline]
     pub fn drain(&mut self, mut publish: impl FnMut(&Touched, &[T])) {
-        if self.touched.len() > 1 {
-            // Ids differ, so that an unstable sort gives one order.
-            self.touched
-                .sort_unstable_by_key(|touched| touched.venue_id);
-        }
-        for touched in &self.touched {
-            self.scratch.clear();
-            let mut next = touched.first;
-            while next != NONE {
-                let (change, after) = self.changes[next as usize];
-                self.scratch.push(change);
-                next = after;
-            }
-            publish(touched, &self.scratch);
+        match self.touched.as_slice() {
+            // Most events touch one instrument, and nothing of it was forgotten.
+            [touched] if self.owners.first() != Some(&NONE) => publish(touched, &self.changes),
+            _ => self.drain_sorted(publish),
         }
         self.clear();
     }
 
+    /// Sorts the changes by instrument: count, sum up, place.
+    fn drain_sorted(&mut self, mut publish: impl FnMut(&Touched, &[T])) {
+        let Gathered {
+            changes,
+            owners,
+            touched,
+            sorted,
+            ends,
+            ..
+        } = self;
+        ends.clear();
+        ends.resize(touched.len(), 0);
+        for owner in owners.iter().filter(|owner| **owner != NONE) {
+            ends[*owner as usize] += 1;
+        }
+        let mut end = 0;
+        for count in ends.iter_mut() {
+            // The start for now: placing the changes moves it to the end.
+            end += std::mem::replace(count, end);
+        }
+        sorted.clear();
+        sorted.extend_from_slice(changes);
+        for (change, owner) in changes
+            .iter()
+            .zip(owners.iter())
+            .filter(|(_, owner)| **owner != NONE)
+        {
+            let place = &mut ends[*owner as usize];
+            sorted[*place as usize] = *change;
+            *place += 1;
+        }
+        // Ids differ, so that an unstable sort gives one order.
+        touched.sort_unstable_by_key(|touched| touched.venue_id);
+        for touched in touched.iter() {
+            let row = touched.row as usize;
+            let start = row.checked_sub(1).map_or(0, |before| ends[before]);
+            publish(touched, &sorted[start as usize..ends[row] as usize]);
+        }
+    }
+
     #[inline]
-    fn row(&mut self, instrument: Instrument) -> usize {
-        if instrument.index() >= self.rows.len() {
-            self.rows.resize(instrument.index() + 1, NONE);
+    fn row(&mut self, definition: &InstrumentDefinition) -> u32 {
+        let index = definition.instrument.index();
+        match self.rows.get(index) {
+            Some(&row) if row != NONE => row,
+            _ => self.new_row(definition, index),
         }
-        let row = &mut self.rows[instrument.index()];
-        if *row == NONE {
-            *row = self.touched.len() as u32;
-            self.touched.push(Touched {
-                instrument,
-                venue_id: 0,
-                validity: Validity::Live,
-                direct: false,
-                rebuilt: false,
-                first: NONE,
-                last: NONE,
-            });
+    }
+
+    fn new_row(&mut self, definition: &InstrumentDefinition, index: usize) -> u32 {
+        if index >= self.rows.len() {
+            self.rows.resize(index + 1, NONE);
         }
-        *row as usize
+        let row = self.touched.len() as u32;
+        self.rows[index] = row;
+        self.touched.push(Touched {
+            instrument: definition.instrument,
+            venue_id: definition.venue_id,
+            validity: Validity::Live,
+            direct: false,
+            rebuilt: false,
+            row,
+        });
+        row
     }
 }
 
@@ -171,13 +210,16 @@ mod tests {
     #[test]
     fn changes_come_out_by_venue_id_in_their_order() {
         let mut gathered = Gathered::new(8, 8);
-        gathered.touch(&definition(3, 10), Validity::Live).direct = true;
-        gathered.add(Instrument(3), &['a', 'b']);
-        gathered.touch(&definition(0, 20), Validity::Live);
-        gathered.add(Instrument(0), &['c']);
-        gathered.touch(&definition(3, 10), Validity::Live);
-        gathered.add(Instrument(3), &['d']);
+        let live = Validity::Live;
+        gathered
+            .add(&definition(3, 10), live, |changes| {
+                changes.extend(['a', 'b'])
+            })
+            .direct = true;
+        gathered.add(&definition(0, 20), live, |changes| changes.push('c'));
+        gathered.add(&definition(3, 10), live, |changes| changes.push('d'));
         gathered.touch(&definition(5, 5), Validity::Natural);
+        gathered.add(&definition(6, 30), live, |changes| changes.push('e'));
         gathered.forget(Instrument(0), Validity::Recovering);
         let mut out = Vec::new();
         gathered.drain(|touched, changes| {
@@ -187,12 +229,32 @@ mod tests {
                 changes.iter().collect::<String>(),
             ));
         });
-        let expected = [(5, false, ""), (10, true, "abd"), (20, false, "")];
+        let expected = [
+            (5, false, ""),
+            (10, true, "abd"),
+            (20, false, ""),
+            (30, false, "e"),
+        ];
         assert_eq!(
             out,
             expected.map(|(id, direct, text)| (id, direct, text.to_owned()))
         );
         assert!(gathered.is_empty() && gathered.room() == 8);
         gathered.drain(|_, _| panic!("everything was given"));
+    }
+
+    #[test]
+    fn one_instrument_alone_keeps_what_came_after_it_was_forgotten() {
+        let mut gathered = Gathered::new(8, 8);
+        gathered.add(&definition(1, 7), Validity::Live, |changes| {
+            changes.extend(['a', 'b'])
+        });
+        gathered.forget(Instrument(1), Validity::Natural);
+        gathered.add(&definition(1, 7), Validity::Natural, |changes| {
+            changes.push('c')
+        });
+        let mut out = String::new();
+        gathered.drain(|_, changes| out.extend(changes));
+        assert_eq!(out, "c");
     }
 }

@@ -95,13 +95,10 @@ impl Stages {
         if self.levels.room() < STEPS_MAX {
             self.flush(Cut::Full, venue, out);
         }
-        self.steps.clear();
-        self.prices.apply(level, &mut self.steps);
-        let touched = self
-            .levels
-            .touch(venue.definition(level.instrument), validity);
+        let Stages { levels, prices, .. } = self;
+        let definition = venue.definition(level.instrument);
+        let touched = levels.add(definition, validity, |changes| prices.apply(level, changes));
         touched.direct |= level.book == BookKind::Direct;
-        self.levels.add(level.instrument, &self.steps);
     }
 
     #[inline]
@@ -115,10 +112,17 @@ impl Stages {
         if self.order_changes.room() == 0 {
             self.flush(Cut::Full, venue, out);
         }
-        if self.apply_order(order, venue) {
-            self.order_changes
-                .touch(venue.definition(order.instrument), validity);
-            self.order_changes.add(order.instrument, &self.order_steps);
+        let Stages {
+            order_changes,
+            orders,
+            ..
+        } = self;
+        let mut applied = Ok(());
+        order_changes.add(venue.definition(order.instrument), validity, |changes| {
+            applied = orders.apply(order, changes);
+        });
+        if applied.is_err() {
+            self.orders_overflowed(order.instrument, venue);
         }
     }
 
@@ -159,7 +163,7 @@ impl Stages {
                 self.show_book(instrument, validity, venue, out);
             }
             Event::RebuildOrders(instrument) => self.clear_orders(instrument, Validity::Recovering),
-            Event::RebuildOrder(ref order) => drop(self.apply_order(order, venue)),
+            Event::RebuildOrder(ref order) => self.rebuild_order(order, venue),
             Event::OrdersRebuilt(instrument, validity) => {
                 self.show_orders(instrument, validity, venue, out);
             }
@@ -189,12 +193,10 @@ impl Stages {
         if self.levels.room() < STEPS_MAX {
             self.flush(Cut::Full, venue, out);
         }
-        self.steps.clear();
-        self.prices.get_mut(instrument).clear(&mut self.steps);
-        self.levels
-            .touch(venue.definition(instrument), validity)
-            .direct = true;
-        self.levels.add(instrument, &self.steps);
+        let Stages { levels, prices, .. } = self;
+        let definition = venue.definition(instrument);
+        let clear = |changes: &mut Vec<LevelChange>| prices.get_mut(instrument).clear(changes);
+        levels.add(definition, validity, clear).direct = true;
     }
 
     /// The definition may be what makes the instrument one to publish: its books come with it.
@@ -287,19 +289,23 @@ impl Stages {
         self.order_changes.forget(instrument, validity);
     }
 
-    /// Applies an order event. `false` if the limit of orders made the whole book unknown.
-    #[inline]
-    fn apply_order(&mut self, order: &OrderEvent, venue: &mut impl Venue) -> bool {
+    /// An order of a snapshot.
+    fn rebuild_order(&mut self, order: &OrderEvent, venue: &mut impl Venue) {
         self.order_steps.clear();
-        if self.orders.apply(order, &mut self.order_steps).is_ok() {
-            return true;
+        if self.orders.apply(order, &mut self.order_steps).is_err() {
+            self.orders_overflowed(order.instrument, venue);
         }
-        venue.orders_overflowed(order.instrument);
-        self.clear_orders(order.instrument, venue.missing());
+    }
+
+    /// The limit of orders is reached: this order book is unknown from here on.
+    #[cold]
+    fn orders_overflowed(&mut self, instrument: Instrument, venue: &mut impl Venue) {
+        venue.orders_overflowed(instrument);
+        self.clear_orders(instrument, venue.missing());
+        let definition = venue.definition(instrument);
         self.order_changes
-            .touch(venue.definition(order.instrument), venue.missing())
+            .touch(definition, venue.missing())
             .rebuilt = true;
-        false
     }
 
     /// Publishes what the open event has changed, in the order of the venue's ids.
@@ -336,7 +342,8 @@ impl Stages {
             if touched.rebuilt && !touched.direct {
                 return;
             }
-            let spread = book.spread();
+            let (best_bid, best_ask) = (book.best(Side::Bid), book.best(Side::Ask));
+            let spread = Spread::between(best_bid, best_ask);
             counters.book_updates += 1;
             counters.books_locked += u64::from(spread == Spread::Locked);
             counters.books_crossed += u64::from(spread == Spread::Crossed);
@@ -347,8 +354,8 @@ impl Stages {
                 direct: touched.direct,
                 whole: cut == Cut::Whole,
                 changes: if touched.rebuilt { &[] } else { changes },
-                best_bid: book.best(Side::Bid),
-                best_ask: book.best(Side::Ask),
+                best_bid,
+                best_ask,
             };
             out.publish(&Update::Book(update), stamps);
         });

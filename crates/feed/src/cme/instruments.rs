@@ -36,15 +36,16 @@ pub struct OrderState {
     pub queue: Queue,
 }
 
-/// One instrument.
+/// One instrument. What every entry needs stands first.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Row {
-    /// What is known of it.
-    pub definition: InstrumentDefinition,
     /// Price book.
     pub price: PriceState,
     /// Order book.
     pub orders: OrderState,
+    /// What is known of it.
+    pub definition: InstrumentDefinition,
     /// The price snapshot loop that named it last.
     pub price_loop: u32,
     /// The order snapshot loop that named it last.
@@ -67,6 +68,24 @@ impl PriceState {
     }
 }
 
+impl PriceState {
+    /// Whether an entry is the next one of a whole book.
+    #[inline]
+    pub fn is_next(&self, rpt_seq: u32, packet: u32) -> bool {
+        rpt_seq == self.last_rpt.wrapping_add(1) && !self.hole && packet >= self.through
+    }
+
+    /// Takes the next entry's number. `true` if this confirms the book after packet `lost`.
+    #[inline]
+    pub fn take(&mut self, rpt_seq: u32, packet: u32, lost: u32) -> bool {
+        let gapped = self.confirmed < lost;
+        self.last_rpt = rpt_seq;
+        self.seen = self.seen.max(packet);
+        self.confirmed = self.confirmed.max(packet);
+        gapped
+    }
+}
+
 impl OrderState {
     /// An empty book, of which every order is known or not.
     pub fn new(known: bool) -> OrderState {
@@ -83,7 +102,8 @@ impl OrderState {
 #[derive(Debug)]
 pub struct Instruments {
     rows: Vec<Row>,
-    index: HashTable<u32>,
+    /// SecurityID and row, side by side: a look-up touches no row but the one it wants.
+    index: HashTable<(i32, u32)>,
     /// The instrument looked up last; entries of one message are mostly of one instrument.
     recent: (i32, u32),
 }
@@ -104,9 +124,8 @@ impl Instruments {
         if self.recent.0 == security_id && self.recent.1 != u32::MAX {
             return Some(Instrument(self.recent.1));
         }
-        let rows = &self.rows;
-        let same = |&row: &u32| rows[row as usize].definition.venue_id == i64::from(security_id);
-        let row = *self.index.find(hash(security_id), same)?;
+        let same = |&(id, _): &(i32, u32)| id == security_id;
+        let (_, row) = *self.index.find(hash(security_id), same)?;
         self.recent = (security_id, row);
         Some(Instrument(row))
     }
@@ -132,11 +151,9 @@ impl Instruments {
             order_loop: 0,
             definition_loop: 0,
         });
-        let rows = &self.rows;
+        let entry = (security_id, instrument.0);
         self.index
-            .insert_unique(hash(security_id), instrument.0, |&row| {
-                hash(rows[row as usize].definition.venue_id as i32)
-            });
+            .insert_unique(hash(security_id), entry, |(id, _)| hash(*id));
         Some(instrument)
     }
 

@@ -28,28 +28,51 @@ pub(super) enum Use {
 }
 
 impl Channel {
-    /// An entry that takes a RptSeq: checks the number, then applies, queues or ignores it.
+    /// Takes the number of an entry if it is the next one of a whole book, with nothing else to be
+    /// done: the path of nearly every entry. `false` leaves all to [`Channel::price_entry`].
     #[inline]
-    pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
-        let lost = self.lost;
+    pub fn take_next(
+        &mut self,
+        instrument: Instrument,
+        rpt_seq: u32,
+        packet: u32,
+        events: &mut Vec<Event>,
+    ) -> bool {
         let row = self.instruments.row_mut(instrument);
-        if !row.orders.known && self.orders_seen && entry.work != Work::Nothing {
+        let marks = self.orders_seen && !row.orders.known;
+        if marks || !row.price.is_next(rpt_seq, packet) {
+            return false;
+        }
+        if row.price.take(rpt_seq, packet, self.lost) {
+            events.push(Event::Validity(instrument, Validity::Live));
+        }
+        true
+    }
+
+    /// An entry that takes a RptSeq: checks the number, then applies, queues or ignores it.
+    #[inline(never)]
+    pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
+        let row = self.instruments.row(instrument);
+        if self.orders_seen && !row.orders.known && entry.work != Work::Nothing {
             self.mark_orders(instrument, &entry);
         }
         let price = &mut self.instruments.row_mut(instrument).price;
-        let next = entry.rpt_seq == price.last_rpt.wrapping_add(1);
-        if next && !price.hole && entry.packet >= price.through {
-            price.last_rpt = entry.rpt_seq;
-            price.seen = price.seen.max(entry.packet);
-            let gapped = price.confirmed < lost;
-            price.confirmed = price.confirmed.max(entry.packet);
-            if gapped {
+        if price.is_next(entry.rpt_seq, entry.packet) {
+            if price.take(entry.rpt_seq, entry.packet, self.lost) {
                 events.push(Event::Validity(instrument, Validity::Live));
             }
             apply(instrument, entry.work, Validity::Live, events);
-            return;
+        } else if entry.packet < price.through {
+            // Whatever its number: between it and the snapshot there may be a reset.
+            self.counters.entries_contained += 1;
+        } else if entry.rpt_seq > price.last_rpt {
+            self.open_hole(instrument, entry, events);
+        } else if entry.packet > price.seen {
+            self.counters.instrument_restarts += 1;
+            self.restart_price(instrument, entry, events);
+        } else {
+            self.counters.entries_contained += 1;
         }
-        self.price_entry_out_of_order(instrument, entry, events);
     }
 
     /// Begins recovery because the levels kept are of no use any more (a new depth).
@@ -143,33 +166,17 @@ impl Channel {
         events.push(Event::BookRebuilt(instrument, validity));
     }
 
-    #[cold]
-    fn price_entry_out_of_order(
-        &mut self,
-        instrument: Instrument,
-        entry: Queued,
-        events: &mut Vec<Event>,
-    ) {
+    /// A number is missing: the book is emptied and the entry queued.
+    fn open_hole(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
         let price = &mut self.instruments.row_mut(instrument).price;
-        if entry.packet < price.through {
-            // Whatever its number: between it and the snapshot there may be a reset.
-            self.counters.entries_contained += 1;
-        } else if entry.rpt_seq > price.last_rpt {
-            let hole_grows = entry.rpt_seq > price.last_rpt + 1;
-            let first = !price.hole;
-            price.hole = true;
-            self.counters.instrument_gaps += u64::from(first);
-            // A book refilled from live updates alone is wrong after a further hole, too.
-            if first || hole_grows && self.missing() == Validity::Natural {
-                events.push(Event::BookLost(instrument, self.missing()));
-            }
-            self.queue_price(instrument, entry, events);
-        } else if entry.packet > price.seen {
-            self.counters.instrument_restarts += 1;
-            self.restart_price(instrument, entry, events);
-        } else {
-            self.counters.entries_contained += 1;
+        let grows = entry.rpt_seq > price.last_rpt.saturating_add(1);
+        let first = !std::mem::replace(&mut price.hole, true);
+        self.counters.instrument_gaps += u64::from(first);
+        // A book refilled from live updates alone is wrong after a further hole, too.
+        if first || grows && self.missing() == Validity::Natural {
+            events.push(Event::BookLost(instrument, self.missing()));
         }
+        self.queue_price(instrument, entry, events);
     }
 
     /// RptSeq started again, so a reset was lost: the book is empty, and whole if this is entry 1.

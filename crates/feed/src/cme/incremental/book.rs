@@ -4,7 +4,7 @@ use super::{Ending, ending, parse};
 use crate::cme::channel::Channel;
 use crate::cme::normalise::{BookEntry, book_entry, order_action, update_action};
 use crate::cme::queue::{Queued, Work};
-use touchline_types::{Event, Instrument, LevelEvent, OrderEvent, Price, Quantity};
+use touchline_types::{Event, LevelEvent, OrderEvent, Price, Quantity, Validity};
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::Malformed;
 
@@ -118,35 +118,59 @@ impl Channel {
         let Some(instrument) = self.instrument(level.security_id) else {
             return;
         };
-        let work = self.level_work(instrument, &level);
+        let Level {
+            rpt_seq,
+            price,
+            quantity,
+            position,
+            ..
+        } = level;
         let packet = self.headline.sequence;
-        let entry = Queued {
-            work,
-            rpt_seq: level.rpt_seq,
-            packet,
-            transact_ns,
-        };
-        self.price_entry(instrument, entry, events);
-    }
-
-    #[inline]
-    fn level_work(&mut self, instrument: Instrument, level: &Level) -> Work {
-        match (book_entry(level.entry_type.0), update_action(level.action)) {
-            (BookEntry::Level(book, side), Some(action)) => Work::Level(LevelEvent {
-                instrument,
-                orders: level.orders.unwrap_or(-1),
-                price: level.price,
-                quantity: level.quantity,
-                position: level.position,
-                action,
-                side,
-                book,
-            }),
-            (BookEntry::Empty, _) => Work::Empty,
-            _ => {
-                self.counters.entries_unknown += 1;
+        let meaning = (book_entry(level.entry_type.0), update_action(level.action));
+        let (BookEntry::Level(book, side), Some(action)) = meaning else {
+            let work = if meaning.0 == BookEntry::Empty {
+                Work::Empty
+            } else {
                 Work::Nothing
-            }
+            };
+            self.counters.entries_unknown += u64::from(work == Work::Nothing);
+            self.price_entry(
+                instrument,
+                Queued {
+                    work,
+                    rpt_seq,
+                    packet,
+                    transact_ns,
+                },
+                events,
+            );
+            return;
+        };
+        let orders = level.orders.unwrap_or(-1);
+        let event = LevelEvent {
+            instrument,
+            orders,
+            price,
+            quantity,
+            position,
+            action,
+            side,
+            book,
+        };
+        if self.take_next(instrument, rpt_seq, packet, events) {
+            events.push(Event::Level(event, Validity::Live));
+        } else {
+            let work = Work::Level(event);
+            self.price_entry(
+                instrument,
+                Queued {
+                    work,
+                    rpt_seq,
+                    packet,
+                    transact_ns,
+                },
+                events,
+            );
         }
     }
 

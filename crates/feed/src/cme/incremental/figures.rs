@@ -136,16 +136,19 @@ impl Channel {
     ) -> Option<Instrument> {
         let instrument = self.instrument(security_id)?;
         let packet = self.headline.sequence;
-        self.price_entry(
-            instrument,
-            Queued {
-                work: Work::Nothing,
-                rpt_seq,
-                packet,
-                transact_ns,
-            },
-            events,
-        );
+        if !self.take_next(instrument, rpt_seq, packet, events) {
+            let work = Work::Nothing;
+            self.price_entry(
+                instrument,
+                Queued {
+                    work,
+                    rpt_seq,
+                    packet,
+                    transact_ns,
+                },
+                events,
+            );
+        }
         Some(instrument)
     }
 }
