@@ -18,6 +18,7 @@
 
 pub mod codegen;
 pub mod fuzz;
+pub mod instructions;
 pub mod licences;
 pub mod mutants;
 pub mod tidy;

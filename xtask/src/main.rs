@@ -13,7 +13,9 @@ usage: cargo xtask <chore> [arguments]
   codegen <templates.xml>...     write the message views that the schemas describe
   mutants [FILTER]               break the code on purpose; a test must notice each time
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
-                                 search for inputs that break a target of fuzz/";
+                                 search for inputs that break a target of fuzz/
+  instructions [ARGS of bench event]
+                                 count the instructions of the path under valgrind";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -25,6 +27,7 @@ fn main() -> Result<()> {
         ["licences"] => xtask::licences::run(&root),
         ["mutants"] => xtask::mutants::run(&root, ""),
         ["mutants", filter] => xtask::mutants::run(&root, filter),
+        ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),
         ["fuzz", ref options @ ..] => {
             xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)
         }

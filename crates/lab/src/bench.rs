@@ -4,7 +4,9 @@ pub mod endless;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use std::fmt;
+use std::fmt::{self, Write};
+use std::io;
+use std::path::Path;
 
 /// What one benchmark measured of one subject.
 #[derive(Debug)]
@@ -45,6 +47,28 @@ impl Figures {
         line["max"] = json!(self.histogram.max());
         line["host"] = host.to_json();
         line
+    }
+}
+
+impl Figures {
+    /// Writes the whole distribution as `BENCH-SUBJECT.hgrm` into a folder: value, share, count and
+    /// 1/(1-share) in the columns that HdrHistogram's tools print and plot.
+    pub fn write_distribution(&self, folder: &Path) -> io::Result<()> {
+        let mut text = String::from("       Value     Percentile TotalCount 1/(1-Percentile)\n\n");
+        let mut total = 0;
+        for step in self.histogram.iter_quantiles(5) {
+            let (value, share) = (step.value_iterated_to(), step.quantile_iterated_to());
+            total += step.count_since_last_iteration();
+            let _ = write!(text, "{value:>12} {share:>14.12} {total:>10}");
+            if share < 1.0 {
+                let _ = write!(text, " {:>14.2}", 1.0 / (1.0 - share));
+            }
+            text.push('\n');
+        }
+        std::fs::write(
+            folder.join(format!("{}-{}.hgrm", self.bench, self.subject)),
+            text,
+        )
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Arguments {
     /// Exactly this many rounds instead, for counting instructions.
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
+    /// Write the whole distribution of each figure into this folder, in HdrHistogram's text form.
+    #[arg(long, value_name = "DIR")]
+    histograms: Option<PathBuf>,
     /// One JSON object a line instead of a table.
     #[arg(long)]
     json: bool,
@@ -95,8 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut path = warm_path(&mut stretch)?;
     let (marked, bare) = measure(arguments, &mut stretch, &mut path);
     still_live(&path)?;
-    report(arguments, &stretch, marked, bare);
-    Ok(())
+    report(arguments, &stretch, marked, bare)
 }
 
 /// The incremental packets of captures.
@@ -236,7 +238,12 @@ impl Samples {
     }
 }
 
-fn report(arguments: &Arguments, stretch: &Stretch, marked: Samples, bare: Samples) {
+fn report(
+    arguments: &Arguments,
+    stretch: &Stretch,
+    marked: Samples,
+    bare: Samples,
+) -> Result<(), Failure> {
     let host = Host::here();
     let payload_bytes = stretch.packet_bytes();
     let figures = |subject: &str, histogram| Figures {
@@ -254,11 +261,22 @@ fn report(arguments: &Arguments, stretch: &Stretch, marked: Samples, bare: Sampl
         figures("touchline-cme-no-marks", bare.message),
         figures("touchline-cme-packet-no-marks", bare.packet),
     ];
+    if let Some(folder) = &arguments.histograms {
+        let written = lines
+            .iter()
+            .try_for_each(|line| line.write_distribution(folder));
+        written.map_err(|error| {
+            Failure::run(format!(
+                "{}: cannot be written ({error}); give a folder that exists",
+                folder.display()
+            ))
+        })?;
+    }
     if arguments.json {
         lines
             .iter()
             .for_each(|line| println!("{}", line.to_json(&host)));
-        return;
+        return Ok(());
     }
     println!("{host}");
     println!(
@@ -268,4 +286,5 @@ fn report(arguments: &Arguments, stretch: &Stretch, marked: Samples, bare: Sampl
     println!("{}", Figures::HEAD);
     lines.iter().for_each(|line| println!("{line}"));
     println!("the marks cost {marks_ns:.0} ns a packet (difference of the means, same run)");
+    Ok(())
 }
