@@ -1,0 +1,267 @@
+//! The path takes all its memory at start.
+//!
+//! Goal: from construction on, whatever arrives, the path allocates nothing. Method: this program's
+//! allocator counts what a frozen thread takes. The thread is frozen as soon as the path stands,
+//! before its first packet: there is no warm-up. One test shows that an allocation on the path is
+//! counted, so that the others can fail.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use touchline_feed::cme::{Feed, Join, Line, Settings};
+use touchline_gateway::Limits;
+use touchline_gateway::cme::{CmePipeline, build, pipeline};
+use touchline_gateway::config::cme::ChannelConfig;
+use touchline_gateway::config::{Config, Symbols};
+use touchline_gateway::replay::{Speed, replay};
+use touchline_lab::capture::{self, Arrival, write_pcap};
+use touchline_lab::cme::config::{CHANNEL, config_xml};
+use touchline_lab::cme::{Options, Session, generate};
+use touchline_lab::fault::{Fault, FaultPlan, deliver};
+use touchline_lab::frozen::{Count, Frozen};
+use touchline_net::PcapSource;
+use touchline_transport::{Envelope, Local, Mirror, Subscribe};
+
+#[global_allocator]
+static ALLOCATOR: Frozen = Frozen;
+
+#[test]
+fn a_clean_session_takes_no_memory() {
+    for seed in 0..8 {
+        let arrivals = deliver(&long(seed), &FaultPlan::default(), seed).arrivals;
+        for join in [Join::Snapshot, Join::Natural] {
+            let (path, count) = counted(&arrivals, settings(join), 16_384, ());
+            assert_eq!(count, Count::default(), "seed {seed}, {join:?}");
+            assert!(path.counters().book_updates > 1000, "too little happened");
+        }
+    }
+}
+
+/// Every recovery there is, many times.
+#[test]
+fn a_session_full_of_faults_takes_no_memory() {
+    let (mut recovered, mut restarted) = (0, 0);
+    for seed in 0..16 {
+        let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
+        for join in [Join::Snapshot, Join::Natural] {
+            let (path, count) = counted(&arrivals, settings(join), 16_384, ());
+            assert_eq!(count, Count::default(), "seed {seed}, {join:?}");
+            let counters = path.venue().counters();
+            recovered += counters.snapshots_used.min(counters.order_snapshots_used);
+            restarted += counters.numbering_restarts.min(counters.channel_resets);
+        }
+    }
+    assert!(
+        recovered > 100 && restarted > 0,
+        "{recovered} recoveries and {restarted} restarts: no test"
+    );
+}
+
+/// What is beyond a limit is dropped and counted, never served from new memory.
+#[test]
+fn limits_that_are_reached_take_no_memory() {
+    let (mut queue, mut instruments, mut orders, mut cut) = (0, 0, 0, 0);
+    for seed in 0..16 {
+        let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
+        let small = Settings {
+            hold_packets_max: 8,
+            instruments_max: 8,
+            queue_entries_max: 64,
+            snapshot_orders_max: 32,
+            ..settings(Join::Natural)
+        };
+        let (path, count) = counted(&arrivals, small, 64, ());
+        assert_eq!(count, Count::default(), "seed {seed}");
+        let counters = path.venue().counters();
+        queue += counters.queue_full;
+        instruments += counters.instruments_full;
+        orders += counters.orders_overflowed;
+        cut += path.counters().events_cut;
+    }
+    let reached = [queue, instruments, orders, cut];
+    assert!(reached.iter().all(|times| *times > 0), "{reached:?}");
+}
+
+/// A subscriber that keeps books has taken its memory at start, too.
+#[test]
+fn a_mirror_takes_no_memory() {
+    for seed in 0..8 {
+        let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
+        let mirror = Mirror::new(INSTRUMENTS_MAX, 16_384);
+        let (path, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, mirror);
+        assert_eq!(count, Count::default(), "seed {seed}");
+        assert_eq!(path.publisher().inner().subscriber.misfits(), 0);
+    }
+}
+
+/// From the file on, with a gateway's default limits.
+#[test]
+fn a_replayed_capture_takes_no_memory() {
+    let folder = std::env::temp_dir().join(format!("touchline-allocations-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the temporary directory is writable");
+    let (capture, channel_file) = (folder.join("session.pcap"), folder.join("config.xml"));
+    let arrivals = deliver(&long(1), &hardest(), 1).arrivals;
+    write_pcap(&arrivals, &capture).expect("a capture can be written");
+    std::fs::write(&channel_file, config_xml()).expect("a file can be written");
+    let config = Config::of_cme_channel(&channel_file, CHANNEL.into());
+    let count = counted_replay(&config, &capture, arrivals.len());
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    assert_eq!(count, Count::default());
+}
+
+#[test]
+fn a_recorded_capture_takes_no_memory() {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from);
+    let (Some(captures), Some(schemas)) =
+        (folder("TOUCHLINE_CAPTURES"), folder("TOUCHLINE_SCHEMAS"))
+    else {
+        // Not by `println!`: the harness swallows what a test that passes prints.
+        let what = "a recorded channel; set TOUCHLINE_CAPTURES and TOUCHLINE_SCHEMAS to the folders with it";
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {what}");
+        return;
+    };
+    let capture = "cme-mdp3/mdp3-v6_ch340-feedAB_2016-11-12_part1_6000frames.pcap";
+    for join in [Join::Snapshot, Join::Natural] {
+        let file = schemas.join("cme/config_PROD_2023-08-14.xml");
+        let mut config = Config::of_cme_channel(file, 340);
+        config.venue.join = join;
+        let count = counted_replay(&config, &captures.join(capture), 6000);
+        assert_eq!(count, Count::default(), "{join:?}");
+    }
+}
+
+/// The same harness over a subscriber that allocates at one update of a whole session.
+#[test]
+fn an_allocation_would_be_noticed() {
+    struct Once(u32);
+    impl Subscribe for Once {
+        fn update(&mut self, _: &Envelope<'_>) {
+            self.0 += 1;
+            if self.0 == 1000 {
+                drop(std::hint::black_box(Box::new(self.0)));
+            }
+        }
+    }
+    let arrivals = deliver(&long(0), &FaultPlan::default(), 0).arrivals;
+    let (_, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, Once(0));
+    assert_eq!((count.allocations, count.bytes, count.frees), (1, 4, 1));
+}
+
+const INSTRUMENTS_MAX: usize = 256;
+
+fn settings(join: Join) -> Settings {
+    Settings {
+        join,
+        hold_packets_max: 1024,
+        packet_bytes_max: 2048,
+        instruments_max: INSTRUMENTS_MAX,
+        queue_entries_max: 65_536,
+        snapshot_orders_max: 4096,
+        ..Settings::default()
+    }
+}
+
+fn long(seed: u64) -> Session {
+    let options = Options {
+        events: 2500,
+        ..Options::varied(seed)
+    };
+    generate(&options, seed)
+}
+
+/// Loss, damage, disorder, forgery and an outage on every feed, and a late join.
+fn hardest() -> FaultPlan {
+    FaultPlan::all_feeds([
+        Fault::JoinLate { share: 0.05 },
+        Fault::Drop { share: 0.1 },
+        Fault::DropBurst {
+            share: 0.01,
+            packets_max: 50,
+        },
+        Fault::DropOnAllLines {
+            share: 0.02,
+            packets_max: 30,
+        },
+        Fault::Corrupt { share: 0.02 },
+        Fault::Truncate { share: 0.02 },
+        Fault::Flip {
+            share: 0.02,
+            bytes_max: 8,
+        },
+        Fault::Forge {
+            share: 0.01,
+            ahead: 1 << 31,
+        },
+        Fault::Duplicate { share: 0.2 },
+        Fault::Replay { share: 0.05 },
+        Fault::Reorder {
+            share: 0.1,
+            by_max: 64,
+        },
+        Fault::Delay {
+            share: 0.05,
+            min_ns: 1_000,
+            max_ns: 60_000_000,
+        },
+        Fault::Outage { packets: 200 },
+    ])
+}
+
+/// Runs arrivals through a path as a duty cycle does, and counts what its thread allocates.
+fn counted<S: Subscribe>(
+    arrivals: &[Arrival],
+    settings: Settings,
+    orders_max: usize,
+    subscriber: S,
+) -> (CmePipeline<Local<S>>, Count) {
+    let limits = Limits {
+        instruments_max: settings.instruments_max,
+        orders_max,
+        event_changes_max: 64,
+        default_depth: settings.default_depth,
+    };
+    let publisher = Local::new(subscriber);
+    let mut path = build(settings, limits, Symbols::default(), publisher);
+    Frozen::freeze();
+    for arrival in arrivals {
+        path.advance(arrival.time_ns);
+        path.packet(channel(arrival), &arrival.payload, arrival.time_ns, 0);
+    }
+    path.finish();
+    (path, Frozen::thaw())
+}
+
+/// Replays a capture of `packets` packets, frozen from its second packet on: the first begins the
+/// report's table of packets by feed and line, which is not the path's.
+fn counted_replay(config: &Config, capture: &Path, packets: usize) -> Count {
+    let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
+        .expect("the channel's file is right");
+    let mut path = pipeline(config, Local::new(()));
+    let mut source = PcapSource::open([capture]).expect("the capture opens");
+    let mut seen = 0;
+    let report = replay(&mut source, &channel, &mut path, Speed::Max, |_, _| {
+        seen += 1;
+        if seen == 2 {
+            Frozen::freeze();
+        }
+        ControlFlow::Continue(())
+    });
+    let count = Frozen::thaw();
+    assert_eq!(report.expect("a whole capture").routed(), packets as u64);
+    count
+}
+
+/// Feed and line in the path's terms.
+fn channel(arrival: &Arrival) -> (Feed, Line) {
+    let feed = match arrival.feed {
+        capture::Feed::Incremental => Feed::Incremental,
+        capture::Feed::Definitions => Feed::Definition,
+        capture::Feed::Snapshot => Feed::Snapshot,
+        capture::Feed::OrderSnapshot => Feed::SnapshotOrders,
+    };
+    let line = match arrival.line {
+        capture::Line::A => Line::A,
+        capture::Line::B => Line::B,
+    };
+    (feed, line)
+}
