@@ -32,6 +32,8 @@ pub struct Gathered<T> {
     rows: Vec<u32>,
     sorted: Vec<T>,
     ends: Vec<u32>,
+    /// Venue ids and rows, small enough to be sorted fast.
+    order: Vec<(i64, u32)>,
 }
 
 impl<T: Copy> Gathered<T> {
@@ -44,6 +46,7 @@ impl<T: Copy> Gathered<T> {
             rows: Vec::with_capacity(instruments_max),
             sorted: Vec::with_capacity(changes_max),
             ends: Vec::with_capacity(instruments_max),
+            order: Vec::with_capacity(instruments_max),
         }
     }
 
@@ -135,6 +138,7 @@ impl<T: Copy> Gathered<T> {
             touched,
             sorted,
             ends,
+            order,
             ..
         } = self;
         ends.clear();
@@ -158,12 +162,17 @@ impl<T: Copy> Gathered<T> {
             sorted[*place as usize] = *change;
             *place += 1;
         }
-        // Ids differ, so that an unstable sort gives one order.
-        touched.sort_unstable_by_key(|touched| touched.venue_id);
-        for touched in touched.iter() {
-            let row = touched.row as usize;
+        order.clear();
+        order.extend(
+            touched
+                .iter()
+                .map(|touched| (touched.venue_id, touched.row)),
+        );
+        order.sort_unstable();
+        for (_, row) in order.iter() {
+            let row = *row as usize;
             let start = row.checked_sub(1).map_or(0, |before| ends[before]);
-            publish(touched, &sorted[start as usize..ends[row] as usize]);
+            publish(&touched[row], &sorted[start as usize..ends[row] as usize]);
         }
     }
 
