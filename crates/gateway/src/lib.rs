@@ -11,7 +11,7 @@
 //! [`touchline_transport::Publish`] at the end of the venue's event.
 //!
 //! # Tests
-//! Visibility and recovery of single events here; whole sessions with faults in
+//! The rules of a channel one by one in `tests/rules`; whole sessions with faults in
 //! `crates/touchline/tests`.
 #![forbid(unsafe_code)]
 

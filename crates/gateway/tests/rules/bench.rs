@@ -1,0 +1,220 @@
+//! A path, a clock that the test moves, and what can be asked of them as one line of text.
+
+use touchline_feed::Venue;
+use touchline_feed::cme::{Counters, Feed, Join, Line, Settings};
+use touchline_gateway::Limits;
+use touchline_gateway::cme::{CmePipeline, build};
+use touchline_gateway::config::Symbols;
+use touchline_lab::cme::encode::packet;
+use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_types::{BookKind, Instrument, Level, Side, Update, Validity};
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// A path under test. Each packet is sent and received a millisecond after the one before.
+pub struct Bench {
+    path: CmePipeline<Local<Log>>,
+    now_ns: u64,
+}
+
+/// Each update in a few words.
+#[derive(Default)]
+struct Log(Vec<String>);
+
+impl Bench {
+    /// A path that shows nothing of a book that misses something.
+    pub fn new() -> Bench {
+        Bench::with(Settings::default())
+    }
+
+    /// A path that fills such a book from live updates.
+    pub fn natural() -> Bench {
+        Bench::with(Settings {
+            join: Join::Natural,
+            ..Settings::default()
+        })
+    }
+
+    /// A path with a recovery queue of so many entries.
+    pub fn with_queue(queue_entries_max: usize) -> Bench {
+        Bench::with(Settings {
+            queue_entries_max,
+            ..Settings::default()
+        })
+    }
+
+    fn with(settings: Settings) -> Bench {
+        let settings = Settings {
+            hold_packets_max: 64,
+            instruments_max: 8,
+            queue_entries_max: settings.queue_entries_max.min(64),
+            snapshot_orders_max: 64,
+            ..settings
+        };
+        let limits = Limits {
+            instruments_max: 8,
+            orders_max: 64,
+            event_changes_max: 64,
+            default_depth: settings.default_depth,
+        };
+        let publisher = Local::new(Log::default());
+        Bench {
+            path: build(settings, limits, Symbols::default(), publisher),
+            now_ns: MILLISECOND,
+        }
+    }
+
+    /// A packet of the incremental feed.
+    pub fn packet(&mut self, sequence: u32, messages: &[Vec<u8>]) {
+        self.receive(Feed::Incremental, sequence, messages);
+    }
+
+    /// A packet of the feed of price snapshots.
+    pub fn snapshots(&mut self, sequence: u32, messages: &[Vec<u8>]) {
+        self.receive(Feed::Snapshot, sequence, messages);
+    }
+
+    /// A packet of the feed of order snapshots.
+    pub fn order_snapshots(&mut self, sequence: u32, messages: &[Vec<u8>]) {
+        self.receive(Feed::SnapshotOrders, sequence, messages);
+    }
+
+    /// A packet of the feed of definitions.
+    pub fn definitions(&mut self, sequence: u32, messages: &[Vec<u8>]) {
+        self.receive(Feed::Definition, sequence, messages);
+    }
+
+    /// A packet of any feed that was sent at a time of its own.
+    pub fn sent_at(&mut self, feed: Feed, sequence: u32, sent_ms: u64, messages: &[Vec<u8>]) {
+        let bytes = packet(sequence, sent_ms * MILLISECOND, messages);
+        self.now_ns += MILLISECOND;
+        self.path.packet((feed, Line::A), &bytes, self.now_ns, 0);
+    }
+
+    /// Time passes until every hole is lost.
+    pub fn wait(&mut self) {
+        self.now_ns += 30 * MILLISECOND;
+        self.path.advance(self.now_ns);
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &Counters {
+        self.path.venue().counters()
+    }
+
+    /// The prices of the instrument's direct book: `live 100 99 | 101`, best first.
+    #[track_caller]
+    pub fn book(&self, security_id: i32, expected: &str) {
+        self.expect_book(security_id, BookKind::Direct, expected);
+    }
+
+    /// Those of its implied book.
+    #[track_caller]
+    pub fn implied(&self, security_id: i32, expected: &str) {
+        self.expect_book(security_id, BookKind::Implied, expected);
+    }
+
+    /// The instrument's orders, best first: `live 1:5@100 | 2:7@101`.
+    #[track_caller]
+    pub fn orders(&self, security_id: i32, expected: &str) {
+        let instrument = self.find(security_id);
+        let side = |side| {
+            let mut text = String::new();
+            self.path.orders().visit(instrument, side, |order| {
+                let price = order.price;
+                text += &format!("{}:{}@{price} ", order.order_id, order.quantity.0);
+            });
+            text
+        };
+        let validity = name(self.path.venue().orders_validity(instrument));
+        let actual = format!("{validity} {}| {}", side(Side::Bid), side(Side::Ask));
+        assert_eq!(actual.trim_end(), expected, "orders of {security_id}");
+    }
+
+    /// What was published since the last time that this was asked, an update a line.
+    #[track_caller]
+    pub fn published(&mut self, expected: &[&str]) {
+        let log = &mut self.path.publisher_mut().inner_mut().subscriber.0;
+        assert_eq!(std::mem::take(log), expected);
+    }
+
+    fn receive(&mut self, feed: Feed, sequence: u32, messages: &[Vec<u8>]) {
+        let sent_ms = self.now_ns / MILLISECOND + 1;
+        self.sent_at(feed, sequence, sent_ms, messages);
+    }
+
+    #[track_caller]
+    fn expect_book(&self, security_id: i32, kind: BookKind, expected: &str) {
+        let instrument = self.find(security_id);
+        let side = |side| {
+            let book = self.path.prices().get(instrument);
+            let levels = book.map_or(&[][..], |book| book.levels(kind, side));
+            levels
+                .iter()
+                .map(|level| price(level) + " ")
+                .collect::<String>()
+        };
+        let validity = name(self.path.venue().validity(instrument));
+        let actual = format!("{validity} {}| {}", side(Side::Bid), side(Side::Ask));
+        assert_eq!(actual.trim_end(), expected, "book of {security_id}");
+    }
+
+    #[track_caller]
+    fn find(&self, security_id: i32) -> Instrument {
+        let venue = self.path.venue();
+        let mut instruments = (0..venue.instruments() as u32).map(Instrument);
+        instruments
+            .find(|instrument| venue.definition(*instrument).venue_id == i64::from(security_id))
+            .expect("the instrument is known")
+    }
+}
+
+impl Subscribe for Log {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        let sequence = envelope.stamps.packet.sequence;
+        self.0.push(match envelope.update {
+            Update::Book(update) => {
+                let best = |level: &Option<Level>| level.as_ref().map_or("-".to_owned(), price);
+                format!(
+                    "{sequence}: book {} {}{}{} {} | {}",
+                    update.venue_id,
+                    name(update.validity),
+                    if update.direct { "" } else { " implied" },
+                    if update.whole { "" } else { " cut" },
+                    best(&update.best_bid),
+                    best(&update.best_ask),
+                )
+            }
+            Update::Orders(update) => format!("{sequence}: orders {}", name(update.validity)),
+            Update::BookSnapshot(snapshot) => format!(
+                "whole book {} {}",
+                name(snapshot.validity),
+                snapshot.bids.len() + snapshot.asks.len(),
+            ),
+            Update::OrdersSnapshot(snapshot) => format!(
+                "whole orders {} {}",
+                name(snapshot.validity),
+                snapshot.orders.len()
+            ),
+            Update::State(state) => format!("{sequence}: {}", name(state.validity)),
+            Update::Gap(gap) => format!("lost {}-{}", gap.first, gap.last),
+            Update::Reset => "reset".to_owned(),
+            Update::Definition(definition) => format!("definition {}", definition.venue_id),
+            Update::Trade(trade) => format!("{sequence}: trade {}", trade.price),
+            Update::Statistic(statistic) => format!("{sequence}: {:?}", statistic.kind),
+            Update::Status(status) => format!("{sequence}: status {}", status.status),
+        });
+    }
+}
+
+fn price(level: &Level) -> String {
+    if level.known {
+        level.price.to_string()
+    } else {
+        "?".to_owned()
+    }
+}
+
+fn name(validity: Validity) -> String {
+    format!("{validity:?}").to_lowercase()
+}

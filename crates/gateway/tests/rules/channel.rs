@@ -1,0 +1,103 @@
+//! The channel as a whole: lines, joining, loss, resets.
+
+use crate::bench::Bench;
+use crate::messages::*;
+use touchline_feed::cme::Feed;
+
+/// Whoever hears packet 1 has missed nothing.
+#[test]
+fn joined_at_the_first_packet_every_book_is_known() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(1, &[heartbeat()]);
+    bench.book(ID, "live |");
+    bench.orders(ID, "live |");
+}
+
+#[test]
+fn joined_late_nothing_is_known_until_an_entry_shows_it() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(9, &[heartbeat()]);
+    bench.book(ID, "gapped |");
+    bench.orders(ID, "recovering |");
+    // Its first entry ever: everything before it is known to be nothing.
+    bench.packet(10, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "live 100 |");
+}
+
+#[test]
+fn a_packet_is_processed_once() {
+    let mut bench = Bench::new();
+    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(Feed::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(Feed::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(Feed::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "live 102 101 100 |");
+    let counters = bench.counters();
+    assert_eq!(
+        (counters.packets_delivered, counters.packets_duplicate),
+        (3, 2)
+    );
+}
+
+#[test]
+fn a_copy_that_comes_too_late_is_dropped() {
+    let mut bench = Bench::new();
+    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(Feed::Incremental, 3, 3, &[heartbeat()]);
+    bench.wait();
+    bench.sent_at(Feed::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "gapped 100 |");
+}
+
+#[test]
+fn a_channel_reset_empties_every_book_and_numbers_run_from_one() {
+    let mut bench = Bench::new();
+    bench.packet(
+        1,
+        &[
+            book(&[bid(1, NEW, 1, 100)]),
+            orders(0, &[order(NEW, 1, 1, 5, 100)]),
+        ],
+    );
+    bench.packet(2, &[channel_reset(), book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+    bench.orders(ID, "live |");
+    assert_eq!(bench.counters().channel_resets, 1);
+    assert_eq!(bench.counters().instrument_restarts, 0);
+}
+
+#[test]
+fn a_channel_reset_heals_what_was_missing() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(2, NEW, 1, 100)])]);
+    bench.book(ID, "recovering |");
+    bench.packet(2, &[channel_reset()]);
+    bench.book(ID, "live |");
+}
+
+/// A lower number that was sent later: the week has begun anew.
+#[test]
+fn numbering_that_starts_again_empties_every_book() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[orders(0, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+    bench.orders(ID, "live |");
+    assert_eq!(bench.counters().numbering_restarts, 1);
+}
+
+/// A packet that breaks the rules of packets counts as not received; its other copy is used.
+#[test]
+fn an_invalid_packet_is_as_good_as_lost() {
+    let mut bench = Bench::new();
+    let message = book(&[bid(1, NEW, 1, 100)]);
+    let cut = message[..message.len() - 1].to_vec();
+    bench.sent_at(Feed::Incremental, 1, 1, &[cut]);
+    assert_eq!(bench.counters().packets_invalid, 1);
+    bench.sent_at(Feed::Incremental, 1, 1, &[message]);
+    bench.book(ID, "live 100 |");
+}

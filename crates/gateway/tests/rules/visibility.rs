@@ -1,0 +1,107 @@
+//! What a subscriber sees, and when: whole events only.
+
+use crate::bench::Bench;
+use crate::messages::*;
+
+#[test]
+fn nothing_is_seen_before_the_end_of_the_event() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[heartbeat()]);
+    bench.published(&["reset"]);
+    bench.packet(2, &[open_book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[open_book(&[bid(2, NEW, 1, 101)])]);
+    bench.published(&[]);
+    bench.packet(4, &[end_of_event()]);
+    bench.published(&["4: book 7 live 101 | -"]);
+}
+
+#[test]
+fn a_packet_may_hold_several_events() {
+    let mut bench = Bench::new();
+    let first = book(&[bid(1, NEW, 1, 100), bid(2, CHANGE, 1, 101)]);
+    bench.packet(1, &[first, book(&[bid(3, DELETE, 1, 101)])]);
+    bench.published(&["reset", "1: book 7 live 101 | -", "1: book 7 live - | -"]);
+}
+
+#[test]
+fn an_event_shows_its_instruments_by_their_ids() {
+    let mut bench = Bench::new();
+    let other = |id, rpt_seq| touchline_lab::cme::encode::incremental::LevelEntry {
+        security_id: id,
+        ..bid(rpt_seq, NEW, 1, 100)
+    };
+    bench.packet(
+        1,
+        &[book(&[other(9, 1), other(-3, 1), other(8, 1), other(9, 2)])],
+    );
+    bench.published(&[
+        "reset",
+        "1: book -3 live 100 | -",
+        "1: book 8 live 100 | -",
+        "1: book 9 live 100 | -",
+    ]);
+}
+
+/// The best direct bid and ask are as they were: an update, and no top.
+#[test]
+fn an_event_of_implied_levels_alone_says_so() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[book(&[implied_bid(2, NEW, 1, 101)])]);
+    bench.published(&[
+        "reset",
+        "1: book 7 live 100 | -",
+        "2: book 7 live implied 100 | -",
+    ]);
+}
+
+#[test]
+fn a_lost_packet_cuts_the_open_event_short() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[open_book(&[bid(1, NEW, 1, 100)])]);
+    bench.published(&["reset"]);
+    bench.packet(3, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.published(&[]);
+    bench.wait();
+    bench.published(&[
+        "lost 2-2",
+        "1: book 7 gapped cut 100 | -",
+        "3: live",
+        "3: book 7 live 101 | -",
+    ]);
+}
+
+/// Everything is doubtful from the gap on, until something confirms it.
+#[test]
+fn after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[heartbeat()]);
+    bench.wait();
+    bench.book(ID, "gapped 100 |");
+    bench.published(&["reset", "1: book 7 live 100 | -", "lost 2-2"]);
+    bench.packet(4, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "live 101 100 |");
+    bench.published(&["4: live", "4: book 7 live 101 | -"]);
+}
+
+#[test]
+fn a_book_that_is_lost_is_shown_empty_at_once() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[open_book(&[bid(3, NEW, 1, 101)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "whole book recovering 0"]);
+}
+
+/// The packets behind the snapshot are in the book already, and they end in the middle of an event.
+#[test]
+fn a_recovered_book_is_not_shown_in_the_middle_of_an_event() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[open_book(&[bid(3, NEW, 1, 102)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "whole book recovering 0"]);
+    bench.snapshots(1, &[snapshot(2, 2, &[101, 100])]);
+    bench.published(&[]);
+    bench.packet(3, &[end_of_event()]);
+    bench.published(&["whole book live 3"]);
+}
