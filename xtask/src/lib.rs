@@ -7,8 +7,8 @@
 //! Part of what we ship: nothing below `crates/` depends on it. Never talks to the network by itself.
 //!
 //! # Path
-//! Enters with the arguments of `main.rs`, one chore each; leaves with the exit status and, for generated code, with
-//! files that are committed.
+//! Enters with the arguments of `main.rs`, one chore each; leaves with the exit status and, for generated code and
+//! pictures, with files that are committed.
 //!
 //! # Tests
 //! Each rule of [`tidy`] has a broken example that it must notice, and one test holds the rules against this repository.
@@ -21,6 +21,7 @@ pub mod fuzz;
 pub mod instructions;
 pub mod licences;
 pub mod mutants;
+pub mod picture;
 pub mod tidy;
 
 use anyhow::{Context, Result};

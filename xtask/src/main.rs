@@ -15,7 +15,9 @@ usage: cargo xtask <chore> [arguments]
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
   instructions [ARGS of bench event]
-                                 count the instructions of the path under valgrind";
+                                 count the instructions of the path under valgrind
+  picture OUT.svg [--lines FROM-TO] [--columns N] -- COMMAND...
+                                 draw what a command prints on a terminal";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -30,6 +32,9 @@ fn main() -> Result<()> {
         ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),
         ["fuzz", ref options @ ..] => {
             xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)
+        }
+        ["picture", ref options @ ..] => {
+            xtask::picture::run(&xtask::picture::Options::parse(options)?)
         }
         _ => bail!(
             "cannot run 'cargo xtask {}'\n\n{USAGE}",

@@ -1,0 +1,159 @@
+//! `cargo xtask picture`: what a command prints on a terminal, as a drawing for the documents.
+//!
+//! ```text
+//! command ──► script(1), a terminal ──► screen: rows of painted text ──► drawing: SVG
+//! ```
+//!
+//! The pictures of the documents are real output; whoever changes a screen draws it again.
+
+mod drawing;
+mod screen;
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What to draw, and where to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The SVG file.
+    output: PathBuf,
+    /// Which lines of the output, from 1; the others are left out, visibly.
+    lines: RangeInclusive<usize>,
+    /// Longer lines are cut, visibly.
+    columns: usize,
+    /// Program and arguments.
+    command: Vec<String>,
+}
+
+impl Options {
+    /// Reads `OUT.svg [--lines FROM-TO] [--columns N] -- COMMAND...`.
+    ///
+    /// # Errors
+    /// Says which argument is missing or wrong.
+    pub fn parse(arguments: &[&str]) -> Result<Self> {
+        let split = arguments.iter().position(|argument| *argument == "--");
+        let (ours, command) = arguments.split_at(split.context("no command: put it behind --")?);
+        let command: Vec<String> = command[1..].iter().map(|word| word.to_string()).collect();
+        if command.is_empty() {
+            bail!("no command: put it behind --");
+        }
+        let (output, mut rest) = ours.split_first().context("no file to draw to")?;
+        let mut options = Self {
+            output: PathBuf::from(output),
+            lines: 1..=usize::MAX,
+            columns: 100,
+            command,
+        };
+        while let [name, value, more @ ..] = rest {
+            match *name {
+                "--lines" => options.lines = lines(value)?,
+                "--columns" => options.columns = value.parse().context("--columns N")?,
+                other => bail!("unknown option '{other}'"),
+            }
+            rest = more;
+        }
+        match rest {
+            [] => Ok(options),
+            [left, ..] => bail!("'{left}' has no value"),
+        }
+    }
+}
+
+/// Runs the command and draws what it printed.
+///
+/// # Errors
+/// The command fails, prints what cannot be drawn, or the file cannot be written.
+pub fn run(options: &Options) -> Result<()> {
+    let printed = print_on_terminal(&options.command)?;
+    let rows = screen::rows(&printed)?;
+    let rows = screen::excerpt(rows, &options.lines, options.columns);
+    let drawing = drawing::svg(&prompt(&options.command), &rows);
+    fs::write(&options.output, drawing)
+        .with_context(|| format!("cannot write {}", options.output.display()))?;
+    println!("drew {} lines to {}", rows.len(), options.output.display());
+    Ok(())
+}
+
+/// Standard output of the command as a terminal gets it; standard error is not part of a picture.
+fn print_on_terminal(command: &[String]) -> Result<String> {
+    let line: Vec<String> = command.iter().map(|word| shell_word(word)).collect();
+    let output = Command::new("script")
+        .args(["--quiet", "--return", "--command"])
+        .arg(format!("{} 2>/dev/null", line.join(" ")))
+        .arg("/dev/null")
+        .env("TERM", "xterm-256color")
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot start 'script', which lends a terminal; it is part of util-linux")?;
+    if !output.status.success() {
+        bail!(
+            "{} ended with {}; run it alone to see why",
+            line.join(" "),
+            output.status
+        );
+    }
+    String::from_utf8(output.stdout).context("the command printed something that is no text")
+}
+
+/// What the reader would type: the program without its folder.
+fn prompt(command: &[String]) -> String {
+    let program = Path::new(&command[0]).file_name();
+    let program = program.map_or_else(|| command[0].clone(), |name| name.display().to_string());
+    let words = std::iter::once(&program).chain(&command[1..]);
+    words
+        .map(|word| shell_word(word))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A word that a shell takes as it is.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn lines(text: &str) -> Result<RangeInclusive<usize>> {
+    let bounds = text.split_once('-').and_then(|(from, to)| {
+        let (from, to) = (from.parse::<usize>().ok()?, to.parse().ok()?);
+        (from >= 1 && from <= to).then_some(from..=to)
+    });
+    bounds.with_context(|| format!("--lines FROM-TO, the first line is 1, not '{text}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_and_mistakes_named() {
+        let options =
+            Options::parse(&["out.svg", "--lines", "3-9", "--", "touchline", "demo"]).unwrap();
+        assert_eq!(options.lines, 3..=9);
+        assert_eq!(options.command, ["touchline", "demo"]);
+        for (arguments, word) in [
+            (&["out.svg"][..], "behind --"),
+            (&["out.svg", "--"], "behind --"),
+            (&["--", "ls"], "no file"),
+            (&["o", "--lines", "0-2", "--", "ls"], "'0-2'"),
+            (&["o", "--lines", "5-2", "--", "ls"], "'5-2'"),
+            (&["o", "--wide", "2", "--", "ls"], "'--wide'"),
+            (&["o", "--lines", "--", "ls"], "'--lines'"),
+        ] {
+            let said = Options::parse(arguments).unwrap_err().to_string();
+            assert!(said.contains(word), "{arguments:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn words_reach_the_shell_whole() {
+        let command = ["/a/b/touchline", "x y", "it's", ""].map(str::to_owned);
+        assert_eq!(prompt(&command), r"touchline 'x y' 'it'\''s' ''");
+    }
+}
