@@ -143,7 +143,11 @@ fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<u64>
         for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
             let venue_id = path.venue().definition(instrument).venue_id;
             let book = hash_of(path.prices().get(instrument));
-            books.entry(venue_id).or_default().insert(book);
+            // Every book was empty once, if only for a part of the packet that defined it.
+            let seen = books
+                .entry(venue_id)
+                .or_insert_with(|| [hash_of(None)].into());
+            seen.insert(book);
         }
     }
     path.finish();
