@@ -134,7 +134,8 @@ fn everything_at_once(session: &Session, seed: u64) -> Delivery {
     deliver(session, &plan, seed)
 }
 
-/// A run with every book that the venue had between two packets: a snapshot may be of any of them.
+/// A run with every book that the venue had between two packets or events: a snapshot may be of any
+/// of them.
 fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<u64>>) {
     let mut path = path(settings(Join::Snapshot), History::default());
     let mut books: HashMap<i64, HashSet<u64>> = HashMap::new();
@@ -151,5 +152,9 @@ fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<u64>
         }
     }
     path.finish();
+    // One packet may hold several events, and so books that were there between them.
+    for ((venue_id, _), states) in &subscriber(&path).by_packet {
+        books.entry(*venue_id).or_default().extend(states);
+    }
     (path, books)
 }
