@@ -20,7 +20,7 @@ const COLOURS: [&str; 6] = [
 /// Draws a command and what it printed.
 pub fn svg(prompt: &str, rows: &[Row]) -> String {
     let prompt = format!("$ {prompt}");
-    let columns = rows.iter().map(|row| columns(row)).max().unwrap_or(0);
+    let columns = rows.iter().map(columns).max().unwrap_or(0);
     let columns = columns.max(prompt.chars().count()) as f64;
     let lines = rows.len() as f64 + 2.0;
     let (width, height) = (
