@@ -9,6 +9,7 @@
 //! Rules and their sources, case by case: `docs/venues/cme.md`.
 
 mod arbiter;
+mod assemblies;
 mod channel;
 mod counters;
 mod definitions;

@@ -1,10 +1,10 @@
 //! The feed of one channel, and the state that its parts share.
 
 use super::arbiter::{Arbiter, Step, Verdict};
+use super::assemblies::Assemblies;
 use super::counters::Counters;
 use super::instruments::{Instruments, OrderState, PriceState, Row};
 use super::loops::LoopTracker;
-use super::orders::Assemblies;
 use super::queue::{Queue, QueuePool};
 use super::settings::{Feed, Join, Line, Settings};
 use super::templates::Templates;

@@ -2,10 +2,10 @@
 //!
 //! Source: CME client systems wiki, "MBP and MBOFD Market Recovery".
 
+use super::assemblies::Chunk;
 use super::channel::Channel;
 use super::loops::WholeLoop;
 use super::normalise::{BookEntry, book_entry, statistic_kind};
-use super::orders::Chunk;
 use super::prices::{PriceSnapshot, Use};
 use super::settings::Feed;
 use touchline_types::{
