@@ -148,7 +148,7 @@ impl<T: Copy> Gathered<T> {
         }
         let mut end = 0;
         for count in ends.iter_mut() {
-            // The start for now: placing the changes moves it to the end.
+            // First the start; placing the changes moves it to the end.
             end += std::mem::replace(count, end);
         }
         sorted.clear();

@@ -114,10 +114,18 @@ impl Arbiter {
         }
     }
 
-    /// Whether a packet is certain to be a copy of one already delivered, whatever its contents.
+    /// The verdict on a packet that is of no use whatever its contents: a second copy, one that is
+    /// late, or one of the old numbering. `None` for one that must be looked at.
     #[inline]
-    pub fn is_old_copy(&self, sequence: u32, sending_ns: u64) -> bool {
-        u64::from(sequence) < self.next && sending_ns <= self.processed_ns
+    pub fn old_copy(&self, sequence: u32, sending_ns: u64) -> Option<Verdict> {
+        let sequence = u64::from(sequence);
+        if sequence >= self.next || sending_ns > self.processed_ns {
+            return None;
+        }
+        if self.is_old_numbering(sequence, sending_ns) {
+            return Some(Verdict::OldNumbering);
+        }
+        Some(self.duplicate_or_late(sequence))
     }
 
     /// Offers a valid packet.
@@ -221,6 +229,10 @@ impl Arbiter {
             self.restarting = true;
             return Verdict::Again;
         }
+        self.duplicate_or_late(sequence)
+    }
+
+    fn duplicate_or_late(&self, sequence: u64) -> Verdict {
         let (first, last) = self.lost;
         if (first..=last).contains(&sequence) {
             Verdict::Late

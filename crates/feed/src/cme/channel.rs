@@ -143,17 +143,16 @@ impl CmeFeed {
     /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
     #[inline]
     fn offer(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
-        let counters = &mut self.channel.counters;
-        if let Some(header) = PacketHeader::peek(payload)
-            && self
-                .arbiter
-                .is_old_copy(header.sequence, header.sending_time_ns)
-        {
-            counters.packets_duplicate += 1;
+        let header = PacketHeader::peek(payload);
+        if let Some(verdict) = header.and_then(|header| {
+            self.arbiter
+                .old_copy(header.sequence, header.sending_time_ns)
+        }) {
+            self.channel.counters.note(verdict, arrival.line);
             return;
         }
         let Some(packet) = valid(payload, &self.channel.settings) else {
-            counters.packets_invalid += 1;
+            self.channel.counters.packets_invalid += 1;
             return;
         };
         let PacketHeader {
@@ -163,21 +162,9 @@ impl CmeFeed {
         let verdict = self
             .arbiter
             .accept(sequence, sending_time_ns, arrival.receive_ns, payload);
-        let first_of_line = match arrival.line {
-            Line::A => &mut counters.packets_first_a,
-            Line::B => &mut counters.packets_first_b,
-        };
-        match verdict {
-            Verdict::Deliver => *first_of_line += 1,
-            Verdict::Held => {
-                *first_of_line += 1;
-                counters.packets_held += 1;
-            }
-            Verdict::Duplicate => counters.packets_duplicate += 1,
-            Verdict::Late => counters.packets_late += 1,
-            Verdict::OldNumbering => counters.packets_old_numbering += 1,
-            Verdict::FarAhead => counters.packets_far_ahead += 1,
-            Verdict::Again => self.arrived = Some(arrival),
+        self.channel.counters.note(verdict, arrival.line);
+        if verdict == Verdict::Again {
+            self.arrived = Some(arrival);
         }
         if verdict == Verdict::Deliver {
             batch.headline = Headline {

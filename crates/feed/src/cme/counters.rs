@@ -1,5 +1,8 @@
 //! What the CME feed counts.
 
+use super::arbiter::Verdict;
+use super::settings::Line;
+
 touchline_types::counters! {
     /// Counters of one channel.
     pub struct Counters {
@@ -13,7 +16,7 @@ touchline_types::counters! {
         packets_first_b: "packets" = "Packets that were delivered or held when they came first on line B.",
         packets_duplicate: "packets" = "Copies of packets already processed or held.",
         packets_held: "packets" = "Packets that waited behind a hole.",
-        packets_late: "packets" = "Copies that came after their hole had been declared lost.",
+        packets_late: "packets" = "Copies that came after their hole, the newest one, had been declared lost.",
         packets_lost: "packets" = "Packet numbers declared lost on both lines.",
         packets_old_numbering: "packets" = "Packets from before the numbering started again.",
         packets_far_ahead: "packets" = "Packets beyond the window that waited for a second one to confirm the jump.",
@@ -45,5 +48,29 @@ touchline_types::counters! {
         price_overflow: "prices" = "Prices that do not fit 1e-9 units; shown as null.",
         quantity_overflow: "quantities" = "Quantities that do not fit; shown as null.",
         orders_overflowed: "times" = "The limit of orders was reached and one instrument's order book was dropped.",
+    }
+}
+
+impl Counters {
+    /// Counts what became of a packet of the incremental feed.
+    #[inline]
+    pub(super) fn note(&mut self, verdict: Verdict, line: Line) {
+        let first_of_line = match line {
+            Line::A => &mut self.packets_first_a,
+            Line::B => &mut self.packets_first_b,
+        };
+        match verdict {
+            Verdict::Deliver => *first_of_line += 1,
+            Verdict::Held => {
+                *first_of_line += 1;
+                self.packets_held += 1;
+            }
+            Verdict::Duplicate => self.packets_duplicate += 1,
+            Verdict::Late => self.packets_late += 1,
+            Verdict::OldNumbering => self.packets_old_numbering += 1,
+            Verdict::FarAhead => self.packets_far_ahead += 1,
+            // It is offered again.
+            Verdict::Again => {}
+        }
     }
 }

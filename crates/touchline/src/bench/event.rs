@@ -262,12 +262,14 @@ fn report(
         figures("touchline-cme-packet-no-marks", bare.packet),
     ];
     if let Some(folder) = &arguments.histograms {
-        let written = lines
-            .iter()
-            .try_for_each(|line| line.write_distribution(folder));
+        let written = std::fs::create_dir_all(folder).and_then(|()| {
+            lines
+                .iter()
+                .try_for_each(|line| line.write_distribution(folder))
+        });
         written.map_err(|error| {
             Failure::run(format!(
-                "{}: cannot be written ({error}); give a folder that exists",
+                "{}: cannot be written ({error}); give a folder of yours",
                 folder.display()
             ))
         })?;

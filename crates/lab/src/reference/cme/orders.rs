@@ -84,7 +84,8 @@ impl Orders {
     /// Takes in a part of a snapshot, given the last lost packet.
     pub fn take_chunk(&mut self, chunk: &OrderChunk, last_lost: Option<u32>) {
         let identity = |c: &OrderChunk| (c.last_packet, c.chunks, c.transact_time);
-        if self.known || chunk.chunk == 0 || chunk.chunk > chunk.chunks {
+        let too_old = last_lost.is_some_and(|lost| chunk.last_packet < lost);
+        if self.known || too_old || chunk.chunk == 0 || chunk.chunk > chunk.chunks {
             return;
         }
         self.chunks
