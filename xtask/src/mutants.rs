@@ -3,59 +3,12 @@
 //! A test that passes on broken code tests nothing. Each mutant breaks one line that matters and names the test that
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
+mod list;
 mod trial;
 
 use anyhow::{Result, bail};
 use std::{path::Path, time::Duration};
 use trial::{Outcome, Trial};
-
-/// The faults. `find` must occur exactly once in `file`. `test` is what follows `cargo test`: as narrow as can be, and
-/// a test that needs nothing from outside the repository.
-const MUTANTS: &[Mutant] = &[
-    Mutant {
-        name: "book: the level beyond the depth stays",
-        file: "crates/book/src/levels.rs",
-        find: "if self.len == self.depth {",
-        replace: "if self.len > self.depth {",
-        test: &[
-            "-p",
-            "touchline-book",
-            "--lib",
-            "new_inserts_and_drops_beyond_the_depth",
-        ],
-    },
-    Mutant {
-        name: "book: implied levels go into the direct book",
-        file: "crates/book/src/price.rs",
-        find: "self.implied[side.index()].apply(action",
-        replace: "self.direct[side.index()].apply(action",
-        test: &[
-            "-p",
-            "touchline-book",
-            "--lib",
-            "implied_and_direct_are_separate",
-        ],
-    },
-    Mutant {
-        name: "feed: a packet after a hole is delivered at once",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "sequence == self.next && self.hold.is_empty()",
-        replace: "sequence >= self.next && self.hold.is_empty()",
-        test: &[
-            "-p",
-            "touchline-feed",
-            "--lib",
-            "the_first_copy_wins_and_holes_wait",
-        ],
-    },
-    Mutant {
-        name: "feed: what is missing at the end is not said",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "self.release_to = self.hold.highest();",
-        replace: "self.release_to = 0;",
-        test: &["-p", "touchline-feed", "--lib", "the_end_loses_every_hole"],
-    },
-];
 
 /// Beyond this a test run hangs, and that is noticing too.
 const RUN_TIME_MAX: Duration = Duration::from_secs(180);
@@ -71,8 +24,9 @@ pub struct Mutant {
     pub find: &'static str,
     /// What stands there instead.
     pub replace: &'static str,
-    /// The arguments of the `cargo test` that must fail.
-    pub test: &'static [&'static str],
+    /// What follows `cargo test`: the narrowest one that must fail. Words of the form `NAME=value` before it are set
+    /// in its environment.
+    pub test: &'static str,
 }
 
 /// Tries every mutant whose name contains `filter`.
@@ -80,14 +34,13 @@ pub struct Mutant {
 /// # Errors
 /// Names each mutant that was not noticed, with the reason; an empty list is an error as well.
 pub fn run(root: &Path, filter: &str) -> Result<()> {
-    let chosen: Vec<&Mutant> = MUTANTS
-        .iter()
+    let chosen: Vec<&Mutant> = all()
         .filter(|mutant| mutant.name.contains(filter))
         .collect();
     if chosen.is_empty() {
         bail!(
-            "no mutants to try: none of the {} in xtask/src/mutants.rs has '{filter}' in its name",
-            MUTANTS.len()
+            "no mutants to try: none of the {} in xtask/src/mutants/list.rs has '{filter}' in its name",
+            all().count()
         );
     }
     let trial = Trial::new(
@@ -104,6 +57,10 @@ pub fn run(root: &Path, filter: &str) -> Result<()> {
     }
     println!("mutants: all {} noticed", chosen.len());
     Ok(())
+}
+
+fn all() -> impl Iterator<Item = &'static Mutant> {
+    list::ALL.iter().copied().flatten()
 }
 
 /// Tries each mutant, tells its outcome, and counts those that went unnoticed.
@@ -147,7 +104,7 @@ fn counts() {
             file: "src/lib.rs",
             find,
             replace,
-            test: &["counts"],
+            test: "counts",
         }
     }
 
@@ -210,7 +167,7 @@ fn counts() {
     fn a_test_that_does_not_exist_or_fails_by_itself_is_refused() {
         let trial = trial("unbroken", RUN_TIME_MAX);
         let absent = Mutant {
-            test: &["no_such_test"],
+            test: "no_such_test",
             ..mutant("", "")
         };
         let error = trial.check_unbroken(&[&absent]).unwrap_err().to_string();
@@ -237,7 +194,7 @@ fn counts() {
     /// Cheap, so that a mutant that went stale is noticed long before the mutants run.
     #[test]
     fn every_mutant_still_applies() {
-        for mutant in MUTANTS {
+        for mutant in all() {
             let text = fs::read_to_string(crate::root().join(mutant.file)).unwrap_or_default();
             assert_eq!(
                 text.matches(mutant.find).count(),

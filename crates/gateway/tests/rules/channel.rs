@@ -52,6 +52,36 @@ fn a_copy_that_comes_too_late_is_dropped() {
     bench.book(ID, "gapped 100 |");
 }
 
+/// One forged packet must not blind the channel, and neither its copy nor another forged one far
+/// from it is the second packet that it takes to be believed.
+#[test]
+fn forged_packets_far_ahead_confirm_nothing() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    for forged in [1 << 31, 1 << 31, 1 << 20] {
+        bench.sent_at(Feed::Incremental, forged, 50, &[heartbeat()]);
+    }
+    bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "live 101 100 |");
+    assert_eq!(
+        (bench.counters().gaps, bench.counters().packets_far_ahead),
+        (0, 2)
+    );
+}
+
+#[test]
+fn a_second_packet_near_the_first_is_believed() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(500, &[heartbeat()]);
+    bench.packet(501, &[heartbeat()]);
+    bench.book(ID, "gapped 100 |");
+    assert_eq!(
+        (bench.counters().gaps, bench.counters().packets_lost),
+        (1, 498)
+    );
+}
+
 #[test]
 fn a_channel_reset_empties_every_book_and_numbers_run_from_one() {
     let mut bench = Bench::new();

@@ -43,6 +43,19 @@ fn a_snapshot_may_be_ahead_of_the_incremental_feed() {
     bench.book(ID, "live 105 |");
 }
 
+/// Between our last packet and the snapshot there was a reset: numbers of before it are higher.
+#[test]
+fn what_a_snapshot_behind_a_reset_contains_is_ignored_whatever_its_number() {
+    let mut bench = with_a_hole();
+    bench.snapshots(1, &[snapshot(6, 1, &[50])]);
+    bench.book(ID, "live 50 |");
+    bench.packet(4, &[book(&[bid(5, NEW, 1, 105)])]);
+    bench.book(ID, "live 50 |");
+    bench.packet(5, &[channel_reset()]);
+    bench.packet(6, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+}
+
 #[test]
 fn a_snapshot_that_does_not_reach_the_queue_is_too_old() {
     let mut bench = with_a_hole();

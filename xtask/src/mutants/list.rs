@@ -1,0 +1,310 @@
+//! The faults, by what they break.
+
+use super::Mutant;
+
+/// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
+pub const ALL: &[&[Mutant]] = &[BOOKS, PACKETS, PRICES, ORDERS, VISIBILITY, SESSIONS];
+
+/// Books.
+const BOOKS: &[Mutant] = &[
+    Mutant {
+        name: "book: the level beyond the depth stays",
+        file: "crates/book/src/levels.rs",
+        find: "if self.len == self.depth {",
+        replace: "if self.len > self.depth {",
+        test: "-p touchline-book --lib new_inserts_and_drops_beyond_the_depth",
+    },
+    Mutant {
+        name: "book: implied levels go into the direct book",
+        file: "crates/book/src/price.rs",
+        find: "self.implied[side.index()].apply(action",
+        replace: "self.direct[side.index()].apply(action",
+        test: "-p touchline-book --lib implied_and_direct_are_separate",
+    },
+    Mutant {
+        name: "book: an unknown level at the end stays",
+        file: "crates/book/src/levels.rs",
+        find: "        self.trim(steps);",
+        replace: "",
+        test: "-p touchline-book --lib deletes_move_up_and_nothing_comes_in_below",
+    },
+    Mutant {
+        name: "book: orders of a price stand as they came",
+        file: "crates/book/src/order_tree.rs",
+        find: "(price, self.priority, self.order_id)",
+        replace: "(price, 0, self.order_id)",
+        test: "-p touchline-gateway --test rules orders_of_a_price_stand_by_their_priority",
+    },
+    Mutant {
+        name: "book: a null quantity overwrites",
+        file: "crates/book/src/order.rs",
+        find: "quantity: if event.quantity.is_null() {",
+        replace: "quantity: if false {",
+        test: "-p touchline-gateway --test rules null_fields_of_an_update_keep_what_was",
+    },
+];
+
+/// Lines and numbers of packets.
+const PACKETS: &[Mutant] = &[
+    Mutant {
+        name: "feed: the sequence is not checked",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "let in_order = sequence == self.next",
+        replace: "let in_order = sequence >= self.next",
+        test: "-p touchline-feed --lib the_first_copy_wins_and_holes_wait",
+    },
+    Mutant {
+        name: "feed: a second copy is delivered",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "            Verdict::Late\n        } else {\n            Verdict::Duplicate",
+        replace: "            Verdict::Late\n        } else {\n            Verdict::Deliver",
+        test: "-p touchline-feed --lib the_first_copy_wins_and_holes_wait",
+    },
+    Mutant {
+        name: "feed: a hole is never declared lost",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "self.release_to = held.sequence;",
+        replace: "",
+        test: "-p touchline-feed --lib a_hole_is_lost_when_a_packet_behind_it_waited_long_enough",
+    },
+    Mutant {
+        name: "feed: what is missing at the end is not said",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "self.release_to = self.hold.highest();",
+        replace: "self.release_to = 0;",
+        test: "-p touchline-feed --lib the_end_loses_every_hole",
+    },
+    Mutant {
+        name: "feed: the copy of a forged packet confirms it",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if other == sequence {",
+        replace: "if false {",
+        test: "-p touchline-gateway --test rules forged_packets_far_ahead_confirm_nothing",
+    },
+    Mutant {
+        name: "feed: any second packet far ahead confirms the first",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if other.abs_diff(sequence) < self.hold.capacity() {",
+        replace: "if true {",
+        test: "-p touchline-gateway --test rules forged_packets_far_ahead_confirm_nothing",
+    },
+    Mutant {
+        name: "feed: a packet far ahead is never believed",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if other.abs_diff(sequence) < self.hold.capacity() {",
+        replace: "if false {",
+        test: "-p touchline-gateway --test rules a_second_packet_near_the_first_is_believed",
+    },
+    Mutant {
+        name: "feed: numbering that starts again is not seen",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if sending_ns > self.processed_ns {",
+        replace: "if false {",
+        test: "-p touchline-feed --lib numbering_may_start_again",
+    },
+    Mutant {
+        name: "feed: a loss is not told to the books",
+        file: "crates/feed/src/cme/channel.rs",
+        find: "self.lost = last;",
+        replace: "",
+        test: "-p touchline-gateway --test rules after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed",
+    },
+    Mutant {
+        name: "feed: orders outlive a lost packet",
+        file: "crates/feed/src/cme/channel.rs",
+        find: "            row.orders.known = false;",
+        replace: "",
+        test: "-p touchline-gateway --test rules a_lost_packet_makes_the_orders_of_all_instruments_unknown",
+    },
+    Mutant {
+        name: "feed: a channel reset is ignored",
+        file: "crates/feed/src/cme/incremental.rs",
+        find: "self.reset(self.headline.sequence, self.headline.sending_ns, events);",
+        replace: "let _ = &events;",
+        test: "-p touchline-gateway --test rules a_channel_reset_empties_every_book_and_numbers_run_from_one",
+    },
+];
+
+/// RptSeq and price snapshots.
+const PRICES: &[Mutant] = &[
+    Mutant {
+        name: "feed: RptSeq is not checked",
+        file: "crates/feed/src/cme/instruments.rs",
+        find: "rpt_seq == self.last_rpt.wrapping_add(1)",
+        replace: "rpt_seq > self.last_rpt",
+        test: "-p touchline-gateway --test rules a_missing_number_empties_the_book",
+    },
+    Mutant {
+        name: "feed: a hole does not empty the book",
+        file: "crates/feed/src/cme/prices.rs",
+        find: "if first || grows && self.missing() == Validity::Natural {",
+        replace: "if false {",
+        test: "-p touchline-gateway --test rules a_missing_number_empties_the_book",
+    },
+    Mutant {
+        name: "feed: a further hole leaves a naturally refreshed book",
+        file: "crates/feed/src/cme/prices.rs",
+        find: "if first || grows && self.missing() == Validity::Natural {",
+        replace: "if first {",
+        test: "-p touchline-gateway --test rules under_natural_refresh_the_emptied_book_is_filled_again",
+    },
+    Mutant {
+        name: "feed: a snapshot that is too old is used",
+        file: "crates/feed/src/cme/prices.rs",
+        find: "if contiguous && reaches {",
+        replace: "if true {",
+        test: "-p touchline-gateway --test rules a_snapshot_that_does_not_reach_the_queue_is_too_old",
+    },
+    Mutant {
+        name: "feed: the queue is not replayed",
+        file: "crates/feed/src/cme/prices.rs",
+        find: "Work::Level(level) => events.push(Event::RebuildLevel(level)),",
+        replace: "Work::Level(_) => {}",
+        test: "-p touchline-gateway --test rules the_queue_is_replayed_on_top_of_a_snapshot",
+    },
+    Mutant {
+        name: "feed: what the snapshot contains is replayed",
+        file: "crates/feed/src/cme/prices.rs",
+        find: "entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.through",
+        replace: "entry.packet >= snapshot.through",
+        test: "-p touchline-gateway --test rules price_snapshots::what_a_snapshot_contains_is_not_applied_again",
+    },
+    Mutant {
+        name: "feed: entries behind a snapshot apply twice",
+        file: "crates/feed/src/cme/prices.rs",
+        find: "} else if entry.packet < price.through {",
+        replace: "} else if false {",
+        test: "-p touchline-gateway --test rules what_a_snapshot_behind_a_reset_contains_is_ignored_whatever_its_number",
+    },
+    Mutant {
+        name: "feed: a snapshot from before a reset is used",
+        file: "crates/feed/src/cme/snapshots.rs",
+        find: "if sending_time_ns <= self.reset_ns {",
+        replace: "if false {",
+        test: "-p touchline-gateway --test rules a_snapshot_from_before_a_reset_is_of_another_world",
+    },
+    Mutant {
+        name: "feed: a loop outlives a reset",
+        file: "crates/feed/src/cme/channel.rs",
+        find: "self.price_loop.abandon();",
+        replace: "",
+        test: "-p touchline-gateway --test rules a_reset_abandons_the_loop_that_is_going_on",
+    },
+    Mutant {
+        name: "feed: part of a loop counts as whole",
+        file: "crates/feed/src/cme/loops.rs",
+        find: "if self.seen != total {",
+        replace: "if self.seen > total {",
+        test: "-p touchline-gateway --test rules a_loop_of_which_a_part_is_missing_confirms_nobody_else",
+    },
+    Mutant {
+        name: "feed: a new depth is ignored",
+        file: "crates/feed/src/cme/definitions.rs",
+        find: "if depth != old.depth && in_use {",
+        replace: "if false {",
+        test: "-p touchline-gateway --test rules a_new_depth_of_a_book_in_use_starts_its_recovery",
+    },
+];
+
+/// Order snapshots.
+const ORDERS: &[Mutant] = &[
+    Mutant {
+        name: "feed: orders that the snapshot contains apply twice",
+        file: "crates/feed/src/cme/orders.rs",
+        find: "if packet > orders.through {",
+        replace: "if packet > 0 {",
+        test: "-p touchline-gateway --test rules order_snapshots::what_a_snapshot_contains_is_not_applied_again",
+    },
+    Mutant {
+        name: "feed: an order snapshot from before the loss is used",
+        file: "crates/feed/src/cme/orders.rs",
+        find: "through >= self.lost.max(state.floor).max(self.known_from)",
+        replace: "through >= self.known_from",
+        test: "-p touchline-gateway --test rules a_snapshot_from_before_the_loss_is_of_no_use",
+    },
+    Mutant {
+        name: "feed: TransactTime of an order snapshot is ignored",
+        file: "crates/feed/src/cme/orders.rs",
+        find: "entry.transact_ns == chunk.transact_ns",
+        replace: "entry.packet == chunk.through",
+        test: "-p touchline-gateway --test rules a_snapshot_that_ends_at_another_event_is_refused",
+    },
+    Mutant {
+        name: "feed: one chunk is enough",
+        file: "crates/feed/src/cme/assemblies.rs",
+        find: "assembly.missing = chunk.chunks;",
+        replace: "assembly.missing = 1;",
+        test: "-p touchline-gateway --test rules every_chunk_is_needed_and_the_queue_is_replayed",
+    },
+];
+
+/// What a subscriber sees.
+const VISIBILITY: &[Mutant] = &[
+    Mutant {
+        name: "gateway: changes are seen before the end of the event",
+        file: "crates/feed/src/cme/incremental.rs",
+        find: "self.event_open = !ending.indicator.end_of_event();",
+        replace: "self.event_open = false;",
+        test: "-p touchline-gateway --test rules nothing_is_seen_before_the_end_of_the_event",
+    },
+    Mutant {
+        name: "gateway: a cut event counts as whole",
+        file: "crates/gateway/src/stages.rs",
+        find: "whole: cut == Cut::Whole,",
+        replace: "whole: true,",
+        test: "-p touchline-gateway --test rules a_lost_packet_cuts_the_open_event_short",
+    },
+    Mutant {
+        name: "gateway: a book that was cut stays live",
+        file: "crates/gateway/src/stages.rs",
+        find: "(Cut::Lost, Validity::Live) => Validity::Gapped,",
+        replace: "(Cut::Lost, Validity::Live) => Validity::Live,",
+        test: "-p touchline-gateway --test rules a_lost_packet_cuts_the_open_event_short",
+    },
+    Mutant {
+        name: "gateway: implied levels alone make a top",
+        file: "crates/gateway/src/stages.rs",
+        find: "touched.direct |= level.book == BookKind::Direct;",
+        replace: "touched.direct = true;",
+        test: "-p touchline-gateway --test rules an_event_of_implied_levels_alone_says_so",
+    },
+    Mutant {
+        name: "gateway: a recovered book is seen in the middle of an event",
+        file: "crates/gateway/src/stages.rs",
+        find: "venue.event_open() || ",
+        replace: "",
+        test: "-p touchline-gateway --test rules a_recovered_book_is_not_shown_in_the_middle_of_an_event",
+    },
+];
+
+/// Whole sessions notice, too: their oracles are worth nothing otherwise.
+const SESSIONS: &[Mutant] = &[
+    Mutant {
+        name: "sessions: a lost packet is not told",
+        file: "crates/feed/src/cme/channel.rs",
+        find: "events.push(Event::Lost { first, last });",
+        replace: "",
+        test: "SEEDS=5 -p touchline --test sessions no_wrong_book_is_ever_called_live",
+    },
+    Mutant {
+        name: "sessions: entries that wait are lost",
+        file: "crates/feed/src/cme/orders.rs",
+        find: "events.push(Event::RebuildOrder(order));",
+        replace: "let _ = order;",
+        test: "SEEDS=5 -p touchline --test sessions books_are_healed_and_nothing_false_was_shown",
+    },
+    Mutant {
+        name: "sessions: packets behind a hole do not wait",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "let in_order = sequence == self.next",
+        replace: "let in_order = sequence >= self.next",
+        test: "SEEDS=5 -p touchline --test sessions loss_on_one_line_at_a_time_changes_nothing_that_is_published",
+    },
+    Mutant {
+        name: "sessions: RptSeq is not checked",
+        file: "crates/feed/src/cme/instruments.rs",
+        find: "rpt_seq == self.last_rpt.wrapping_add(1)",
+        replace: "rpt_seq > self.last_rpt",
+        test: "SEEDS=5 -p touchline --test sessions the_reference_says_the_same_under_every_fault",
+    },
+];
