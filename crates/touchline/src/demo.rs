@@ -2,6 +2,7 @@
 //! truth.
 
 mod latency;
+mod save;
 mod session;
 mod timeline;
 mod truth;
@@ -14,6 +15,7 @@ use latency::Latency;
 use session::Session;
 use std::cmp::Reverse;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::time::Instant;
 use timeline::Timeline;
 use touchline_book::{Consolidated, PriceBook};
@@ -49,12 +51,22 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=64)
     )]
     instruments: u64,
+    /// Keep the session in this folder: capture, configuration, and the exchange's books.
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
   touchline demo
   touchline demo --seed 7 --version 9 --instruments 24
+  touchline demo --save demo
+  touchline replay --config demo/cme.toml --pcap demo/session.pcap
+
+Files that --save writes:
+  session.pcap                            both lines of all feeds, faults and all
+  config.xml, cme.toml                    what replay needs
+  truth-books.jsonl, truth-orders.jsonl   what a lossless subscriber has
 
 Colours are shown on a terminal, unless NO_COLOR is set.
 
@@ -79,6 +91,9 @@ const LADDER_ROWS: usize = 5;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let paint = Paint::for_stdout();
     let session = Session::generate(arguments);
+    if let Some(folder) = &arguments.save {
+        save::save(&session, folder)?;
+    }
     say(&session.describe(paint))?;
     let (pipeline, elapsed_ns) = replay(&session);
     let watch = &pipeline.publisher().inner().subscriber;

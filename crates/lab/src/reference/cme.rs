@@ -299,9 +299,7 @@ impl Handler {
             depth.unwrap_or(DEFAULT_DEPTHS.0),
             implied_depth.unwrap_or(DEFAULT_DEPTHS.1),
         );
-        if instrument.prices.set_depths(depths.0, depths.1) {
-            self.touched.remove(security_id);
-        }
+        instrument.prices.set_depths(depths.0, depths.1);
     }
 
     fn take_snapshots(&mut self, feed: usize, packet: &Packet) {

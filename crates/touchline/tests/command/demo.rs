@@ -38,3 +38,17 @@ fn a_seed_gives_the_same_session() {
     assert_eq!(session(2), session(2));
     assert_ne!(session(2), session(3));
 }
+
+#[test]
+fn a_saved_session_replays_to_the_exchange_s_books() {
+    let desk = Desk::new("save");
+    desk.run("demo --save saved").done();
+    desk.run(
+        "replay --config saved/cme.toml --pcap saved/session.pcap --books b --orders o --quiet",
+    )
+    .done();
+    assert_eq!(desk.read("b"), desk.read("saved/truth-books.jsonl"));
+    assert_eq!(desk.read("o"), desk.read("saved/truth-orders.jsonl"));
+    desk.run("demo --save /proc/nowhere")
+        .refused(1, &["/proc/nowhere", "cannot be written"]);
+}

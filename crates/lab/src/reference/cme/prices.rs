@@ -138,8 +138,7 @@ impl Prices {
     }
 
     /// A definition gave other depths. Books that are in use were kept to the wrong ones and must recover.
-    /// True if they must.
-    pub fn set_depths(&mut self, depth: usize, implied_depth: usize) -> bool {
+    pub fn set_depths(&mut self, depth: usize, implied_depth: usize) {
         let fresh = Self::new(depth, implied_depth, self.settings);
         let same = self
             .sides
@@ -147,14 +146,13 @@ impl Prices {
             .zip(&fresh.sides)
             .all(|(old, new)| old.depth() == new.depth());
         if same {
-            return false;
+            return;
         }
         self.sides = fresh.sides;
         let in_use = self.last_rpt_seq > 0 || !self.complete;
         if in_use {
             self.recover();
         }
-        in_use
     }
 
     /// A hole: nothing that we hold is right any more, what was filled in since an earlier hole neither. A queue that

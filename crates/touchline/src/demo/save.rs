@@ -1,0 +1,37 @@
+//! Keeps a demo's session as files, so that every other command can be tried on it.
+
+use super::session::Session;
+use crate::output::Failure;
+use std::fs;
+use std::io;
+use std::path::Path;
+use touchline_lab::capture::write_pcap;
+use touchline_lab::cme::config::{CHANNEL, config_xml};
+
+/// The gateway's configuration of the session.
+fn config() -> String {
+    format!(
+        "bus = \"demo\"\n\n[venue]\nkind = \"cme\"\nchannel = {CHANNEL}\nconfig_xml = \"config.xml\"\n"
+    )
+}
+
+/// Writes the capture, the channel's configuration, the gateway's, and the exchange's own books.
+pub fn save(session: &Session, folder: &Path) -> Result<(), Failure> {
+    let truth = &session.truth;
+    let written = fs::create_dir_all(folder)
+        .and_then(|()| write_pcap(&session.arrivals, &folder.join("session.pcap")))
+        .and_then(|()| write(folder, "config.xml", &config_xml()))
+        .and_then(|()| write(folder, "cme.toml", &config()))
+        .and_then(|()| write(folder, "truth-books.jsonl", &truth.books_jsonl()))
+        .and_then(|()| write(folder, "truth-orders.jsonl", &truth.orders_jsonl()));
+    written.map_err(|error| {
+        let folder = folder.display();
+        Failure::run(format!(
+            "{folder}: cannot be written ({error}); give a folder of yours with room in it"
+        ))
+    })
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    fs::write(folder.join(name), text)
+}
