@@ -14,6 +14,7 @@ usage: cargo xtask <chore> [arguments]
   mutants [FILTER]               break the code on purpose; a test must notice each time
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
+  soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
   instructions [ARGS of bench event]
                                  count the instructions of the path under valgrind
   picture OUT.svg [--lines FROM-TO] [--columns N] -- COMMAND...
@@ -32,6 +33,9 @@ fn main() -> Result<()> {
         ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),
         ["fuzz", ref options @ ..] => {
             xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)
+        }
+        ["soak", ref options @ ..] => {
+            xtask::soak::run(&root, &xtask::soak::Options::parse(options)?)
         }
         ["picture", ref options @ ..] => {
             xtask::picture::run(&xtask::picture::Options::parse(options)?)

@@ -113,18 +113,25 @@ pub fn build(root: &Path, asan: bool) -> Result<Program> {
     Ok(Program(folder.join(host).join("fuzz/libfuzzer")))
 }
 
-/// libFuzzer is written in C++; nothing else here is.
-fn require_cxx() -> Result<()> {
-    let compiler = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let found = Command::new(&compiler)
+/// Whether there is a C++ compiler: libFuzzer is written in C++, and nothing else here is.
+pub fn has_cxx() -> bool {
+    Command::new(cxx())
         .arg("--version")
         .output()
-        .is_ok_and(|output| output.status.success());
-    if !found {
+        .is_ok_and(|output| output.status.success())
+}
+
+fn require_cxx() -> Result<()> {
+    if !has_cxx() {
         bail!(
-            "fuzzing needs a C++ compiler for libFuzzer, and '{compiler}' does not run; install one (Debian: \
-             apt-get install g++) or name it in CXX"
+            "fuzzing needs a C++ compiler for libFuzzer, and '{}' does not run; install one (Debian: apt-get install \
+             g++) or name it in CXX",
+            cxx()
         );
     }
     Ok(())
+}
+
+fn cxx() -> String {
+    env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
 }

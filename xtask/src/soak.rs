@@ -1,0 +1,191 @@
+//! The long forms of the tests that depend on chance: many more seeds, and longer searches.
+//!
+//! What runs in minutes with every change runs here for hours before a release. Every failure names its seed, and
+//! `SEED=n` runs that seed alone.
+
+use crate::fuzz;
+use anyhow::{Context, Result, bail};
+use std::{
+    env,
+    io::{self, BufRead, BufReader, Write},
+    path::Path,
+    process::Command,
+    time::Instant,
+};
+
+/// A promise, and the tests of `crates/touchline/tests/sessions` that hold it.
+struct Promise {
+    name: &'static str,
+    tests: &'static str,
+    /// Sessions of these tests are short: so many for each seed that was asked for.
+    factor: u64,
+}
+
+const PROMISES: &[Promise] = &[
+    Promise {
+        name: "loss on one line costs nothing",
+        tests: "lines::",
+        factor: 1,
+    },
+    Promise {
+        name: "loss on both lines is noticed, said and healed",
+        tests: "recovery::",
+        factor: 1,
+    },
+    Promise {
+        name: "books are right",
+        tests: "reference::",
+        factor: 6,
+    },
+];
+
+/// How long to soak.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Sessions for each test.
+    seeds: u64,
+    /// Seconds for each fuzz target; 0 leaves fuzzing out.
+    seconds: u32,
+}
+
+impl Options {
+    /// Reads `[--seeds N] [--seconds N]`.
+    ///
+    /// # Errors
+    /// Names the argument that was not understood.
+    pub fn parse(arguments: &[&str]) -> Result<Self> {
+        let mut options = Self {
+            seeds: 10_000,
+            seconds: 600,
+        };
+        for pair in arguments.chunks(2) {
+            match *pair {
+                ["--seeds", number] => {
+                    let seeds = number.parse().ok().filter(|seeds| *seeds > 0);
+                    options.seeds = seeds.context("--seeds needs a whole number above 0")?;
+                }
+                ["--seconds", number] => {
+                    let seconds = number.parse().ok();
+                    options.seconds = seconds.context("--seconds needs a whole number")?;
+                }
+                _ => bail!(
+                    "'{}' is not understood; soak takes [--seeds N] [--seconds N]",
+                    pair.join(" ")
+                ),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs everything, also after a failure, and tells what failed.
+///
+/// # Errors
+/// Names each promise that was broken, with the first seed that showed it, and what fuzzing found.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let mut broken = Vec::new();
+    for promise in PROMISES {
+        let (started, seeds) = (Instant::now(), options.seeds * promise.factor);
+        println!("soak: {}, {seeds} seeds", promise.name);
+        let outcome = test(root, promise.tests, seeds)?;
+        let seconds = started.elapsed().as_secs();
+        match outcome {
+            Outcome::Held => println!("soak: {}: held, {seconds} s", promise.name),
+            Outcome::Broken { seed } => {
+                let seed = seed.map_or("no seed named".to_owned(), |seed| format!("SEED={seed}"));
+                println!("soak: {}: BROKEN, {seed}, {seconds} s", promise.name);
+                broken.push(format!("{} ({seed})", promise.name));
+            }
+        }
+    }
+    if options.seconds > 0 {
+        let seconds = options.seconds.to_string();
+        let options = fuzz::Options::parse(&["--asan", "--seconds", &seconds])?;
+        if let Err(error) = fuzz::run(root, &options) {
+            broken.push(format!("no input stops the process ({error:#})"));
+        }
+    }
+    if broken.is_empty() {
+        println!("soak: everything held");
+        return Ok(());
+    }
+    bail!("broken: {}", broken.join("; "))
+}
+
+/// How a run of tests ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Held,
+    Broken { seed: Option<u64> },
+}
+
+/// Runs the session tests whose name contains `filter`, shows what they print, and looks for the first failing seed.
+fn test(root: &Path, filter: &str, seeds: u64) -> Result<Outcome> {
+    let (reader, writer) = io::pipe()?;
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(["test", "--quiet", "--release", "-p", "touchline"])
+        .args(["--test", "sessions", "--", filter, "--nocapture"])
+        .current_dir(root)
+        .env("SEEDS", seeds.to_string())
+        .env_remove("SEED")
+        .env("RUST_BACKTRACE", "0")
+        .stdin(std::process::Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let mut child = command
+        .spawn()
+        .context("cannot run cargo test; is cargo on the PATH?")?;
+    // The command holds the pipe open, and the reading below ends when nobody does.
+    drop(command);
+    let mut seed = None;
+    for line in BufReader::new(reader).lines() {
+        let line = line?;
+        seed = seed.or_else(|| failing_seed(&line));
+        writeln!(io::stdout(), "  {line}")?;
+    }
+    Ok(match child.wait()?.success() {
+        true => Outcome::Held,
+        false => Outcome::Broken { seed },
+    })
+}
+
+/// The seed that a failure's message names; what passing tests print has the word only as `n seeds`.
+fn failing_seed(line: &str) -> Option<u64> {
+    let rest = line.split_once("seed ")?.1;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_or_refused() {
+        let options = Options::parse(&["--seconds", "0", "--seeds", "7"]).unwrap();
+        assert_eq!((options.seeds, options.seconds), (7, 0));
+        assert_eq!(Options::parse(&[]).unwrap().seeds, 10_000);
+        for wrong in [
+            &["--seeds"][..],
+            &["--seeds", "0"],
+            &["--seconds", "-1"],
+            &["fast", "1"],
+        ] {
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn the_failing_seed_is_found_in_what_the_tests_say() {
+        for (line, seed) in [
+            ("books, seed 63, line 7:", Some(63)),
+            ("seed 5, update 18874:", Some(5)),
+            ("SEED seed 12", Some(12)),
+            ("lines::a_test: 1000 seeds so far", None),
+            ("8484403 packets under loss on one line", None),
+        ] {
+            assert_eq!(failing_seed(line), seed, "{line}");
+        }
+    }
+}
