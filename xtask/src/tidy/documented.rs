@@ -106,24 +106,39 @@ fn rename(raw: &str) -> Option<&str> {
     raw.split_once("rename = \"")?.1.split('"').next()
 }
 
-/// Each counter of a table stands in the operations guide, in back-ticks.
+/// Each counter of a table has its row in the operations guide, with the words of the table.
 pub fn counters(repository: &Repository) -> Vec<Finding> {
     let guide = repository.files.get(OPERATIONS).map_or("", String::as_str);
     let mut findings = Vec::new();
     for (path, text) in repository.rust() {
         for (line, name) in counter_names(text) {
-            if !guide.contains(&format!("`{name}`")) {
-                let fix = format!("describe `{name}` in {OPERATIONS}: unit and meaning");
-                findings.push(Finding::new(
-                    path,
-                    line,
-                    format!("counter '{name}' is not documented"),
-                    fix,
-                ));
+            let row = text.lines().nth(line - 1).and_then(|raw| row(&name, raw));
+            let Some(row) = row else {
+                let what = format!("counter '{name}' does not stand on a line of its own");
+                let fix = "write it as name: \"unit\" = \"One sentence.\",";
+                findings.push(Finding::new(path, line, what, fix));
+                continue;
+            };
+            if !guide.lines().any(|line| line == row) {
+                let what = format!("counter '{name}' is not documented, or in other words");
+                let fix = format!("write this row into {OPERATIONS}: {row}");
+                findings.push(Finding::new(path, line, what, fix));
             }
         }
     }
     findings
+}
+
+/// The row of the guide for a line `name: "unit" = "One sentence.",` of a table.
+fn row(name: &str, raw: &str) -> Option<String> {
+    let mut quoted = raw.split('"').skip(1).step_by(2);
+    let (unit, sentence) = (quoted.next()?, quoted.next()?);
+    let mut letters = sentence.strip_suffix('.')?.chars();
+    let first = letters.next()?.to_lowercase();
+    Some(format!(
+        "| `{name}` | {unit} | {first}{} |",
+        letters.as_str()
+    ))
 }
 
 /// Names in the tables that `counters! { pub struct Name { name: "unit" = "sentence", … } }` defines, with their
@@ -237,17 +252,24 @@ struct Other {
 "#;
 
     #[test]
-    fn a_counter_without_its_description_is_found() {
-        let with_guide = |guide| {
+    fn a_counter_without_its_description_or_with_another_is_found() {
+        let with_guide = |guide: &str| {
             counters(&Repository::of(&[
                 ("crates/feed/src/counters.rs", COUNTERS),
                 (OPERATIONS, guide),
             ]))
         };
-        assert_eq!(with_guide("`packets` and `gaps_a`"), []);
-        let findings = with_guide("`packets` and gaps_a");
-        assert_eq!(findings.len(), 1);
-        assert!(findings[0].what.contains("gaps_a"));
-        assert_eq!(findings[0].line, 8);
+        let (packets, gaps) = (
+            "| `packets` | packets | what arrived: all of it |",
+            "| `gaps_a` | gaps | what did not |",
+        );
+        assert_eq!(with_guide(&format!("{packets}\n{gaps}\n")), []);
+        for stale in ["", "| `gaps_a` | gaps | something else |"] {
+            let findings = with_guide(&format!("{packets}\n{stale}\n"));
+            assert_eq!(findings.len(), 1);
+            assert!(findings[0].what.contains("gaps_a"));
+            assert!(findings[0].fix.contains(gaps));
+            assert_eq!(findings[0].line, 8);
+        }
     }
 }
