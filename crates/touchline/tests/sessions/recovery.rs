@@ -135,7 +135,11 @@ fn everything_at_once(session: &Session, seed: u64) -> Delivery {
     let heard = |rule: &mut Rule| rule.feeds.retain(|feed| *feed != Feed::Definitions);
     plan.rules.iter_mut().for_each(heard);
     let late = FaultPlan::incremental([Fault::JoinLate { share: 0.3 }]);
-    let plan = if seed % 3 == 0 { late.then(plan) } else { plan };
+    let plan = if seed.is_multiple_of(3) {
+        late.then(plan)
+    } else {
+        plan
+    };
     deliver(session, &plan, seed)
 }
 
