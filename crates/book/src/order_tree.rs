@@ -5,6 +5,7 @@
 //! whatever the venue sends. Inserting and removing touch a handful of nodes and allocate
 //! nothing; one pool serves every instrument of a channel.
 
+use std::hash::{BuildHasher, RandomState};
 use touchline_types::{Price, Quantity, Side};
 
 /// Index of a node in the pool; [`NONE`] is no node.
@@ -50,6 +51,13 @@ struct Node {
     right: NodeIndex,
 }
 
+/// Where the weights start: another place in every process, so that nobody can send orders in the
+/// one sequence that makes the tree a list. What the tree holds does not depend on it.
+fn seed() -> u32 {
+    // Xorshift stays at zero.
+    (RandomState::new().hash_one(0) as u32).max(1)
+}
+
 /// The pool of order nodes.
 #[derive(Debug)]
 pub struct OrderPool {
@@ -64,7 +72,7 @@ impl OrderPool {
         OrderPool {
             nodes: Vec::with_capacity(orders_max),
             free: NONE,
-            weights: 0x9E37_79B9,
+            weights: seed(),
         }
     }
 
@@ -206,7 +214,7 @@ impl OrderPool {
         }
     }
 
-    /// Xorshift: good enough to keep the tree flat, and the same on every run.
+    /// Xorshift: good enough to keep the tree flat.
     fn next_weight(&mut self) -> u32 {
         self.weights ^= self.weights << 13;
         self.weights ^= self.weights >> 17;

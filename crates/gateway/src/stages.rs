@@ -168,13 +168,12 @@ impl Stages {
                 self.show_orders(instrument, validity, venue, out);
             }
             Event::Validity(instrument, validity) => {
-                self.publish(
-                    &Update::State(State {
-                        instrument,
-                        validity,
-                    }),
-                    out,
-                );
+                self.validity(instrument, validity, venue, out)
+            }
+            // Its book may hold half of the event until the event ends.
+            Event::Confirmed(instrument) => {
+                self.levels
+                    .touch(venue.definition(instrument), Validity::Live);
             }
             // On the path, see above.
             Event::Level(..) | Event::Order(..) | Event::EndOfEvent { .. } => {}
@@ -237,6 +236,28 @@ impl Stages {
         self.prices.clear();
         self.orders.clear_all();
         self.publish(&Update::Reset, out);
+    }
+
+    /// The validity of an unchanged book is told at once, or at the end of the event that the book
+    /// may hold half of.
+    fn validity(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        if self.event_open(venue) {
+            self.levels.touch(venue.definition(instrument), validity);
+        } else {
+            self.publish(
+                &Update::State(State {
+                    instrument,
+                    validity,
+                }),
+                out,
+            );
+        }
     }
 
     /// A whole book is shown at once, or at the end of the event that it may hold half of.

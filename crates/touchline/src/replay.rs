@@ -244,7 +244,7 @@ fn stopped(error: &touchline_net::Error, report: &Report) -> Failure {
 fn speed(text: &str) -> Result<Speed, String> {
     match text.parse::<f64>() {
         _ if text == "max" => Ok(Speed::Max),
-        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(Speed::Times(factor)),
-        _ => Err("give max, or a factor above 0 such as 1 or 0.5".to_owned()),
+        Ok(factor) if (1e-6..=1e6).contains(&factor) => Ok(Speed::Times(factor)),
+        _ => Err("give max, or a factor from 0.000001 to 1000000 such as 1 or 0.5".to_owned()),
     }
 }

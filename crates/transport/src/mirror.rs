@@ -184,7 +184,7 @@ impl Subscribe for Mirror {
                 self.orders.clear_all();
                 self.set_all(|_| (Validity::Live, Validity::Live));
             }
-            // A new depth empties the publisher's book; what it held is of no use any more.
+            // The books of the instrument follow as snapshots.
             Update::Definition(definition) => {
                 let _ = self.row(definition.instrument);
             }

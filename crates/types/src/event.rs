@@ -212,8 +212,10 @@ pub enum Event {
     RebuildOrder(OrderEvent),
     /// The order book is whole again.
     OrdersRebuilt(Instrument, Validity),
-    /// The price book is unchanged and now of this validity.
+    /// The price book is unchanged and of this validity.
     Validity(Instrument, Validity),
+    /// An entry of the open event confirmed the price book: it is live with that event.
+    Confirmed(Instrument),
 }
 
 const _: () = assert!(size_of::<LevelEvent>() == 32);

@@ -19,6 +19,9 @@ pub enum Verdict {
     Late,
     /// It was sent before the numbering started again.
     OldNumbering,
+    /// Its number is low and its sending time further ahead than time has passed here: a restart of
+    /// numbering that nobody can believe.
+    Implausible,
     /// It is beyond the window; it waits for a second one near it.
     FarAhead,
     /// Something comes before it: take all [`Arbiter::pop`] steps, then offer it again.
@@ -68,14 +71,19 @@ struct Numbering {
     old_ns: u64,
 }
 
+/// How much further the venue's clock may come between two packets than ours: drift over a weekend,
+/// and packets that were long on their way.
+const CLOCKS_APART_NS: u64 = 60_000_000_000;
+
 /// Arbitration of one feed's two lines.
 #[derive(Debug)]
 pub struct Arbiter {
     wait_ns: u64,
     /// Next number to deliver; 0 before the first packet.
     next: u64,
-    /// Latest sending time of the packets delivered.
+    /// Latest sending time of the packets delivered, and when that packet was received.
     processed_ns: u64,
+    processed_receive_ns: u64,
     hold: Hold,
     /// No packet in `hold` was received before this.
     oldest_ns: u64,
@@ -100,6 +108,7 @@ impl Arbiter {
             wait_ns,
             next: 0,
             processed_ns: 0,
+            processed_receive_ns: 0,
             hold: Hold::new(hold_packets_max, packet_bytes_max),
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -140,7 +149,7 @@ impl Arbiter {
         let sequence = u64::from(sequence);
         let in_order = sequence == self.next && self.hold.is_empty() && self.aside.is_none();
         if in_order && !self.is_old_numbering(sequence, sending_ns) {
-            self.delivered(sending_ns);
+            self.delivered(sending_ns, receive_ns);
             return Verdict::Deliver;
         }
         self.accept_out_of_order(sequence, sending_ns, receive_ns, payload)
@@ -203,7 +212,7 @@ impl Arbiter {
             return Verdict::Again;
         }
         if sequence < self.next {
-            return self.accept_before_next(sequence, sending_ns);
+            return self.accept_before_next(sequence, sending_ns, receive_ns);
         }
         if sequence - self.next >= self.hold.capacity() {
             return self.accept_far_ahead(sequence, sending_ns, receive_ns, payload);
@@ -219,8 +228,11 @@ impl Arbiter {
     }
 
     /// A lower number that was sent later than all we processed: numbering started again.
-    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64) -> Verdict {
+    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64, receive_ns: u64) -> Verdict {
         if sending_ns > self.processed_ns {
+            if !self.is_plausible(sending_ns, receive_ns) {
+                return Verdict::Implausible;
+            }
             self.numbering = Some(Numbering {
                 sequence,
                 sending_ns,
@@ -288,7 +300,7 @@ impl Arbiter {
         }
         self.adopt_aside();
         if let Some(held) = self.hold.take(self.next) {
-            self.delivered(held.sending_ns);
+            self.delivered(held.sending_ns, held.receive_ns);
             if self.hold.is_empty() {
                 self.oldest_ns = u64::MAX;
             }
@@ -308,9 +320,25 @@ impl Arbiter {
         std::mem::take(&mut self.restarting).then(|| self.restart())
     }
 
-    fn delivered(&mut self, sending_ns: u64) {
+    #[inline]
+    fn delivered(&mut self, sending_ns: u64, receive_ns: u64) {
         self.next += 1;
-        self.processed_ns = self.processed_ns.max(sending_ns);
+        if sending_ns > self.processed_ns && self.is_plausible(sending_ns, receive_ns) {
+            (self.processed_ns, self.processed_receive_ns) = (sending_ns, receive_ns);
+        }
+    }
+
+    /// Whether the venue's clock can have come that far since the packet processed last, by ours. A
+    /// forged time must not make every packet after it look old. Only differences are compared, so
+    /// that clocks may be apart; where ours was set back, we begin anew.
+    #[inline]
+    fn is_plausible(&self, sending_ns: u64, receive_ns: u64) -> bool {
+        let first = self.processed_ns == 0;
+        let set_back = receive_ns < self.processed_receive_ns;
+        let passed_ns = receive_ns.saturating_sub(self.processed_receive_ns);
+        first
+            || set_back
+            || sending_ns - self.processed_ns <= passed_ns.saturating_add(CLOCKS_APART_NS)
     }
 
     /// Declares everything before `target` lost.
@@ -511,6 +539,19 @@ mod tests {
         bench.expect("1 2");
         bench.packet(3, 30);
         bench.expect("3");
+    }
+
+    #[test]
+    fn a_restart_from_the_future_is_not_believed() {
+        let mut bench = Bench::new();
+        bench.packet(1, 10);
+        bench.packet(2, 20);
+        assert_eq!(bench.sent(1, 1 << 60, 21), Verdict::Implausible);
+        bench.packet(3, 30);
+        bench.expect("joined 1 1 2 3");
+        bench.sent(4, 1 << 60, 40);
+        bench.packet(1, 50);
+        bench.expect("4 restarted at 50 1");
     }
 
     #[test]

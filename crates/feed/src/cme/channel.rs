@@ -369,6 +369,7 @@ impl Channel {
     pub fn reset(&mut self, packet: u32, sending_ns: u64, events: &mut Vec<Event>) {
         self.known_from = packet;
         self.reset_ns = sending_ns;
+        self.event_open = false;
         for row in self.instruments.rows_mut() {
             row.price = PriceState::known_from(packet);
             row.orders = OrderState::new(true);
@@ -397,10 +398,11 @@ fn events_max(settings: &Settings) -> usize {
     let entries_max = settings.packet_bytes_max / ENTRY_BYTES_MIN;
     // Each entry: a restart or hole, a change of validity, itself.
     let from_entries = 4 * entries_max;
-    // A packet of snapshots may let every queue be replayed, and a whole loop touches every
-    // instrument with an empty snapshot.
-    let from_recovery =
-        settings.queue_entries_max + settings.snapshot_orders_max + 3 * settings.instruments_max;
+    // A packet of snapshots may let every queue of both pools be replayed and close every snapshot
+    // in the making, and a whole loop touches every instrument with an empty snapshot.
+    let queued = 2 * settings.queue_entries_max;
+    let assembled = 4 * settings.snapshot_orders_max;
+    let from_recovery = queued + assembled + 3 * settings.instruments_max;
     from_entries + from_recovery + 16
 }
 

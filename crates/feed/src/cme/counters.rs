@@ -19,6 +19,7 @@ touchline_types::counters! {
         packets_late: "packets" = "Copies that came after their hole had been declared lost; known of the newest hole only.",
         packets_lost: "packets" = "Packet numbers declared lost on both lines.",
         packets_old_numbering: "packets" = "Packets from before the numbering started again.",
+        packets_implausible: "packets" = "Packets that would restart the numbering and were sent further ahead than time has passed here; dropped.",
         packets_far_ahead: "packets" = "Packets beyond the window that waited for a second one to confirm the jump.",
         gaps: "gaps" = "Holes declared lost.",
         doubts: "times" = "A packet far ahead waited out its time unconfirmed, and the channel was marked gapped.",
@@ -33,7 +34,6 @@ touchline_types::counters! {
         entries_unknown: "entries" = "Entries of a type or action that this version does not know.",
         queue_full: "times" = "The recovery queue was full and was dropped; later snapshots heal what it was for.",
         snapshots_used: "snapshots" = "Price snapshots that replaced a book.",
-        snapshots_confirmed: "snapshots" = "Price snapshots that confirmed a book.",
         snapshots_too_old: "snapshots" = "Price snapshots that did not reach the queued entries.",
         snapshots_stale: "snapshots" = "Snapshot messages from before the last reset.",
         order_snapshots_used: "snapshots" = "Order snapshots that replaced an order book.",
@@ -68,6 +68,7 @@ impl Counters {
             Verdict::Duplicate => self.packets_duplicate += 1,
             Verdict::Late => self.packets_late += 1,
             Verdict::OldNumbering => self.packets_old_numbering += 1,
+            Verdict::Implausible => self.packets_implausible += 1,
             Verdict::FarAhead => self.packets_far_ahead += 1,
             // It is offered again.
             Verdict::Again => {}

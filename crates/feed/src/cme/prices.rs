@@ -19,8 +19,6 @@ pub(super) struct PriceSnapshot {
 pub(super) enum Use {
     /// Nothing: it says less than what we have.
     Ignore,
-    /// The book is right as it stands.
-    Confirm,
     /// The book is to be replaced by it and by what is queued behind it.
     Replace,
     /// It does not reach the queued entries; a later loop will.
@@ -44,7 +42,7 @@ impl Channel {
             return false;
         }
         if row.price.take(rpt_seq, packet, self.lost) {
-            events.push(Event::Validity(instrument, Validity::Live));
+            events.push(Event::Confirmed(instrument));
         }
         true
     }
@@ -59,7 +57,7 @@ impl Channel {
         let price = &mut self.instruments.row_mut(instrument).price;
         if price.is_next(entry.rpt_seq, entry.packet) {
             if price.take(entry.rpt_seq, entry.packet, self.lost) {
-                events.push(Event::Validity(instrument, Validity::Live));
+                events.push(Event::Confirmed(instrument));
             }
             apply(instrument, entry.work, Validity::Live, events);
         } else if entry.packet < price.through {
@@ -88,13 +86,10 @@ impl Channel {
     pub fn judge(&self, price: &PriceState, snapshot: PriceSnapshot) -> Use {
         let PriceSnapshot { rpt_seq, through } = snapshot;
         if !price.hole {
-            return match rpt_seq.cmp(&price.last_rpt) {
-                // Newer than all we have: a reset that was lost may lie in between.
-                _ if through > price.seen => Use::Replace,
-                std::cmp::Ordering::Greater => Use::Replace,
-                std::cmp::Ordering::Equal => Use::Confirm,
-                std::cmp::Ordering::Less => Use::Ignore,
-            };
+            // Newer than all we have: it confirms the book, and where a reset that was lost lies in
+            // between, its number may be anything.
+            let news = rpt_seq > price.last_rpt || through > price.seen;
+            return if news { Use::Replace } else { Use::Ignore };
         }
         let mut expected = rpt_seq;
         let mut rest = self
@@ -111,24 +106,6 @@ impl Channel {
             Use::Replace
         } else {
             Use::TooOld
-        }
-    }
-
-    /// Confirms a book up to the snapshot.
-    pub fn confirm(
-        &mut self,
-        instrument: Instrument,
-        snapshot: PriceSnapshot,
-        events: &mut Vec<Event>,
-    ) {
-        let before = self.validity(self.instruments.row(instrument));
-        let price = &mut self.instruments.row_mut(instrument).price;
-        price.seen = price.seen.max(snapshot.through);
-        price.through = price.through.max(snapshot.through);
-        price.confirmed = price.confirmed.max(snapshot.through);
-        let after = self.validity(self.instruments.row(instrument));
-        if after != before {
-            events.push(Event::Validity(instrument, after));
         }
     }
 

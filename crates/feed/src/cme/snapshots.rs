@@ -39,7 +39,7 @@ macro_rules! price_message {
             let Some(instrument) = self.instrument(message.security_id()) else {
                 return Ok(());
             };
-            if self.price_snapshot(instrument, snapshot, events) == Use::Replace {
+            if self.price_snapshot(instrument, snapshot) == Use::Replace {
                 events.push(Event::RebuildBook(instrument));
                 for entry in message.no_md_entries() {
                     let price = self.price(entry.md_entry_px());
@@ -212,13 +212,8 @@ impl Channel {
     order_message!(orders53, SnapshotFullRefreshOrderBook53);
     order_message!(orders44, SnapshotFullRefreshOrderBook44);
 
-    /// Judges a price snapshot and confirms the book if that is all it is good for.
-    fn price_snapshot(
-        &mut self,
-        instrument: Instrument,
-        snapshot: PriceSnapshot,
-        events: &mut Vec<Event>,
-    ) -> Use {
+    /// Judges a price snapshot.
+    fn price_snapshot(&mut self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
         let row = self.instruments.row(instrument);
         if self.validity(row) == Validity::Live || snapshot.through < self.known_from {
             return Use::Ignore;
@@ -226,10 +221,6 @@ impl Channel {
         let judged = self.judge(&row.price, snapshot);
         match judged {
             Use::Ignore => {}
-            Use::Confirm => {
-                self.counters.snapshots_confirmed += 1;
-                self.confirm(instrument, snapshot, events);
-            }
             Use::Replace => self.counters.snapshots_used += 1,
             Use::TooOld => self.counters.snapshots_too_old += 1,
         }
@@ -281,7 +272,7 @@ impl Channel {
             rpt_seq: 0,
             through,
         };
-        if self.price_snapshot(instrument, snapshot, events) == Use::Replace {
+        if self.price_snapshot(instrument, snapshot) == Use::Replace {
             self.counters.instruments_absent += 1;
             events.push(Event::RebuildBook(instrument));
             self.replay(instrument, snapshot, events);

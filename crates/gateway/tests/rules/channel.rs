@@ -50,6 +50,7 @@ fn a_copy_that_comes_too_late_is_dropped() {
     bench.wait();
     bench.sent_at(Feed::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
     bench.book(ID, "gapped 100 |");
+    assert_eq!(bench.counters().packets_late, 1);
 }
 
 /// One forged packet must not blind the channel, and neither its copy nor another forged one far

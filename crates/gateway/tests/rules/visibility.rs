@@ -66,7 +66,6 @@ fn a_lost_packet_cuts_the_open_event_short() {
     bench.published(&[
         "lost 2-2",
         "1: book 7 gapped cut 100 | -",
-        "3: live",
         "3: book 7 live 101 | -",
     ]);
 }
@@ -82,7 +81,32 @@ fn after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed() {
     bench.published(&["reset", "1: book 7 live 100 | -", "lost 2-2"]);
     bench.packet(4, &[book(&[bid(2, NEW, 1, 101)])]);
     bench.book(ID, "live 101 100 |");
-    bench.published(&["4: live", "4: book 7 live 101 | -"]);
+    bench.published(&["4: book 7 live 101 | -"]);
+}
+
+/// What was shown of the event that the loss cut off is half of it until the event ends.
+#[test]
+fn the_rest_of_a_cut_event_is_called_live_at_its_end() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[open_book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[open_book(&[bid(2, NEW, 1, 101)])]);
+    bench.wait();
+    bench.published(&["reset", "lost 2-2", "1: book 7 gapped cut 100 | -"]);
+    bench.packet(4, &[end_of_event()]);
+    bench.published(&["4: book 7 live 101 | -"]);
+}
+
+/// A definition shows the book as it was; what confirms the book in the same event comes after it.
+#[test]
+fn a_book_shown_and_confirmed_in_one_event_is_live_at_its_end() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[heartbeat()]);
+    bench.wait();
+    bench.published(&["reset", "1: book 7 live 100 | -", "lost 2-2"]);
+    bench.packet(4, &[open_book(&[bid(2, NEW, 1, 101)]), definition(ID, 10)]);
+    bench.packet(5, &[end_of_event()]);
+    bench.book(ID, "live 101 100 |");
 }
 
 #[test]

@@ -44,7 +44,6 @@ const RECOVERY: [(&str, &str); 9] = [
     ("channel_resets", "channel resets"),
     ("instrument_gaps", "books emptied by a hole of their own"),
     ("snapshots_used", "snapshots that replaced a book"),
-    ("snapshots_confirmed", "snapshots that confirmed a book"),
     ("snapshots_too_old", "snapshots too old for what was queued"),
     (
         "order_snapshots_used",
