@@ -4,6 +4,7 @@
 
 use anyhow::{Result, bail};
 use std::env;
+use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask <chore> [arguments]
@@ -20,11 +21,25 @@ usage: cargo xtask <chore> [arguments]
   picture OUT.svg [--lines FROM-TO] [--columns N] -- COMMAND...
                                  draw what a command prints on a terminal";
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let root = xtask::root();
     match arguments[..] {
+        [] | ["--help" | "-h" | "help"] => {
+            println!("{USAGE}");
+            Ok(())
+        }
         ["tidy"] => xtask::tidy::run(&root),
         ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),
         ["licences"] => xtask::licences::run(&root),

@@ -38,7 +38,7 @@ const ARBITRATION: [(&str, &str); 8] = [
     ),
     ("packets_lost", "lost on both lines"),
 ];
-const RECOVERY: [(&str, &str); 9] = [
+const RECOVERY: [(&str, &str); 8] = [
     ("gaps", "holes given up"),
     ("numbering_restarts", "restarts of the packet numbering"),
     ("channel_resets", "channel resets"),
