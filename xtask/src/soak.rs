@@ -83,6 +83,7 @@ impl Options {
 /// # Errors
 /// Names each promise that was broken, with the first seed that showed it, and what fuzzing found.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
+    build(root)?;
     let mut broken = Vec::new();
     for promise in PROMISES {
         let (started, seeds) = (Instant::now(), options.seeds * promise.factor);
@@ -122,11 +123,9 @@ enum Outcome {
 /// Runs the session tests whose name contains `filter`, shows what they print, and looks for the first failing seed.
 fn test(root: &Path, filter: &str, seeds: u64) -> Result<Outcome> {
     let (reader, writer) = io::pipe()?;
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = sessions(root);
     command
-        .args(["test", "--quiet", "--release", "-p", "touchline"])
-        .args(["--test", "sessions", "--", filter, "--nocapture"])
-        .current_dir(root)
+        .args(["--", filter, "--nocapture"])
         .env("SEEDS", seeds.to_string())
         .env_remove("SEED")
         .env("RUST_BACKTRACE", "0")
@@ -148,6 +147,27 @@ fn test(root: &Path, filter: &str, seeds: u64) -> Result<Outcome> {
         true => Outcome::Held,
         false => Outcome::Broken { seed },
     })
+}
+
+/// Code that does not build breaks no promise.
+fn build(root: &Path) -> Result<()> {
+    let status = sessions(root).arg("--no-run").status();
+    if !status
+        .context("cannot run cargo test; is cargo on the PATH?")?
+        .success()
+    {
+        bail!("the session tests do not build; cargo's reason stands above");
+    }
+    Ok(())
+}
+
+fn sessions(root: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(["test", "--quiet", "--release", "-p", "touchline"])
+        .args(["--test", "sessions"])
+        .current_dir(root);
+    command
 }
 
 /// The seed that a failure's message names; what passing tests print has the word only as `n seeds`.
