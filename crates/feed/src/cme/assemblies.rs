@@ -117,7 +117,7 @@ impl Assemblies {
             return index;
         }
         self.begun += 1;
-        let index = self.place_for(chunk);
+        let index = self.place_for(chunk.instrument);
         let assembly = &mut self.assemblies[index];
         assembly.chunk = Some(chunk);
         assembly.begun = self.begun;
@@ -129,10 +129,10 @@ impl Assemblies {
         index
     }
 
-    /// The place of an older snapshot of the same instrument, a free one, or the oldest.
-    fn place_for(&self, new: Chunk) -> usize {
+    /// The place of another snapshot of the same instrument, a free one, or the oldest.
+    fn place_for(&self, instrument: Instrument) -> usize {
         let rank = |assembly: &Assembly| match assembly.chunk {
-            Some(old) if old.instrument == new.instrument && old.through <= new.through => (0, 0),
+            Some(chunk) if chunk.instrument == instrument => (0, 0),
             None => (1, 0),
             Some(_) => (2, assembly.begun),
         };

@@ -123,7 +123,9 @@ impl Subscribe for History {
                     .insert(definition.instrument, definition.venue_id);
             }
             Update::Book(update) => {
-                let event_end = update.whole.then_some(sending_ns);
+                // An update without changes confirms a book that the event itself left alone.
+                let changed = update.direct || !update.changes.is_empty();
+                let event_end = (update.whole && changed).then_some(sending_ns);
                 self.note(
                     update.instrument,
                     update.venue_id,
