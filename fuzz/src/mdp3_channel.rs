@@ -133,6 +133,7 @@ fn assert_counted(counters: &Counters, incremental: u64) {
         + counters.packets_duplicate
         + counters.packets_late
         + counters.packets_old_numbering
+        + counters.packets_implausible
         + counters.packets_far_ahead;
     // Invalid packets are counted over all feeds.
     assert!(

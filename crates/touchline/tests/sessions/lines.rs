@@ -89,6 +89,7 @@ fn the_counters_add_up() {
             + counters.packets_duplicate
             + counters.packets_late
             + counters.packets_old_numbering
+            + counters.packets_implausible
             + counters.packets_invalid;
         assert_eq!(accounted, received, "seed {seed}: {counters:?}");
     }
