@@ -55,11 +55,11 @@ fn arguments_are_refused() {
         ),
         (
             format!("replay {pcap} --config cme.toml --speed 0"),
-            &["above 0"],
+            &["from 0.000001 to 1000000"],
         ),
         (
             format!("replay {pcap} --config cme.toml --speed NaN"),
-            &["above 0"],
+            &["from 0.000001 to 1000000"],
         ),
         (
             format!("replay {pcap} ./session.pcap --config cme.toml"),
