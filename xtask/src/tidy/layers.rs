@@ -45,7 +45,12 @@ const ROOMS: &[Room] = &[
     room(
         LAB,
         4,
-        &["touchline-types", "touchline-wire", "touchline-net"],
+        &[
+            "touchline-types",
+            "touchline-wire",
+            "touchline-shm",
+            "touchline-net",
+        ],
     ),
     room(
         "touchline",
@@ -53,6 +58,7 @@ const ROOMS: &[Room] = &[
         &[
             "touchline-types",
             "touchline-wire",
+            "touchline-shm",
             "touchline-net",
             "touchline-feed",
             "touchline-book",

@@ -1,0 +1,7 @@
+//! The only door to atomics, so that the algorithms can run under loom's instead.
+
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
+
+#[cfg(not(loom))]
+pub use core::sync::atomic::{AtomicU64, Ordering, fence};
