@@ -1,7 +1,13 @@
 //! The only door to atomics, so that the algorithms can run under loom's instead.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
+pub use loom::{
+    hint::spin_loop,
+    sync::atomic::{AtomicU64, Ordering, fence},
+};
 
 #[cfg(not(loom))]
-pub use core::sync::atomic::{AtomicU64, Ordering, fence};
+pub use core::{
+    hint::spin_loop,
+    sync::atomic::{AtomicU64, Ordering, fence},
+};

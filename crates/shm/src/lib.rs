@@ -17,6 +17,8 @@
 //! processes are killed at random and at chosen points (`crates/lab/tests`).
 
 pub mod atomic;
+pub mod broadcast;
+mod prefetch;
 mod words;
 
 pub use words::{Words, zeroed};

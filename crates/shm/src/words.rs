@@ -13,7 +13,15 @@ pub trait Words {
     fn words(&self) -> &[AtomicU64];
 }
 
+impl<M: Words> Words for &M {
+    #[inline]
+    fn words(&self) -> &[AtomicU64] {
+        M::words(self)
+    }
+}
+
 impl Words for Arc<[AtomicU64]> {
+    #[inline]
     fn words(&self) -> &[AtomicU64] {
         self
     }

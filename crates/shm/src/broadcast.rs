@@ -1,0 +1,58 @@
+//! The broadcast ring: one writer, any number of readers, frames of any length.
+//!
+//! ```text
+//!   control page                         data, a power of two of bytes
+//!  ┌───────────────────────────────┬──────┬──────┬───────────┬──────┬ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┬─────┐
+//!  │ geometry │ watermark │ tail   │ head │ payload          │ head │ payload           │ pad │
+//!  └───────────────────────────────┴──────┴──────┴───────────┴──────┴ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┴─────┘
+//!                                    8 bytes, stored last
+//! ```
+//!
+//! A position counts the bytes of the stream from its beginning and never runs backwards; its place
+//! is its lowest bits. A frame is a head of one word and the payload, padded to words. A frame does
+//! not wrap: what is left at the end of the data is filled by a frame that readers skip.
+//!
+//! # Protocol
+//!
+//! The writer, for the frame at position `p` that ends at `e`:
+//!
+//! 1. *announce*: if `e + 8` is above the watermark, raise the watermark to the next whole block, then
+//!    a release fence. Blocks are coarse, so this line stays in the readers' caches.
+//! 2. write the payload, and zero the head at `e`: the frame after this one does not exist yet.
+//! 3. *commit*: store the head at `p` with release. It says length, kind, and the low half of the
+//!    frame's sequence number.
+//!
+//! A reader holds one position, and loads the head there with acquire:
+//!
+//! 1. zero: nothing there yet. Otherwise read the payload.
+//! 2. *validate*: an acquire fence, then the watermark. If it is at most `p` + capacity, nothing of
+//!    what was read had been announced to be overwritten, so it is what was committed. Otherwise the
+//!    reader is *lapped*: what it read is forgotten, and it is told what it lost.
+//!
+//! The fences pair: whoever read a word that the writer stored after its release fence sees, after
+//! the acquire fence, the watermark that was stored before it.
+//!
+//! Step 2 of the writer makes every crash harmless. At each instant the ring is a chain of committed
+//! frames that ends in a zero head, whatever else lies in the memory behind it. The next writer
+//! walks to that zero and continues there; what was half written is overwritten.
+//!
+//! No step of the writer loads what a reader has written (a lossless publication does, once a block),
+//! and a reader writes nothing at all.
+
+mod claim;
+mod cursors;
+mod frame;
+mod geometry;
+mod head;
+mod mark;
+mod reader;
+mod writer;
+
+pub use claim::Claim;
+pub use cursors::Cursors;
+pub use frame::Frame;
+pub use geometry::{Geometry, Refused};
+pub use head::{BATCH_END, Flags};
+pub use mark::Mark;
+pub use reader::{Lapped, Notice, Reader};
+pub use writer::{NoRoom, Writer};

@@ -1,0 +1,59 @@
+//! Room in the ring for one message.
+
+use super::head::Flags;
+use super::writer::Writer;
+use crate::Words;
+use crate::atomic::{AtomicU64, Ordering};
+
+/// Room for one message, not yet visible to anybody. Dropped without a commit it was never there.
+#[must_use = "a claim that is not committed is not published"]
+#[derive(Debug)]
+pub struct Claim<'a, M: Words> {
+    pub(super) writer: &'a mut Writer<M>,
+    /// Index of its head among the data.
+    pub(super) index: usize,
+    pub(super) length: usize,
+}
+
+impl<M: Words> Claim<'_, M> {
+    /// Bytes of the message.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether it has no bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The payload in place: store with relaxed ordering, the commit orders it.
+    #[inline]
+    pub fn words(&self) -> &[AtomicU64] {
+        let begin = self.index + 1;
+        &self.writer.data()[begin..begin + self.length.div_ceil(8)]
+    }
+
+    /// Writes the message from its beginning; what is over its length is left out.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) {
+        let words = self.words();
+        let (whole, rest) = bytes.as_chunks::<8>();
+        for (word, chunk) in words.iter().zip(whole) {
+            word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
+        }
+        if let (Some(word), false) = (words.get(whole.len()), rest.is_empty()) {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            word.store(u64::from_ne_bytes(last), Ordering::Relaxed);
+        }
+    }
+
+    /// Makes the message visible, and gives the position behind it.
+    #[inline]
+    pub fn commit(self, flags: Flags) -> u64 {
+        let Claim { writer, length, .. } = self;
+        writer.commit(length, flags)
+    }
+}

@@ -1,0 +1,175 @@
+//! Sizes and places: the one file that says which word of the memory means what.
+
+use crate::atomic::{AtomicU64, Ordering};
+use std::fmt;
+
+/// Bytes of a word.
+pub const WORD: u64 = 8;
+/// Words of the control page; the data begin behind it.
+pub const CONTROL_WORDS: usize = 512;
+
+/// Words of the control page, grouped by who touches them when. Groups are 128 bytes apart: adjacent
+/// lines are fetched in pairs.
+pub mod place {
+    /// Never changes while the file exists.
+    pub const MAGIC: usize = 0;
+    /// Version of this layout.
+    pub const VERSION: usize = 1;
+    /// Bytes of the data.
+    pub const CAPACITY: usize = 2;
+    /// Bytes of a block.
+    pub const BLOCK: usize = 3;
+
+    /// Read by every reader with every frame, written once a block.
+    pub const WATERMARK: usize = 16;
+    /// How many writers there were so far, this one included.
+    pub const EPOCH: usize = 17;
+
+    /// How many marks the writer has made; the last one lies in the slot of this number's parity.
+    pub const MARKS: usize = 32;
+    /// Two marks: position and sequence of a frame that is next, by turns. One is always whole.
+    pub const MARK: [[usize; 2]; 2] = [[33, 34], [35, 36]];
+}
+
+const MAGIC: u64 = u64::from_le_bytes(*b"TLbroad1");
+const VERSION: u64 = 1;
+
+/// How large a ring is, and how coarse its watermark.
+///
+/// A reader can fall behind by at least `capacity - 2 * block` bytes before it is lapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    capacity: u64,
+    block: u64,
+}
+
+/// Why a ring cannot be made or used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The capacity is not a power of two of at least 64 bytes and at most 2^40.
+    Capacity(u64),
+    /// The memory is smaller than the control page and the data.
+    Memory {
+        /// Words that are needed.
+        needed: u64,
+        /// Words that are there.
+        there: u64,
+    },
+    /// The memory holds no ring, or one of another version.
+    Foreign,
+    /// The memory holds a ring that makes no sense.
+    Corrupt,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Capacity(bytes) => write!(
+                f,
+                "a ring of {bytes} bytes; give a power of two from 64 to 2^40"
+            ),
+            Refused::Memory { needed, there } => write!(
+                f,
+                "the ring needs {} bytes and its memory has {}; it was cut short, or is another's",
+                needed.saturating_mul(WORD),
+                there.saturating_mul(WORD)
+            ),
+            Refused::Foreign => f.write_str("not a ring of this version"),
+            Refused::Corrupt => f.write_str("the ring is damaged; its writer must begin a new one"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Geometry {
+    /// A ring of `capacity` bytes of data, a power of two. Blocks are an eighth of it, at most 32 KiB.
+    pub fn new(capacity: u64) -> Result<Geometry, Refused> {
+        if !capacity.is_power_of_two() || !(64..=1 << 40).contains(&capacity) {
+            return Err(Refused::Capacity(capacity));
+        }
+        let block = (capacity / 8).min(32 * 1024);
+        Ok(Geometry { capacity, block })
+    }
+
+    /// Words of memory that such a ring takes.
+    pub const fn words(self) -> usize {
+        CONTROL_WORDS + (self.capacity / WORD) as usize
+    }
+
+    /// Bytes of data.
+    pub const fn capacity(self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes of a block, by which the writer announces.
+    pub const fn block(self) -> u64 {
+        self.block
+    }
+
+    /// The longest message in bytes: an eighth of the data, and less than 16 MiB.
+    pub const fn message_max(self) -> usize {
+        let eighth = self.capacity / 8;
+        let limit = if eighth < super::head::LENGTH_MAX {
+            eighth
+        } else {
+            super::head::LENGTH_MAX
+        };
+        limit as usize
+    }
+
+    /// Index among the data of the word at a position.
+    #[inline]
+    pub const fn index(self, position: u64) -> usize {
+        ((position & (self.capacity - 1)) / WORD) as usize
+    }
+
+    /// Bytes from a position to the end of the data.
+    #[inline]
+    pub const fn until_end(self, position: u64) -> u64 {
+        self.capacity - (position & (self.capacity - 1))
+    }
+
+    /// The first whole block at or above a position.
+    #[inline]
+    pub const fn block_end(self, position: u64) -> u64 {
+        position.wrapping_add(self.block - 1) & !(self.block - 1)
+    }
+
+    /// Checks that memory is large enough for this ring.
+    pub fn fits(self, words: &[AtomicU64]) -> Result<(), Refused> {
+        if words.len() < self.words() {
+            return Err(Refused::Memory {
+                needed: self.words() as u64,
+                there: words.len() as u64,
+            });
+        }
+        Ok(())
+    }
+
+    /// Says in memory what it holds. The magic comes last: what has it is complete.
+    pub fn inscribe(self, words: &[AtomicU64]) {
+        words[place::VERSION].store(VERSION, Ordering::Relaxed);
+        words[place::CAPACITY].store(self.capacity, Ordering::Relaxed);
+        words[place::BLOCK].store(self.block, Ordering::Relaxed);
+        words[place::MAGIC].store(MAGIC, Ordering::Release);
+    }
+
+    /// Reads what memory says that it holds; believes it only if it makes sense and fits.
+    pub fn read(words: &[AtomicU64]) -> Result<Geometry, Refused> {
+        if words.len() < CONTROL_WORDS {
+            return Err(Refused::Foreign);
+        }
+        let word = |place: usize| words[place].load(Ordering::Relaxed);
+        let known = words[place::MAGIC].load(Ordering::Acquire) == MAGIC;
+        if !known || word(place::VERSION) != VERSION {
+            return Err(Refused::Foreign);
+        }
+        let geometry = Geometry::new(word(place::CAPACITY)).map_err(|_| Refused::Corrupt)?;
+        if word(place::BLOCK) != geometry.block {
+            return Err(Refused::Corrupt);
+        }
+        geometry.fits(words)?;
+        Ok(geometry)
+    }
+}

@@ -1,0 +1,260 @@
+//! The reading side: any number, none of which writes anything.
+
+use super::Frame;
+use super::cursors::Cursors;
+use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
+use super::head::{Head, Kind, frame_bytes};
+use super::mark::Mark;
+use crate::Words;
+use crate::atomic::{AtomicU64, Ordering, fence};
+use crate::prefetch;
+
+/// A reader of a ring.
+#[derive(Debug)]
+pub struct Reader<M> {
+    memory: M,
+    geometry: Geometry,
+    next: Mark,
+    cursor: Option<Cursor<M>>,
+}
+
+/// A named reader's cursor.
+#[derive(Debug)]
+struct Cursor<M> {
+    cursors: Cursors<M>,
+    slot: usize,
+    /// The position that was last told.
+    told: u64,
+}
+
+/// What a reader was overtaken by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lapped {
+    /// Bytes of the stream that were lost, frame heads included.
+    pub bytes: u64,
+    /// Messages that were lost.
+    pub messages: u64,
+}
+
+/// What a reader is told instead of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The writer has overtaken this reader, which goes on at the last mark.
+    Lapped(Lapped),
+    /// Another writer continues the ring; nothing is lost. Its number from 1.
+    Epoch(u64),
+    /// The memory holds what no writer writes; the reader goes on at the last mark, if there is one.
+    Corrupt {
+        /// Where, in the stream.
+        position: u64,
+    },
+}
+
+impl<M: Words> Reader<M> {
+    /// Attaches at the last mark.
+    pub fn attach(memory: M) -> Result<Reader<M>, Refused> {
+        let geometry = Geometry::read(memory.words())?;
+        let (next, _) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
+        Ok(Reader {
+            memory,
+            geometry,
+            next,
+            cursor: None,
+        })
+    }
+
+    /// Makes this a named reader, with a slot that is its own.
+    pub fn named(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
+        cursors.take(slot, self.next.position);
+        self.cursor = Some(Cursor {
+            cursors,
+            slot,
+            told: self.next.position,
+        });
+        self
+    }
+
+    /// Reads the next message in place, if there is one.
+    ///
+    /// What `take` returns is handed out only if nothing of the message was overwritten meanwhile.
+    /// So `take` may see any bytes at all, and must do nothing that cannot be forgotten.
+    ///
+    /// # Errors
+    /// A [`Notice`], which is not always bad news.
+    #[inline]
+    pub fn read<T>(&mut self, take: impl FnOnce(&Frame<'_>) -> T) -> Result<Option<T>, Notice> {
+        let Mark { position, sequence } = self.next;
+        let index = self.geometry.index(position);
+        // SYNC POINT: with the store of the head; the payload is visible.
+        let word = self.data()[index].load(Ordering::Acquire);
+        if word == 0 {
+            return self.nothing(index);
+        }
+        let Some(frame) = self.frame(word) else {
+            self.control(word)?;
+            // Behind padding, which is never at the beginning of the data, so this ends.
+            return self.read(take);
+        };
+        let (taken, end) = (take(&frame), frame.end);
+        if self.is_lapped() {
+            return Err(self.lapped());
+        }
+        self.advance(end, sequence.wrapping_add(1));
+        Ok(Some(taken))
+    }
+
+    /// Where this reader is.
+    pub fn next(&self) -> Mark {
+        self.next
+    }
+
+    /// The last mark, which is where the writer is or was a moment ago.
+    pub fn mark(&self) -> Option<Mark> {
+        Mark::read(self.memory.words()).map(|(mark, _)| mark)
+    }
+
+    /// Number of the writer that is at work.
+    pub fn epoch(&self) -> u64 {
+        self.memory.words()[place::EPOCH].load(Ordering::Relaxed)
+    }
+
+    /// The ring's sizes.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The ring's memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    /// Goes to the last mark, and says what that skips.
+    pub fn skip_to_mark(&mut self) -> Lapped {
+        let before = self.next;
+        if let Some(mark) = self.mark() {
+            // Marks are made now and then; what this reader has read beyond one stays read.
+            if (mark.position.wrapping_sub(before.position) as i64) > 0 {
+                self.next = mark;
+            }
+        }
+        self.tell();
+        Lapped {
+            bytes: self.next.position.wrapping_sub(before.position),
+            messages: self.next.sequence.wrapping_sub(before.sequence),
+        }
+    }
+
+    /// Walks over everything that is committed; `None` if that makes no sense.
+    pub(super) fn skip_to_end(mut self) -> Option<Mark> {
+        loop {
+            match self.read(|_| ()) {
+                Ok(Some(())) | Err(Notice::Epoch(_)) => {}
+                Ok(None) => return Some(self.next),
+                Err(Notice::Lapped(_) | Notice::Corrupt { .. }) => return None,
+            }
+        }
+    }
+
+    #[inline]
+    fn data(&self) -> &[AtomicU64] {
+        &self.memory.words()[CONTROL_WORDS..self.geometry.words()]
+    }
+
+    /// The next message, if the word is its head and it lies within the data.
+    #[inline]
+    fn frame(&self, word: u64) -> Option<Frame<'_>> {
+        let Mark { position, sequence } = self.next;
+        let length = Head::message_length(word, sequence)?;
+        let bytes = frame_bytes(length as u64);
+        let begin = self.geometry.index(position);
+        let words = self
+            .data()
+            .get(begin + 1..begin + (bytes / WORD) as usize)?;
+        Some(Frame {
+            words,
+            length,
+            sequence,
+            end: position.wrapping_add(bytes),
+            flags: Head::flags(word),
+        })
+    }
+
+    /// Whether something at or behind this position was announced to be overwritten.
+    #[inline]
+    fn is_lapped(&self) -> bool {
+        // SYNC POINT: who has read a word that was stored after an announcement sees it now.
+        fence(Ordering::Acquire);
+        let watermark = self.memory.words()[place::WATERMARK].load(Ordering::Relaxed);
+        let ahead = watermark.wrapping_sub(self.next.position);
+        ahead > self.geometry.capacity()
+    }
+
+    #[inline]
+    fn advance(&mut self, position: u64, sequence: u64) {
+        self.next = Mark { position, sequence };
+        if let Some(cursor) = &self.cursor {
+            let step = self.geometry.capacity() / 32;
+            if position.wrapping_sub(cursor.told) >= step {
+                self.tell();
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn tell(&mut self) {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.told = self.next.position;
+            cursor.cursors.advance(cursor.slot, cursor.told);
+        }
+    }
+
+    /// No head: the end of the stream, unless the zero is that of a writer a lap ahead.
+    #[inline]
+    fn nothing<T>(&mut self, index: usize) -> Result<Option<T>, Notice> {
+        if self.is_lapped() {
+            return Err(self.lapped());
+        }
+        // A message that comes is longer than one line: have the second one on its way, too.
+        let data = self.data();
+        if let Some(word) = data.get(index + 8) {
+            prefetch::to_read(word);
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn lapped(&mut self) -> Notice {
+        Notice::Lapped(self.skip_to_mark())
+    }
+
+    /// A head that is not that of the next message: skips padding, tells everything else.
+    #[cold]
+    fn control(&mut self, word: u64) -> Result<(), Notice> {
+        let Mark { position, sequence } = self.next;
+        let index = self.geometry.index(position);
+        let payload = self.data().get(index + 1);
+        let epoch = payload.map_or(0, |word| word.load(Ordering::Relaxed));
+        if self.is_lapped() {
+            return Err(self.lapped());
+        }
+        let head = Head::read(word).filter(|head| head.sequence == sequence as u32);
+        let frame = head.map_or(0, |head| frame_bytes(head.length));
+        let end = position.wrapping_add(frame);
+        match head.map(|head| head.kind) {
+            Some(Kind::Padding) if index != 0 && frame == self.geometry.until_end(position) => {
+                self.advance(end, sequence);
+                Ok(())
+            }
+            Some(Kind::Epoch)
+                if frame == 2 * WORD && frame <= self.geometry.until_end(position) =>
+            {
+                self.advance(end, sequence);
+                Err(Notice::Epoch(epoch))
+            }
+            _ => {
+                self.skip_to_mark();
+                Err(Notice::Corrupt { position })
+            }
+        }
+    }
+}

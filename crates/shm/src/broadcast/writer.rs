@@ -1,0 +1,270 @@
+//! The writing side: exactly one for each ring.
+
+use super::cursors::Cursors;
+use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
+use super::head::{Flags, Head, Kind, frame_bytes};
+use super::mark::Mark;
+use super::{Claim, Reader};
+use crate::Words;
+use crate::atomic::{AtomicU64, Ordering, fence};
+use std::fmt;
+
+/// The writer of a ring.
+///
+/// Whoever makes one answers for there being no other: over a mapped file that is what
+/// [`WriterLock`](crate::segment::WriterLock) is for.
+#[derive(Debug)]
+pub struct Writer<M> {
+    memory: M,
+    geometry: Geometry,
+    /// Where the next frame begins.
+    next: Mark,
+    /// Marks published so far.
+    marks: u64,
+    /// Everything below was announced as about to be overwritten.
+    watermark: u64,
+    epoch: u64,
+    /// The readers that must not be overtaken, if the publication is lossless.
+    named: Option<Cursors<M>>,
+    /// The highest watermark that the slowest of them allowed when it was last looked at.
+    allowed: u64,
+}
+
+/// Why there is no room for a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRoom {
+    /// The message is longer than this ring's messages may be, in bytes.
+    TooLong {
+        /// The longest.
+        message_max: usize,
+    },
+    /// The publication is lossless, and a named reader has not read what would be overwritten.
+    Full {
+        /// The slowest reader's slot.
+        slot: usize,
+    },
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoRoom::TooLong { message_max } => {
+                write!(f, "the message is longer than {message_max} bytes")
+            }
+            NoRoom::Full { slot } => write!(f, "the reader in slot {slot} has not read so far"),
+        }
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+impl<M: Words> Writer<M> {
+    /// Begins a ring in zeroed memory.
+    pub fn create(memory: M, geometry: Geometry) -> Result<Writer<M>, Refused> {
+        let first = Mark {
+            position: 0,
+            sequence: 1,
+        };
+        Writer::create_at(memory, geometry, first)
+    }
+
+    /// Begins a ring in zeroed memory at another place of the stream than its beginning.
+    pub fn create_at(memory: M, geometry: Geometry, first: Mark) -> Result<Writer<M>, Refused> {
+        geometry.fits(memory.words())?;
+        let first = Mark {
+            position: first.position & !(WORD - 1),
+            ..first
+        };
+        memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
+        geometry.inscribe(memory.words());
+        Ok(Writer::begin(memory, geometry, first, 0, 0))
+    }
+
+    /// Continues a ring whose writer is gone: behind its last committed frame, wherever it died.
+    pub fn resume(memory: M) -> Result<Writer<M>, Refused> {
+        let geometry = Geometry::read(memory.words())?;
+        let (_, marks) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
+        let epoch = memory.words()[place::EPOCH].load(Ordering::Relaxed);
+        let next = Reader::attach(&memory)?
+            .skip_to_end()
+            .ok_or(Refused::Corrupt)?;
+        Ok(Writer::begin(memory, geometry, next, marks, epoch))
+    }
+
+    fn begin(memory: M, geometry: Geometry, next: Mark, marks: u64, epochs: u64) -> Writer<M> {
+        let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
+        let epoch = epochs.wrapping_add(1);
+        let mut writer = Writer {
+            memory,
+            geometry,
+            next,
+            marks,
+            watermark,
+            epoch,
+            named: None,
+            allowed: 0,
+        };
+        writer.memory.words()[place::EPOCH].store(epoch, Ordering::Relaxed);
+        writer.epoch_frame();
+        writer.mark();
+        writer
+    }
+
+    /// Makes the publication lossless: no reader with a cursor is overtaken.
+    pub fn lossless(mut self, named: Cursors<M>) -> Writer<M> {
+        self.allowed = self.watermark;
+        self.named = Some(named);
+        self
+    }
+
+    /// Claims room for a message of `length` bytes.
+    #[inline]
+    pub fn claim(&mut self, length: usize) -> Result<Claim<'_, M>, NoRoom> {
+        let frame = frame_bytes(length as u64);
+        if frame > self.geometry.until_end(self.next.position)
+            || length > self.geometry.message_max()
+        {
+            self.pad(length)?;
+        }
+        self.announce(frame)?;
+        let index = self.geometry.index(self.next.position);
+        Ok(Claim {
+            writer: self,
+            index,
+            length,
+        })
+    }
+
+    /// Publishes a message: claim, write, commit. Gives the position behind it.
+    #[inline]
+    pub fn publish(&mut self, message: &[u8], flags: Flags) -> Result<u64, NoRoom> {
+        let mut claim = self.claim(message.len())?;
+        claim.write(message);
+        Ok(claim.commit(flags))
+    }
+
+    /// Where the next frame begins, and the number of the next message.
+    #[inline]
+    pub fn next(&self) -> Mark {
+        self.next
+    }
+
+    /// How many writers this ring had, this one included.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The ring's sizes.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The cursors of a lossless publication.
+    pub fn named(&self) -> Option<&Cursors<M>> {
+        self.named.as_ref()
+    }
+
+    /// The ring's memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    #[inline]
+    pub(super) fn data(&self) -> &[AtomicU64] {
+        &self.memory.words()[CONTROL_WORDS..]
+    }
+
+    #[inline]
+    pub(super) fn commit(&mut self, length: usize, flags: Flags) -> u64 {
+        self.commit_frame(Kind::Message, length as u64, flags);
+        self.next.sequence = self.next.sequence.wrapping_add(1);
+        self.next.position
+    }
+
+    /// The frame after this one does not exist yet; then this one does.
+    #[inline]
+    fn commit_frame(&mut self, kind: Kind, length: u64, flags: Flags) {
+        let begin = self.next.position;
+        let end = begin.wrapping_add(frame_bytes(length));
+        let head = Head {
+            kind,
+            flags,
+            length,
+            sequence: self.next.sequence as u32,
+        };
+        let data = self.data();
+        data[self.geometry.index(end)].store(0, Ordering::Relaxed);
+        // SYNC POINT: payload and the zero behind it are visible to who reads the head.
+        data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
+        self.next.position = end;
+    }
+
+    /// Announces that a frame of so many bytes, and the head behind it, will be written.
+    #[inline]
+    fn announce(&mut self, frame: u64) -> Result<(), NoRoom> {
+        let end = self.next.position.wrapping_add(frame + WORD);
+        // Positions may wrap; what is ahead of the watermark is less than half the numbers ahead.
+        if (end.wrapping_sub(self.watermark) as i64) > 0 {
+            self.raise(self.geometry.block_end(end))?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn raise(&mut self, watermark: u64) -> Result<(), NoRoom> {
+        self.wait_for_none(watermark)?;
+        self.watermark = watermark;
+        self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
+        // SYNC POINT: who reads a word that is stored from here on sees the watermark.
+        fence(Ordering::Release);
+        self.mark();
+        Ok(())
+    }
+
+    /// Whether every named reader has read what a watermark gives up.
+    fn wait_for_none(&mut self, watermark: u64) -> Result<(), NoRoom> {
+        let Some(named) = &self.named else {
+            return Ok(());
+        };
+        if (watermark.wrapping_sub(self.allowed) as i64) <= 0 {
+            return Ok(());
+        }
+        let (position, slot) = named.slowest(self.next.position);
+        self.allowed = position.wrapping_add(self.geometry.capacity());
+        if (watermark.wrapping_sub(self.allowed) as i64) > 0 {
+            return Err(NoRoom::Full { slot });
+        }
+        Ok(())
+    }
+
+    /// Fills what is left of the data, where the message does not fit.
+    #[cold]
+    fn pad(&mut self, length: usize) -> Result<(), NoRoom> {
+        let message_max = self.geometry.message_max();
+        if length > message_max {
+            return Err(NoRoom::TooLong { message_max });
+        }
+        let rest = self.geometry.until_end(self.next.position);
+        self.announce(rest)?;
+        self.commit_frame(Kind::Padding, rest - WORD, Flags::default());
+        Ok(())
+    }
+
+    /// Tells readers that a new writer begins. There is always room: nobody is waited for yet.
+    fn epoch_frame(&mut self) {
+        let frame = frame_bytes(WORD);
+        if frame > self.geometry.until_end(self.next.position) {
+            let _ = self.pad(0);
+        }
+        let _ = self.announce(frame);
+        let index = self.geometry.index(self.next.position);
+        self.data()[index + 1].store(self.epoch, Ordering::Relaxed);
+        self.commit_frame(Kind::Epoch, WORD, Flags::default());
+    }
+
+    /// Marks this place for those who join.
+    fn mark(&mut self) {
+        self.marks = self.marks.wrapping_add(1);
+        self.next.publish(self.memory.words(), self.marks);
+    }
+}

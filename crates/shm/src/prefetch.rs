@@ -1,0 +1,33 @@
+//! Asking for a cache line before it is needed. A hint: nothing depends on it.
+
+use crate::atomic::AtomicU64;
+
+/// Asks for the line of `word` to read it.
+#[inline(always)]
+pub fn to_read(word: &AtomicU64) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
+    // SAFETY: PREFETCHT0 is part of every x86-64 processor, accesses no memory in the sense of the
+    // language and faults on no address; this one is of a live reference anyway.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast());
+    }
+    let _ = word;
+}
+
+/// Asks for the line of `word` to write it: readers' copies are taken away meanwhile.
+#[inline(always)]
+pub fn to_write(word: &AtomicU64) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
+    // SAFETY: PREFETCHW accesses no memory in the sense of the language, changes no register or
+    // flag, and faults on no address; processors without it (before 2014) execute it as a no-op of
+    // the same encoding space (0F 0D), as both vendors' manuals say of 64-bit mode.
+    unsafe {
+        core::arch::asm!(
+            "prefetchw [{0}]",
+            in(reg) std::ptr::from_ref(word),
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    let _ = word;
+}
