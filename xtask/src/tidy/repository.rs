@@ -11,7 +11,12 @@ use std::{
 };
 
 /// Folders that are not sources: what was built, and version control.
-const SKIPPED: &[&str] = &["target", ".git"];
+const SKIPPED: &[&str] = &[
+    "target",
+    "competitors/target",
+    "competitors/java/target",
+    ".git",
+];
 
 /// First line of a file that a tool wrote; rules about hand-written code do not apply to it.
 const GENERATED: &str = "// @generated";
@@ -197,5 +202,14 @@ mod tests {
                 .keys()
                 .any(|path| path.starts_with("target/"))
         );
+        assert!(
+            repository
+                .files
+                .keys()
+                .any(|path| path.starts_with("competitors/"))
+        );
+        assert!(!repository.files.keys().any(|path| {
+            path.starts_with("competitors/target/") || path.starts_with("competitors/java/target/")
+        }));
     }
 }

@@ -3,9 +3,14 @@
 use super::{Finding, Repository, source::Line};
 use std::{collections::BTreeMap, ops::Range};
 
-/// The only places where unsafe code may stand: mapped memory, the kernel's interfaces, and the allocator that
-/// counts.
-const PLACES: &[&str] = &["crates/shm/", "crates/net/", "crates/lab/src/frozen.rs"];
+/// The only places where unsafe code may stand: mapped memory, the kernel's interfaces, the allocator that counts, and
+/// the rivals, which are no part of what is shipped.
+const PLACES: &[&str] = &[
+    "crates/shm/",
+    "crates/net/",
+    "crates/lab/src/frozen.rs",
+    "competitors/",
+];
 
 const FORBID: &str = "#![forbid(unsafe_code)]";
 
@@ -126,6 +131,7 @@ mod tests {
         let inside = [
             ("crates/shm/src/lib.rs", PROVEN),
             ("crates/lab/src/frozen.rs", PROVEN),
+            ("competitors/src/bin/rival.rs", PROVEN),
         ];
         assert_eq!(places(&Repository::of(&inside)), []);
         let words = [(
@@ -133,6 +139,13 @@ mod tests {
             "#![forbid(unsafe_code)] // not unsafe\nlet a = \"unsafe\";",
         )];
         assert_eq!(places(&Repository::of(&words)), []);
+    }
+
+    #[test]
+    fn rivals_owe_a_proof_too() {
+        let rival = [("competitors/src/bin/rival.rs", "unsafe { f() }")];
+        assert_eq!(places(&Repository::of(&rival)), []);
+        assert_eq!(reasons(&Repository::of(&rival)).len(), 1);
     }
 
     #[test]
