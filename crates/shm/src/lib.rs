@@ -19,6 +19,8 @@
 pub mod atomic;
 pub mod broadcast;
 mod prefetch;
+#[cfg(not(loom))]
+pub mod segment;
 mod words;
 
 pub use words::{Words, zeroed};

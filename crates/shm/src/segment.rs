@@ -1,0 +1,26 @@
+//! The mapped files of a bus: who may touch them, and what happens when somebody dies.
+//!
+//! A bus is a directory `<root>/<bus name>`. Its one writer holds a [`WriterLock`]; under it, new
+//! files are made as a [`Draft`] and appear to readers only when they are complete. Readers open
+//! what stands there, read-only. Nothing here needs cleaning up after a crash: locks die with their
+//! holders, and the next start removes what a killed one left.
+//!
+//! What the files contain is the business of the protocols over [`Words`](crate::Words).
+//!
+//! A process that forks without `exec` while it holds a lock shares the lock with the child, for as
+//! long as the child lives.
+
+mod directory;
+mod error;
+mod fault;
+mod mapping;
+mod ofd;
+mod slot_locks;
+mod space;
+mod writer_lock;
+
+pub use directory::{Directory, Root, Sharing};
+pub use error::Error;
+pub use mapping::{Access, Draft, Lock, Mapping, Note, Options};
+pub use slot_locks::{SlotGuard, SlotLocks};
+pub use writer_lock::{Holder, WriterLock};

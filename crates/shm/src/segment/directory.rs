@@ -1,0 +1,364 @@
+//! Where buses are, whose they are, and how anything in them is opened.
+
+use super::Error;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The longest name of a bus or of a file in it, in bytes.
+pub const NAME_BYTES_MAX: usize = 64;
+
+/// Who may read what a writer publishes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// The same user only: directories 0700, files 0600.
+    #[default]
+    Private,
+    /// The group of the files may read as well: directories 0750, files 0640. A reader of the group
+    /// may also hold up the next start of the writer, because it may put a read lock on its file.
+    Group,
+}
+
+/// A directory of buses, all of one owner.
+#[derive(Debug, Clone)]
+pub struct Root {
+    path: PathBuf,
+    owner: u32,
+    sharing: Sharing,
+}
+
+impl Root {
+    /// `/dev/shm/touchline-<uid>`, private, of this process's effective user.
+    pub fn of_this_user() -> Self {
+        let user = rustix::process::geteuid().as_raw();
+        Self::at(format!("/dev/shm/touchline-{user}"))
+    }
+
+    /// Another place. Its parent must exist; on a `hugetlbfs` mount all segments are made of huge
+    /// pages. Anything but a file system in memory costs the writer disk writes.
+    pub fn at(path: impl AsRef<Path>) -> Self {
+        Self {
+            // Without the trailing slash, which would make the system follow a symlink.
+            path: path.as_ref().components().collect(),
+            owner: rustix::process::geteuid().as_raw(),
+            sharing: Sharing::Private,
+        }
+    }
+
+    /// Accepts (and, for a writer, makes) what this setting allows.
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.sharing = sharing;
+        self
+    }
+
+    /// Reads the buses of another user, who must have shared them. The default is to trust nobody
+    /// but the effective user of this process.
+    pub fn owned_by(mut self, user: u32) -> Self {
+        self.owner = user;
+        self
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory of a bus, made if it is missing, the root as well. For writers.
+    pub fn create(&self, bus: &str) -> Result<Directory, Error> {
+        check_name("bus", bus)?;
+        self.make(CWD, &self.path, &self.path)?;
+        let root = self.open_root()?;
+        self.make(root.as_fd(), Path::new(bus), &self.path.join(bus))?;
+        self.open_in(root.as_fd(), bus)
+    }
+
+    /// The directory of a bus that exists.
+    pub fn open(&self, bus: &str) -> Result<Directory, Error> {
+        check_name("bus", bus)?;
+        self.open_in(self.open_root()?.as_fd(), bus)
+    }
+
+    /// The names of the buses that stand here, sorted; whether somebody writes one is told by
+    /// [`WriterLock::holder`](super::WriterLock::holder). A root that does not exist has none.
+    pub fn buses(&self) -> Result<Vec<String>, Error> {
+        match self.open_root() {
+            Ok(root) => names(root.as_fd(), &self.path),
+            Err(Error::Missing { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open_root(&self) -> Result<OwnedFd, Error> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(CWD, &self.path, flags, Mode::empty())
+            .map_err(Error::system("open", &self.path))?;
+        self.verify_directory(handle.as_fd(), &self.path)?;
+        Ok(handle)
+    }
+
+    fn open_in(&self, root: BorrowedFd<'_>, bus: &str) -> Result<Directory, Error> {
+        let path = self.path.join(bus);
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle =
+            open_beneath(root, bus, flags, Mode::empty()).map_err(Error::system("open", &path))?;
+        self.verify_directory(handle.as_fd(), &path)?;
+        Ok(Directory {
+            handle: Arc::new(handle),
+            name: bus.to_owned(),
+            root: self.clone(),
+        })
+    }
+
+    /// Makes one directory, or takes what a killed start left of it.
+    fn make(&self, parent: BorrowedFd<'_>, name: &Path, path: &Path) -> Result<(), Error> {
+        let mode = self.directory_mode();
+        match rustix::fs::mkdirat(parent, name, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(Error::system("make", path)(error)),
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = rustix::fs::openat(parent, name, flags, Mode::empty())
+            .map_err(Error::system("open", path))?;
+        let stat = self.verify_directory(handle.as_fd(), path)?;
+        if stat.st_mode & 0o7777 != mode {
+            // The umask took something away. The handle has no name that could be exchanged.
+            set_mode(handle.as_fd(), mode).map_err(Error::system("set the mode of", path))?;
+        }
+        Ok(())
+    }
+
+    fn verify_directory(&self, handle: BorrowedFd<'_>, path: &Path) -> Result<Stat, Error> {
+        self.verify(handle, path, FileType::Directory, self.directory_mode())
+    }
+
+    /// What a handle leads to is of the right kind, of the right owner, and closed to others.
+    fn verify(
+        &self,
+        handle: BorrowedFd<'_>,
+        path: &Path,
+        kind: FileType,
+        allowed: u32,
+    ) -> Result<Stat, Error> {
+        let stat = rustix::fs::fstat(handle).map_err(Error::system("examine", path))?;
+        let path = || path.to_owned();
+        let found = FileType::from_raw_mode(stat.st_mode);
+        if found != kind {
+            return Err(Error::Kind {
+                path: path(),
+                found: kind_name(found),
+                expected: kind_name(kind),
+            });
+        }
+        if stat.st_uid != self.owner {
+            return Err(Error::Foreign {
+                path: path(),
+                owner: stat.st_uid,
+                expected: self.owner,
+            });
+        }
+        let mode = stat.st_mode & 0o7777;
+        if mode & !allowed != 0 {
+            return Err(Error::Exposed {
+                path: path(),
+                mode,
+                allowed,
+            });
+        }
+        Ok(stat)
+    }
+
+    fn directory_mode(&self) -> u32 {
+        match self.sharing {
+            Sharing::Private => 0o700,
+            Sharing::Group => 0o750,
+        }
+    }
+}
+
+/// Who writes into a file of a bus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WrittenBy {
+    /// The owner's processes.
+    Owner,
+    /// Whoever may read the bus: the one file in which readers tell the writer something.
+    Readers,
+}
+
+/// The directory of one bus, opened and verified. A clone is the same directory.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    handle: Arc<OwnedFd>,
+    name: String,
+    root: Root,
+}
+
+impl Directory {
+    /// The name of the bus.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is, for messages; nothing is opened by it.
+    pub fn path(&self) -> PathBuf {
+        self.root.path.join(&self.name)
+    }
+
+    /// The names of the complete files in it, sorted.
+    pub fn files(&self) -> Result<Vec<String>, Error> {
+        names(self.handle(), &self.path())
+    }
+
+    pub(super) fn handle(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+
+    pub(super) fn path_of(&self, file: &str) -> PathBuf {
+        self.path().join(file)
+    }
+
+    /// Opens a file that exists and verifies it.
+    pub(super) fn open_file(
+        &self,
+        file: &str,
+        access: OFlags,
+        written_by: WrittenBy,
+    ) -> Result<(OwnedFd, Stat), Error> {
+        // NONBLOCK: a planted pipe must not hold us up before it is found out.
+        let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let path = self.path_of(file);
+        let handle = match open_beneath(self.handle(), file, flags, Mode::empty()) {
+            Err(Errno::LOOP) => {
+                return Err(Error::Kind {
+                    path,
+                    found: kind_name(FileType::Symlink),
+                    expected: kind_name(FileType::RegularFile),
+                });
+            }
+            other => other.map_err(Error::system("open", &path))?,
+        };
+        let allowed = self.file_mode(written_by);
+        let stat = self
+            .root
+            .verify(handle.as_fd(), &path, FileType::RegularFile, allowed)?;
+        Ok((handle, stat))
+    }
+
+    /// Makes a file that must not exist, with its final mode.
+    pub(super) fn create_file(&self, file: &str, written_by: WrittenBy) -> Result<OwnedFd, Errno> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = open_beneath(self.handle(), file, flags, Mode::RUSR | Mode::WUSR)?;
+        rustix::fs::fchmod(&handle, Mode::from_raw_mode(self.file_mode(written_by)))?;
+        Ok(handle)
+    }
+
+    /// Opens a file for reading and writing that stays for ever, made if it is missing.
+    pub(super) fn open_or_create_file(
+        &self,
+        file: &str,
+        written_by: WrittenBy,
+    ) -> Result<OwnedFd, Error> {
+        match self.create_file(file, written_by) {
+            Err(Errno::EXIST) => Ok(self.open_file(file, OFlags::RDWR, written_by)?.0),
+            made => made.map_err(Error::system("make", self.path_of(file))),
+        }
+    }
+
+    /// Removes a file or, if somebody planted one, a symlink; never what a symlink leads to.
+    pub(super) fn remove_file(&self, file: &str) -> Result<(), Error> {
+        match rustix::fs::unlinkat(self.handle(), file, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(Error::system("remove", self.path_of(file))(error)),
+        }
+    }
+
+    fn file_mode(&self, written_by: WrittenBy) -> u32 {
+        match (self.root.sharing, written_by) {
+            (Sharing::Private, _) => 0o600,
+            (Sharing::Group, WrittenBy::Owner) => 0o640,
+            (Sharing::Group, WrittenBy::Readers) => 0o660,
+        }
+    }
+}
+
+/// A name is one component of a path, and looks the same in every tool.
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
+    let safe = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
+    let why = if name.is_empty() {
+        "it is empty"
+    } else if name.len() > NAME_BYTES_MAX {
+        "it is too long"
+    } else if name.starts_with('.') {
+        "it starts with '.'"
+    } else if !name.bytes().all(safe) {
+        "it has other characters"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Name {
+        what,
+        name: name.chars().take(NAME_BYTES_MAX).collect(),
+        why,
+    })
+}
+
+/// Opens one component below a directory: no symlink, nothing outside, whatever the name is.
+fn open_beneath(
+    parent: BorrowedFd<'_>,
+    name: &str,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    // A symlink as the last component is opened itself by PATH | NOFOLLOW, and then refused by its
+    // kind; NO_SYMLINKS is about the components before it.
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    match rustix::fs::openat2(parent, name, flags, mode, resolve) {
+        // An old kernel, or a sandbox that does not know the call. NOFOLLOW and the alphabet of
+        // names, which has no slash, do the same.
+        Err(Errno::NOSYS | Errno::PERM) => rustix::fs::openat(parent, name, flags, mode),
+        other => other,
+    }
+}
+
+/// Also for a handle that was opened by `PATH`, which `fchmod` does not take.
+fn set_mode(handle: BorrowedFd<'_>, mode: u32) -> Result<(), Errno> {
+    use std::os::fd::AsRawFd;
+    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    rustix::fs::chmod(link, Mode::from_raw_mode(mode))
+}
+
+/// The entries that could be a bus or a file of one.
+fn names(directory: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>, Error> {
+    let mut names = entries(directory).map_err(Error::system("list", path))?;
+    names.retain(|name| check_name("file", name).is_ok());
+    names.sort();
+    Ok(names)
+}
+
+/// Every entry with a name in UTF-8.
+pub(super) fn entries(directory: BorrowedFd<'_>) -> Result<Vec<String>, Errno> {
+    // The handle leads there, but gives no right to read.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let readable = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in Dir::new(readable)? {
+        if let Ok(name) = entry?.file_name().to_str() {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+fn kind_name(kind: FileType) -> &'static str {
+    match kind {
+        FileType::RegularFile => "regular file",
+        FileType::Directory => "directory",
+        FileType::Symlink => "symlink",
+        FileType::Fifo => "pipe",
+        FileType::Socket => "socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "device",
+        _ => "thing of unknown kind",
+    }
+}

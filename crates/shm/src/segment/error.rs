@@ -1,0 +1,198 @@
+//! What can go wrong with the files of a bus, where, and what to do about it.
+
+use super::Holder;
+use rustix::io::Errno;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a segment cannot be made, opened or locked. Printed, it is one line.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A name that is not fit to be a file name.
+    #[error(
+        "{name:?} cannot be the name of a {what}: {why}; use 1 to 64 letters, digits, '-', '_' or '.', and no '.' in front"
+    )]
+    Name {
+        /// `bus` or `file`.
+        what: &'static str,
+        /// The name, cut when it is long.
+        name: String,
+        /// The rule that it breaks.
+        why: &'static str,
+    },
+    /// There is no such bus or file.
+    #[error("{path} does not exist; is its gateway running, and with the same directory and user?")]
+    Missing {
+        /// What was looked for.
+        path: PathBuf,
+    },
+    /// The file or directory belongs to somebody else.
+    #[error(
+        "{path} belongs to user {owner}, not to user {expected}: not touched; remove it, or choose another directory"
+    )]
+    Foreign {
+        /// What was opened.
+        path: PathBuf,
+        /// Its owner, a user id.
+        owner: u32,
+        /// The only owner that is accepted.
+        expected: u32,
+    },
+    /// Others have more access than the settings allow.
+    #[error(
+        "{path} has mode {mode:04o}, which gives others more than {allowed:04o}: not trusted; remove it, or 'chmod {allowed:o}' it if you know why"
+    )]
+    Exposed {
+        /// What was opened.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+        /// The most permission bits that are accepted.
+        allowed: u32,
+    },
+    /// A symlink, a device, or whatever else is not what it should be.
+    #[error("{path} is a {found}, not a {expected}: not touched; remove it")]
+    Kind {
+        /// What was opened.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A size that cannot be mapped.
+    #[error(
+        "{path}: {bytes} bytes cannot be mapped, it must be a multiple of {page_bytes} and not 0; {advice}"
+    )]
+    Size {
+        /// The file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The unit of sizes in this file system.
+        page_bytes: u64,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The file system is too full.
+    #[error(
+        "{} needed for {path}, {} free there; free some, or choose a smaller size", Size(*needed_bytes), Size(*free_bytes)
+    )]
+    NoSpace {
+        /// The file to be made or to be grown.
+        path: PathBuf,
+        /// What it needs.
+        needed_bytes: u64,
+        /// What is free.
+        free_bytes: u64,
+    },
+    /// The process may not make files of that size.
+    #[error(
+        "{} needed for {path}, but this process may only make files of {}; raise 'ulimit -f', or choose a smaller size", Size(*needed_bytes), Size(*limit_bytes)
+    )]
+    FileSizeLimit {
+        /// The file to be made.
+        path: PathBuf,
+        /// What it needs.
+        needed_bytes: u64,
+        /// `RLIMIT_FSIZE`.
+        limit_bytes: u64,
+    },
+    /// The memory cannot be kept from being swapped out, and the settings ask for it.
+    #[error(
+        "{} of {path} cannot be locked in memory ({source}), the limit is {}; raise 'ulimit -l', or do not require the lock", Size(*needed_bytes), Size(*limit_bytes)
+    )]
+    NotLocked {
+        /// The file.
+        path: PathBuf,
+        /// What was to be locked.
+        needed_bytes: u64,
+        /// `RLIMIT_MEMLOCK`.
+        limit_bytes: u64,
+        /// What the system said.
+        source: Errno,
+    },
+    /// Somebody else writes this bus.
+    #[error("bus {bus} is being written by {holder}; stop it, or choose another name")]
+    Busy {
+        /// The bus.
+        bus: String,
+        /// Who writes it.
+        holder: Holder,
+    },
+    /// As many named readers as the publication has room for.
+    #[error(
+        "{path}: all {slots} places for readers are taken; stop one, or have the publication made with more"
+    )]
+    NoFreeSlot {
+        /// The file with the places.
+        path: PathBuf,
+        /// How many there are.
+        slots: u32,
+    },
+    /// More mappings in this process than the table of the fault handler has room for.
+    #[error("{path}: this process has {mappings_max} segments mapped already; close some")]
+    TooManyMappings {
+        /// The file.
+        path: PathBuf,
+        /// The limit.
+        mappings_max: usize,
+    },
+    /// The system refused.
+    #[error("cannot {action} {path}: {source}{}", advice(*.source))]
+    System {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: Errno,
+    },
+}
+
+impl Error {
+    /// For `map_err`: what was tried, and on what.
+    pub(super) fn system(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(Errno) -> Self {
+        let path = path.into();
+        move |source| match source {
+            Errno::NOENT => Self::Missing { path },
+            source => Self::System {
+                action,
+                path,
+                source,
+            },
+        }
+    }
+}
+
+fn advice(source: Errno) -> &'static str {
+    match source {
+        Errno::ACCESS | Errno::PERM => "; run as the user who owns it",
+        Errno::MFILE => "; raise 'ulimit -n'",
+        Errno::NOMEM => "; free some memory, or raise 'vm.max_map_count'",
+        Errno::ROFS => "; choose a directory that can be written",
+        _ => "",
+    }
+}
+
+/// Bytes for people.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+        if self.0 < 1024 {
+            return write!(out, "{} bytes", self.0);
+        }
+        let mut value = self.0 as f64 / 1024.0;
+        let mut unit = 0;
+        while value >= 1024.0 && unit + 1 < UNITS.len() {
+            value /= 1024.0;
+            unit += 1;
+        }
+        write!(out, "{value:.1} {}", UNITS[unit])
+    }
+}

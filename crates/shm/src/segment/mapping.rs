@@ -1,0 +1,467 @@
+//! A file of a bus, mapped.
+
+use super::directory::{self, WrittenBy};
+use super::writer_lock::{WriterLock, unfinished_name};
+use super::{Directory, Error, fault, space};
+use crate::Words;
+use crate::atomic::{AtomicU64, Ordering};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
+use rustix::process::{Resource, getrlimit};
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// What a process may do with a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Load. A store ends the process by SIGSEGV.
+    Read,
+    /// Load and store.
+    Write,
+}
+
+/// Whether pages are kept from being swapped out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Lock {
+    /// They are not.
+    No,
+    /// They are, if the limits of the process allow it; otherwise there is a [`Note`].
+    #[default]
+    IfAllowed,
+    /// They are, or it is an error.
+    Required,
+}
+
+/// How a segment is mapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Asks for huge pages. On a `hugetlbfs` mount all pages are huge, with or without it; elsewhere
+    /// the system may or may not follow, and if it is known not to, there is a [`Note`].
+    pub huge_pages: bool,
+    /// Maps every page before the call returns, so that no access waits for one later.
+    pub prefault: bool,
+    /// Keeps pages in memory.
+    pub lock: Lock,
+    /// A new file takes no memory but what [`Mapping::reserve`] asks for. Not to be prefaulted.
+    pub sparse: bool,
+}
+
+impl Default for Options {
+    /// Every page present and, where the limits allow it, locked; pages of normal size.
+    fn default() -> Self {
+        Self {
+            huge_pages: false,
+            prefault: true,
+            lock: Lock::IfAllowed,
+            sparse: false,
+        }
+    }
+}
+
+impl Options {
+    /// A large file of which only parts are ever used.
+    pub fn sparse() -> Self {
+        Self {
+            prefault: false,
+            sparse: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// Something that was asked for and could not be had, without which everything works but slower.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// Memory is not locked and may be swapped out.
+    NotLocked {
+        /// How much was to be locked.
+        needed_bytes: u64,
+        /// `RLIMIT_MEMLOCK`; `None` is no limit.
+        limit_bytes: Option<u64>,
+    },
+    /// The pages are of normal size.
+    NoHugePages {
+        /// The setting of the system, as it says it.
+        setting: String,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotLocked {
+                needed_bytes,
+                limit_bytes,
+            } => write!(
+                out,
+                "{needed_bytes} bytes are not locked in memory, the limit is {}; raise 'ulimit -l'",
+                limit_bytes.map_or("none".to_owned(), |bytes| bytes.to_string())
+            ),
+            Self::NoHugePages { setting } => write!(
+                out,
+                "no huge pages, the system has shmem_enabled = {setting}; write 'advise' to \
+                 /sys/kernel/mm/transparent_hugepage/shmem_enabled, or use a directory on hugetlbfs"
+            ),
+        }
+    }
+}
+
+/// A mapped file, seen as words. A clone is the same mapping; the last one unmaps it.
+#[derive(Clone)]
+pub struct Mapping {
+    /// The same as in the region, at hand.
+    words: NonNull<[AtomicU64]>,
+    region: Arc<Region>,
+}
+
+/// The one owner of the mapped memory.
+struct Region {
+    words: NonNull<[AtomicU64]>,
+    entry: &'static fault::Entry,
+    file: OwnedFd,
+    path: PathBuf,
+    notes: Vec<Note>,
+}
+
+// SAFETY: the memory belongs to the process, not to a thread, and `munmap` may be called by any thread.
+// Everything else in it may be sent.
+unsafe impl Send for Region {}
+// SAFETY: through a shared reference the memory is reached only as `&[AtomicU64]`, which threads may
+// share; everything else in it may be shared.
+unsafe impl Sync for Region {}
+// SAFETY: it adds to the region only a copy of its pointer, to which the same applies.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Words for Mapping {
+    #[inline]
+    fn words(&self) -> &[AtomicU64] {
+        // SAFETY: as in `Region::words`; the region lives as long as `self`, so as long as the borrow.
+        unsafe { self.words.as_ref() }
+    }
+}
+
+impl Mapping {
+    /// Makes a file of `bytes` zeros, mapped for reading and writing, that no reader can find until
+    /// [`Draft::publish`].
+    ///
+    /// # Errors
+    /// Among others [`Error::NoSpace`]: all its memory is reserved here, unless it is sparse.
+    pub fn create<'lock>(
+        lock: &'lock WriterLock,
+        file: &str,
+        bytes: usize,
+        options: &Options,
+    ) -> Result<Draft<'lock>, Error> {
+        directory::check_name("file", file)?;
+        let directory = lock.directory();
+        let path = directory.path_of(file);
+        let length = bytes as u64;
+        space::check_size(directory, &path, length, "choose another size")?;
+        space::check_room(directory, &path, length, options.sparse)?;
+        let unfinished = Unfinished {
+            directory,
+            name: unfinished_name(file),
+        };
+        directory.remove_file(&unfinished.name)?;
+        let handle = directory
+            .create_file(&unfinished.name, WrittenBy::Owner)
+            .map_err(Error::system("make", &path))?;
+        rustix::fs::ftruncate(&handle, length).map_err(Error::system("size", &path))?;
+        if !options.sparse {
+            space::allocate(&handle, &path, 0..length)?;
+        }
+        Ok(Draft {
+            mapping: Self::map(handle, path, bytes, Access::Write, options)?,
+            file: file.to_owned(),
+            unfinished,
+        })
+    }
+
+    /// Maps a file that stands in the bus. Its size is taken now, and never again from anywhere.
+    pub fn open(
+        directory: &Directory,
+        file: &str,
+        access: Access,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        directory::check_name("file", file)?;
+        let flags = match access {
+            Access::Read => OFlags::RDONLY,
+            Access::Write => OFlags::RDWR,
+        };
+        let (handle, stat) = directory.open_file(file, flags, WrittenBy::Owner)?;
+        let path = directory.path_of(file);
+        let length = stat.st_size as u64;
+        space::check_size(directory, &path, length, "start its writer again")?;
+        Self::map(handle, path, length as usize, access, options)
+    }
+
+    /// False as soon as the file was found to be shorter than when it was mapped: from then on the
+    /// memory is this process's own, and was zero. One relaxed load.
+    #[inline]
+    pub fn intact(&self) -> bool {
+        !self.region.entry.is_damaged()
+    }
+
+    /// Whether another file, or none, stands where this one was found. One system call.
+    pub fn is_replaced(&self) -> bool {
+        rustix::fs::fstat(&self.region.file).is_ok_and(|stat| stat.st_nlink == 0)
+    }
+
+    /// Takes the memory for a part of a sparse file, so that no access can fail later. Costs little
+    /// where the memory is there already.
+    ///
+    /// # Errors
+    /// [`Error::NoSpace`], and nothing is changed.
+    ///
+    /// # Panics
+    /// If the part is not inside the mapping.
+    pub fn reserve(&self, bytes: Range<usize>) -> Result<(), Error> {
+        assert!(
+            bytes.start <= bytes.end && bytes.end <= size_of_val(self.words()),
+            "only what is mapped can be reserved"
+        );
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let range = bytes.start as u64..bytes.end as u64;
+        space::allocate(&self.region.file, &self.region.path, range)
+    }
+
+    /// What was asked for and could not be had.
+    pub fn notes(&self) -> &[Note] {
+        &self.region.notes
+    }
+
+    /// Where the file is, for messages.
+    pub fn path(&self) -> &Path {
+        &self.region.path
+    }
+
+    fn map(
+        file: OwnedFd,
+        path: PathBuf,
+        bytes: usize,
+        access: Access,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let mut region = Region::map(file, path, bytes, access)?;
+        region.prepare(access, options)?;
+        Ok(Self {
+            words: region.words,
+            region: Arc::new(region),
+        })
+    }
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Mapping")
+            .field("path", &self.region.path)
+            .field("words", &self.words.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A new file that its writer fills before anybody sees it. Dropped instead of published, it is gone.
+#[must_use = "no reader can find the file until it is published"]
+#[derive(Debug)]
+pub struct Draft<'lock> {
+    mapping: Mapping,
+    file: String,
+    unfinished: Unfinished<'lock>,
+}
+
+impl Draft<'_> {
+    /// The memory to be filled.
+    pub fn mapping(&self) -> Mapping {
+        self.mapping.clone()
+    }
+
+    /// Gives the file its name, in the place of the one that had it. Readers of that one keep it, and
+    /// learn it by [`Mapping::is_replaced`].
+    pub fn publish(self) -> Result<Mapping, Error> {
+        let Unfinished { directory, name } = &self.unfinished;
+        rustix::fs::renameat(directory.handle(), name, directory.handle(), &self.file)
+            .map_err(Error::system("publish", directory.path_of(&self.file)))?;
+        Ok(self.mapping())
+    }
+}
+
+/// Removes the unfinished file, if it has not been given its name.
+#[derive(Debug)]
+struct Unfinished<'lock> {
+    directory: &'lock Directory,
+    name: String,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        // If it fails, the next start does it.
+        let _ = self.directory.remove_file(&self.name);
+    }
+}
+
+impl Region {
+    fn map(file: OwnedFd, path: PathBuf, bytes: usize, access: Access) -> Result<Self, Error> {
+        let writable = access == Access::Write;
+        let protection = match access {
+            Access::Read => ProtFlags::READ,
+            Access::Write => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        let anywhere = ptr::null_mut();
+        // SAFETY: the system chooses the place, so that nothing that is mapped is replaced. The memory
+        // goes to one `Region`, or is given back below.
+        let base =
+            unsafe { rustix::mm::mmap(anywhere, bytes, protection, MapFlags::SHARED, &file, 0) }
+                .map_err(Error::system("map", &path))?;
+        let failure = match fault::guard(base as usize, bytes, writable) {
+            Ok(Some(entry)) => {
+                let first =
+                    NonNull::new(base.cast()).expect("the system maps nothing at 0 unasked");
+                return Ok(Self {
+                    words: NonNull::slice_from_raw_parts(first, bytes / size_of::<AtomicU64>()),
+                    entry,
+                    file,
+                    path,
+                    notes: Vec::new(),
+                });
+            }
+            Ok(None) => Error::TooManyMappings {
+                path,
+                mappings_max: fault::MAPPINGS_MAX,
+            },
+            Err(error) => Error::system("install the fault handler for", path)(error),
+        };
+        // SAFETY: it was mapped above with this length, and nobody has a reference to it.
+        let _ = unsafe { rustix::mm::munmap(base, bytes) };
+        Err(failure)
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the pointer is to a mapping of this many words, aligned to a page, which stays until
+        // `self` is dropped, after every borrow. Its bytes are initialised: a file's pages, or zeros.
+        // Other processes change them at any time, which is what atomics are for; nothing in this
+        // process accesses them in another way. In a mapping for reading, loads of 64 bits are plain
+        // loads on the systems that we build for; a store, which nobody has reason for, is stopped by
+        // the processor and changes nothing. A file that is made shorter gives zeros, see `fault`.
+        unsafe { self.words.as_ref() }
+    }
+
+    fn base(&self) -> *mut c_void {
+        self.words.as_ptr().cast()
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(self.words())
+    }
+
+    fn prepare(&mut self, access: Access, options: &Options) -> Result<(), Error> {
+        if options.huge_pages && !space::is_hugetlbfs(&self.file) {
+            self.ask_for_huge_pages();
+        }
+        if options.prefault && !options.sparse {
+            self.prefault(access)?;
+        }
+        match options.lock {
+            Lock::No => Ok(()),
+            lock => self.lock(lock == Lock::Required),
+        }
+    }
+
+    fn ask_for_huge_pages(&mut self) {
+        let advised = self.advise(Advice::LinuxHugepage);
+        let setting = huge_page_setting();
+        if advised.is_err() || matches!(setting.as_str(), "never" | "deny") {
+            self.notes.push(Note::NoHugePages { setting });
+        }
+    }
+
+    fn prefault(&self, access: Access) -> Result<(), Error> {
+        let advice = match access {
+            Access::Read => Advice::LinuxPopulateRead,
+            Access::Write => Advice::LinuxPopulateWrite,
+        };
+        match self.advise(advice) {
+            // A kernel before 5.14.
+            Err(Errno::INVAL) => self.touch(access),
+            other => other.map_err(Error::system("prefault", &self.path))?,
+        }
+        Ok(())
+    }
+
+    /// Accesses each page, without changing it.
+    fn touch(&self, access: Access) {
+        let page_words = rustix::param::page_size() / size_of::<AtomicU64>();
+        for word in self.words().iter().step_by(page_words) {
+            match access {
+                Access::Read => word.load(Ordering::Relaxed),
+                Access::Write => word.fetch_or(0, Ordering::Relaxed),
+            };
+        }
+    }
+
+    fn lock(&mut self, required: bool) -> Result<(), Error> {
+        // SAFETY: the range is this mapping. Locking changes no contents; ONFAULT takes no memory for
+        // parts of a sparse file that nobody uses.
+        let locked =
+            unsafe { rustix::mm::mlock_with(self.base(), self.bytes(), MlockFlags::ONFAULT) };
+        let needed_bytes = self.bytes() as u64;
+        let limit_bytes = getrlimit(Resource::Memlock).current;
+        match locked {
+            Ok(()) => Ok(()),
+            Err(source) if required => Err(Error::NotLocked {
+                path: self.path.clone(),
+                needed_bytes,
+                limit_bytes: limit_bytes.unwrap_or(u64::MAX),
+                source,
+            }),
+            Err(_) => {
+                self.notes.push(Note::NotLocked {
+                    needed_bytes,
+                    limit_bytes,
+                });
+                Ok(())
+            }
+        }
+    }
+
+    fn advise(&self, advice: Advice) -> Result<(), Errno> {
+        // SAFETY: the range is this mapping, and the advice that comes here (huge pages, populate)
+        // changes how its pages are kept and not what they contain.
+        unsafe { rustix::mm::madvise(self.base(), self.bytes(), advice) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        let (base, bytes) = (self.base(), self.bytes());
+        self.entry.release();
+        // SAFETY: the range was mapped by `Region::map`, for this region alone. Dropping it ends all
+        // borrows of its words; a `Mapping` with a copy of the pointer keeps the region from dropping.
+        let _ = unsafe { rustix::mm::munmap(base, bytes) };
+    }
+}
+
+/// What the system does about huge pages in shared memory, in its own word.
+fn huge_page_setting() -> String {
+    const ALL: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+    const OF_2_MIB: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/shmem_enabled";
+    let chosen = |path| {
+        let text = std::fs::read_to_string(path).ok()?;
+        let (_, rest) = text.split_once('[')?;
+        Some(rest.split_once(']')?.0.to_owned())
+    };
+    match chosen(OF_2_MIB) {
+        Some(setting) if setting != "inherit" => setting,
+        _ => chosen(ALL).unwrap_or_else(|| "unknown".to_owned()),
+    }
+}

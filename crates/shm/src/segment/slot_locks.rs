@@ -1,0 +1,85 @@
+//! Places for named readers: taken by a reader, seen by the writer, free again when the reader dies.
+
+use super::directory::WrittenBy;
+use super::{Directory, Error, WriterLock, ofd};
+use rustix::fs::OFlags;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// It stays for ever, like the writer's. Byte `n` is locked by the reader in place `n`.
+const FILE: &str = "readers";
+
+/// The places for readers of one bus, numbered from 0.
+#[derive(Debug)]
+pub struct SlotLocks {
+    directory: Directory,
+    file: OwnedFd,
+    slots: u32,
+}
+
+impl SlotLocks {
+    /// For the writer: makes the file if it is missing. Readers that hold a place keep it.
+    pub fn create(lock: &WriterLock, slots: u32) -> Result<Self, Error> {
+        let directory = lock.directory().clone();
+        let file = directory.open_or_create_file(FILE, WrittenBy::Readers)?;
+        Ok(Self {
+            directory,
+            file,
+            slots,
+        })
+    }
+
+    /// For readers: the file must be there. The number of places is what the publication says.
+    pub fn open(directory: &Directory, slots: u32) -> Result<Self, Error> {
+        Ok(Self {
+            directory: directory.clone(),
+            file: open(directory)?,
+            slots,
+        })
+    }
+
+    /// Takes any free place.
+    ///
+    /// # Errors
+    /// [`Error::NoFreeSlot`].
+    pub fn acquire(&self) -> Result<SlotGuard, Error> {
+        // Locks of one open file do not stop each other, so each guard has its own.
+        let file = open(&self.directory)?;
+        for index in 0..self.slots {
+            let taken = ofd::try_lock(file.as_fd(), u64::from(index));
+            if taken.map_err(Error::system("lock", self.directory.path_of(FILE)))? {
+                return Ok(SlotGuard { index, _file: file });
+            }
+        }
+        Err(Error::NoFreeSlot {
+            path: self.directory.path_of(FILE),
+            slots: self.slots,
+        })
+    }
+
+    /// Whether a living reader has that place. One system call.
+    pub fn is_held(&self, index: u32) -> Result<bool, Error> {
+        ofd::is_held(self.file.as_fd(), u64::from(index))
+            .map_err(Error::system("look at", self.directory.path_of(FILE)))
+    }
+}
+
+/// A place, until it is dropped or its process dies.
+#[derive(Debug)]
+pub struct SlotGuard {
+    index: u32,
+    /// The open file is the lock.
+    _file: OwnedFd,
+}
+
+impl SlotGuard {
+    /// Which place it is.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+}
+
+fn open(directory: &Directory) -> Result<OwnedFd, Error> {
+    Ok(directory
+        .open_file(FILE, OFlags::RDWR, WrittenBy::Readers)?
+        .0)
+}

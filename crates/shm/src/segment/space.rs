@@ -1,0 +1,91 @@
+//! Memory is asked for before it is used: what is missing is an error here, and never a fault later.
+
+use super::{Directory, Error};
+use rustix::fs::FallocateFlags;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Resource, getrlimit};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+
+/// A mapping is made of whole pages, of the size that the file system has.
+pub fn check_size(
+    directory: &Directory,
+    path: &Path,
+    bytes: u64,
+    advice: &'static str,
+) -> Result<(), Error> {
+    let page_bytes = page_bytes(directory).map_err(Error::system("examine", path))?;
+    if bytes != 0 && bytes.is_multiple_of(page_bytes) && usize::try_from(bytes).is_ok() {
+        return Ok(());
+    }
+    Err(Error::Size {
+        path: path.to_owned(),
+        bytes,
+        page_bytes,
+        advice,
+    })
+}
+
+/// A file of that size may be made, and has room.
+pub fn check_room(
+    directory: &Directory,
+    path: &Path,
+    bytes: u64,
+    sparse: bool,
+) -> Result<(), Error> {
+    // Going beyond it is a signal that ends the process, not an error.
+    if let Some(limit_bytes) = getrlimit(Resource::Fsize).current
+        && bytes > limit_bytes
+    {
+        return Err(Error::FileSizeLimit {
+            path: path.to_owned(),
+            needed_bytes: bytes,
+            limit_bytes,
+        });
+    }
+    match free_bytes(directory.handle()) {
+        Some(free_bytes) if !sparse && bytes > free_bytes => Err(no_space(path, bytes, free_bytes)),
+        _ => Ok(()),
+    }
+}
+
+/// Takes memory for a part of a file, which stays zero or what it is.
+pub fn allocate(file: impl AsFd, path: &Path, bytes: Range<u64>) -> Result<(), Error> {
+    let length = bytes.end - bytes.start;
+    let none = FallocateFlags::empty();
+    match retry_on_intr(|| rustix::fs::fallocate(&file, none, bytes.start, length)) {
+        Err(Errno::NOSPC | Errno::NOMEM) => {
+            Err(no_space(path, length, free_bytes(&file).unwrap_or(0)))
+        }
+        other => other.map_err(Error::system("reserve memory for", path)),
+    }
+}
+
+/// Whether the pages of files here are huge whatever one asks for.
+pub fn is_hugetlbfs(file: impl AsFd) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type as u64 == HUGETLBFS_MAGIC)
+}
+
+fn page_bytes(directory: &Directory) -> Result<u64, Errno> {
+    if is_hugetlbfs(directory.handle()) {
+        return Ok(rustix::fs::fstatfs(directory.handle())?.f_bsize as u64);
+    }
+    Ok(rustix::param::page_size() as u64)
+}
+
+/// `None` if the file system has no limit of its own.
+fn free_bytes(file: impl AsFd) -> Option<u64> {
+    let system = rustix::fs::fstatvfs(file).ok()?;
+    (system.f_blocks != 0).then(|| system.f_bavail.saturating_mul(system.f_frsize))
+}
+
+fn no_space(path: &Path, needed_bytes: u64, free_bytes: u64) -> Error {
+    Error::NoSpace {
+        path: path.to_owned(),
+        needed_bytes,
+        free_bytes,
+    }
+}

@@ -1,0 +1,216 @@
+//! One writer for each bus, whoever starts first, until it is gone.
+
+use super::directory::{self, WrittenBy};
+use super::{Directory, Error, ofd};
+use rustix::fs::OFlags;
+use std::fmt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, SystemTime};
+
+/// It stays for ever: whoever removed it could let two writers in.
+const FILE: &str = "lock";
+/// Held by the writer.
+const WRITER_BYTE: u64 = 0;
+/// Held by the writer as soon as the file says who it is, so that nobody is told of its predecessor.
+const SIGNED_BYTE: u64 = 1;
+const SIGNATURE_BYTES_MAX: usize = 512;
+
+/// The right to write a bus. Given up when dropped, or by the system when the process dies.
+#[derive(Debug)]
+pub struct WriterLock {
+    directory: Directory,
+    /// The open file is the lock.
+    _file: OwnedFd,
+}
+
+impl WriterLock {
+    /// Takes the bus, and removes what an earlier writer left unfinished.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] says who writes it.
+    pub fn acquire(directory: Directory) -> Result<Self, Error> {
+        let file = directory.open_or_create_file(FILE, WrittenBy::Owner)?;
+        let failed = || Error::system("lock", directory.path_of(FILE));
+        if !ofd::try_lock(file.as_fd(), WRITER_BYTE).map_err(failed())? {
+            return Err(Error::Busy {
+                bus: directory.name().to_owned(),
+                holder: wait_for_signature(file.as_fd()),
+            });
+        }
+        sign(file.as_fd()).map_err(failed())?;
+        ofd::try_lock(file.as_fd(), SIGNED_BYTE).map_err(failed())?;
+        remove_unfinished(&directory)?;
+        Ok(Self {
+            directory,
+            _file: file,
+        })
+    }
+
+    /// Who writes a bus at this moment, without disturbing it. `None`: nobody.
+    pub fn holder(directory: &Directory) -> Result<Option<Holder>, Error> {
+        let file = match directory.open_file(FILE, OFlags::RDONLY, WrittenBy::Owner) {
+            Ok((file, _)) => file,
+            Err(Error::Missing { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let failed = || Error::system("look at the lock of", directory.path_of(FILE));
+        if !ofd::is_held(file.as_fd(), WRITER_BYTE).map_err(failed())? {
+            return Ok(None);
+        }
+        Ok(Some(wait_for_signature(file.as_fd())))
+    }
+
+    /// The bus that it is the right to write.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Removes a file that this bus does not have any more. Readers that have it mapped keep it.
+    pub fn remove(&self, file: &str) -> Result<(), Error> {
+        directory::check_name("file", file)?;
+        self.directory.remove_file(file)
+    }
+}
+
+/// Under which name a file is made before it is complete: not a name that a reader may ask for.
+pub(super) fn unfinished_name(file: &str) -> String {
+    format!(".{file}.new")
+}
+
+fn remove_unfinished(directory: &Directory) -> Result<(), Error> {
+    let entries =
+        directory::entries(directory.handle()).map_err(Error::system("list", directory.path()))?;
+    for name in entries {
+        if name.starts_with('.') && name.ends_with(".new") {
+            directory.remove_file(&name)?;
+        }
+    }
+    Ok(())
+}
+
+/// A process that writes a bus, as it described itself. All 0 and empty if it has not yet done so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Holder {
+    /// Its process id, in its own namespace.
+    pub pid: u32,
+    /// Program and subcommand; no further arguments, they may hold secrets.
+    pub command: String,
+    /// When it took the bus, seconds since 1970-01-01 UTC.
+    pub since_unix_s: u64,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pid == 0 {
+            return out.write_str("a process that has not said yet who it is");
+        }
+        let (days, second) = (self.since_unix_s / 86_400, self.since_unix_s % 86_400);
+        let (year, month, day) = civil_date(days);
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        write!(
+            out,
+            "process {} ({}), since {year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC",
+            self.pid, self.command
+        )
+    }
+}
+
+impl Holder {
+    fn this_process() -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Self {
+            pid: std::process::id(),
+            command: command_of(std::env::args_os().map(|a| a.to_string_lossy().into_owned())),
+            since_unix_s: since.map_or(0, |d| d.as_secs()),
+        }
+    }
+
+    fn signature(&self) -> String {
+        format!(
+            "pid {}\nsince_unix_s {}\ncommand {}\n",
+            self.pid, self.since_unix_s, self.command
+        )
+    }
+
+    fn parse(signature: &str) -> Option<Self> {
+        let mut lines = signature.lines();
+        Some(Self {
+            pid: lines.next()?.strip_prefix("pid ")?.parse().ok()?,
+            since_unix_s: lines.next()?.strip_prefix("since_unix_s ")?.parse().ok()?,
+            command: printable(lines.next()?.strip_prefix("command ")?),
+        })
+    }
+}
+
+/// The program's name and, if it looks like one, the subcommand.
+fn command_of(arguments: impl Iterator<Item = String>) -> String {
+    let mut arguments = arguments;
+    let program = arguments.next().unwrap_or_default();
+    let program = program.rsplit('/').next().unwrap_or_default();
+    let word = |a: &String| {
+        a.starts_with(|c: char| c.is_ascii_lowercase())
+            && a.bytes().all(|c| c.is_ascii_lowercase() || c == b'-')
+    };
+    match arguments.next().filter(word) {
+        Some(subcommand) => printable(&format!("{program} {subcommand}")),
+        None => printable(program),
+    }
+}
+
+fn printable(text: &str) -> String {
+    let shown = |c: char| {
+        if c == ' ' || c.is_ascii_graphic() {
+            c
+        } else {
+            '?'
+        }
+    };
+    text.chars().take(100).map(shown).collect()
+}
+
+fn sign(file: BorrowedFd<'_>) -> Result<(), rustix::io::Errno> {
+    let text = Holder::this_process().signature();
+    rustix::fs::ftruncate(file, 0)?;
+    rustix::io::pwrite(file, text.as_bytes(), 0)?;
+    Ok(())
+}
+
+/// What the holder says of itself; it may have got the lock this very moment.
+fn wait_for_signature(file: BorrowedFd<'_>) -> Holder {
+    for _ in 0..50 {
+        if ofd::is_held(file, SIGNED_BYTE) == Ok(true) {
+            return read_signature(file).unwrap_or_default();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Holder::default()
+}
+
+fn read_signature(file: BorrowedFd<'_>) -> Option<Holder> {
+    let mut text = [0; SIGNATURE_BYTES_MAX];
+    let length = rustix::io::pread(file, &mut text, 0).ok()?;
+    Holder::parse(std::str::from_utf8(&text[..length]).ok()?)
+}
+
+/// Year, month and day of a number of days since 1970-01-01, Gregorian.
+fn civil_date(days: u64) -> (u64, u64, u64) {
+    let leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let mut rest = days.min(365 * 8_000); // a file may claim any time; the loop must end soon
+    let mut year = 1970;
+    while rest >= 365 + u64::from(leap(year)) {
+        rest -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(leap(year));
+    let mut month = 1;
+    for days in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if rest < days {
+            break;
+        }
+        rest -= days;
+        month += 1;
+    }
+    (year, month, rest + 1)
+}
