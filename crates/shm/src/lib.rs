@@ -18,6 +18,7 @@
 
 pub mod atomic;
 pub mod broadcast;
+pub mod image;
 mod prefetch;
 #[cfg(not(loom))]
 pub mod segment;

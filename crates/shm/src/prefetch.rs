@@ -14,20 +14,3 @@ pub fn to_read(word: &AtomicU64) {
     }
     let _ = word;
 }
-
-/// Asks for the line of `word` to write it: readers' copies are taken away meanwhile.
-#[inline(always)]
-pub fn to_write(word: &AtomicU64) {
-    #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
-    // SAFETY: PREFETCHW accesses no memory in the sense of the language, changes no register or
-    // flag, and faults on no address; processors without it (before 2014) execute it as a no-op of
-    // the same encoding space (0F 0D), as both vendors' manuals say of 64-bit mode.
-    unsafe {
-        core::arch::asm!(
-            "prefetchw [{0}]",
-            in(reg) std::ptr::from_ref(word),
-            options(nostack, preserves_flags, readonly)
-        );
-    }
-    let _ = word;
-}
