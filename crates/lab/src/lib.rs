@@ -26,3 +26,4 @@ pub mod frozen;
 pub mod picture;
 pub mod random;
 pub mod reference;
+pub mod updates;

@@ -8,7 +8,8 @@
 //! Knows another room; reads a clock; does I/O; allocates; holds a floating-point price.
 //!
 //! # Path
-//! Events enter from `feed`, updates leave through `transport`.
+//! Events enter from `feed`, updates leave through `transport`; between processes as the messages
+//! of [`native`].
 //!
 //! # Tests
 //! Unit tests beside each type; sizes of the types on the path are asserted by the compiler.
@@ -19,6 +20,7 @@ pub mod change;
 pub mod counter;
 pub mod event;
 pub mod instrument;
+pub mod native;
 pub mod number;
 pub mod side;
 pub mod update;

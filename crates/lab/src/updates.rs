@@ -1,0 +1,350 @@
+//! Random updates of every kind, with the extremes of every field: what a publication may have to carry.
+
+use crate::random::Random;
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition,
+    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price,
+    Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus, Update,
+    UpdateAction, Validity,
+};
+
+/// The memory that updates borrow, filled anew for each of them.
+#[derive(Debug)]
+pub struct RandomUpdates {
+    random: Random,
+    entries_max: usize,
+    levels: [Vec<Level>; 4],
+    changes: Vec<LevelChange>,
+    orders: Vec<OrderChange>,
+    trade: Trade,
+    statistic: Statistic,
+    status: TradingStatus,
+    definition: InstrumentDefinition,
+}
+
+/// How many kinds of update there are: [`RandomUpdates::of_kind`] takes 0 up to this.
+pub const KINDS: usize = 11;
+
+impl RandomUpdates {
+    /// The updates of a seed, with at most `entries_max` changes, levels or orders a list.
+    pub fn from_seed(seed: u64, entries_max: usize) -> RandomUpdates {
+        let mut random = Random::from_seed(seed);
+        RandomUpdates {
+            entries_max,
+            levels: Default::default(),
+            changes: Vec::new(),
+            orders: Vec::new(),
+            trade: trade(&mut random),
+            statistic: statistic(&mut random),
+            status: status(&mut random),
+            definition: definition(&mut random),
+            random,
+        }
+    }
+
+    /// The next one, of any kind.
+    pub fn any(&mut self) -> Update<'_> {
+        let kind = self.random.index(KINDS);
+        self.of_kind(kind)
+    }
+
+    /// The next stamps.
+    pub fn stamps(&mut self) -> Stamps {
+        let random = &mut self.random;
+        Stamps {
+            exchange_ns: word(random),
+            packet: Headline {
+                sequence: word(random) as u32,
+                sending_ns: word(random),
+                receive_ns: word(random),
+            },
+            polled: word(random),
+            decoded: word(random),
+            applied: word(random),
+            published: word(random),
+        }
+    }
+
+    /// The next one of a kind.
+    ///
+    /// # Panics
+    /// If there is no such kind.
+    pub fn of_kind(&mut self, kind: usize) -> Update<'_> {
+        match kind {
+            0 => self.book(),
+            1 => self.orders(),
+            2 => self.book_snapshot(),
+            3 => self.orders_snapshot(),
+            4 => {
+                self.trade = trade(&mut self.random);
+                Update::Trade(&self.trade)
+            }
+            5 => {
+                self.statistic = statistic(&mut self.random);
+                Update::Statistic(&self.statistic)
+            }
+            6 => {
+                self.status = status(&mut self.random);
+                Update::Status(&self.status)
+            }
+            7 => {
+                self.definition = definition(&mut self.random);
+                Update::Definition(&self.definition)
+            }
+            8 => Update::State(State {
+                instrument: instrument(&mut self.random),
+                validity: validity(&mut self.random),
+            }),
+            9 => Update::Gap(Gap {
+                first: word(&mut self.random) as u32,
+                last: word(&mut self.random) as u32,
+                orders: validity(&mut self.random),
+            }),
+            10 => Update::Reset,
+            _ => panic!("there is no kind of update {kind}"),
+        }
+    }
+
+    fn book(&mut self) -> Update<'_> {
+        let count = self.count();
+        let random = &mut self.random;
+        self.changes.clear();
+        for _ in 0..count {
+            self.changes.push(level_change(random));
+        }
+        Update::Book(BookUpdate {
+            instrument: instrument(random),
+            venue_id: number(random),
+            validity: validity(random),
+            direct: random.chance(0.5),
+            whole: random.chance(0.5),
+            changes: &self.changes,
+            best_bid: random.chance(0.7).then(|| level(random)),
+            best_ask: random.chance(0.7).then(|| level(random)),
+        })
+    }
+
+    fn orders(&mut self) -> Update<'_> {
+        self.fill_orders(|random| {
+            *random.pick(&[OrderAction::New, OrderAction::Update, OrderAction::Delete])
+        });
+        Update::Orders(OrdersUpdate {
+            instrument: instrument(&mut self.random),
+            validity: validity(&mut self.random),
+            changes: &self.orders,
+        })
+    }
+
+    fn orders_snapshot(&mut self) -> Update<'_> {
+        self.fill_orders(|_| OrderAction::New);
+        Update::OrdersSnapshot(OrdersSnapshot {
+            instrument: instrument(&mut self.random),
+            validity: validity(&mut self.random),
+            orders: &self.orders,
+        })
+    }
+
+    fn book_snapshot(&mut self) -> Update<'_> {
+        for list in 0..4 {
+            let count = self.count();
+            self.levels[list].clear();
+            for _ in 0..count {
+                self.levels[list].push(level(&mut self.random));
+            }
+        }
+        let [bids, asks, implied_bids, implied_asks] = &self.levels;
+        Update::BookSnapshot(BookSnapshot {
+            instrument: instrument(&mut self.random),
+            validity: validity(&mut self.random),
+            bids,
+            asks,
+            implied_bids,
+            implied_asks,
+        })
+    }
+
+    fn fill_orders(&mut self, action: impl Fn(&mut Random) -> OrderAction) {
+        let count = self.count();
+        let random = &mut self.random;
+        self.orders.clear();
+        for _ in 0..count {
+            self.orders.push(OrderChange {
+                order_id: word(random),
+                priority: word(random),
+                price: Price(number(random)),
+                quantity: Quantity(number(random)),
+                side: *random.pick(&Side::BOTH),
+                action: action(random),
+            });
+        }
+    }
+
+    /// Mostly few, sometimes as many as may be.
+    fn count(&mut self) -> usize {
+        let most = match self.random.index(10) {
+            0 => 0,
+            1 => self.entries_max,
+            2..5 => self.entries_max.min(3),
+            _ => return self.random.index(self.entries_max.min(20) + 1),
+        };
+        self.random.index(most + 1)
+    }
+}
+
+fn level_change(random: &mut Random) -> LevelChange {
+    LevelChange {
+        level: level(random),
+        book: *random.pick(&[BookKind::Direct, BookKind::Implied]),
+        side: *random.pick(&Side::BOTH),
+        action: *random.pick(&[
+            LevelAction::Insert,
+            LevelAction::Replace,
+            LevelAction::Remove,
+            LevelAction::Clear,
+        ]),
+        index: random.next_u64() as u8,
+    }
+}
+
+fn level(random: &mut Random) -> Level {
+    Level {
+        price: Price(number(random)),
+        quantity: Quantity(number(random)),
+        orders: order_count(random),
+        known: random.chance(0.8),
+    }
+}
+
+fn trade(random: &mut Random) -> Trade {
+    Trade {
+        instrument: instrument(random),
+        orders: order_count(random),
+        price: Price(number(random)),
+        quantity: Quantity(number(random)),
+        aggressor: *random.pick(&[None, Some(Side::Bid), Some(Side::Ask)]),
+        action: action(random),
+        trade_id: word(random) as u32,
+    }
+}
+
+fn statistic(random: &mut Random) -> Statistic {
+    const KINDS: [StatisticKind; 15] = [
+        StatisticKind::Open,
+        StatisticKind::High,
+        StatisticKind::Low,
+        StatisticKind::Vwap,
+        StatisticKind::HighestBid,
+        StatisticKind::LowestAsk,
+        StatisticKind::Settlement,
+        StatisticKind::ClearedVolume,
+        StatisticKind::OpenInterest,
+        StatisticKind::Fixing,
+        StatisticKind::Volume,
+        StatisticKind::HighLimit,
+        StatisticKind::LowLimit,
+        StatisticKind::PriceBand,
+        StatisticKind::Other,
+    ];
+    Statistic {
+        instrument: instrument(random),
+        kind: *random.pick(&KINDS),
+        action: action(random),
+        price: Price(number(random)),
+        quantity: Quantity(number(random)),
+    }
+}
+
+fn status(random: &mut Random) -> TradingStatus {
+    TradingStatus {
+        instrument: random.chance(0.5).then(|| instrument(random)),
+        group: *random.pick(&[*b"ES\0\0\0\0", *b"LONGER", [0; 6]]),
+        status: random.next_u64() as u8,
+        reason: random.next_u64() as u8,
+        event: random.next_u64() as u8,
+    }
+}
+
+fn definition(random: &mut Random) -> InstrumentDefinition {
+    InstrumentDefinition {
+        instrument: instrument(random),
+        venue_id: number(random),
+        symbol: symbol(random),
+        group: symbol(random),
+        asset: symbol(random),
+        depth: Depth {
+            direct: random.next_u64() as u8,
+            implied: random.next_u64() as u8,
+        },
+        tick: Price(number(random)),
+        quantity_exponent: random.next_u64() as i8,
+        defined: random.chance(0.5),
+    }
+}
+
+/// Printable text of 0 to 32 characters, blanks at its ends among them.
+fn symbol(random: &mut Random) -> Symbol {
+    let length = random.index(33);
+    let text: Vec<u8> = (0..length)
+        .map(|_| random.between(0x20, 0x7e) as u8)
+        .collect();
+    Symbol::new(&text)
+}
+
+fn action(random: &mut Random) -> UpdateAction {
+    *random.pick(&[
+        UpdateAction::New,
+        UpdateAction::Change,
+        UpdateAction::Delete,
+        UpdateAction::DeleteThru,
+        UpdateAction::DeleteFrom,
+        UpdateAction::Overlay,
+    ])
+}
+
+fn validity(random: &mut Random) -> Validity {
+    *random.pick(&[
+        Validity::Live,
+        Validity::Gapped,
+        Validity::Recovering,
+        Validity::Natural,
+        Validity::Stale,
+        Validity::Closed,
+    ])
+}
+
+/// Any but the number that stands for none.
+fn instrument(random: &mut Random) -> Instrument {
+    Instrument(match random.index(8) {
+        0 => u32::MAX - 1,
+        1 => 0,
+        _ => random.below(5_000) as u32,
+    })
+}
+
+fn order_count(random: &mut Random) -> i32 {
+    match random.index(6) {
+        0 => -1,
+        1 => i32::MAX,
+        2 => i32::MIN,
+        _ => random.between(0, 1_000) as i32,
+    }
+}
+
+fn number(random: &mut Random) -> i64 {
+    match random.index(8) {
+        0 => i64::MAX,
+        1 => i64::MIN,
+        2 => 0,
+        3 => -1,
+        4 => random.next_u64() as i64,
+        _ => random.between(-1_000_000_000_000, 1_000_000_000_000),
+    }
+}
+
+fn word(random: &mut Random) -> u64 {
+    match random.index(5) {
+        0 => 0,
+        1 => u64::MAX,
+        _ => random.next_u64(),
+    }
+}

@@ -1,0 +1,41 @@
+//! The native format: every update as an SBE message, as `schemas/touchline.xml` describes it.
+//!
+//! ```text
+//! | header 8 | head 30 | anatomy 50 | fields of the message | group | group ...
+//!   length,    sequence, packet,      as layout.rs has them   dimension 4, entries
+//!   template   times,    marks
+//! ```
+//!
+//! [`encode`] writes an update, [`parts`] first splits one that is too long for one message.
+//! [`Message::parse`] checks a message from end to end and gives borrowed views; [`Decoder`] makes
+//! an [`Update`](crate::Update) of it, and one update of parts. What the rules are, and why, is in
+//! `docs/design/native-format.md`.
+
+pub mod code;
+mod decoder;
+mod encode;
+mod entry;
+mod flags;
+mod group;
+pub mod layout;
+mod malformed;
+mod message;
+mod parts;
+
+pub use decoder::{Decoder, Scratch, Unfit};
+pub use encode::{encode, encode_heartbeat, encode_top_of_book, encoded_len, mark_end_of_batch};
+pub use entry::Entry;
+pub use flags::Flags;
+pub use group::{Entries, Group};
+pub use malformed::Malformed;
+pub use message::{
+    Body, BookSnapshotView, BookUpdateView, DefinitionView, Message, OrdersView, TopOfBook,
+};
+pub use parts::{PART_BYTES_MAX, PART_BYTES_MIN, Part, Parts, parts};
+
+/// Tells this schema from others: the letters `TL` in a dump.
+pub const SCHEMA_ID: u16 = u16::from_le_bytes(*b"TL");
+
+/// The version of the schema that is written here. A newer one has longer blocks, more groups or
+/// more templates, and is read as far as it is known.
+pub const SCHEMA_VERSION: u16 = 0;

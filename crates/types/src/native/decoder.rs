@@ -1,0 +1,302 @@
+//! Messages into updates; several parts into one.
+
+use super::{Body, BookSnapshotView, BookUpdateView, Entry, Flags, Group, Message, OrdersView};
+use crate::{
+    BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange,
+    OrdersSnapshot, OrdersUpdate, Statistic, Trade, TradingStatus, Update,
+};
+use core::fmt;
+
+/// Makes an [`Update`] of each message, and one of the parts of a split one. A reader only ever
+/// sees whole events: until the last part is there, there is no update.
+#[derive(Clone, Debug, Default)]
+pub struct Decoder {
+    open: Option<Open>,
+    place: Place,
+}
+
+/// Room for the entries of an update: what the caller lends for one call, the same each time.
+#[derive(Debug)]
+pub struct Scratch<'s> {
+    /// Changes of a price book.
+    pub changes: &'s mut [LevelChange],
+    /// Changes of an order book, or a whole one.
+    pub orders: &'s mut [OrderChange],
+    /// Levels of a whole price book, all four lists.
+    pub levels: &'s mut [Level],
+}
+
+/// Why a message is of no use, though well formed. What was collected is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// A part came without the one before it, or something else came between two parts.
+    PartMissing,
+    /// The update has more entries than there is room for.
+    NoRoom,
+}
+
+/// An update whose last part is not there yet.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    template: Template,
+    instrument: Instrument,
+    sequence_next: u64,
+    filled: Filled,
+}
+
+/// Which messages may have parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Template {
+    BookUpdate,
+    BookSnapshot,
+    OrderUpdate,
+    OrdersSnapshot,
+}
+
+/// Entries collected, list by list; a message of one group fills the first list.
+type Filled = [usize; 4];
+
+/// Where the one value is that an update of a single value borrows.
+#[derive(Clone, Debug, Default)]
+enum Place {
+    #[default]
+    Empty,
+    Trade(Trade),
+    Statistic(Statistic),
+    Status(TradingStatus),
+    Definition(InstrumentDefinition),
+}
+
+impl Decoder {
+    /// Nothing collected.
+    pub const fn new() -> Decoder {
+        Decoder {
+            open: None,
+            place: Place::Empty,
+        }
+    }
+
+    /// Forgets the parts that were collected: after a loss the rest of them will not come.
+    pub fn forget(&mut self) {
+        self.open = None;
+    }
+
+    /// Takes one message. `None` after a part that others follow, and for a message that is no
+    /// update: a heartbeat, a top of book, an unknown template.
+    ///
+    /// `scratch` must lend the same memory in each call, since parts are collected there.
+    ///
+    /// # Errors
+    /// [`Unfit`]; the decoder is then as new.
+    #[inline]
+    pub fn update<'s>(
+        &'s mut self,
+        message: &Message<'s>,
+        scratch: Scratch<'s>,
+    ) -> Result<Option<Update<'s>>, Unfit> {
+        match message.body {
+            Body::BookUpdate(view) => self.book_update(message, view, scratch.changes),
+            Body::OrderUpdate(view) => {
+                let gathered = self.orders(message, Template::OrderUpdate, view, scratch.orders)?;
+                Ok(gathered.map(|changes| {
+                    Update::Orders(OrdersUpdate {
+                        instrument: view.instrument,
+                        validity: view.validity,
+                        changes,
+                    })
+                }))
+            }
+            _ => self.rare(message, scratch),
+        }
+    }
+
+    #[inline(always)]
+    fn book_update<'s>(
+        &mut self,
+        message: &Message<'s>,
+        view: BookUpdateView<'s>,
+        scratch: &'s mut [LevelChange],
+    ) -> Result<Option<Update<'s>>, Unfit> {
+        let part = (Template::BookUpdate, view.update.instrument);
+        let mut filled = self.resume(message, part)?;
+        filled[0] = append(view.changes, filled[0], scratch)?;
+        if self.suspend(message, part, filled) {
+            return Ok(None);
+        }
+        Ok(Some(Update::Book(BookUpdate {
+            changes: &scratch[..filled[0]],
+            ..view.update
+        })))
+    }
+
+    #[inline(always)]
+    fn orders<'s, E: Entry<Value = OrderChange>>(
+        &mut self,
+        message: &Message<'s>,
+        template: Template,
+        view: OrdersView<'s, E>,
+        scratch: &'s mut [OrderChange],
+    ) -> Result<Option<&'s [OrderChange]>, Unfit> {
+        let part = (template, view.instrument);
+        let mut filled = self.resume(message, part)?;
+        filled[0] = append(view.changes, filled[0], scratch)?;
+        if self.suspend(message, part, filled) {
+            return Ok(None);
+        }
+        Ok(Some(&scratch[..filled[0]]))
+    }
+
+    #[inline(never)]
+    fn rare<'s>(
+        &'s mut self,
+        message: &Message<'s>,
+        scratch: Scratch<'s>,
+    ) -> Result<Option<Update<'s>>, Unfit> {
+        match message.body {
+            Body::BookSnapshot(view) => return self.book_snapshot(message, view, scratch.levels),
+            Body::OrdersSnapshot(view) => {
+                let orders =
+                    self.orders(message, Template::OrdersSnapshot, view, scratch.orders)?;
+                return Ok(orders.map(|orders| {
+                    Update::OrdersSnapshot(OrdersSnapshot {
+                        instrument: view.instrument,
+                        validity: view.validity,
+                        orders,
+                    })
+                }));
+            }
+            _ => {}
+        }
+        // The others have no parts, and nothing may stand between two parts.
+        if self.open.take().is_some() || message.flags().0 & PARTS.0 != 0 {
+            return Err(Unfit::PartMissing);
+        }
+        Ok(self.single(&message.body))
+    }
+
+    fn single(&mut self, body: &Body<'_>) -> Option<Update<'_>> {
+        match *body {
+            Body::Gap(gap) => return Some(Update::Gap(gap)),
+            Body::Reset => return Some(Update::Reset),
+            Body::InstrumentState(state) => return Some(Update::State(state)),
+            Body::InstrumentDefinition(view) => self.place = Place::Definition(view.value()),
+            Body::TradingStatus(status) => self.place = Place::Status(status),
+            Body::Trade(trade) => self.place = Place::Trade(trade),
+            Body::Statistics(statistic) => self.place = Place::Statistic(statistic),
+            Body::Heartbeat | Body::TopOfBook(_) | Body::Unknown { .. } => return None,
+            // Taken by the callers.
+            Body::BookUpdate(_)
+            | Body::BookSnapshot(_)
+            | Body::OrderUpdate(_)
+            | Body::OrdersSnapshot(_) => return None,
+        }
+        match &self.place {
+            Place::Empty => None,
+            Place::Trade(trade) => Some(Update::Trade(trade)),
+            Place::Statistic(statistic) => Some(Update::Statistic(statistic)),
+            Place::Status(status) => Some(Update::Status(status)),
+            Place::Definition(definition) => Some(Update::Definition(definition)),
+        }
+    }
+
+    fn book_snapshot<'s>(
+        &mut self,
+        message: &Message<'s>,
+        view: BookSnapshotView<'s>,
+        scratch: &'s mut [Level],
+    ) -> Result<Option<Update<'s>>, Unfit> {
+        let part = (Template::BookSnapshot, view.instrument);
+        let mut filled = self.resume(message, part)?;
+        for (list, levels) in view.lists.into_iter().enumerate() {
+            // Lists lie one behind the other, so none may grow when a later one has begun.
+            if !levels.is_empty() && filled[list + 1..].iter().any(|levels| *levels > 0) {
+                return Err(Unfit::PartMissing);
+            }
+            let before: usize = filled[..list].iter().sum();
+            filled[list] = append(levels, before + filled[list], scratch)? - before;
+        }
+        if self.suspend(message, part, filled) {
+            return Ok(None);
+        }
+        let (bids, rest) = scratch.split_at(filled[0]);
+        let (asks, rest) = rest.split_at(filled[1]);
+        let (implied_bids, rest) = rest.split_at(filled[2]);
+        Ok(Some(Update::BookSnapshot(BookSnapshot {
+            instrument: view.instrument,
+            validity: view.validity,
+            bids,
+            asks,
+            implied_bids,
+            implied_asks: &rest[..filled[3]],
+        })))
+    }
+
+    /// What was collected before this part. Leaves nothing open.
+    #[inline(always)]
+    fn resume(
+        &mut self,
+        message: &Message<'_>,
+        part: (Template, Instrument),
+    ) -> Result<Filled, Unfit> {
+        let open = self.open.take();
+        match (open, message.flags().has(Flags::CONTINUED)) {
+            (None, false) => Ok(Filled::default()),
+            (Some(open), true)
+                if (open.template, open.instrument) == part
+                    && open.sequence_next == message.sequence() =>
+            {
+                Ok(open.filled)
+            }
+            _ => Err(Unfit::PartMissing),
+        }
+    }
+
+    /// Whether more parts are to come; if so, remembers what there is.
+    #[inline(always)]
+    fn suspend(
+        &mut self,
+        message: &Message<'_>,
+        (template, instrument): (Template, Instrument),
+        filled: Filled,
+    ) -> bool {
+        let more = message.flags().has(Flags::MORE);
+        if more {
+            self.open = Some(Open {
+                template,
+                instrument,
+                sequence_next: message.sequence().wrapping_add(1),
+                filled,
+            });
+        }
+        more
+    }
+}
+
+/// The flags of parts.
+const PARTS: Flags = Flags(Flags::CONTINUED.0 | Flags::MORE.0);
+
+/// Writes the entries behind those that are there, and gives how many there are then.
+#[inline(always)]
+fn append<E: Entry>(
+    group: Group<'_, E>,
+    filled: usize,
+    scratch: &mut [E::Value],
+) -> Result<usize, Unfit> {
+    let free = scratch.get_mut(filled..).ok_or(Unfit::NoRoom)?;
+    let places = free.get_mut(..group.len()).ok_or(Unfit::NoRoom)?;
+    for (place, value) in places.iter_mut().zip(group.iter()) {
+        *place = value;
+    }
+    Ok(filled + group.len())
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unfit::PartMissing => "a part of a long update is missing",
+            Unfit::NoRoom => "an update has more entries than there is room for",
+        })
+    }
+}
+
+impl core::error::Error for Unfit {}

@@ -1,0 +1,415 @@
+//! Updates into bytes.
+
+use super::layout::{self, Anatomy, Block, Dimension, Head, Header, Text, Zeros};
+use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code};
+use crate::{
+    BookSnapshot, BookUpdate, Gap, Instrument, InstrumentDefinition, Level, OrdersSnapshot,
+    OrdersUpdate, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Update, Validity,
+};
+use zerocopy::FromBytes;
+
+/// Writes `update` as one message to the start of `out` and gives its length, which is
+/// [`encoded_len`].
+///
+/// `sequence` is the number of the message in its publication. Of `flags`, those are taken that
+/// the publisher decides ([`Flags::OF_PUBLISHER`]).
+///
+/// `None` where `out` is too short, or a group has more than 65,535 entries: see [`parts`](super::parts()).
+/// What `out` holds then means nothing.
+#[inline]
+pub fn encode(
+    update: &Update<'_>,
+    sequence: u64,
+    flags: Flags,
+    stamps: &Stamps,
+    out: &mut [u8],
+) -> Option<usize> {
+    let flags = flags.only(Flags::OF_PUBLISHER);
+    encode_part(update, &Tag::new(sequence, flags, stamps), out)
+}
+
+/// Writes a heartbeat: the publication lives. As [`encode`].
+#[inline]
+pub fn encode_heartbeat(
+    sequence: u64,
+    flags: Flags,
+    stamps: &Stamps,
+    out: &mut [u8],
+) -> Option<usize> {
+    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), stamps);
+    let (head, anatomy) = tag.of_none();
+    write(layout::Heartbeat { head, anatomy }, out)
+}
+
+/// Writes the best levels alone, in 70 bytes. As [`encode`].
+#[inline]
+pub fn encode_top_of_book(
+    top: &TopOfBook,
+    sequence: u64,
+    flags: Flags,
+    stamps: &Stamps,
+    out: &mut [u8],
+) -> Option<usize> {
+    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), stamps);
+    let block = layout::TopOfBook {
+        head: tag.head(top.instrument, Some(top.validity), Flags::NONE),
+        bid_price: top.bid_price.0.into(),
+        bid_quantity: top.bid_quantity.0.into(),
+        ask_price: top.ask_price.0.into(),
+        ask_quantity: top.ask_quantity.0.into(),
+    };
+    write(block, out)
+}
+
+/// Sets [`Flags::END_OF_BATCH`] in a message that is already written. A publisher learns that a
+/// message was the last of its packet only when the next one does not come.
+///
+/// Does nothing to bytes that are too short to be a message.
+#[inline]
+pub fn mark_end_of_batch(message: &mut [u8]) {
+    const FLAGS: usize = size_of::<Header>() + core::mem::offset_of!(Head, flags);
+    if let Some(flags) = message.get_mut(FLAGS) {
+        *flags |= Flags::END_OF_BATCH.0;
+    }
+}
+
+/// Bytes that `update` takes as one message.
+#[inline]
+pub const fn encoded_len(update: &Update<'_>) -> usize {
+    match update {
+        Update::Book(update) => {
+            fixed::<layout::BookUpdate>() + group_len::<layout::LevelChange>(update.changes.len())
+        }
+        Update::Orders(update) => {
+            fixed::<layout::OrderUpdate>() + group_len::<layout::OrderChange>(update.changes.len())
+        }
+        Update::Trade(_) => fixed::<layout::Trade>(),
+        Update::Statistic(_) => fixed::<layout::Statistics>(),
+        Update::Status(_) => fixed::<layout::TradingStatus>(),
+        Update::BookSnapshot(snapshot) => {
+            fixed::<layout::BookSnapshot>()
+                + group_len::<layout::Level>(snapshot.bids.len())
+                + group_len::<layout::Level>(snapshot.asks.len())
+                + group_len::<layout::Level>(snapshot.implied_bids.len())
+                + group_len::<layout::Level>(snapshot.implied_asks.len())
+        }
+        Update::OrdersSnapshot(snapshot) => {
+            fixed::<layout::OrdersSnapshot>() + group_len::<layout::Order>(snapshot.orders.len())
+        }
+        Update::State(_) => fixed::<layout::InstrumentState>(),
+        Update::Gap(_) => fixed::<layout::Gap>(),
+        Update::Reset => fixed::<layout::Reset>(),
+        Update::Definition(_) => fixed::<layout::InstrumentDefinition>(),
+    }
+}
+
+/// Bytes of a message without groups.
+pub(super) const fn fixed<B: Block>() -> usize {
+    size_of::<Header>() + size_of::<B>()
+}
+
+/// Bytes of a group.
+const fn group_len<E>(entries: usize) -> usize {
+    size_of::<Dimension>() + size_of::<E>() * entries
+}
+
+/// What a message has besides its update.
+pub(super) struct Tag<'a> {
+    sequence: u64,
+    flags: Flags,
+    stamps: &'a Stamps,
+}
+
+impl<'a> Tag<'a> {
+    /// `flags` are taken as they are.
+    #[inline(always)]
+    pub(super) const fn new(sequence: u64, flags: Flags, stamps: &'a Stamps) -> Tag<'a> {
+        Tag {
+            sequence,
+            flags,
+            stamps,
+        }
+    }
+
+    #[inline(always)]
+    fn head(&self, instrument: Instrument, validity: Option<Validity>, flags: Flags) -> Head {
+        Head {
+            sequence: self.sequence.into(),
+            exchange_ns: self.stamps.exchange_ns.into(),
+            receive_ns: self.stamps.packet.receive_ns.into(),
+            instrument: instrument.0.into(),
+            validity: validity.map_or(code::NULL, |validity| validity as u8),
+            flags: (self.flags | flags).0,
+        }
+    }
+
+    #[inline(always)]
+    fn anatomy(&self) -> Anatomy {
+        let Stamps {
+            exchange_ns: _,
+            packet,
+            polled,
+            decoded,
+            applied,
+            published,
+        } = *self.stamps;
+        Anatomy {
+            reserved: Zeros::NEW,
+            packet_sequence: u64::from(packet.sequence).into(),
+            sending_ns: packet.sending_ns.into(),
+            polled: polled.into(),
+            decoded: decoded.into(),
+            applied: applied.into(),
+            published: published.into(),
+        }
+    }
+
+    /// Of an instrument's book.
+    #[inline(always)]
+    fn of_book(&self, instrument: Instrument, validity: Validity) -> (Head, Anatomy) {
+        let head = self.head(instrument, Some(validity), Flags::NONE);
+        (head, self.anatomy())
+    }
+
+    /// Of an instrument, and not of its book.
+    #[inline(always)]
+    fn of(&self, instrument: Instrument) -> (Head, Anatomy) {
+        (self.head(instrument, None, Flags::NONE), self.anatomy())
+    }
+
+    /// Of no instrument.
+    #[inline(always)]
+    fn of_none(&self) -> (Head, Anatomy) {
+        self.of(NO_INSTRUMENT)
+    }
+}
+
+/// Stands for no instrument on the wire.
+pub(super) const NO_INSTRUMENT: Instrument = Instrument(u32::MAX);
+
+/// As [`encode`], with the flags of the tag as they are.
+#[inline]
+pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    match update {
+        Update::Book(update) => book(update, tag, out),
+        Update::Orders(update) => orders(update, tag, out),
+        Update::Trade(update) => trade(update, tag, out),
+        Update::Statistic(update) => statistic(update, tag, out),
+        Update::Status(update) => status(update, tag, out),
+        Update::BookSnapshot(update) => book_snapshot(update, tag, out),
+        Update::OrdersSnapshot(update) => orders_snapshot(update, tag, out),
+        Update::State(update) => state(*update, tag, out),
+        Update::Gap(update) => gap(*update, tag, out),
+        Update::Reset => reset(tag, out),
+        Update::Definition(update) => definition(update, tag, out),
+    }
+}
+
+#[inline]
+fn book(update: &BookUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let flags = Flags::DIRECT.when(update.direct) | Flags::CUT.when(!update.whole);
+    let (bid, bid_state) = best(update.best_bid);
+    let (ask, ask_state) = best(update.best_ask);
+    let block = layout::BookUpdate {
+        head: tag.head(update.instrument, Some(update.validity), flags),
+        anatomy: tag.anatomy(),
+        venue_id: update.venue_id.into(),
+        bid_price: bid.price.0.into(),
+        bid_quantity: bid.quantity.0.into(),
+        ask_price: ask.price.0.into(),
+        ask_quantity: ask.quantity.0.into(),
+        bid_orders: bid.orders.into(),
+        ask_orders: ask.orders.into(),
+        bid_state,
+        ask_state,
+        reserved: Zeros::NEW,
+    };
+    let rest = start(block, out)?;
+    group::<layout::LevelChange>(update.changes, rest)?;
+    Some(fixed::<layout::BookUpdate>() + group_len::<layout::LevelChange>(update.changes.len()))
+}
+
+/// A best level, or what stands for none.
+#[inline(always)]
+fn best(level: Option<Level>) -> (Level, u8) {
+    match level {
+        Some(level) if level.known => (level, code::LEVEL_KNOWN),
+        Some(level) => (level, code::LEVEL_UNKNOWN),
+        None => (Level::UNKNOWN, code::LEVEL_ABSENT),
+    }
+}
+
+#[inline]
+fn orders(update: &OrdersUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of_book(update.instrument, update.validity);
+    let block = layout::OrderUpdate {
+        head,
+        anatomy,
+        reserved: Zeros::NEW,
+    };
+    let rest = start(block, out)?;
+    group::<layout::OrderChange>(update.changes, rest)?;
+    Some(fixed::<layout::OrderUpdate>() + group_len::<layout::OrderChange>(update.changes.len()))
+}
+
+#[inline]
+fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of(trade.instrument);
+    let block = layout::Trade {
+        head,
+        anatomy,
+        price: trade.price.0.into(),
+        quantity: trade.quantity.0.into(),
+        trade_id: u64::from(trade.trade_id).into(),
+        orders: trade.orders.into(),
+        aggressor: trade.aggressor.map_or(code::NULL, |side| side as u8),
+        action: trade.action as u8,
+    };
+    write(block, out)
+}
+
+#[inline]
+fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of(statistic.instrument);
+    let block = layout::Statistics {
+        head,
+        anatomy,
+        price: statistic.price.0.into(),
+        quantity: statistic.quantity.0.into(),
+        kind: statistic.kind as u8,
+        action: statistic.action as u8,
+    };
+    write(block, out)
+}
+
+fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of(status.instrument.unwrap_or(NO_INSTRUMENT));
+    let block = layout::TradingStatus {
+        head,
+        anatomy,
+        product_group: Text(status.group),
+        status_code: status.status,
+        reason_code: status.reason,
+        event_code: status.event,
+    };
+    write(block, out)
+}
+
+fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let bytes = out.len();
+    let (head, anatomy) = tag.of_book(snapshot.instrument, snapshot.validity);
+    let block = layout::BookSnapshot {
+        head,
+        anatomy,
+        reserved: Zeros::NEW,
+    };
+    let mut rest = start(block, out)?;
+    let BookSnapshot {
+        bids,
+        asks,
+        implied_bids,
+        implied_asks,
+        ..
+    } = snapshot;
+    for levels in [bids, asks, implied_bids, implied_asks] {
+        rest = group::<layout::Level>(levels, rest)?;
+    }
+    Some(bytes - rest.len())
+}
+
+fn orders_snapshot(snapshot: &OrdersSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of_book(snapshot.instrument, snapshot.validity);
+    let block = layout::OrdersSnapshot {
+        head,
+        anatomy,
+        reserved: Zeros::NEW,
+    };
+    let rest = start(block, out)?;
+    group::<layout::Order>(snapshot.orders, rest)?;
+    Some(fixed::<layout::OrdersSnapshot>() + group_len::<layout::Order>(snapshot.orders.len()))
+}
+
+fn state(state: State, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of_book(state.instrument, state.validity);
+    write(layout::InstrumentState { head, anatomy }, out)
+}
+
+fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of_none();
+    let block = layout::Gap {
+        head,
+        anatomy,
+        first_lost: u64::from(gap.first).into(),
+        last_lost: u64::from(gap.last).into(),
+        orders_validity: gap.orders as u8,
+    };
+    write(block, out)
+}
+
+fn reset(tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of_none();
+    write(layout::Reset { head, anatomy }, out)
+}
+
+fn definition(definition: &InstrumentDefinition, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of(definition.instrument);
+    let block = layout::InstrumentDefinition {
+        head,
+        anatomy,
+        venue_id: definition.venue_id.into(),
+        tick: definition.tick.0.into(),
+        symbol: text(&definition.symbol),
+        group: text(&definition.group),
+        asset: text(&definition.asset),
+        direct_depth: definition.depth.direct,
+        implied_depth: definition.depth.implied,
+        quantity_exponent: definition.quantity_exponent,
+        defined: u8::from(definition.defined),
+    };
+    write(block, out)
+}
+
+fn text(symbol: &Symbol) -> Text<32> {
+    let mut bytes = [0; 32];
+    for (place, byte) in bytes.iter_mut().zip(symbol.as_str().bytes()) {
+        *place = byte;
+    }
+    Text(bytes)
+}
+
+/// Writes a message without groups.
+#[inline(always)]
+fn write<B: Block>(block: B, out: &mut [u8]) -> Option<usize> {
+    start(block, out)?;
+    Some(fixed::<B>())
+}
+
+/// Writes header and block, and gives what follows them.
+#[inline(always)]
+fn start<B: Block>(block: B, out: &mut [u8]) -> Option<&mut [u8]> {
+    let (header, rest) = Header::mut_from_prefix(out).ok()?;
+    let (place, rest) = B::mut_from_prefix(rest).ok()?;
+    *header = Header {
+        block_length: (size_of::<B>() as u16).into(),
+        template_id: B::TEMPLATE_ID.into(),
+        schema_id: SCHEMA_ID.into(),
+        version: SCHEMA_VERSION.into(),
+    };
+    *place = block;
+    Some(rest)
+}
+
+/// Writes a group, and gives what follows it.
+#[inline(always)]
+fn group<'o, E: Entry>(values: &[E::Value], out: &'o mut [u8]) -> Option<&'o mut [u8]> {
+    let (dimension, rest) = Dimension::mut_from_prefix(out).ok()?;
+    let (entries, rest) = <[E]>::mut_from_prefix_with_elems(rest, values.len()).ok()?;
+    *dimension = Dimension {
+        block_length: (size_of::<E>() as u16).into(),
+        num_in_group: u16::try_from(values.len()).ok()?.into(),
+    };
+    for (entry, value) in entries.iter_mut().zip(values) {
+        *entry = E::of(value);
+    }
+    Some(rest)
+}

@@ -1,0 +1,494 @@
+//! Bytes into a message: everything is checked here, and reading behind it cannot fail.
+
+use super::encode::NO_INSTRUMENT;
+use super::layout::{self, Anatomy, Block, Head, Header, Text};
+use super::{Entry, Flags, Group, Malformed, SCHEMA_ID, SCHEMA_VERSION, code};
+use crate::{
+    BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition, Level, Price, Quantity,
+    Stamps, State, Statistic, Symbol, Trade, TradingStatus, Validity,
+};
+use zerocopy::FromBytes;
+use zerocopy::little_endian::{I32, I64, U64};
+
+/// A message that was checked from end to end.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// What it says.
+    pub body: Body<'a>,
+    head: &'a Head,
+    anatomy: Option<&'a Anatomy>,
+}
+
+/// What a message says. Small ones are values; those with groups are views of the bytes.
+#[derive(Clone, Copy, Debug)]
+pub enum Body<'a> {
+    /// The publication lives.
+    Heartbeat,
+    /// Loss on the channel.
+    Gap(Gap),
+    /// Every book is empty and live.
+    Reset,
+    /// An instrument, defined or defined anew.
+    InstrumentDefinition(DefinitionView<'a>),
+    /// A validity alone.
+    InstrumentState(State),
+    /// Trading state of an instrument or a group.
+    TradingStatus(TradingStatus),
+    /// A whole price book.
+    BookSnapshot(BookSnapshotView<'a>),
+    /// Changes of a price book.
+    BookUpdate(BookUpdateView<'a>),
+    /// The best levels alone.
+    TopOfBook(TopOfBook),
+    /// A whole order book, as `New` steps.
+    OrdersSnapshot(OrdersView<'a, layout::Order>),
+    /// Changes of an order book.
+    OrderUpdate(OrdersView<'a, layout::OrderChange>),
+    /// A trade.
+    Trade(Trade),
+    /// A session or day figure.
+    Statistics(Statistic),
+    /// A template that a newer writer added: to be skipped.
+    Unknown {
+        /// Its number.
+        template_id: u16,
+    },
+}
+
+/// An [`InstrumentDefinition`] in a message.
+#[derive(Clone, Copy, Debug)]
+pub struct DefinitionView<'a> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    block: &'a layout::InstrumentDefinition,
+}
+
+/// A [`BookSnapshot`](crate::BookSnapshot), or a part of one, in a message.
+#[derive(Clone, Copy, Debug)]
+pub struct BookSnapshotView<'a> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far it may be trusted.
+    pub validity: Validity,
+    /// Bids, asks, implied bids, implied asks; best first.
+    pub lists: [Group<'a, layout::Level>; 4],
+}
+
+/// A [`BookUpdate`], or a part of one, in a message.
+#[derive(Clone, Copy, Debug)]
+pub struct BookUpdateView<'a> {
+    /// Everything but the changes, which are empty here.
+    pub update: BookUpdate<'a>,
+    /// The steps, in order.
+    pub changes: Group<'a, layout::LevelChange>,
+}
+
+/// An [`OrdersUpdate`](crate::OrdersUpdate) or an [`OrdersSnapshot`](crate::OrdersSnapshot), or a
+/// part of one, in a message.
+#[derive(Clone, Copy, Debug)]
+pub struct OrdersView<'a, E: Entry> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far the order book may be trusted after it.
+    pub validity: Validity,
+    /// The steps, in order.
+    pub changes: Group<'a, E>,
+}
+
+/// The best direct levels of an instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopOfBook {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far its book may be trusted.
+    pub validity: Validity,
+    /// Best bid; NULL where there is none.
+    pub bid_price: Price,
+    /// Its quantity; NULL where there is none.
+    pub bid_quantity: Quantity,
+    /// Best ask; NULL where there is none.
+    pub ask_price: Price,
+    /// Its quantity; NULL where there is none.
+    pub ask_quantity: Quantity,
+}
+
+impl From<&BookUpdate<'_>> for TopOfBook {
+    fn from(update: &BookUpdate<'_>) -> TopOfBook {
+        let bid = update.best_bid.unwrap_or(Level::UNKNOWN);
+        let ask = update.best_ask.unwrap_or(Level::UNKNOWN);
+        TopOfBook {
+            instrument: update.instrument,
+            validity: update.validity,
+            bid_price: bid.price,
+            bid_quantity: bid.quantity,
+            ask_price: ask.price,
+            ask_quantity: ask.quantity,
+        }
+    }
+}
+
+impl<'a> Message<'a> {
+    /// Checks the message that is the whole of `bytes`.
+    ///
+    /// # Errors
+    /// Whatever does not fit together; see [`Malformed`]. A template that is not known is no error:
+    /// its head is read, and its body is [`Body::Unknown`].
+    #[inline]
+    pub fn parse(bytes: &'a [u8]) -> Result<Message<'a>, Malformed> {
+        let source = &mut Source::open(bytes)?;
+        let body = match source.template_id {
+            layout::BookUpdate::TEMPLATE_ID => book_update(source)?,
+            layout::OrderUpdate::TEMPLATE_ID => order_update(source)?,
+            layout::TopOfBook::TEMPLATE_ID => top_of_book(source)?,
+            layout::Trade::TEMPLATE_ID => trade(source)?,
+            _ => rare(source)?,
+        };
+        let anatomy = match body {
+            Body::TopOfBook(_) | Body::Unknown { .. } => None,
+            _ => Some(source.anatomy()?),
+        };
+        source.close()?;
+        Ok(Message {
+            body,
+            head: source.head,
+            anatomy,
+        })
+    }
+
+    /// Number of the message in its publication, without gaps, from 1.
+    #[inline]
+    pub fn sequence(&self) -> u64 {
+        self.head.sequence.get()
+    }
+
+    /// What it is in its batch and its event.
+    #[inline]
+    pub fn flags(&self) -> Flags {
+        Flags(self.head.flags)
+    }
+
+    /// The instrument that it is of, if it is of one.
+    #[inline]
+    pub fn instrument(&self) -> Option<Instrument> {
+        let instrument = Instrument(self.head.instrument.get());
+        (instrument != NO_INSTRUMENT).then_some(instrument)
+    }
+
+    /// How far the book that it is of may be trusted after it; `None` where it is of none.
+    #[inline]
+    pub fn validity(&self) -> Option<Validity> {
+        code::validity(self.head.validity)
+    }
+
+    /// When things happened. What the message does not carry is 0.
+    #[inline]
+    pub fn stamps(&self) -> Stamps {
+        let mut stamps = Stamps {
+            exchange_ns: self.head.exchange_ns.get(),
+            packet: Headline {
+                receive_ns: self.head.receive_ns.get(),
+                ..Headline::default()
+            },
+            ..Stamps::default()
+        };
+        if let Some(anatomy) = self.anatomy {
+            // Checked to fit when the message was parsed.
+            stamps.packet.sequence = anatomy.packet_sequence.get() as u32;
+            stamps.packet.sending_ns = anatomy.sending_ns.get();
+            stamps.polled = anatomy.polled.get();
+            stamps.decoded = anatomy.decoded.get();
+            stamps.applied = anatomy.applied.get();
+            stamps.published = anatomy.published.get();
+        }
+        stamps
+    }
+}
+
+impl DefinitionView<'_> {
+    /// The definition.
+    pub fn value(&self) -> InstrumentDefinition {
+        let block = self.block;
+        InstrumentDefinition {
+            instrument: self.instrument,
+            venue_id: block.venue_id.get(),
+            symbol: symbol(&block.symbol),
+            group: symbol(&block.group),
+            asset: symbol(&block.asset),
+            depth: Depth {
+                direct: block.direct_depth,
+                implied: block.implied_depth,
+            },
+            tick: Price(block.tick.get()),
+            quantity_exponent: block.quantity_exponent,
+            defined: block.defined != 0,
+        }
+    }
+}
+
+fn symbol(text: &Text<32>) -> Symbol {
+    let bytes = &text.0;
+    let end = bytes.iter().position(|byte| *byte == 0);
+    Symbol::new(&bytes[..end.unwrap_or(bytes.len())])
+}
+
+/// A message while it is checked.
+struct Source<'a> {
+    template_id: u16,
+    newer: bool,
+    head: &'a Head,
+    block: &'a [u8],
+    /// What is not read yet behind the block.
+    rest: &'a [u8],
+}
+
+impl<'a> Source<'a> {
+    #[inline(always)]
+    fn open(bytes: &'a [u8]) -> Result<Source<'a>, Malformed> {
+        let (header, rest) = Header::ref_from_prefix(bytes).map_err(|_| Malformed::HeaderCut)?;
+        if header.schema_id.get() != SCHEMA_ID {
+            return Err(Malformed::SchemaUnknown);
+        }
+        let (block, rest) = rest
+            .split_at_checked(usize::from(header.block_length.get()))
+            .ok_or(Malformed::BlockPastEnd)?;
+        let (head, _) = Head::ref_from_prefix(block).map_err(|_| Malformed::BlockTooShort)?;
+        Ok(Source {
+            template_id: header.template_id.get(),
+            newer: header.version.get() > SCHEMA_VERSION,
+            head,
+            block,
+            rest,
+        })
+    }
+
+    /// The block, or as much of it as is known here.
+    #[inline(always)]
+    fn block<B: Block>(&self) -> Result<&'a B, Malformed> {
+        let (block, _) = B::ref_from_prefix(self.block).map_err(|_| Malformed::BlockTooShort)?;
+        Ok(block)
+    }
+
+    #[inline(always)]
+    fn anatomy(&self) -> Result<&'a Anatomy, Malformed> {
+        let behind_the_head = self.block.get(size_of::<Head>()..);
+        let (anatomy, _) = Anatomy::ref_from_prefix(behind_the_head.unwrap_or_default())
+            .map_err(|_| Malformed::BlockTooShort)?;
+        small(anatomy.packet_sequence, "packetSequence")?;
+        Ok(anatomy)
+    }
+
+    #[inline(always)]
+    fn group<E: Entry>(&mut self) -> Result<Group<'a, E>, Malformed> {
+        let group;
+        (group, self.rest) = Group::split(self.rest)?;
+        Ok(group)
+    }
+
+    #[inline(always)]
+    fn instrument(&self) -> Result<Instrument, Malformed> {
+        self.instrument_if_any()
+            .ok_or(Malformed::Value("instrument"))
+    }
+
+    #[inline(always)]
+    fn instrument_if_any(&self) -> Option<Instrument> {
+        let instrument = Instrument(self.head.instrument.get());
+        (instrument != NO_INSTRUMENT).then_some(instrument)
+    }
+
+    #[inline(always)]
+    fn validity(&self) -> Result<Validity, Malformed> {
+        code::validity(self.head.validity).ok_or(Malformed::Value("validity"))
+    }
+
+    /// Nothing may follow the last group, unless a newer writer has added groups.
+    #[inline(always)]
+    fn close(&self) -> Result<(), Malformed> {
+        if self.rest.is_empty() || self.newer {
+            Ok(())
+        } else {
+            Err(Malformed::BytesLeftOver)
+        }
+    }
+}
+
+#[inline(always)]
+fn book_update<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
+    let block: &layout::BookUpdate = source.block()?;
+    let flags = Flags(source.head.flags);
+    let bid = (block.bid_price, block.bid_quantity, block.bid_orders);
+    let ask = (block.ask_price, block.ask_quantity, block.ask_orders);
+    Ok(Body::BookUpdate(BookUpdateView {
+        update: BookUpdate {
+            instrument: source.instrument()?,
+            venue_id: block.venue_id.get(),
+            validity: source.validity()?,
+            direct: flags.has(Flags::DIRECT),
+            whole: !flags.has(Flags::CUT),
+            changes: &[],
+            best_bid: best(block.bid_state, bid).ok_or(Malformed::Value("bidState"))?,
+            best_ask: best(block.ask_state, ask).ok_or(Malformed::Value("askState"))?,
+        },
+        changes: source.group()?,
+    }))
+}
+
+/// A best level of that state, if there is one; `None` where there is no such state.
+#[inline(always)]
+fn best(state: u8, (price, quantity, orders): (I64, I64, I32)) -> Option<Option<Level>> {
+    let known = match state {
+        code::LEVEL_ABSENT => return Some(None),
+        code::LEVEL_KNOWN => true,
+        code::LEVEL_UNKNOWN => false,
+        _ => return None,
+    };
+    Some(Some(Level {
+        price: Price(price.get()),
+        quantity: Quantity(quantity.get()),
+        orders: orders.get(),
+        known,
+    }))
+}
+
+#[inline(always)]
+fn order_update<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
+    source.block::<layout::OrderUpdate>()?;
+    Ok(Body::OrderUpdate(orders(source)?))
+}
+
+#[inline(always)]
+fn orders<'a, E: Entry>(source: &mut Source<'a>) -> Result<OrdersView<'a, E>, Malformed> {
+    Ok(OrdersView {
+        instrument: source.instrument()?,
+        validity: source.validity()?,
+        changes: source.group()?,
+    })
+}
+
+#[inline(always)]
+fn top_of_book<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
+    let block: &layout::TopOfBook = source.block()?;
+    Ok(Body::TopOfBook(TopOfBook {
+        instrument: source.instrument()?,
+        validity: source.validity()?,
+        bid_price: Price(block.bid_price.get()),
+        bid_quantity: Quantity(block.bid_quantity.get()),
+        ask_price: Price(block.ask_price.get()),
+        ask_quantity: Quantity(block.ask_quantity.get()),
+    }))
+}
+
+#[inline(always)]
+fn trade<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
+    let block: &layout::Trade = source.block()?;
+    let aggressor = match block.aggressor {
+        code::NULL => None,
+        side => Some(code::side(side).ok_or(Malformed::Value("aggressor"))?),
+    };
+    Ok(Body::Trade(Trade {
+        instrument: source.instrument()?,
+        orders: block.orders.get(),
+        price: Price(block.price.get()),
+        quantity: Quantity(block.quantity.get()),
+        aggressor,
+        action: code::update_action(block.action).ok_or(Malformed::Value("action"))?,
+        trade_id: small(block.trade_id, "tradeId")?,
+    }))
+}
+
+/// The templates that are not worth a place on the path.
+#[inline(never)]
+fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
+    Ok(match source.template_id {
+        layout::Heartbeat::TEMPLATE_ID => {
+            source.block::<layout::Heartbeat>()?;
+            Body::Heartbeat
+        }
+        layout::Gap::TEMPLATE_ID => gap(source.block()?)?,
+        layout::Reset::TEMPLATE_ID => {
+            source.block::<layout::Reset>()?;
+            Body::Reset
+        }
+        layout::InstrumentDefinition::TEMPLATE_ID => instrument_definition(source)?,
+        layout::InstrumentState::TEMPLATE_ID => {
+            source.block::<layout::InstrumentState>()?;
+            Body::InstrumentState(State {
+                instrument: source.instrument()?,
+                validity: source.validity()?,
+            })
+        }
+        layout::TradingStatus::TEMPLATE_ID => trading_status(source)?,
+        layout::BookSnapshot::TEMPLATE_ID => book_snapshot(source)?,
+        layout::OrdersSnapshot::TEMPLATE_ID => {
+            source.block::<layout::OrdersSnapshot>()?;
+            Body::OrdersSnapshot(orders(source)?)
+        }
+        layout::Statistics::TEMPLATE_ID => statistics(source)?,
+        template_id => {
+            // Groups of it are not ours to count.
+            source.rest = &[];
+            Body::Unknown { template_id }
+        }
+    })
+}
+
+fn gap<'a>(block: &layout::Gap) -> Result<Body<'a>, Malformed> {
+    Ok(Body::Gap(Gap {
+        first: small(block.first_lost, "firstLost")?,
+        last: small(block.last_lost, "lastLost")?,
+        orders: code::validity(block.orders_validity).ok_or(Malformed::Value("ordersValidity"))?,
+    }))
+}
+
+fn instrument_definition<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
+    let block: &layout::InstrumentDefinition = source.block()?;
+    if block.defined > 1 {
+        return Err(Malformed::Value("defined"));
+    }
+    Ok(Body::InstrumentDefinition(DefinitionView {
+        instrument: source.instrument()?,
+        block,
+    }))
+}
+
+fn trading_status<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
+    let block: &layout::TradingStatus = source.block()?;
+    Ok(Body::TradingStatus(TradingStatus {
+        instrument: source.instrument_if_any(),
+        group: block.product_group.0,
+        status: block.status_code,
+        reason: block.reason_code,
+        event: block.event_code,
+    }))
+}
+
+fn book_snapshot<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
+    source.block::<layout::BookSnapshot>()?;
+    Ok(Body::BookSnapshot(BookSnapshotView {
+        instrument: source.instrument()?,
+        validity: source.validity()?,
+        lists: [
+            source.group()?,
+            source.group()?,
+            source.group()?,
+            source.group()?,
+        ],
+    }))
+}
+
+fn statistics<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
+    let block: &layout::Statistics = source.block()?;
+    Ok(Body::Statistics(Statistic {
+        instrument: source.instrument()?,
+        kind: code::statistic_kind(block.kind),
+        action: code::update_action(block.action).ok_or(Malformed::Value("action"))?,
+        price: Price(block.price.get()),
+        quantity: Quantity(block.quantity.get()),
+    }))
+}
+
+/// Numbers that the schema leaves more room for than we have.
+#[inline(always)]
+fn small(number: U64, field: &'static str) -> Result<u32, Malformed> {
+    u32::try_from(number.get()).map_err(|_| Malformed::Value(field))
+}

@@ -1,0 +1,174 @@
+//! Updates that are too long for one message, as several.
+
+use super::encode::{Tag, encode_part, encoded_len};
+use super::layout::{self, Dimension};
+use super::{Flags, encode};
+use crate::{BookSnapshot, BookUpdate, Level, OrdersSnapshot, OrdersUpdate, Stamps, Update};
+
+/// No message has to be shorter: every block fits, and with it an entry of a group.
+pub const PART_BYTES_MIN: usize = 256;
+
+/// No message may be longer: what a 16-bit length can say, in whole words.
+pub const PART_BYTES_MAX: usize = 0xFFF8;
+
+/// Cuts `update` into messages of at most `bytes_max` bytes, which is taken as the nearest from
+/// [`PART_BYTES_MIN`] to [`PART_BYTES_MAX`]. Nearly always there is one.
+///
+/// The parts go into one publication one after the other, each with a sequence number of its own,
+/// nothing between them. A [`Decoder`](super::Decoder) gives the update with the last of them.
+#[inline]
+pub fn parts<'a>(update: &Update<'a>, bytes_max: usize) -> Parts<'a> {
+    Parts {
+        rest: Some(*update),
+        bytes_max: bytes_max.clamp(PART_BYTES_MIN, PART_BYTES_MAX),
+        continued: false,
+    }
+}
+
+/// Iterator over the [`Part`]s of an update; at least one.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    rest: Option<Update<'a>>,
+    bytes_max: usize,
+    continued: bool,
+}
+
+/// What goes into one message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// The update with the changes, levels or orders of this part alone.
+    pub update: Update<'a>,
+    /// Whether another part comes before it.
+    pub continued: bool,
+    /// Whether another part comes after it.
+    pub more: bool,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Part<'a>> {
+        let mut update = self.rest.take()?;
+        if encoded_len(&update) > self.bytes_max {
+            (update, self.rest) = cut(&update, self.bytes_max);
+        }
+        Some(Part {
+            update,
+            continued: core::mem::replace(&mut self.continued, true),
+            more: self.rest.is_some(),
+        })
+    }
+}
+
+impl Part<'_> {
+    /// Bytes that it takes.
+    #[inline]
+    #[expect(clippy::len_without_is_empty, reason = "no message is empty")]
+    pub const fn len(&self) -> usize {
+        encoded_len(&self.update)
+    }
+
+    /// Writes it as [`encode`](super::encode()) does. Only the last part takes
+    /// [`Flags::END_OF_BATCH`].
+    #[inline]
+    pub fn encode(
+        &self,
+        sequence: u64,
+        flags: Flags,
+        stamps: &Stamps,
+        out: &mut [u8],
+    ) -> Option<usize> {
+        let mut own = flags.only(Flags::OF_PUBLISHER);
+        if self.more {
+            own = Flags(own.0 & !Flags::END_OF_BATCH.0);
+        }
+        let place = Flags::CONTINUED.when(self.continued) | Flags::MORE.when(self.more);
+        encode_part(&self.update, &Tag::new(sequence, own | place, stamps), out)
+    }
+}
+
+/// The update with as many entries as fit, and the update with the rest.
+#[cold]
+fn cut<'a>(update: &Update<'a>, bytes_max: usize) -> (Update<'a>, Option<Update<'a>>) {
+    match *update {
+        Update::Book(update) => {
+            let room = room::<layout::BookUpdate, layout::LevelChange>(bytes_max);
+            let (now, rest) = update.changes.split_at(room.min(update.changes.len()));
+            let with = |changes| Update::Book(BookUpdate { changes, ..update });
+            (with(now), Some(with(rest)))
+        }
+        Update::Orders(update) => {
+            let room = room::<layout::OrderUpdate, layout::OrderChange>(bytes_max);
+            let (now, rest) = update.changes.split_at(room.min(update.changes.len()));
+            let with = |changes| Update::Orders(OrdersUpdate { changes, ..update });
+            (with(now), Some(with(rest)))
+        }
+        Update::OrdersSnapshot(snapshot) => {
+            let room = room::<layout::OrdersSnapshot, layout::Order>(bytes_max);
+            let (now, rest) = snapshot.orders.split_at(room.min(snapshot.orders.len()));
+            let with = |orders| Update::OrdersSnapshot(OrdersSnapshot { orders, ..snapshot });
+            (with(now), Some(with(rest)))
+        }
+        Update::BookSnapshot(snapshot) => {
+            let (now, rest) = cut_book(&snapshot, bytes_max);
+            (Update::BookSnapshot(now), Some(Update::BookSnapshot(rest)))
+        }
+        // The others have no groups, and each fits.
+        Update::Trade(_)
+        | Update::Statistic(_)
+        | Update::Status(_)
+        | Update::State(_)
+        | Update::Gap(_)
+        | Update::Reset
+        | Update::Definition(_) => (*update, None),
+    }
+}
+
+/// Fills a part with list after list, so that joining the parts is appending.
+fn cut_book<'a>(
+    snapshot: &BookSnapshot<'a>,
+    bytes_max: usize,
+) -> (BookSnapshot<'a>, BookSnapshot<'a>) {
+    let dimensions_behind_the_first = 3 * size_of::<Dimension>();
+    let mut room =
+        room::<layout::BookSnapshot, layout::Level>(bytes_max - dimensions_behind_the_first);
+    let mut take = |levels: &'a [Level]| -> (&'a [Level], &'a [Level]) {
+        let (now, rest) = levels.split_at(room.min(levels.len()));
+        room -= now.len();
+        (now, rest)
+    };
+    let (bids, bids_rest) = take(snapshot.bids);
+    let (asks, asks_rest) = take(snapshot.asks);
+    let (implied_bids, implied_bids_rest) = take(snapshot.implied_bids);
+    let (implied_asks, implied_asks_rest) = take(snapshot.implied_asks);
+    let now = BookSnapshot {
+        bids,
+        asks,
+        implied_bids,
+        implied_asks,
+        ..*snapshot
+    };
+    let rest = BookSnapshot {
+        bids: bids_rest,
+        asks: asks_rest,
+        implied_bids: implied_bids_rest,
+        implied_asks: implied_asks_rest,
+        ..*snapshot
+    };
+    (now, rest)
+}
+
+/// Entries of one group that fit beside the block; at least one, by [`PART_BYTES_MIN`].
+const fn room<B: layout::Block, E>(bytes_max: usize) -> usize {
+    (bytes_max - encode::fixed::<B>() - size_of::<Dimension>()) / size_of::<E>()
+}
+
+const _: () = {
+    assert!(encode::fixed::<layout::InstrumentDefinition>() <= PART_BYTES_MIN);
+    assert!(room::<layout::BookUpdate, layout::LevelChange>(PART_BYTES_MIN) > 0);
+    assert!(room::<layout::OrderUpdate, layout::OrderChange>(PART_BYTES_MIN) > 0);
+    assert!(room::<layout::OrdersSnapshot, layout::Order>(PART_BYTES_MIN) > 0);
+    let behind_the_first = 3 * size_of::<Dimension>();
+    assert!(room::<layout::BookSnapshot, layout::Level>(PART_BYTES_MIN - behind_the_first) > 0);
+};

@@ -1,0 +1,66 @@
+//! The native format from outside: what is written is what is read, byte for byte as the schema says.
+
+mod round_trip;
+
+use touchline_types::native::{Decoder, Message, Scratch, Unfit};
+use touchline_types::{
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
+    Update,
+};
+
+/// The seeds to try: `SEED` alone, or so many as `SEEDS` says, from 1 on.
+fn seeds(default: u64) -> std::ops::RangeInclusive<u64> {
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text: String| text.parse().ok())
+    };
+    match number("SEED") {
+        Some(seed) => seed..=seed,
+        None => 1..=number("SEEDS").unwrap_or(default),
+    }
+}
+
+/// A decoder and the memory that it needs.
+struct Reader {
+    decoder: Decoder,
+    changes: Vec<LevelChange>,
+    orders: Vec<OrderChange>,
+    levels: Vec<Level>,
+}
+
+impl Reader {
+    /// Room for so many entries of each kind, full of what no test writes.
+    fn with_room(entries: usize) -> Reader {
+        let change = LevelChange {
+            level: Level::UNKNOWN,
+            book: BookKind::Implied,
+            side: Side::Ask,
+            action: LevelAction::Clear,
+            index: 255,
+        };
+        let order = OrderChange {
+            order_id: 0xdead,
+            priority: 0xdead,
+            price: Price::NULL,
+            quantity: Quantity::NULL,
+            side: Side::Ask,
+            action: OrderAction::Delete,
+        };
+        Reader {
+            decoder: Decoder::new(),
+            changes: vec![change; entries],
+            orders: vec![order; entries],
+            levels: vec![Level::UNKNOWN; entries],
+        }
+    }
+
+    fn update<'s>(&'s mut self, message: &Message<'s>) -> Result<Option<Update<'s>>, Unfit> {
+        let scratch = Scratch {
+            changes: &mut self.changes,
+            orders: &mut self.orders,
+            levels: &mut self.levels,
+        };
+        self.decoder.update(message, scratch)
+    }
+}
