@@ -122,7 +122,7 @@ impl Root {
         let handle = rustix::fs::openat(parent, name, flags, Mode::empty())
             .map_err(Error::system("open", path))?;
         let stat = self.verify_directory(handle.as_fd(), path)?;
-        if stat.st_mode & 0o7777 != mode {
+        if stat.st_mode & 0o777 != mode {
             // The umask took something away. The handle has no name that could be exchanged.
             set_mode(handle.as_fd(), mode).map_err(Error::system("set the mode of", path))?;
         }
@@ -158,7 +158,8 @@ impl Root {
                 expected: self.owner,
             });
         }
-        let mode = stat.st_mode & 0o7777;
+        // Not the bits above: a directory may hand its group on to what is made in it.
+        let mode = stat.st_mode & 0o777;
         if mode & !allowed != 0 {
             return Err(Error::Exposed {
                 path: path(),

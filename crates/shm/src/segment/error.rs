@@ -86,6 +86,16 @@ pub enum Error {
         /// What is free.
         free_bytes: u64,
     },
+    /// The directory is on `hugetlbfs`, and the system has too few huge pages reserved.
+    #[error(
+        "{} of huge pages needed for {path}, so many are not free; reserve more by 'sysctl vm.nr_hugepages=…', or choose a directory in /dev/shm", Size(*needed_bytes)
+    )]
+    NoHugePages {
+        /// The file to be made or to be grown.
+        path: PathBuf,
+        /// What it needs.
+        needed_bytes: u64,
+    },
     /// The process may not make files of that size.
     #[error(
         "{} needed for {path}, but this process may only make files of {}; raise 'ulimit -f', or choose a smaller size", Size(*needed_bytes), Size(*limit_bytes)

@@ -57,6 +57,10 @@ pub fn allocate(file: impl AsFd, path: &Path, bytes: Range<u64>) -> Result<(), E
     let length = bytes.end - bytes.start;
     let none = FallocateFlags::empty();
     match retry_on_intr(|| rustix::fs::fallocate(&file, none, bytes.start, length)) {
+        Err(Errno::NOSPC | Errno::NOMEM) if is_hugetlbfs(&file) => Err(Error::NoHugePages {
+            path: path.to_owned(),
+            needed_bytes: length,
+        }),
         Err(Errno::NOSPC | Errno::NOMEM) => {
             Err(no_space(path, length, free_bytes(&file).unwrap_or(0)))
         }

@@ -1,8 +1,9 @@
 //! One writer for each bus, whoever starts first, until it is gone.
 
 use super::directory::{self, WrittenBy};
-use super::{Directory, Error, ofd};
+use super::{Directory, Error, ofd, space};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fmt;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, SystemTime};
@@ -88,7 +89,8 @@ fn remove_unfinished(directory: &Directory) -> Result<(), Error> {
     Ok(())
 }
 
-/// A process that writes a bus, as it described itself. All 0 and empty if it has not yet done so.
+/// A process that writes a bus, as it described itself. All 0 and empty if it
+/// has not done so: it started this very moment, or the bus is on `hugetlbfs`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holder {
     /// Its process id, in its own namespace.
@@ -102,7 +104,7 @@ pub struct Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.pid == 0 {
-            return out.write_str("a process that has not said yet who it is");
+            return out.write_str("a process that has not said who it is");
         }
         let (days, second) = (self.since_unix_s / 86_400, self.since_unix_s % 86_400);
         let (year, month, day) = civil_date(days);
@@ -168,7 +170,10 @@ fn printable(text: &str) -> String {
     text.chars().take(100).map(shown).collect()
 }
 
-fn sign(file: BorrowedFd<'_>) -> Result<(), rustix::io::Errno> {
+fn sign(file: BorrowedFd<'_>) -> Result<(), Errno> {
+    if space::is_hugetlbfs(file) {
+        return Ok(()); // files there can be mapped but not written; the second writer learns less
+    }
     let text = Holder::this_process().signature();
     rustix::fs::ftruncate(file, 0)?;
     rustix::io::pwrite(file, text.as_bytes(), 0)?;
@@ -213,4 +218,65 @@ fn civil_date(days: u64) -> (u64, u64, u64) {
         month += 1;
     }
     (year, month, rest + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(arguments: &[&str]) -> String {
+        command_of(arguments.iter().map(|a| a.to_string()))
+    }
+
+    #[test]
+    fn a_command_is_its_program_and_subcommand_and_nothing_secret() {
+        assert_eq!(
+            command(&["/opt/touchline", "gateway", "--key", "s3cret"]),
+            "touchline gateway"
+        );
+        assert_eq!(
+            command(&["touchline", "--key=s3cret", "gateway"]),
+            "touchline"
+        );
+        assert_eq!(command(&["touchline", "s3cret"]), "touchline");
+        assert_eq!(command(&["touch\x1b[2Jline"]), "touch?[2Jline");
+        assert_eq!(command(&[]), "");
+    }
+
+    #[test]
+    fn a_holder_reads_back_and_a_spoilt_signature_does_not() {
+        let holder = Holder::this_process();
+        assert_eq!(Holder::parse(&holder.signature()), Some(holder));
+        for spoilt in [
+            "",
+            "pid",
+            "pid x\n",
+            "pid 1\nsince_unix_s -1\ncommand a\n",
+            "pid 1\n",
+        ] {
+            assert_eq!(Holder::parse(spoilt), None, "{spoilt:?}");
+        }
+    }
+
+    #[test]
+    fn a_holder_is_told_with_its_date() {
+        let told = |since_unix_s| {
+            let command = "touchline gateway".to_owned();
+            let holder = Holder {
+                pid: 4711,
+                command,
+                since_unix_s,
+            };
+            holder.to_string()
+        };
+        assert_eq!(
+            told(1_709_208_184),
+            "process 4711 (touchline gateway), since 2024-02-29 12:03:04 UTC"
+        );
+        assert!(told(0).ends_with("since 1970-01-01 00:00:00 UTC"));
+        assert!(told(951_868_799).ends_with("since 2000-02-29 23:59:59 UTC"));
+        assert!(told(4_107_542_400).ends_with("since 2100-03-01 00:00:00 UTC"));
+        assert!(told(1_798_761_599).ends_with("since 2026-12-31 23:59:59 UTC"));
+        told(u64::MAX);
+    }
 }
