@@ -6,8 +6,14 @@ pub use loom::{
     sync::atomic::{AtomicU64, Ordering, fence},
 };
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, test)))]
 pub use core::{
     hint::spin_loop,
     sync::atomic::{AtomicU64, Ordering, fence},
+};
+
+#[cfg(all(test, not(loom)))]
+pub use {
+    crate::mortal::{AtomicU64, Ordering},
+    core::{hint::spin_loop, sync::atomic::fence},
 };

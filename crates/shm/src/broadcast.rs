@@ -41,6 +41,8 @@
 
 mod claim;
 mod cursors;
+#[cfg(all(test, not(loom)))]
+mod deaths;
 mod frame;
 mod geometry;
 mod head;

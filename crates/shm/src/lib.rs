@@ -19,6 +19,8 @@
 pub mod atomic;
 pub mod broadcast;
 pub mod image;
+#[cfg(all(test, not(loom)))]
+mod mortal;
 mod prefetch;
 #[cfg(not(loom))]
 pub mod segment;

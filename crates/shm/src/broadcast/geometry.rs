@@ -36,7 +36,7 @@ const VERSION: u64 = 1;
 
 /// How large a ring is, and how coarse its watermark.
 ///
-/// A reader can fall behind by at least `capacity - 2 * block` bytes before it is lapped.
+/// A reader can fall behind by at least `capacity - block - message_max - 16` bytes before it is lapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     capacity: u64,
@@ -59,6 +59,11 @@ pub enum Refused {
     Foreign,
     /// The memory holds a ring that makes no sense.
     Corrupt,
+    /// The publication is lossless, and a named reader has not read what a new writer would overwrite.
+    Full {
+        /// The slowest reader's slot.
+        slot: usize,
+    },
 }
 
 impl fmt::Display for Refused {
@@ -76,6 +81,10 @@ impl fmt::Display for Refused {
             ),
             Refused::Foreign => f.write_str("not a ring of this version"),
             Refused::Corrupt => f.write_str("the ring is damaged; its writer must begin a new one"),
+            Refused::Full { slot } => write!(
+                f,
+                "the reader in slot {slot} has not read so far; wait for it, or free its slot"
+            ),
         }
     }
 }

@@ -76,41 +76,75 @@ impl<M: Words> Writer<M> {
             ..first
         };
         memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
-        geometry.inscribe(memory.words());
-        Ok(Writer::begin(memory, geometry, first, 0, 0))
+        let writer = Writer::begin(memory, geometry, first, (0, 0), None)?;
+        // Last: a writer that dies before this has left no ring at all.
+        geometry.inscribe(writer.memory.words());
+        Ok(writer)
     }
 
     /// Continues a ring whose writer is gone: behind its last committed frame, wherever it died.
     pub fn resume(memory: M) -> Result<Writer<M>, Refused> {
+        Writer::resume_for(memory, None)
+    }
+
+    /// The same for a lossless publication: those who are behind are not overtaken by the restart.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] until the slowest reader has made room; wait for it, or free its slot.
+    pub fn resume_lossless(memory: M, named: Cursors<M>) -> Result<Writer<M>, Refused> {
+        Writer::resume_for(memory, Some(named))
+    }
+
+    fn resume_for(memory: M, named: Option<Cursors<M>>) -> Result<Writer<M>, Refused> {
         let geometry = Geometry::read(memory.words())?;
         let (_, marks) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
-        let epoch = memory.words()[place::EPOCH].load(Ordering::Relaxed);
+        let epochs = memory.words()[place::EPOCH].load(Ordering::Relaxed);
         let next = Reader::attach(&memory)?
             .skip_to_end()
             .ok_or(Refused::Corrupt)?;
-        Ok(Writer::begin(memory, geometry, next, marks, epoch))
+        Writer::begin(memory, geometry, next, (marks, epochs), named)
     }
 
-    fn begin(memory: M, geometry: Geometry, next: Mark, marks: u64, epochs: u64) -> Writer<M> {
+    /// Whether [`Writer::resume`] would take this memory over; changes nothing.
+    pub fn can_resume(memory: &M) -> bool {
+        let reader = Reader::attach(memory);
+        reader.is_ok_and(|reader| reader.skip_to_end().is_some())
+    }
+
+    fn begin(
+        memory: M,
+        geometry: Geometry,
+        next: Mark,
+        (marks, epochs): (u64, u64),
+        named: Option<Cursors<M>>,
+    ) -> Result<Writer<M>, Refused> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
-        let epoch = epochs.wrapping_add(1);
+        // SYNC POINT: who reads a word that is stored from here on sees the watermark, also if it was
+        // the writer before this one that raised it.
+        fence(Ordering::Release);
         let mut writer = Writer {
             memory,
             geometry,
             next,
             marks,
             watermark,
-            epoch,
-            named: None,
-            allowed: 0,
+            epoch: epochs.wrapping_add(1),
+            named,
+            allowed: watermark,
         };
-        writer.memory.words()[place::EPOCH].store(epoch, Ordering::Relaxed);
+        match writer.make_room(WORD as usize) {
+            Ok(()) => {}
+            Err(NoRoom::Full { slot }) => return Err(Refused::Full { slot }),
+            Err(NoRoom::TooLong { .. }) => return Err(Refused::Corrupt),
+        }
+        writer.memory.words()[place::EPOCH].store(writer.epoch, Ordering::Relaxed);
         writer.epoch_frame();
         writer.mark();
-        writer
+        Ok(writer)
     }
 
-    /// Makes the publication lossless: no reader with a cursor is overtaken.
+    /// Makes a publication that begins lossless: no reader with a cursor is overtaken. One that is
+    /// continued asks for it with [`Writer::resume_lossless`].
     pub fn lossless(mut self, named: Cursors<M>) -> Writer<M> {
         self.allowed = self.watermark;
         self.named = Some(named);
@@ -120,13 +154,7 @@ impl<M: Words> Writer<M> {
     /// Claims room for a message of `length` bytes.
     #[inline]
     pub fn claim(&mut self, length: usize) -> Result<Claim<'_, M>, NoRoom> {
-        let frame = frame_bytes(length as u64);
-        if frame > self.geometry.until_end(self.next.position)
-            || length > self.geometry.message_max()
-        {
-            self.pad(length)?;
-        }
-        self.announce(frame)?;
+        self.make_room(length)?;
         let index = self.geometry.index(self.next.position);
         Ok(Claim {
             writer: self,
@@ -199,6 +227,18 @@ impl<M: Words> Writer<M> {
         self.next.position = end;
     }
 
+    /// Room for a message of so many bytes, in one piece and announced.
+    #[inline]
+    fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
+        // The longest message comes first: the frame of any number of bytes would be none at all.
+        if length > self.geometry.message_max()
+            || frame_bytes(length as u64) > self.geometry.until_end(self.next.position)
+        {
+            self.pad(length)?;
+        }
+        self.announce(frame_bytes(length as u64))
+    }
+
     /// Announces that a frame of so many bytes, and the head behind it, will be written.
     #[inline]
     fn announce(&mut self, frame: u64) -> Result<(), NoRoom> {
@@ -250,13 +290,8 @@ impl<M: Words> Writer<M> {
         Ok(())
     }
 
-    /// Tells readers that a new writer begins. There is always room: nobody is waited for yet.
+    /// Tells readers that a new writer begins. There is room for it.
     fn epoch_frame(&mut self) {
-        let frame = frame_bytes(WORD);
-        if frame > self.geometry.until_end(self.next.position) {
-            let _ = self.pad(0);
-        }
-        let _ = self.announce(frame);
         let index = self.geometry.index(self.next.position);
         self.data()[index + 1].store(self.epoch, Ordering::Relaxed);
         self.commit_frame(Kind::Epoch, WORD, Flags::default());
