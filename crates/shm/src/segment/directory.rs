@@ -1,6 +1,6 @@
 //! Where buses are, whose they are, and how anything in them is opened.
 
-use super::Error;
+use super::{Error, space};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -209,6 +209,13 @@ impl Directory {
     /// The names of the complete files in it, sorted.
     pub fn files(&self) -> Result<Vec<String>, Error> {
         names(self.handle(), &self.path())
+    }
+
+    /// Sizes of segments here are multiples of this: the size of a page, or of a huge page on
+    /// `hugetlbfs`.
+    pub fn page_bytes(&self) -> Result<usize, Error> {
+        let bytes = space::page_bytes(self).map_err(Error::system("examine", self.path()))?;
+        Ok(bytes as usize)
     }
 
     pub(super) fn handle(&self) -> BorrowedFd<'_> {

@@ -50,6 +50,9 @@ pub struct Options {
     pub lock: Lock,
     /// A new file takes no memory but what [`Mapping::reserve`] asks for. Not to be prefaulted.
     pub sparse: bool,
+    /// Readers write into it, too: where a bus is shared with a group, the group may. To be given by
+    /// everybody who makes or opens the file.
+    pub readers_write: bool,
 }
 
 impl Default for Options {
@@ -60,6 +63,7 @@ impl Default for Options {
             prefault: true,
             lock: Lock::IfAllowed,
             sparse: false,
+            readers_write: false,
         }
     }
 }
@@ -71,6 +75,13 @@ impl Options {
             prefault: false,
             sparse: true,
             ..Self::default()
+        }
+    }
+
+    fn written_by(&self) -> WrittenBy {
+        match self.readers_write {
+            true => WrittenBy::Readers,
+            false => WrittenBy::Owner,
         }
     }
 }
@@ -172,7 +183,7 @@ impl Mapping {
         };
         directory.remove_file(&unfinished.name)?;
         let handle = directory
-            .create_file(&unfinished.name, WrittenBy::Owner)
+            .create_file(&unfinished.name, options.written_by())
             .map_err(Error::system("make", &path))?;
         rustix::fs::ftruncate(&handle, length).map_err(Error::system("size", &path))?;
         if !options.sparse {
@@ -197,7 +208,7 @@ impl Mapping {
             Access::Read => OFlags::RDONLY,
             Access::Write => OFlags::RDWR,
         };
-        let (handle, stat) = directory.open_file(file, flags, WrittenBy::Owner)?;
+        let (handle, stat) = directory.open_file(file, flags, options.written_by())?;
         let path = directory.path_of(file);
         let length = stat.st_size as u64;
         space::check_size(directory, &path, length, "start its writer again")?;

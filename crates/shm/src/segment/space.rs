@@ -73,7 +73,8 @@ pub fn is_hugetlbfs(file: impl AsFd) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type as u64 == HUGETLBFS_MAGIC)
 }
 
-fn page_bytes(directory: &Directory) -> Result<u64, Errno> {
+/// The unit in which memory is mapped.
+pub fn page_bytes(directory: &Directory) -> Result<u64, Errno> {
     if is_hugetlbfs(directory.handle()) {
         return Ok(rustix::fs::fstatfs(directory.handle())?.f_bsize as u64);
     }

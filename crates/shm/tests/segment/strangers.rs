@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use touchline_shm::Words;
 use touchline_shm::segment::{
-    Access, Error, Mapping, Options, Root, Sharing, SlotLocks, WriterLock,
+    Access, Error, Lock, Mapping, Options, Root, Sharing, SlotLocks, WriterLock,
 };
 
 /// Any user but root and whoever runs the tests.
@@ -304,8 +304,19 @@ fn a_group_reads_what_is_shared_with_it_and_writes_only_its_places() {
     let lock = WriterLock::acquire(root.create(BUS).unwrap()).unwrap();
     publish(&lock, "ring", PAGE).words()[0].store(5, Relaxed);
     SlotLocks::create(&lock, 1).unwrap();
+    let cursors = Mapping::create(&lock, "cursors", PAGE, &WITH_READERS).unwrap();
+    let cursors = cursors.publish().unwrap();
     play("group reader", place.folder());
+    assert_eq!(cursors.words()[0].load(Relaxed), 6);
 }
+
+const WITH_READERS: Options = Options {
+    huge_pages: false,
+    prefault: true,
+    lock: Lock::IfAllowed,
+    sparse: false,
+    readers_write: true,
+};
 
 pub fn play_group_reader(folder: &Path) {
     become_stranger(); // still in the group of root
@@ -331,6 +342,13 @@ pub fn play_group_reader(folder: &Path) {
     );
     let error = Mapping::open(&bus, "ring", Access::Write, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("Permission denied"), "{error}");
+    let cursors = Mapping::open(&bus, "cursors", Access::Write, &WITH_READERS).unwrap();
+    cursors.words()[0].store(6, Relaxed);
+    let error = Mapping::open(&bus, "cursors", Access::Read, &Options::default()).unwrap_err();
+    assert!(
+        matches!(error, Error::Exposed { mode: 0o660, .. }),
+        "{error}"
+    );
     let error = WriterLock::acquire(bus).unwrap_err();
     assert!(error.to_string().contains("Permission denied"), "{error}");
 }
