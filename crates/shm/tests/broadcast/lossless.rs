@@ -1,0 +1,113 @@
+//! Publications that wait for their named readers.
+
+use super::{BEGINNING, Memory, publish, ring, witness};
+use crate::witness::Witness;
+use touchline_shm::broadcast::{Cursors, Flags, NoRoom, Reader, Writer};
+use touchline_shm::zeroed;
+
+fn cursors(slots: usize) -> impl Fn() -> Cursors<Memory> {
+    let memory = zeroed(Cursors::<Memory>::words_for(slots));
+    move || Cursors::new(memory.clone())
+}
+
+fn fill(writer: &mut Writer<Memory>) -> (u64, NoRoom) {
+    for published in 0.. {
+        if let Err(no_room) = writer.publish(&[5; 20], Flags::default()) {
+            return (published, no_room);
+        }
+    }
+    unreachable!("the numbers do not end")
+}
+
+#[test]
+fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
+    let (memory, writer) = ring(1024, BEGINNING);
+    let named = cursors(3);
+    let mut writer = writer.lossless(named());
+    let reader = |slot| Reader::attach(memory.clone()).unwrap().named(named(), slot);
+    let (mut fast, mut slow) = (reader(0), reader(2));
+    let (published, no_room) = fill(&mut writer);
+    assert!(published * 32 > 1024 - 2 * 128 - 64, "{published}");
+    let slot = match no_room {
+        NoRoom::Full { slot } => slot,
+        other => panic!("{other}"),
+    };
+    assert!(slot == 0 || slot == 2, "{slot}");
+    assert_eq!(writer.named().unwrap().slots(), 3);
+
+    while fast.read(|_| ()).unwrap().is_some() {}
+    assert_eq!(fill(&mut writer), (0, NoRoom::Full { slot: 2 }));
+    assert_eq!(
+        slow.read(|frame| frame.sequence),
+        Ok(Some(1)),
+        "nothing was lost"
+    );
+    while slow.read(|_| ()).unwrap().is_some() {}
+    let (more, _) = fill(&mut writer);
+    assert!(more > 0);
+    assert!(!writer.named().unwrap().is_taken(1));
+
+    // One is dead and its slot freed, the other one leaves.
+    while fast.read(|_| ()).unwrap().is_some() {}
+    assert_eq!(fill(&mut writer).1, NoRoom::Full { slot: 2 });
+    writer.named().unwrap().free(2);
+    while fast.read(|_| ()).unwrap().is_some() {}
+    assert!(fill(&mut writer).0 > 0);
+    drop(fast);
+    for _ in 0..1000 {
+        writer.publish(&[5; 20], Flags::default()).unwrap();
+    }
+}
+
+/// Every length and every place: neither does it lose anything, nor does it stop for ever.
+#[test]
+fn nothing_is_lost_and_it_always_goes_on() {
+    for capacity in [64, 128, 1024, 8192] {
+        let (memory, writer) = ring(capacity, BEGINNING);
+        let named = cursors(2);
+        let mut writer = writer.lossless(named());
+        let length_max = writer.geometry().message_max();
+        let reader = |slot| {
+            let reader = Reader::attach(memory.clone()).unwrap();
+            Witness::new(reader.named(named(), slot), length_max)
+        };
+        let mut readers = [reader(0), reader(1)];
+        let mut published = 0;
+        while published < if cfg!(miri) { 100 } else { 20_000 } {
+            let next = writer.next().sequence;
+            let mut bytes = Vec::new();
+            crate::letter::write(next, crate::letter::length(next, length_max), &mut bytes);
+            match writer.publish(&bytes, Flags::default()) {
+                Ok(_) => published += 1,
+                Err(NoRoom::Full { slot }) => {
+                    assert!(
+                        readers[slot].poll().unwrap(),
+                        "who is waited for has nothing to read"
+                    );
+                }
+                Err(no_room) => panic!("{no_room}"),
+            }
+        }
+        for mut reader in readers {
+            while reader.poll().unwrap() {}
+            assert_eq!(
+                (reader.tally().received, reader.tally().lost),
+                (published, 0)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_publication_without_named_readers_is_not_slowed() {
+    let (memory, writer) = ring(512, BEGINNING);
+    let mut writer = writer.lossless(cursors(4)());
+    let mut idle = witness(&memory, 64);
+    let mut bytes = Vec::new();
+    for _ in 0..1000 {
+        publish(&mut writer, 64, &mut bytes);
+    }
+    while idle.poll().unwrap() {}
+    assert!(idle.tally().lost > 0, "it has no name and nobody waited");
+    assert_eq!(idle.reader().next(), writer.next());
+}

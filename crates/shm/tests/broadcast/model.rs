@@ -1,0 +1,224 @@
+//! The ring against a slow and obvious model of it: a list of frames and three numbers.
+
+use super::{Memory, NEAR_ENDS, seeds};
+use crate::random::Random;
+use touchline_shm::broadcast::{Flags, Geometry, Lapped, Mark, Notice, Reader, Writer};
+use touchline_shm::zeroed;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    Message {
+        sequence: u64,
+        bytes: Vec<u8>,
+        flags: Flags,
+    },
+    Padding,
+    Epoch(u64),
+}
+
+/// The stream since its beginning; positions and sequences count from 0.
+#[derive(Debug)]
+struct Model {
+    capacity: u64,
+    block: u64,
+    /// Where each frame begins, what it is, and where it ends.
+    frames: Vec<(u64, Content, u64)>,
+    next: Mark,
+    watermark: u64,
+    mark: Mark,
+    epoch: u64,
+}
+
+/// What a reader of the model is given.
+#[derive(Debug, PartialEq)]
+enum Given {
+    Nothing,
+    Message {
+        sequence: u64,
+        bytes: Vec<u8>,
+        flags: Flags,
+    },
+    Epoch(u64),
+    Lapped(Lapped),
+}
+
+impl Model {
+    fn begin(capacity: u64) -> Model {
+        let mut model = Model {
+            capacity,
+            block: (capacity / 8).min(32 * 1024),
+            frames: Vec::new(),
+            next: Mark::default(),
+            watermark: 0,
+            mark: Mark::default(),
+            epoch: 0,
+        };
+        model.new_writer();
+        model
+    }
+
+    /// Room for a message, whether or not there will be one.
+    fn claim(&mut self, length: usize) {
+        let frame = 8 + (length as u64).next_multiple_of(8);
+        let rest = self.capacity - self.next.position % self.capacity;
+        if frame > rest {
+            self.announce(rest);
+            self.push(Content::Padding, rest);
+        }
+        self.announce(frame);
+    }
+
+    fn announce(&mut self, frame: u64) {
+        let end = self.next.position + frame + 8;
+        if end > self.watermark {
+            self.watermark = end.next_multiple_of(self.block);
+            self.mark = self.next;
+        }
+    }
+
+    fn push(&mut self, content: Content, bytes: u64) {
+        let begin = self.next.position;
+        self.next.position += bytes;
+        self.frames.push((begin, content, self.next.position));
+    }
+
+    fn publish(&mut self, bytes: &[u8], flags: Flags) {
+        self.claim(bytes.len());
+        let content = Content::Message {
+            sequence: self.next.sequence,
+            bytes: bytes.to_vec(),
+            flags,
+        };
+        self.push(content, 8 + (bytes.len() as u64).next_multiple_of(8));
+        self.next.sequence += 1;
+    }
+
+    fn new_writer(&mut self) {
+        self.claim(8);
+        self.epoch += 1;
+        self.push(Content::Epoch(self.epoch), 16);
+        self.mark = self.next;
+    }
+
+    /// What the reader at `at` is given, and where it is then.
+    fn read(&self, at: &mut Mark) -> Given {
+        if self.watermark > at.position + self.capacity {
+            let before = *at;
+            *at = self.mark;
+            return Given::Lapped(Lapped {
+                bytes: at.position - before.position,
+                messages: at.sequence - before.sequence,
+            });
+        }
+        let Ok(index) = self
+            .frames
+            .binary_search_by_key(&at.position, |frame| frame.0)
+        else {
+            return Given::Nothing;
+        };
+        let (_, content, end) = &self.frames[index];
+        at.position = *end;
+        match content.clone() {
+            Content::Padding => self.read(at),
+            Content::Epoch(epoch) => Given::Epoch(epoch),
+            Content::Message {
+                sequence,
+                bytes,
+                flags,
+            } => {
+                at.sequence += 1;
+                Given::Message {
+                    sequence,
+                    bytes,
+                    flags,
+                }
+            }
+        }
+    }
+}
+
+fn read(reader: &mut Reader<Memory>, origin: Mark) -> Given {
+    let taken = reader.read(|frame| {
+        let mut words = vec![0; frame.len().div_ceil(8)];
+        frame.copy_to(&mut words);
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        bytes.truncate(frame.len());
+        Given::Message {
+            sequence: frame.sequence.wrapping_sub(origin.sequence),
+            bytes,
+            flags: frame.flags,
+        }
+    });
+    match taken {
+        Ok(message) => message.unwrap_or(Given::Nothing),
+        Err(Notice::Epoch(epoch)) => Given::Epoch(epoch),
+        Err(Notice::Lapped(lapped)) => Given::Lapped(lapped),
+        Err(notice) => panic!("{notice:?}"),
+    }
+}
+
+fn session(seed: u64, steps: usize) -> u64 {
+    let mut random = Random::from_seed(seed);
+    let geometry = Geometry::new(64 << random.below(8)).unwrap();
+    let memory = zeroed(geometry.words());
+    // The model's positions count from a whole lap.
+    let near = random.pick(&NEAR_ENDS);
+    let origin = Mark {
+        position: near.position & !(geometry.capacity() - 1),
+        ..*near
+    };
+    let mut writer = Writer::create_at(memory.clone(), geometry, origin).unwrap();
+    let mut model = Model::begin(geometry.capacity());
+    let mut readers: Vec<(Reader<Memory>, Mark)> = Vec::new();
+    let mut laps = 0;
+    for step in 0..steps {
+        match random.below(20) {
+            0 => {
+                drop(writer);
+                writer = Writer::resume(memory.clone()).unwrap();
+                model.new_writer();
+            }
+            1 if readers.len() < 6 => {
+                readers.push((Reader::attach(memory.clone()).unwrap(), model.mark));
+            }
+            2 => {
+                let length = random.index(geometry.message_max() + 1);
+                writer.claim(length).unwrap().write(&vec![0xff; length]);
+                model.claim(length);
+            }
+            3..12 => {
+                let bytes: Vec<u8> = (0..random.index(geometry.message_max() + 1))
+                    .map(|_| random.next_u64() as u8)
+                    .collect();
+                let flags = Flags(random.below(16) as u8);
+                writer.publish(&bytes, flags).unwrap();
+                model.publish(&bytes, flags);
+            }
+            _ if readers.is_empty() => {}
+            _ => {
+                let index = random.index(readers.len());
+                let (reader, at) = &mut readers[index];
+                let (given, expected) = (read(reader, origin), model.read(at));
+                assert_eq!(given, expected, "seed {seed}, step {step}");
+                laps += u64::from(matches!(given, Given::Lapped(_)));
+                if random.below(200) == 0 {
+                    readers.swap_remove(index);
+                }
+            }
+        }
+        let next = Mark {
+            position: origin.position.wrapping_add(model.next.position),
+            sequence: origin.sequence.wrapping_add(model.next.sequence),
+        };
+        assert_eq!(writer.next(), next, "seed {seed}, step {step}");
+    }
+    laps
+}
+
+#[test]
+fn the_ring_does_what_the_model_does() {
+    let (usual, steps) = if cfg!(miri) { (4, 150) } else { (300, 2_000) };
+    let laps: u64 = seeds(usual).map(|seed| session(seed, steps)).sum();
+    println!("{laps} laps");
+    assert!(laps > 0, "nobody was lapped, so half of it was not shown");
+}

@@ -1,0 +1,94 @@
+//! One writer and three readers at full speed, one of them too slow on purpose.
+
+use super::{BEGINNING, Memory, number, publish, ring, witness};
+use crate::witness::Tally;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use touchline_shm::broadcast::{Mark, Writer};
+
+/// Bytes of the longest letter; with their heads they are a third of a cache line to five of them.
+const LENGTH_MAX: usize = 256;
+
+/// How a reader behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pace {
+    /// Polls without a pause.
+    Busy,
+    /// Gives its processor away in the middle of every 64th message.
+    Interrupted,
+    /// Sleeps after every thousand messages.
+    Slow,
+}
+
+/// Reads until the writer is done and everything was read.
+fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, Mark) {
+    let mut reader = witness(memory, LENGTH_MAX);
+    for polls in 1u64.. {
+        // Before the poll: what was published before the end is still there to be polled.
+        let last = done.load(Ordering::Acquire);
+        let more = reader.poll_while(|| {
+            if pace == Pace::Interrupted && polls % 64 == 0 {
+                thread::yield_now();
+            }
+        });
+        match more {
+            Ok(true) => {}
+            Ok(false) if last => break,
+            Ok(false) => std::hint::spin_loop(),
+            Err(accusation) => panic!("{pace:?} reader after {}: {accusation}", reader.tally()),
+        }
+        if pace == Pace::Slow && polls % 1000 == 0 {
+            thread::sleep(Duration::from_micros(500));
+        }
+        if cfg!(miri) {
+            thread::yield_now();
+        }
+    }
+    (reader.tally(), reader.reader().next())
+}
+
+/// Publishes so many letters, by eight writers one after the other.
+fn write(memory: &Memory, mut writer: Writer<Memory>, messages: u64) -> Mark {
+    let mut bytes = Vec::new();
+    for sequence in 1..=messages {
+        publish(&mut writer, LENGTH_MAX, &mut bytes);
+        if sequence % (messages / 8).max(1) == 0 {
+            drop(writer);
+            writer = Writer::resume(memory.clone()).unwrap();
+        }
+        if cfg!(miri) && sequence % 4 == 0 {
+            thread::yield_now();
+        }
+    }
+    writer.next()
+}
+
+#[test]
+fn no_reader_sees_anything_but_the_next_message_or_what_it_lost() {
+    let messages = number("MESSAGES", if cfg!(miri) { 300 } else { 10_000_000 });
+    let capacity = if cfg!(miri) { 2048 } else { 1 << 16 };
+    let (memory, writer) = ring(capacity, BEGINNING);
+    let done = AtomicBool::new(false);
+    let paces = [Pace::Busy, Pace::Interrupted, Pace::Slow];
+    let readers = thread::scope(|scope| {
+        let readers = paces.map(|pace| {
+            let (memory, done) = (&memory, &done);
+            scope.spawn(move || read(memory, pace, done))
+        });
+        let end = write(&memory, writer, messages);
+        done.store(true, Ordering::Release);
+        readers.map(|reader| {
+            let (tally, next) = reader.join().unwrap();
+            assert_eq!(next, end, "{tally}");
+            tally
+        })
+    });
+    for (pace, tally) in paces.iter().zip(&readers) {
+        println!("{messages} messages, {pace:?} reader: {tally}");
+        assert_eq!(tally.first + tally.received + tally.lost, messages + 1);
+        assert!(tally.received > 0);
+    }
+    let laps: u64 = readers.iter().map(|tally| tally.laps).sum();
+    assert!(laps > 0, "nobody was overtaken, so nothing was shown");
+}
