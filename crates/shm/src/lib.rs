@@ -18,6 +18,7 @@
 
 pub mod atomic;
 pub mod broadcast;
+pub mod counters;
 pub mod image;
 #[cfg(all(test, not(loom)))]
 mod mortal;

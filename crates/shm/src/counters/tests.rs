@@ -1,0 +1,194 @@
+//! What only the room itself can build: tables of later programs, and damaged ones.
+
+use super::layout::Layout;
+use super::{BUCKETS, Corrupt, Descriptor, Origin, Reader, Writer, words_needed};
+use crate::atomic::{AtomicU64, Ordering};
+use crate::{Words, zeroed};
+use std::sync::Arc;
+
+const ORIGIN: Origin = Origin {
+    pid: 4711,
+    start_unix_ns: 1_700_000_000_000_000_000,
+    ns_per_tick: 0.25,
+};
+const COUNTERS: [Descriptor; 3] = [
+    counter("packets", "packets", "Packets that came."),
+    counter("gaps", "gaps", "Holes in the sequence."),
+    counter("late", "packets", "Packets that came too late."),
+];
+const HISTOGRAMS: [Descriptor; 2] = [
+    counter(
+        "receive_to_publish",
+        "ticks",
+        "From receiving to publishing.",
+    ),
+    counter("batch", "messages", ""),
+];
+
+const fn counter(
+    name: &'static str,
+    unit: &'static str,
+    help: &'static str,
+) -> Descriptor<'static> {
+    Descriptor { name, unit, help }
+}
+
+/// A table with some numbers in it.
+fn filled(layout: Layout) -> Arc<[AtomicU64]> {
+    let memory = zeroed(layout.end());
+    let mut writer =
+        Writer::create_with(memory.clone(), layout, &ORIGIN, &COUNTERS, &HISTOGRAMS).unwrap();
+    writer.add(0, 10);
+    writer.set(2, 12);
+    for value in [5, 1_000, 70_000] {
+        writer.record(0, value);
+    }
+    writer.record(1, u64::MAX);
+    memory
+}
+
+fn check(reader: &Reader<Arc<[AtomicU64]>>) {
+    assert_eq!(reader.origin(), ORIGIN);
+    let counters: Vec<_> = reader
+        .counters()
+        .iter()
+        .map(|d| d.as_descriptor())
+        .collect();
+    let histograms: Vec<_> = reader
+        .histograms()
+        .iter()
+        .map(|d| d.as_descriptor())
+        .collect();
+    assert_eq!(
+        (&counters[..], &histograms[..]),
+        (&COUNTERS[..], &HISTOGRAMS[..])
+    );
+    let values: Vec<_> = reader.values().map(|(_, value)| value).collect();
+    assert_eq!(values, [10, 0, 12]);
+    let view = reader.histogram(0);
+    assert_eq!(
+        (view.count(), view.min(), view.value_at_quantile(0.0)),
+        (3, Some(5), Some(5))
+    );
+    assert_eq!(reader.histogram(1).max(), Some(u64::MAX));
+}
+
+#[test]
+fn a_reader_finds_its_way_in_the_table_of_a_later_program() {
+    check(&Reader::attach(filled(Layout::new(3, 2))).unwrap());
+    // A longer header, longer descriptors, and something behind the buckets.
+    let later = Layout::with_sizes(3, 2, 100, 50, BUCKETS + 40);
+    let memory = filled(later);
+    memory[50].store(u64::MAX, Ordering::Relaxed);
+    memory[later.descriptor(1).end - 1].store(u64::MAX, Ordering::Relaxed);
+    memory[later.first_bucket(1) - 1].store(u64::MAX, Ordering::Relaxed);
+    check(&Reader::attach(memory).unwrap());
+}
+
+#[test]
+fn a_layout_that_would_be_misread_is_refused() {
+    let memory = filled(Layout::new(3, 2));
+    memory[1].store(2, Ordering::Relaxed);
+    let error = Reader::attach(memory).unwrap_err();
+    assert_eq!(error, Corrupt::Version { found: 2 });
+    assert_eq!(Reader::attach(zeroed(1000)).unwrap_err(), Corrupt::Foreign);
+    assert_eq!(Reader::attach(zeroed(0)).unwrap_err(), Corrupt::Foreign);
+}
+
+#[test]
+fn no_cut_table_is_read_beyond_its_end() {
+    let memory = filled(Layout::new(3, 2));
+    assert_eq!(memory.len(), words_needed(3, 2));
+    let step = if cfg!(miri) { 997 } else { 1 };
+    for words in (0..memory.len()).step_by(step) {
+        let cut: Arc<[AtomicU64]> = memory[..words].iter().map(copy).collect();
+        assert!(Reader::attach(cut).is_err(), "{words} words");
+    }
+}
+
+fn copy(word: &AtomicU64) -> AtomicU64 {
+    AtomicU64::new(word.load(Ordering::Relaxed))
+}
+
+/// SplitMix64: stable for ever, so that a seed means the same.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}
+
+/// Flips bits, most of them in header and descriptors, and reads everything that can be read.
+#[test]
+fn damaged_memory_is_refused_or_read_and_nothing_else() {
+    let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("SEED is a number"));
+    println!("SEED={seed}");
+    let mut random = Random(seed);
+    let layout = Layout::new(3, 2);
+    let sound = filled(layout);
+    let memory: Arc<[AtomicU64]> = sound.iter().map(copy).collect();
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..if cfg!(miri) { 100 } else { 100_000 } {
+        let flips: Vec<usize> = (0..1 + random.next() % 3)
+            .map(|_| target(&mut random, layout))
+            .collect();
+        for &place in &flips {
+            let flipped = memory[place].load(Ordering::Relaxed) ^ (1 << (random.next() % 64));
+            memory[place].store(flipped, Ordering::Relaxed);
+        }
+        match Reader::attach(memory.clone()) {
+            Ok(reader) => {
+                read += 1;
+                read_all(&reader);
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(!error.to_string().contains('\n'));
+            }
+        }
+        for place in flips {
+            memory[place].store(sound[place].load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+    println!("{read} tables were read, {refused} refused");
+    assert!(read > 0 && refused > 0);
+    check(&Reader::attach(memory).unwrap());
+}
+
+/// Mostly the header, which everything hangs on.
+fn target(random: &mut Random, layout: Layout) -> usize {
+    let bound = match random.next() % 4 {
+        0 | 1 => layout.descriptors_at,
+        2 => layout.values_at,
+        _ => layout.end(),
+    };
+    (random.next() % bound as u64) as usize
+}
+
+fn read_all(reader: &Reader<Arc<[AtomicU64]>>) {
+    let texts = reader.counters().iter().chain(reader.histograms());
+    for description in texts {
+        let Descriptor { name, unit, help } = description.as_descriptor();
+        assert!(
+            [name, unit, help]
+                .iter()
+                .all(|text| !text.contains(|c: char| c.is_control()))
+        );
+    }
+    std::hint::black_box(
+        reader
+            .values()
+            .map(|(_, value)| value)
+            .fold(0, u64::wrapping_add),
+    );
+    for histogram in 0..reader.histograms().len() {
+        let view = reader.histogram(histogram);
+        std::hint::black_box((view.mean(), view.value_at_quantile(0.99), view.max()));
+    }
+    assert_eq!(reader.memory().words().len(), words_needed(3, 2));
+}

@@ -1,0 +1,213 @@
+//! Counters as tools see them: over files, while they change, and after a death.
+
+#![cfg(not(loom))]
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use touchline_shm::counters::{Descriptor, Origin, Reader, Refused, Writer, words_needed};
+use touchline_shm::zeroed;
+
+const ORIGIN: Origin = Origin {
+    pid: 1,
+    start_unix_ns: 2,
+    ns_per_tick: 1.0,
+};
+
+fn named(name: &str) -> Descriptor<'_> {
+    Descriptor {
+        name,
+        unit: "things",
+        help: "Things that were counted.",
+    }
+}
+
+#[test]
+fn quantiles_are_those_of_the_values_within_the_bound() {
+    let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("SEED is a number"));
+    println!("SEED={seed}");
+    let mut state: u64 = seed;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let memory = zeroed(words_needed(0, 1));
+    for shape in 0..4 {
+        let mut writer = Writer::create(memory.clone(), &ORIGIN, &[], &[named("latency")]).unwrap();
+        let mut values: Vec<u64> = (0..if cfg!(miri) { 200 } else { 50_000 })
+            .map(|_| match shape {
+                0 => random() % 200,                   // small, exact
+                1 => 300 + random() % 1_000,           // a narrow band
+                2 => random() >> (random() % 64),      // every magnitude
+                _ => 1 << 40 | (random() % (1 << 39)), // large
+            })
+            .collect();
+        values.iter().for_each(|&value| writer.record(0, value));
+        values.sort_unstable();
+        let view = Reader::attach(memory.clone()).unwrap().histogram(0);
+        let near = |told: u64, true_value: u64, what: &str| {
+            let error = told.abs_diff(true_value) as f64 / true_value.max(1) as f64;
+            assert!(error <= 0.0079, "{what}: {told} instead of {true_value}");
+        };
+        assert_eq!(view.count(), values.len() as u64);
+        near(view.min().unwrap(), values[0], "min");
+        near(view.max().unwrap(), *values.last().unwrap(), "max");
+        for share in [0.0, 0.001, 0.25, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0] {
+            let rank = (share * values.len() as f64).ceil().max(1.0) as usize;
+            let told = view.value_at_quantile(share).unwrap();
+            assert!(told >= values[rank - 1], "rounded up");
+            near(told, values[rank - 1], &format!("share {share}"));
+        }
+        let mean = values.iter().map(|&value| value as f64).sum::<f64>() / values.len() as f64;
+        near(view.mean().unwrap() as u64, mean as u64, "mean");
+        assert_eq!(
+            view.buckets().map(|bucket| bucket.count).sum::<u64>(),
+            view.count()
+        );
+    }
+}
+
+#[test]
+fn a_view_since_an_earlier_one_holds_what_came_between() {
+    let memory = zeroed(words_needed(0, 1));
+    let mut writer = Writer::create(memory.clone(), &ORIGIN, &[], &[named("latency")]).unwrap();
+    let reader = Reader::attach(memory).unwrap();
+    (0..10).for_each(|_| writer.record(0, 100));
+    let earlier = reader.histogram(0);
+    (0..5).for_each(|_| writer.record(0, 7));
+    let between = reader.histogram(0).since(&earlier);
+    assert_eq!(
+        (between.count(), between.min(), between.max()),
+        (5, Some(7), Some(7))
+    );
+    assert_eq!(earlier.since(&reader.histogram(0)).count(), 0);
+}
+
+#[test]
+fn tables_that_a_reader_would_refuse_are_not_written() {
+    let long = "x".repeat(177);
+    let wrong = [
+        Descriptor {
+            name: "",
+            ..named("")
+        },
+        named(&long[..65]),
+        Descriptor {
+            unit: &long[..17],
+            ..named("a")
+        },
+        Descriptor {
+            help: &long,
+            ..named("a")
+        },
+        named("a\nb"),
+        named("ä"),
+        Descriptor {
+            help: "\x1b[2J",
+            ..named("a")
+        },
+    ];
+    for descriptor in wrong {
+        for (counters, histograms) in [(&[descriptor][..], &[][..]), (&[], &[descriptor])] {
+            let memory = zeroed(words_needed(1, 1));
+            let error = Writer::create(memory.clone(), &ORIGIN, counters, histograms).unwrap_err();
+            assert!(matches!(error, Refused::Descriptor { .. }), "{error}");
+            assert!(Reader::attach(memory).is_err());
+        }
+    }
+    let twice = [named("a"), named("a")];
+    assert!(Writer::create(zeroed(1_000), &ORIGIN, &twice, &[]).is_err());
+    let error = Writer::create(
+        zeroed(words_needed(2, 1) - 1),
+        &ORIGIN,
+        &[named("a"), named("b")],
+        &[named("a")],
+    );
+    assert!(matches!(error, Err(Refused::Memory { .. })));
+    for ns_per_tick in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let origin = Origin {
+            ns_per_tick,
+            ..ORIGIN
+        };
+        assert_eq!(
+            Writer::create(zeroed(1_000), &origin, &[], &[]).unwrap_err(),
+            Refused::Tick
+        );
+    }
+    // The longest that is allowed arrives whole.
+    let memory = zeroed(words_needed(1, 0));
+    let full = Descriptor {
+        name: &long[..64],
+        unit: &long[..16],
+        help: &long[..176],
+    };
+    Writer::create(memory.clone(), &ORIGIN, &[full], &[]).unwrap();
+    assert_eq!(
+        Reader::attach(memory).unwrap().counters()[0].as_descriptor(),
+        full
+    );
+}
+
+#[test]
+fn numbers_only_grow_for_a_reader_while_they_are_written() {
+    let memory = zeroed(words_needed(2, 1));
+    let table = [named("first"), named("second")];
+    let mut writer = Writer::create(memory.clone(), &ORIGIN, &table, &[named("sizes")]).unwrap();
+    let done = AtomicBool::new(false);
+    let rounds = if cfg!(miri) { 300 } else { 2_000_000 };
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            let reader = Reader::attach(memory.clone()).unwrap();
+            let (mut last, mut changes) = ((0, 0), 0);
+            while !done.load(Relaxed) {
+                let now = (reader.value(1), reader.histogram(0).count());
+                assert!(now.0 >= last.0 && now.1 >= last.1, "{last:?}, then {now:?}");
+                changes += u64::from(now != last);
+                last = now;
+            }
+            changes
+        });
+        for round in 0..rounds {
+            writer.add(0, 1);
+            writer.add(1, 3);
+            writer.record(0, round);
+            if cfg!(miri) {
+                thread::yield_now();
+            }
+        }
+        done.store(true, Relaxed);
+        assert!(
+            reading.join().unwrap() > 0,
+            "the reader must have seen changes"
+        );
+    });
+    let reader = Reader::attach(memory).unwrap();
+    assert_eq!((reader.value(0), reader.value(1)), (rounds, 3 * rounds));
+    assert_eq!(reader.histogram(0).count(), rounds);
+}
+
+#[cfg(not(miri))]
+#[test]
+fn a_tool_reads_the_file_of_a_process_that_is_gone() {
+    use touchline_shm::segment::{Access, Mapping, Options, Root, WriterLock};
+    let place = format!("/dev/shm/touchline-counters-{}", std::process::id());
+    let root = Root::at(&place);
+    let lock = WriterLock::acquire(root.create("cme-340").unwrap()).unwrap();
+    let words = words_needed(1, 1);
+    let page_bytes = lock.directory().page_bytes().unwrap();
+    let bytes = (words * 8).next_multiple_of(page_bytes);
+    let draft = Mapping::create(&lock, "counters", bytes, &Options::default()).unwrap();
+    let mut writer =
+        Writer::create(draft.mapping(), &ORIGIN, &[named("a")], &[named("b")]).unwrap();
+    draft.publish().unwrap();
+    writer.add(0, 5);
+    writer.record(0, 9);
+    drop((writer, lock));
+    let directory = root.open("cme-340").unwrap();
+    assert_eq!(WriterLock::holder(&directory).unwrap(), None);
+    let mapping = Mapping::open(&directory, "counters", Access::Read, &Options::default());
+    let reader = Reader::attach(mapping.unwrap()).unwrap();
+    assert_eq!((reader.value(0), reader.histogram(0).max()), (5, Some(9)));
+    std::fs::remove_dir_all(place).unwrap();
+}
