@@ -211,13 +211,42 @@ fn run(mut request: Request, body: fn(Request) -> Result<()>) -> Result<()> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         return body(request);
     }
-    request.session = PathBuf::from(format!("/dev/shm/touchline-rival-{}", std::process::id()));
+    remove_sessions(|pid| !Path::new("/proc").join(pid).exists());
+    let own = std::process::id().to_string();
+    request.session = PathBuf::from(format!("{SESSIONS}{own}"));
     fs::create_dir(&request.session)
         .with_context(|| format!("cannot make {}", request.session.display()))?;
-    let session = request.session.clone();
     let result = body(request);
-    fs::remove_dir_all(session).ok();
+    remove_sessions(|pid| pid == own);
     result
+}
+
+/// The folder of a run, followed by the number of its first process. What a library makes beside it in /dev/shm must
+/// have a name that starts the same.
+const SESSIONS: &str = "/dev/shm/touchline-rival-";
+
+/// Removes what belongs to the processes that `is_over` picks, such as those that were killed.
+fn remove_sessions(is_over: impl Fn(&str) -> bool) {
+    for path in fs::read_dir("/dev/shm")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+    {
+        let name = path.to_string_lossy();
+        let Some(rest) = name.strip_prefix(SESSIONS) else {
+            continue;
+        };
+        let pid = rest
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .unwrap_or_default();
+        if is_over(pid) {
+            fs::remove_dir_all(&path)
+                .or_else(|_| fs::remove_file(&path))
+                .ok();
+        }
+    }
 }
 
 /// Keeps the calling thread on one CPU. Threads it starts later inherit this; a library's threads should be there
@@ -259,13 +288,13 @@ impl Peer {
             peer.line()? == "ready",
             "the {role} process did not become ready"
         );
-        peer.watch(&request.session);
+        peer.watch();
         Ok(peer)
     }
 
     /// A process that waits for the answer of a dead one spins for ever; this ends it.
-    fn watch(&self, session: &Path) {
-        let (wanted, role, session) = (self.wanted.clone(), self.role.clone(), session.to_owned());
+    fn watch(&self) {
+        let (wanted, role) = (self.wanted.clone(), self.role.clone());
         let process = WaitId::Pid(Pid::from_child(&self.child));
         thread::spawn(move || {
             // Looks without collecting: the child is collected when the peer is dropped.
@@ -275,7 +304,7 @@ impl Peer {
             let failed = end.is_none_or(|end| end.exit_status() != Some(0));
             if failed && wanted.load(Ordering::Acquire) {
                 eprintln!("the {role} process failed");
-                fs::remove_dir_all(session).ok();
+                remove_sessions(|pid| pid == std::process::id().to_string());
                 std::process::exit(1);
             }
         });

@@ -8,7 +8,7 @@ use iceoryx2::{
     sample_mut_uninit::SampleMutUninit,
     service::port_factory::{PortFactory as _, publish_subscribe::PortFactory},
 };
-use std::{fs, mem::MaybeUninit, process::ExitCode, thread, time::Duration};
+use std::{mem::MaybeUninit, process::ExitCode, thread, time::Duration};
 
 const SUBJECT: &str = "iceoryx2";
 
@@ -30,38 +30,22 @@ fn main() -> ExitCode {
 
 fn run(request: Request) -> Result<()> {
     match (request.role.as_deref(), request.bench) {
-        (None, bench) => {
-            let result = match bench {
-                Bench::Rtt => ping(&request),
-                Bench::Throughput => publish(&request),
-            };
-            remove_segments(&request);
-            result
-        }
+        (None, Bench::Rtt) => ping(&request),
+        (None, Bench::Throughput) => publish(&request),
         (Some("echo"), _) => echo(&request),
         (Some("reader"), _) => read(&request),
         (Some(role), _) => bail!("no role {role}"),
     }
 }
 
-/// What a killed peer leaves behind: everything of this run starts with the name of its session.
-fn remove_segments(request: &Request) {
-    let prefix = prefix(request);
-    for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&prefix) {
-            fs::remove_file(entry.path()).ok();
-        }
-    }
-}
-
-fn prefix(request: &Request) -> String {
-    let session = request.session.file_name().unwrap_or_default();
-    format!("{}_", session.to_string_lossy())
-}
-
 fn node(request: &Request) -> Result<Node<Service>> {
+    let session = request
+        .session
+        .file_name()
+        .context("the session has no name")?
+        .to_string_lossy();
     let mut config = Config::default();
-    config.global.prefix = FileName::new(prefix(request).as_bytes())?;
+    config.global.prefix = FileName::new(format!("{session}_").as_bytes())?;
     config.global.set_root_path(&Path::new(
         request
             .session

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use harness::{Bench, Peer, Reader, Request};
-use std::{ffi::c_int, process::ExitCode};
+use std::{ffi::c_int, fs, process::ExitCode};
 use zmq::{Context, DONTWAIT, Error, Message, Socket, SocketType};
 use zmq_sys::{ZMQ_XPUB_NODROP, ZMQ_XPUB_VERBOSE};
 
@@ -15,20 +15,18 @@ const OPTIONS: &[(&str, &str)] = &[
     ("queue", "100000"),
     // Send and receive buffers of the socket in the kernel.
     ("buffer-kib", "1024"),
-    // Set by the binding process for its peers.
-    ("endpoint", ""),
 ];
 
 fn main() -> ExitCode {
     harness::main("zeromq", OPTIONS, run)
 }
 
-fn run(mut request: Request) -> Result<()> {
+fn run(request: Request) -> Result<()> {
     // The context and its thread come before any pinning, so that thread runs where there is room.
     let context = Context::new();
     match (request.role.as_deref(), request.bench) {
-        (None, Bench::Rtt) => ping(&mut request, &context),
-        (None, Bench::Throughput) => publish(&mut request, &context),
+        (None, Bench::Rtt) => ping(&request, &context),
+        (None, Bench::Throughput) => publish(&request, &context),
         (Some("echo"), _) => echo(&request, &context),
         (Some("reader"), _) => read(&request, &context),
         (Some(role), _) => bail!("no role {role}"),
@@ -50,8 +48,8 @@ fn socket(request: &Request, context: &Context, kind: SocketType) -> Result<Sock
     Ok(socket)
 }
 
-/// A bound socket; its address is passed on to the peers.
-fn bind(request: &mut Request, context: &Context, kind: SocketType) -> Result<Socket> {
+/// A bound socket; the peers find its address in the session.
+fn bind(request: &Request, context: &Context, kind: SocketType) -> Result<Socket> {
     let socket = socket(request, context, kind)?;
     let address = match request.text("transport") {
         "ipc" => format!("ipc://{}", request.session.join("socket").display()),
@@ -65,7 +63,7 @@ fn bind(request: &mut Request, context: &Context, kind: SocketType) -> Result<So
         .get_last_endpoint()?
         .ok()
         .context("the endpoint is not text")?;
-    request.set("endpoint", bound);
+    fs::write(request.session.join("endpoint"), bound)?;
     Ok(socket)
 }
 
@@ -74,7 +72,7 @@ fn connect(request: &Request, context: &Context, kind: SocketType) -> Result<Soc
     if kind == SocketType::SUB {
         socket.set_subscribe(b"")?;
     }
-    socket.connect(request.text("endpoint"))?;
+    socket.connect(&fs::read_to_string(request.session.join("endpoint"))?)?;
     Ok(socket)
 }
 
@@ -98,10 +96,9 @@ fn persist<T>(request: &Request, mut attempt: impl FnMut() -> Result<T, Error>) 
     }
 }
 
-fn ping(request: &mut Request, context: &Context) -> Result<()> {
+fn ping(request: &Request, context: &Context) -> Result<()> {
     let socket = bind(request, context, SocketType::PAIR)?;
     let _echo = Peer::start(request, "echo", 0)?;
-    let request = &*request;
     let flags = wait(request)?;
     let mut message = Message::new();
     harness::pin(request.cpus[0])?;
@@ -126,7 +123,7 @@ fn echo(request: &Request, context: &Context) -> Result<()> {
 }
 
 /// PUSH waits for its one reader. XPUB reaches many, and with NODROP it waits for the slowest.
-fn publish(request: &mut Request, context: &Context) -> Result<()> {
+fn publish(request: &Request, context: &Context) -> Result<()> {
     let kind = if request.readers == 1 {
         SocketType::PUSH
     } else {
@@ -141,7 +138,6 @@ fn publish(request: &mut Request, context: &Context) -> Result<()> {
     let readers = (0..request.readers)
         .map(|index| Peer::start(request, "reader", index))
         .collect::<Result<Vec<_>>>()?;
-    let request = &*request;
     if kind == SocketType::XPUB {
         for _ in 0..request.readers {
             socket.recv_msg(0).context("a subscription did not come")?;
