@@ -2,7 +2,7 @@
 
 use super::{Body, BookSnapshotView, BookUpdateView, Entry, Flags, Group, Message, OrdersView};
 use crate::{
-    BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange,
+    BookSnapshot, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange,
     OrdersSnapshot, OrdersUpdate, Statistic, Trade, TradingStatus, Update,
 };
 use core::fmt;
@@ -94,7 +94,7 @@ impl Decoder {
         message: &Message<'s>,
         scratch: Scratch<'s>,
     ) -> Result<Option<Update<'s>>, Unfit> {
-        match message.body {
+        match &message.body {
             Body::BookUpdate(view) => self.book_update(message, view, scratch.changes),
             Body::OrderUpdate(view) => {
                 let gathered = self.orders(message, Template::OrderUpdate, view, scratch.orders)?;
@@ -114,19 +114,16 @@ impl Decoder {
     fn book_update<'s>(
         &mut self,
         message: &Message<'s>,
-        view: BookUpdateView<'s>,
+        view: &BookUpdateView<'s>,
         scratch: &'s mut [LevelChange],
     ) -> Result<Option<Update<'s>>, Unfit> {
-        let part = (Template::BookUpdate, view.update.instrument);
+        let part = (Template::BookUpdate, view.instrument);
         let mut filled = self.resume(message, part)?;
         filled[0] = append(view.changes, filled[0], scratch)?;
         if self.suspend(message, part, filled) {
             return Ok(None);
         }
-        Ok(Some(Update::Book(BookUpdate {
-            changes: &scratch[..filled[0]],
-            ..view.update
-        })))
+        Ok(Some(Update::Book(view.update(&scratch[..filled[0]]))))
     }
 
     #[inline(always)]
@@ -134,7 +131,7 @@ impl Decoder {
         &mut self,
         message: &Message<'s>,
         template: Template,
-        view: OrdersView<'s, E>,
+        view: &OrdersView<'s, E>,
         scratch: &'s mut [OrderChange],
     ) -> Result<Option<&'s [OrderChange]>, Unfit> {
         let part = (template, view.instrument);
@@ -152,7 +149,7 @@ impl Decoder {
         message: &Message<'s>,
         scratch: Scratch<'s>,
     ) -> Result<Option<Update<'s>>, Unfit> {
-        match message.body {
+        match &message.body {
             Body::BookSnapshot(view) => return self.book_snapshot(message, view, scratch.levels),
             Body::OrdersSnapshot(view) => {
                 let orders =
@@ -202,12 +199,12 @@ impl Decoder {
     fn book_snapshot<'s>(
         &mut self,
         message: &Message<'s>,
-        view: BookSnapshotView<'s>,
+        view: &BookSnapshotView<'s>,
         scratch: &'s mut [Level],
     ) -> Result<Option<Update<'s>>, Unfit> {
         let part = (Template::BookSnapshot, view.instrument);
         let mut filled = self.resume(message, part)?;
-        for (list, levels) in view.lists.into_iter().enumerate() {
+        for (list, levels) in view.lists().into_iter().enumerate() {
             // Lists lie one behind the other, so none may grow when a later one has begun.
             if !levels.is_empty() && filled[list + 1..].iter().any(|levels| *levels > 0) {
                 return Err(Unfit::PartMissing);
@@ -238,16 +235,26 @@ impl Decoder {
         message: &Message<'_>,
         part: (Template, Instrument),
     ) -> Result<Filled, Unfit> {
-        let open = self.open.take();
-        match (open, message.flags().has(Flags::CONTINUED)) {
-            (None, false) => Ok(Filled::default()),
-            (Some(open), true)
-                if (open.template, open.instrument) == part
-                    && open.sequence_next == message.sequence() =>
-            {
-                Ok(open.filled)
-            }
-            _ => Err(Unfit::PartMissing),
+        let continued = message.flags().has(Flags::CONTINUED);
+        match &self.open {
+            None if !continued => Ok(Filled::default()),
+            _ => self.resume_open(message, part, continued),
+        }
+    }
+
+    #[cold]
+    fn resume_open(
+        &mut self,
+        message: &Message<'_>,
+        part: (Template, Instrument),
+        continued: bool,
+    ) -> Result<Filled, Unfit> {
+        let open = self.open.take().ok_or(Unfit::PartMissing)?;
+        let next = (open.template, open.instrument, open.sequence_next);
+        if continued && next == (part.0, part.1, message.sequence()) {
+            Ok(open.filled)
+        } else {
+            Err(Unfit::PartMissing)
         }
     }
 
@@ -284,9 +291,7 @@ fn append<E: Entry>(
 ) -> Result<usize, Unfit> {
     let free = scratch.get_mut(filled..).ok_or(Unfit::NoRoom)?;
     let places = free.get_mut(..group.len()).ok_or(Unfit::NoRoom)?;
-    for (place, value) in places.iter_mut().zip(group.iter()) {
-        *place = value;
-    }
+    group.copy_to(places);
     Ok(filled + group.len())
 }
 

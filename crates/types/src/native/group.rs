@@ -16,6 +16,14 @@ pub struct Group<'a, E> {
 }
 
 impl<'a, E: Entry> Group<'a, E> {
+    /// No entries.
+    pub(super) const EMPTY: Self = Group {
+        entries: &[],
+        block_length: 0,
+        count: 0,
+        entry: PhantomData,
+    };
+
     /// The group at the start of `bytes`, and what follows it.
     ///
     /// # Errors
@@ -40,8 +48,38 @@ impl<'a, E: Entry> Group<'a, E> {
             count,
             entry: PhantomData,
         };
-        group.raw().try_for_each(E::check)?;
+        match group.tight() {
+            Some(entries) => entries.iter().try_for_each(E::check)?,
+            None => group.raw().try_for_each(E::check)?,
+        }
         Ok((group, rest))
+    }
+
+    /// Writes the values to the front of `places`, as far as these reach.
+    #[inline(always)]
+    pub(super) fn copy_to(&self, places: &mut [E::Value]) {
+        match self.tight() {
+            Some(entries) => {
+                for (place, entry) in places.iter_mut().zip(entries) {
+                    *place = entry.value();
+                }
+            }
+            None => {
+                for (place, entry) in places.iter_mut().zip(self.raw()) {
+                    *place = entry.value();
+                }
+            }
+        }
+    }
+
+    /// The entries as a slice, where they are no longer than we know them: nearly always.
+    #[inline(always)]
+    fn tight(&self) -> Option<&'a [E]> {
+        if usize::from(self.block_length) != size_of::<E>() {
+            return None;
+        }
+        let (entries, _) = <[E]>::ref_from_prefix_with_elems(self.entries, self.len()).ok()?;
+        Some(entries)
     }
 
     /// How many entries there are.

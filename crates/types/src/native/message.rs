@@ -4,8 +4,8 @@ use super::encode::NO_INSTRUMENT;
 use super::layout::{self, Anatomy, Block, Head, Header, Text};
 use super::{Entry, Flags, Group, Malformed, SCHEMA_ID, SCHEMA_VERSION, code};
 use crate::{
-    BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition, Level, Price, Quantity,
-    Stamps, State, Statistic, Symbol, Trade, TradingStatus, Validity,
+    BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition, Level, LevelChange, Price,
+    Quantity, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Validity,
 };
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{I32, I64, U64};
@@ -70,17 +70,19 @@ pub struct BookSnapshotView<'a> {
     pub instrument: Instrument,
     /// How far it may be trusted.
     pub validity: Validity,
-    /// Bids, asks, implied bids, implied asks; best first.
-    pub lists: [Group<'a, layout::Level>; 4],
+    groups: &'a [u8],
 }
 
 /// A [`BookUpdate`], or a part of one, in a message.
 #[derive(Clone, Copy, Debug)]
 pub struct BookUpdateView<'a> {
-    /// Everything but the changes, which are empty here.
-    pub update: BookUpdate<'a>,
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far the book may be trusted after it.
+    pub validity: Validity,
     /// The steps, in order.
     pub changes: Group<'a, layout::LevelChange>,
+    block: &'a layout::BookUpdate,
 }
 
 /// An [`OrdersUpdate`](crate::OrdersUpdate) or an [`OrdersSnapshot`](crate::OrdersSnapshot), or a
@@ -133,7 +135,8 @@ impl<'a> Message<'a> {
     /// # Errors
     /// Whatever does not fit together; see [`Malformed`]. A template that is not known is no error:
     /// its head is read, and its body is [`Body::Unknown`].
-    #[inline]
+    // Inlined, the message stays in registers: half the time of one that is returned in memory.
+    #[inline(always)]
     pub fn parse(bytes: &'a [u8]) -> Result<Message<'a>, Malformed> {
         let source = &mut Source::open(bytes)?;
         let body = match source.template_id {
@@ -201,6 +204,51 @@ impl<'a> Message<'a> {
             stamps.published = anatomy.published.get();
         }
         stamps
+    }
+}
+
+impl BookUpdateView<'_> {
+    /// The update with those changes, which are the view's own, or all of a split update.
+    #[inline(always)]
+    pub fn update<'c>(&self, changes: &'c [LevelChange]) -> BookUpdate<'c> {
+        let block = self.block;
+        let flags = Flags(block.head.flags);
+        let bid = (block.bid_price, block.bid_quantity, block.bid_orders);
+        let ask = (block.ask_price, block.ask_quantity, block.ask_orders);
+        BookUpdate {
+            instrument: self.instrument,
+            venue_id: block.venue_id.get(),
+            validity: self.validity,
+            direct: flags.has(Flags::DIRECT),
+            whole: !flags.has(Flags::CUT),
+            changes,
+            best_bid: best(block.bid_state, bid),
+            best_ask: best(block.ask_state, ask),
+        }
+    }
+}
+
+/// A best level, if there is one.
+#[inline(always)]
+fn best(state: u8, (price, quantity, orders): (I64, I64, I32)) -> Option<Level> {
+    (state != code::LEVEL_ABSENT).then_some(Level {
+        price: Price(price.get()),
+        quantity: Quantity(quantity.get()),
+        orders: orders.get(),
+        known: state == code::LEVEL_KNOWN,
+    })
+}
+
+impl<'a> BookSnapshotView<'a> {
+    /// Bids, asks, implied bids, implied asks; each best first.
+    pub fn lists(&self) -> [Group<'a, layout::Level>; 4] {
+        let mut rest = self.groups;
+        [(); 4].map(|()| {
+            // Checked when the message was parsed.
+            let (group, behind) = Group::split(rest).unwrap_or((Group::EMPTY, &[]));
+            rest = behind;
+            group
+        })
     }
 }
 
@@ -315,38 +363,17 @@ impl<'a> Source<'a> {
 #[inline(always)]
 fn book_update<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
     let block: &layout::BookUpdate = source.block()?;
-    let flags = Flags(source.head.flags);
-    let bid = (block.bid_price, block.bid_quantity, block.bid_orders);
-    let ask = (block.ask_price, block.ask_quantity, block.ask_orders);
+    if block.bid_state > code::LEVEL_UNKNOWN {
+        return Err(Malformed::Value("bidState"));
+    }
+    if block.ask_state > code::LEVEL_UNKNOWN {
+        return Err(Malformed::Value("askState"));
+    }
     Ok(Body::BookUpdate(BookUpdateView {
-        update: BookUpdate {
-            instrument: source.instrument()?,
-            venue_id: block.venue_id.get(),
-            validity: source.validity()?,
-            direct: flags.has(Flags::DIRECT),
-            whole: !flags.has(Flags::CUT),
-            changes: &[],
-            best_bid: best(block.bid_state, bid).ok_or(Malformed::Value("bidState"))?,
-            best_ask: best(block.ask_state, ask).ok_or(Malformed::Value("askState"))?,
-        },
+        instrument: source.instrument()?,
+        validity: source.validity()?,
         changes: source.group()?,
-    }))
-}
-
-/// A best level of that state, if there is one; `None` where there is no such state.
-#[inline(always)]
-fn best(state: u8, (price, quantity, orders): (I64, I64, I32)) -> Option<Option<Level>> {
-    let known = match state {
-        code::LEVEL_ABSENT => return Some(None),
-        code::LEVEL_KNOWN => true,
-        code::LEVEL_UNKNOWN => false,
-        _ => return None,
-    };
-    Some(Some(Level {
-        price: Price(price.get()),
-        quantity: Quantity(quantity.get()),
-        orders: orders.get(),
-        known,
+        block,
     }))
 }
 
@@ -464,15 +491,14 @@ fn trading_status<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
 
 fn book_snapshot<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
     source.block::<layout::BookSnapshot>()?;
+    let groups = source.rest;
+    for _ in 0..4 {
+        source.group::<layout::Level>()?;
+    }
     Ok(Body::BookSnapshot(BookSnapshotView {
         instrument: source.instrument()?,
         validity: source.validity()?,
-        lists: [
-            source.group()?,
-            source.group()?,
-            source.group()?,
-            source.group()?,
-        ],
+        groups,
     }))
 }
 

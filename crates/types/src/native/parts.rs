@@ -14,6 +14,8 @@ pub const PART_BYTES_MAX: usize = 0xFFF8;
 /// Cuts `update` into messages of at most `bytes_max` bytes, which is taken as the nearest from
 /// [`PART_BYTES_MIN`] to [`PART_BYTES_MAX`]. Nearly always there is one.
 ///
+/// On the path, [`encode`](super::encode()) an update whose [`encoded_len`] is in the limit: it is not copied then.
+///
 /// The parts go into one publication one after the other, each with a sequence number of its own,
 /// nothing between them. A [`Decoder`](super::Decoder) gives the update with the last of them.
 #[inline]

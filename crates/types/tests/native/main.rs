@@ -1,6 +1,9 @@
 //! The native format from outside: what is written is what is read, byte for byte as the schema says.
 
+mod golden;
+mod hostile;
 mod round_trip;
+mod versions;
 
 use touchline_types::native::{Decoder, Message, Scratch, Unfit};
 use touchline_types::{

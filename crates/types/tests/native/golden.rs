@@ -1,0 +1,349 @@
+//! Every message in hex, as it lies on the wire. Journals and other languages hold these bytes: a change here is a
+//! change of the format.
+
+use touchline_types::native::{
+    Flags, Message, TopOfBook, encode, encode_heartbeat, encode_top_of_book, mark_end_of_batch,
+};
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition,
+    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price,
+    Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus, Update,
+    UpdateAction, Validity,
+};
+
+/// Each a number that shows where it lies.
+const STAMPS: Stamps = Stamps {
+    exchange_ns: 0x1111_0000_0000_0001,
+    packet: Headline {
+        sequence: 0x4444_0001,
+        sending_ns: 0x5555_0000_0000_0001,
+        receive_ns: 0x2222_0000_0000_0001,
+    },
+    polled: 0x6666_0000_0000_0001,
+    decoded: 0x7777_0000_0000_0001,
+    applied: 0x8888_0000_0000_0001,
+    published: 0x9999_0000_0000_0001,
+};
+
+/// Sequence and the two times that every message has.
+const TIMES: &str = "0201000000000000 0100000000001111 0100000000002222";
+
+/// What follows the head in every message but the top of book.
+const ANATOMY: &str = "0000 0100444400000000 0100000000005555
+    0100000000006666 0100000000007777 0100000000008888 0100000000009999";
+
+const INSTRUMENT: Instrument = Instrument(0x33);
+
+fn level(price: i64, quantity: i64, orders: i32) -> Level {
+    Level {
+        price: Price(price),
+        quantity: Quantity(quantity),
+        orders,
+        known: true,
+    }
+}
+
+/// `update` as message 0x102 must be these bytes, and the bytes must be a message again.
+fn holds(update: &Update<'_>, expected: &[&str]) {
+    let mut bytes = [0xEE; 512];
+    let length = encode(update, 0x102, Flags::END_OF_BATCH, &STAMPS, &mut bytes).unwrap();
+    same(&bytes[..length], expected);
+}
+
+fn same(bytes: &[u8], expected: &[&str]) {
+    let expected: String = expected.concat();
+    let digits: Vec<u8> = expected
+        .bytes()
+        .filter(|b| !b.is_ascii_whitespace())
+        .collect();
+    let written: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(written, String::from_utf8(digits).unwrap());
+    assert_eq!(Message::parse(bytes).unwrap().sequence(), 0x102);
+}
+
+#[test]
+fn book_update() {
+    let changes = [
+        LevelChange {
+            level: level(100, 5, 2),
+            book: BookKind::Direct,
+            side: Side::Bid,
+            action: LevelAction::Replace,
+            index: 0,
+        },
+        LevelChange {
+            level: Level::UNKNOWN,
+            book: BookKind::Implied,
+            side: Side::Ask,
+            action: LevelAction::Remove,
+            index: 9,
+        },
+    ];
+    let update = BookUpdate {
+        instrument: INSTRUMENT,
+        venue_id: 0x44,
+        validity: Validity::Natural,
+        direct: true,
+        whole: false,
+        changes: &changes,
+        best_bid: Some(level(100, 5, 2)),
+        best_ask: None,
+    };
+    holds(
+        &Update::Book(update),
+        &[
+            "8400 1500 544c 0000", // block of 132, template 21, schema TL, version 0
+            TIMES,
+            "33000000 03 19", // natural; end of batch, direct, cut
+            ANATOMY,
+            "4400000000000000",
+            "6400000000000000 0500000000000000", // bid
+            "ffffffffffffff7f ffffffffffffff7f", // no ask
+            "02000000 ffffffff 01 00 0000",      // orders; the bid is known, the ask absent
+            "1800 0200",                         // two entries of 24 bytes
+            "6400000000000000 0500000000000000 02000000 00 00 01 00",
+            "ffffffffffffff7f ffffffffffffff7f ffffffff 03 01 02 09",
+        ],
+    );
+}
+
+#[test]
+fn book_snapshot() {
+    let snapshot = BookSnapshot {
+        instrument: INSTRUMENT,
+        validity: Validity::Live,
+        bids: &[level(100, 5, 2), Level::UNKNOWN],
+        asks: &[level(-1, 6, -1)],
+        implied_bids: &[],
+        implied_asks: &[level(300, 7, 1)],
+    };
+    holds(
+        &Update::BookSnapshot(snapshot),
+        &[
+            "5400 1400 544c 0000", // block of 84, template 20
+            TIMES,
+            "33000000 00 01",
+            ANATOMY,
+            "00000000",
+            "1800 0200",
+            "6400000000000000 0500000000000000 02000000 00 000000",
+            "ffffffffffffff7f ffffffffffffff7f ffffffff 02 000000",
+            "1800 0100",
+            "ffffffffffffffff 0600000000000000 ffffffff 00 000000",
+            "1800 0000",
+            "1800 0100",
+            "2c01000000000000 0700000000000000 01000000 00 000000",
+        ],
+    );
+}
+
+#[test]
+fn top_of_book() {
+    let top = TopOfBook {
+        instrument: INSTRUMENT,
+        validity: Validity::Stale,
+        bid_price: Price(100),
+        bid_quantity: Quantity(5),
+        ask_price: Price(200),
+        ask_quantity: Quantity::NULL,
+    };
+    let mut bytes = [0; 70];
+    let length = encode_top_of_book(&top, 0x102, Flags::STAMPED_BY_KERNEL, &STAMPS, &mut bytes);
+    assert_eq!(length, Some(70));
+    same(
+        &bytes,
+        &[
+            "3e00 1600 544c 0000", // block of 62, template 22
+            TIMES,
+            "33000000 04 40",
+            "6400000000000000 0500000000000000",
+            "c800000000000000 ffffffffffffff7f",
+        ],
+    );
+}
+
+#[test]
+fn orders() {
+    let order = OrderChange {
+        order_id: 0x0708,
+        priority: 0x0910,
+        price: Price(100),
+        quantity: Quantity(5),
+        side: Side::Ask,
+        action: OrderAction::Delete,
+    };
+    let update = OrdersUpdate {
+        instrument: INSTRUMENT,
+        validity: Validity::Recovering,
+        changes: &[order],
+    };
+    holds(
+        &Update::Orders(update),
+        &[
+            "5400 1f00 544c 0000", // block of 84, template 31
+            TIMES,
+            "33000000 02 01",
+            ANATOMY,
+            "00000000",
+            "2800 0100", // one entry of 40 bytes
+            "0807000000000000 1009000000000000 6400000000000000 0500000000000000",
+            "01 02 000000000000",
+        ],
+    );
+    let snapshot = OrdersSnapshot {
+        instrument: INSTRUMENT,
+        validity: Validity::Gapped,
+        orders: &[OrderChange {
+            action: OrderAction::New,
+            ..order
+        }],
+    };
+    holds(
+        &Update::OrdersSnapshot(snapshot),
+        &[
+            "5400 1e00 544c 0000", // block of 84, template 30
+            TIMES,
+            "33000000 01 01",
+            ANATOMY,
+            "00000000",
+            "2800 0100",
+            "0807000000000000 1009000000000000 6400000000000000 0500000000000000",
+            "01 00000000000000",
+        ],
+    );
+}
+
+#[test]
+fn trade_and_statistics() {
+    let trade = Trade {
+        instrument: INSTRUMENT,
+        orders: 3,
+        price: Price(100),
+        quantity: Quantity(5),
+        aggressor: Some(Side::Ask),
+        action: UpdateAction::Delete,
+        trade_id: 0x0708_0910,
+    };
+    let rest = "6400000000000000 0500000000000000 1009080700000000 03000000";
+    let head = [
+        "6e00 2800 544c 0000",
+        TIMES,
+        "33000000 ff 01",
+        ANATOMY,
+        rest,
+    ]; // block of 110, template 40
+    holds(&Update::Trade(&trade), &[&head[..], &["01 02"]].concat());
+    let unnamed = Trade {
+        aggressor: None,
+        ..trade
+    };
+    holds(&Update::Trade(&unnamed), &[&head[..], &["ff 02"]].concat());
+
+    let statistic = Statistic {
+        instrument: INSTRUMENT,
+        kind: StatisticKind::Settlement,
+        action: UpdateAction::New,
+        price: Price(100),
+        quantity: Quantity::NULL,
+    };
+    holds(
+        &Update::Statistic(&statistic),
+        &[
+            "6200 2900 544c 0000", // block of 98, template 41
+            TIMES,
+            "33000000 ff 01",
+            ANATOMY,
+            "6400000000000000 ffffffffffffff7f 06 00",
+        ],
+    );
+}
+
+#[test]
+fn definition_and_status() {
+    let definition = InstrumentDefinition {
+        instrument: INSTRUMENT,
+        venue_id: 0x44,
+        symbol: Symbol::new(b"ESU4"),
+        group: Symbol::new(b"ES"),
+        asset: Symbol::new(&[b'Z'; 32]),
+        depth: Depth {
+            direct: 10,
+            implied: 2,
+        },
+        tick: Price(250_000_000),
+        quantity_exponent: -8,
+        defined: true,
+    };
+    holds(
+        &Update::Definition(&definition),
+        &[
+            "c400 0a00 544c 0000", // block of 196, template 10
+            TIMES,
+            "33000000 ff 01",
+            ANATOMY,
+            "4400000000000000 80b2e60e00000000",
+            &format!("45535534{}", "00".repeat(28)),
+            &format!("4553{}", "00".repeat(30)),
+            &"5a".repeat(32),
+            "0a 02 f8 01",
+        ],
+    );
+    let status = TradingStatus {
+        instrument: None,
+        group: *b"ES\0\0\0\0",
+        status: 17,
+        reason: 3,
+        event: 4,
+    };
+    holds(
+        &Update::Status(&status),
+        &[
+            "5900 0c00 544c 0000", // block of 89, template 12
+            TIMES,
+            "ffffffff ff 01",
+            ANATOMY,
+            "455300000000 11 03 04",
+        ],
+    );
+    let state = State {
+        instrument: INSTRUMENT,
+        validity: Validity::Closed,
+    };
+    holds(
+        &Update::State(state),
+        &["5000 0b00 544c 0000", TIMES, "33000000 05 01", ANATOMY], // block of 80, template 11
+    );
+}
+
+#[test]
+fn channel() {
+    let gap = Gap {
+        first: 0x0102_0304,
+        last: 0x0102_0305,
+        orders: Validity::Recovering,
+    };
+    holds(
+        &Update::Gap(gap),
+        &[
+            "6100 0200 544c 0000", // block of 97, template 2
+            TIMES,
+            "ffffffff ff 01",
+            ANATOMY,
+            "0403020100000000 0503020100000000 02",
+        ],
+    );
+    holds(
+        &Update::Reset,
+        &["5000 0300 544c 0000", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 3
+    );
+    let mut bytes = [0; 88];
+    assert_eq!(
+        encode_heartbeat(0x102, Flags::NONE, &STAMPS, &mut bytes),
+        Some(88)
+    );
+    mark_end_of_batch(&mut bytes);
+    same(
+        &bytes,
+        &["5000 0100 544c 0000", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 1
+    );
+}
