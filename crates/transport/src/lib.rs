@@ -16,10 +16,13 @@
 //! gateway's after whole sessions.
 #![forbid(unsafe_code)]
 
+mod idle;
 mod local;
 mod mirror;
+pub mod shm;
 mod traits;
 
+pub use idle::{BackOff, Idle, Idler};
 pub use local::Local;
 pub use mirror::Mirror;
-pub use traits::{Envelope, Publish, Subscribe};
+pub use traits::{Envelope, Notice, Publish, Subscribe};

@@ -1,6 +1,6 @@
 //! A subscriber's own copy of the books, kept from updates alone.
 
-use crate::{Envelope, Subscribe};
+use crate::{Envelope, Notice, Subscribe};
 use touchline_book::{OrderBooks, PriceBook, PriceBooks};
 use touchline_types::{
     BookKind, BookSnapshot, Depth, Instrument, Level, LevelAction, LevelChange, OrderAction,
@@ -22,6 +22,9 @@ pub struct Mirror {
     order_steps: Vec<OrderChange>,
 }
 
+/// What is known of an instrument before anything was told.
+const UNNAMED: (Validity, Validity) = (Validity::Gapped, Validity::Recovering);
+
 impl Mirror {
     /// Room for `instruments_max` instruments and `orders_max` orders.
     pub fn new(instruments_max: usize, orders_max: usize) -> Mirror {
@@ -33,7 +36,7 @@ impl Mirror {
             prices: PriceBooks::new(instruments_max, depth),
             orders: OrderBooks::new(instruments_max, orders_max),
             validity: Vec::with_capacity(instruments_max),
-            unnamed: (Validity::Gapped, Validity::Recovering),
+            unnamed: UNNAMED,
             misfits: 0,
             order_steps: Vec::with_capacity(1),
         }
@@ -83,6 +86,15 @@ impl Mirror {
         for row in &mut self.validity {
             *row = change(*row);
         }
+    }
+
+    /// Live books are this from here on.
+    fn distrust(&mut self, instead: Validity) {
+        let of = |validity| match validity {
+            Validity::Live => instead,
+            other => other,
+        };
+        self.set_all(|(price, orders)| (of(price), of(orders)));
     }
 
     fn replace(&mut self, snapshot: &BookSnapshot<'_>) {
@@ -189,6 +201,24 @@ impl Subscribe for Mirror {
                 let _ = self.row(definition.instrument);
             }
             Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {}
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        match notice {
+            Notice::CaughtUp => {}
+            Notice::Lapped { .. } | Notice::Corrupt { .. } => {
+                self.distrust(Validity::Gapped);
+                self.orders.clear_all();
+                self.set_all(|(price, _)| (price, Validity::Recovering));
+            }
+            Notice::Restarted { .. } => {
+                self.prices.clear();
+                self.orders.clear_all();
+                self.validity.clear();
+                self.unnamed = UNNAMED;
+            }
+            Notice::PublisherGone | Notice::Damaged => self.distrust(Validity::Stale),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The two sides of a publication.
 
+use touchline_types::native::TopOfBook;
 use touchline_types::{Stamps, Update};
 
 /// An update with what the publication adds to it.
@@ -27,8 +28,44 @@ pub trait Subscribe {
     /// One update.
     fn update(&mut self, envelope: &Envelope<'_>);
 
+    /// The top of a book changed; the whole change follows as an update. Only of publications that
+    /// give tops.
+    fn top(&mut self, _sequence: u64, _top: &TopOfBook) {}
+
     /// The batch of one packet ends: now is the time to act.
     fn batch_end(&mut self) {}
+
+    /// Something happened to the subscription itself.
+    fn notice(&mut self, _notice: &Notice) {}
+}
+
+/// What a subscriber is told of its subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Every book that was told of is now as of one place in the stream: joining is over.
+    CaughtUp,
+    /// The publisher has overtaken this subscriber. Order books are unknown from here on, price
+    /// books follow as snapshots, if that was asked for.
+    Lapped {
+        /// Messages that were lost.
+        messages: u64,
+        /// Bytes of them.
+        bytes: u64,
+    },
+    /// Another publisher goes on: all that was told is void, instruments are numbered anew.
+    Restarted {
+        /// Its number, from 1.
+        epoch: u64,
+    },
+    /// The publisher is gone: what books show is of the last moment.
+    PublisherGone,
+    /// The shared memory holds what no publisher writes, from this message on: as lapped.
+    Corrupt {
+        /// Number of the message that was expected.
+        sequence: u64,
+    },
+    /// A file of the bus was made shorter by somebody: nothing can be read until it is begun anew.
+    Damaged,
 }
 
 /// Nobody listens.
@@ -47,6 +84,16 @@ impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
         self.0.batch_end();
         self.1.batch_end();
     }
+
+    fn top(&mut self, sequence: u64, top: &TopOfBook) {
+        self.0.top(sequence, top);
+        self.1.top(sequence, top);
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.0.notice(notice);
+        self.1.notice(notice);
+    }
 }
 
 /// A listener that may be absent.
@@ -60,6 +107,18 @@ impl<S: Subscribe> Subscribe for Option<S> {
     fn batch_end(&mut self) {
         if let Some(subscriber) = self {
             subscriber.batch_end();
+        }
+    }
+
+    fn top(&mut self, sequence: u64, top: &TopOfBook) {
+        if let Some(subscriber) = self {
+            subscriber.top(sequence, top);
+        }
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        if let Some(subscriber) = self {
+            subscriber.notice(notice);
         }
     }
 }

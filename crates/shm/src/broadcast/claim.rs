@@ -1,6 +1,6 @@
 //! Room in the ring for one message.
 
-use super::head::Flags;
+use super::head::{Flags, frame_bytes};
 use super::writer::Writer;
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering};
@@ -26,6 +26,14 @@ impl<M: Words> Claim<'_, M> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.length == 0
+    }
+
+    /// The position behind the message, once it is committed. Another claim of the same length has
+    /// the same.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        let begin = self.writer.next().position;
+        begin.wrapping_add(frame_bytes(self.length as u64))
     }
 
     /// The payload in place: store with relaxed ordering, the commit orders it.

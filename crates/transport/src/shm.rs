@@ -1,0 +1,33 @@
+//! The bus: a named publication in shared memory, for every process on the host.
+//!
+//! ```text
+//!  <root>/<bus>/lock           who writes it
+//!               ring           every message, in order             shm::broadcast
+//!               definitions    each instrument's definition        shm::image
+//!               images         each instrument's book and state    shm::image
+//!               counters       what the writer counts              shm::counters
+//!               readers        who is waited for, if the bus is lossless
+//!               cursors        how far they have read
+//! ```
+//!
+//! [`Publisher`] writes all of it; [`Subscriber`] joins: definitions and images first, then the ring
+//! from there, nothing lost and nothing twice. [`Images`] is for who looks only now and then.
+
+mod book_image;
+mod channel_state;
+mod counters;
+mod files;
+mod lossless;
+mod publisher;
+mod settings;
+mod subscriber;
+mod tables;
+mod tops;
+
+pub use book_image::BookImage;
+pub use counters::PublisherCounters;
+pub use files::Error;
+pub use publisher::Publisher;
+pub use settings::{Lossless, Settings};
+pub use subscriber::{Filter, Item, Join, Received, Subscriber};
+pub use touchline_shm::segment::{Directory, Holder, Lock, Note, Root, Sharing};

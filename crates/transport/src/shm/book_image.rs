@@ -1,0 +1,270 @@
+//! How a book lies in the image table.
+//!
+//! ```text
+//!  counts │ state │ sequence │ exchange_ns │ receive_ns │ bids │ asks │ implied bids │ implied asks
+//! ```
+//!
+//! Each list has the same number of rows of three words (price, quantity, orders). The worst level
+//! is in the first row: what changes most often is at the best end, and only the levels that are
+//! better than the one that comes or goes have to move.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use touchline_types::{
+    BookKind, BookSnapshot, Instrument, Level, LevelAction, LevelChange, Price, Quantity, Side,
+    Validity, native,
+};
+
+const COUNTS: usize = 0;
+const STATE: usize = 1;
+const SEQUENCE: usize = 2;
+const EXCHANGE_NS: usize = 3;
+const RECEIVE_NS: usize = 4;
+const HEAD: usize = 5;
+const ROW: usize = 3;
+const LISTS: usize = 4;
+
+/// Bit of the state: a list was longer than the image has rows, so that it holds no book.
+const CUT: u64 = 1 << 8;
+/// Bit of an orders word: the level is known.
+const KNOWN: u64 = 1 << 32;
+
+/// Words of an image with so many rows a list.
+pub const fn words(levels_max: usize) -> usize {
+    HEAD + LISTS * levels_max * ROW
+}
+
+/// Rows a list of an image of so many words.
+pub const fn levels_max(words: usize) -> usize {
+    words.saturating_sub(HEAD) / (LISTS * ROW)
+}
+
+const fn list(kind: BookKind, side: Side) -> usize {
+    kind as usize * 2 + side as usize
+}
+
+/// What a message changes about a book beside its levels.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// From here on.
+    pub validity: Validity,
+    /// Number of the message.
+    pub sequence: u64,
+    /// The venue's time.
+    pub exchange_ns: u64,
+    /// Ours.
+    pub receive_ns: u64,
+}
+
+/// What the writer remembers of an image; it never believes what it reads back from shared memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drawn {
+    counts: [u16; LISTS],
+    cut: bool,
+}
+
+/// An image that is being changed.
+pub struct Drawing<'a> {
+    content: &'a [AtomicU64],
+    drawn: &'a mut Drawn,
+    levels_max: usize,
+}
+
+impl<'a> Drawing<'a> {
+    /// Of the content of a slot.
+    pub fn new(content: &'a [AtomicU64], drawn: &'a mut Drawn, levels_max: usize) -> Drawing<'a> {
+        Drawing {
+            content,
+            drawn,
+            levels_max,
+        }
+    }
+
+    /// Plays the steps of an update; false if the book is too deep for the image.
+    #[inline]
+    pub fn play(&mut self, changes: &[LevelChange]) -> bool {
+        changes.iter().for_each(|change| self.step(change));
+        !self.drawn.cut
+    }
+
+    /// Replaces the book; false if it is too deep for the image.
+    pub fn replace(&mut self, book: &BookSnapshot<'_>) -> bool {
+        *self.drawn = Drawn::default();
+        let lists = [book.bids, book.asks, book.implied_bids, book.implied_asks];
+        for (list, levels) in lists.into_iter().enumerate() {
+            if levels.len() > self.levels_max {
+                self.drawn.cut = true;
+                continue;
+            }
+            self.drawn.counts[list] = levels.len() as u16;
+            for (index, level) in levels.iter().enumerate() {
+                self.put(list, levels.len() - 1 - index, level);
+            }
+        }
+        !self.drawn.cut
+    }
+
+    /// Says when, and what the book is now.
+    #[inline]
+    pub fn sign(&self, moment: &Moment) {
+        let counts = self.drawn.counts;
+        let counts = counts
+            .iter()
+            .rev()
+            .fold(0, |word, count| word << 16 | u64::from(*count));
+        let cut = if self.drawn.cut { CUT } else { 0 };
+        let words = [
+            (COUNTS, counts),
+            (STATE, moment.validity as u64 | cut),
+            (SEQUENCE, moment.sequence),
+            (EXCHANGE_NS, moment.exchange_ns),
+            (RECEIVE_NS, moment.receive_ns),
+        ];
+        for (place, value) in words {
+            self.content[place].store(value, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, change: &LevelChange) {
+        let list = list(change.book, change.side);
+        let (count, index) = (
+            usize::from(self.drawn.counts[list]),
+            usize::from(change.index),
+        );
+        match change.action {
+            LevelAction::Replace if index < count => {
+                self.put(list, count - 1 - index, &change.level)
+            }
+            LevelAction::Insert if index <= count && count < self.levels_max => {
+                (count - index..count)
+                    .rev()
+                    .for_each(|row| self.copy(list, row, row + 1));
+                self.put(list, count - index, &change.level);
+                self.drawn.counts[list] += 1;
+            }
+            LevelAction::Remove if index < count => {
+                (count - index..count).for_each(|row| self.copy(list, row, row - 1));
+                self.drawn.counts[list] -= 1;
+            }
+            LevelAction::Clear => {
+                self.drawn.counts[list] = 0;
+            }
+            // Too deep, or what does not fit a book that is cut already.
+            LevelAction::Insert | LevelAction::Replace | LevelAction::Remove => {
+                self.drawn.cut = true;
+            }
+        }
+    }
+
+    #[inline]
+    fn row(&self, list: usize, row: usize) -> &[AtomicU64] {
+        let begin = HEAD + (list * self.levels_max + row) * ROW;
+        &self.content[begin..begin + ROW]
+    }
+
+    #[inline]
+    fn put(&self, list: usize, row: usize, level: &Level) {
+        let known = if level.known { KNOWN } else { 0 };
+        let orders = u64::from(level.orders as u32) | known;
+        let values = [level.price.0 as u64, level.quantity.0 as u64, orders];
+        for (word, value) in self.row(list, row).iter().zip(values) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn copy(&self, list: usize, from: usize, to: usize) {
+        for (from, to) in self.row(list, from).iter().zip(self.row(list, to)) {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}
+
+/// A book taken from its image.
+#[derive(Clone, Debug)]
+pub struct BookImage {
+    /// How far it may be trusted.
+    pub validity: Validity,
+    /// Number of the last message that it holds.
+    pub sequence: u64,
+    /// When the venue says that this happened, nanoseconds since the Unix epoch.
+    pub exchange_ns: u64,
+    /// When it was received, nanoseconds since the Unix epoch.
+    pub receive_ns: u64,
+    lists: [Vec<Level>; LISTS],
+}
+
+impl BookImage {
+    /// An empty book, with room for so many levels a list.
+    pub fn with_room(levels_max: usize) -> BookImage {
+        BookImage {
+            validity: Validity::Recovering,
+            sequence: 0,
+            exchange_ns: 0,
+            receive_ns: 0,
+            lists: std::array::from_fn(|_| Vec::with_capacity(levels_max)),
+        }
+    }
+
+    /// A list, best first.
+    pub fn levels(&self, kind: BookKind, side: Side) -> &[Level] {
+        &self.lists[list(kind, side)]
+    }
+
+    /// As the snapshot of an instrument.
+    pub fn snapshot(&self, instrument: Instrument) -> BookSnapshot<'_> {
+        let [bids, asks, implied_bids, implied_asks] = &self.lists;
+        BookSnapshot {
+            instrument,
+            validity: self.validity,
+            bids,
+            asks,
+            implied_bids,
+            implied_asks,
+        }
+    }
+
+    /// Empties the book.
+    pub fn clear(&mut self, validity: Validity) {
+        self.validity = validity;
+        self.lists.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Takes the content of a slot; false if it holds no whole book, which is then empty.
+    pub fn take(&mut self, content: &[u64], levels_max: usize) -> bool {
+        self.clear(Validity::Recovering);
+        let whole = content.len() >= words(levels_max)
+            && content[STATE] & CUT == 0
+            && self.take_lists(content, levels_max).is_some();
+        if !whole {
+            self.clear(Validity::Recovering);
+        }
+        whole
+    }
+
+    fn take_lists(&mut self, content: &[u64], levels_max: usize) -> Option<()> {
+        let validity = native::code::validity((content[STATE] & 0xFF) as u8)?;
+        for (list, levels) in self.lists.iter_mut().enumerate() {
+            let count = usize::from((content[COUNTS] >> (16 * list)) as u16);
+            let begin = HEAD + list * levels_max * ROW;
+            let rows = content
+                .get(begin..begin + levels_max * ROW)?
+                .get(..count * ROW)?;
+            levels.extend(rows.rchunks_exact(ROW).map(level));
+        }
+        self.validity = validity;
+        self.sequence = content[SEQUENCE];
+        self.exchange_ns = content[EXCHANGE_NS];
+        self.receive_ns = content[RECEIVE_NS];
+        Some(())
+    }
+}
+
+fn level(row: &[u64]) -> Level {
+    Level {
+        price: Price(row[0] as i64),
+        quantity: Quantity(row[1] as i64),
+        orders: row[2] as u32 as i32,
+        known: row[2] & KNOWN != 0,
+    }
+}

@@ -1,0 +1,139 @@
+//! What holds for every instrument of a channel: the last reset and the last loss.
+//!
+//! They lie in the first slot of the images. An image that is older than a reset is of an empty and
+//! live book, whatever it says; one that is older than a loss is not live.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use touchline_types::{Gap, Validity, native};
+
+/// Slot of the images where it lies; the instruments follow.
+pub const SLOT: usize = 0;
+
+/// Words of it.
+pub const WORDS: usize = 5;
+
+/// The last reset and the last loss, each with its place in the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelState {
+    /// Position behind the last reset.
+    pub reset: Option<u64>,
+    /// The last loss and the position behind it.
+    pub gap: Option<(u64, Gap)>,
+}
+
+impl ChannelState {
+    /// Writes it as the content of a slot.
+    pub fn draw(&self, content: &[AtomicU64]) {
+        let (gap_at, packets, orders) = self.gap.map_or((0, 0, 0), |(at, gap)| {
+            let packets = u64::from(gap.first) | u64::from(gap.last) << 32;
+            (at, packets, gap.orders as u64)
+        });
+        let flags = u64::from(self.reset.is_some()) | u64::from(self.gap.is_some()) << 1;
+        let words = [flags, self.reset.unwrap_or(0), gap_at, packets, orders];
+        for (word, value) in content.iter().zip(words) {
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Reads it from the content of a slot.
+    pub fn take(content: &[u64; WORDS]) -> ChannelState {
+        let [flags, reset, gap_at, packets, orders] = *content;
+        let orders = native::code::validity(orders as u8).unwrap_or(Validity::Recovering);
+        let gap = Gap {
+            first: packets as u32,
+            last: (packets >> 32) as u32,
+            orders,
+        };
+        ChannelState {
+            reset: (flags & 1 != 0).then_some(reset),
+            gap: (flags & 2 != 0).then_some((gap_at, gap)),
+        }
+    }
+
+    /// Whether a reset came after what holds up to `position`.
+    pub fn is_reset_since(&self, position: u64) -> bool {
+        self.reset.is_some_and(|reset| is_before(position, reset))
+    }
+
+    /// What a book is that was this at `position`.
+    pub fn validity_since(&self, position: u64, validity: Validity) -> Validity {
+        let validity = if self.is_reset_since(position) {
+            Validity::Live
+        } else {
+            validity
+        };
+        let from = self
+            .reset
+            .filter(|_| self.is_reset_since(position))
+            .unwrap_or(position);
+        match self.gap {
+            Some((gap, _)) if is_before(from, gap) && validity == Validity::Live => {
+                Validity::Gapped
+            }
+            _ => validity,
+        }
+    }
+}
+
+/// Whether a position of the stream comes before another; positions may wrap.
+#[inline]
+pub fn is_before(position: u64, other: u64) -> bool {
+    (position.wrapping_sub(other) as i64) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Gap = Gap {
+        first: 7,
+        last: 9,
+        orders: Validity::Natural,
+    };
+
+    #[test]
+    fn it_survives_the_image() {
+        for state in [
+            ChannelState::default(),
+            ChannelState {
+                reset: Some(u64::MAX - 7),
+                gap: Some((16, GAP)),
+            },
+        ] {
+            let content: [AtomicU64; WORDS] = std::array::from_fn(|_| AtomicU64::new(77));
+            state.draw(&content);
+            let words = content.map(AtomicU64::into_inner);
+            assert_eq!(ChannelState::take(&words), state);
+        }
+    }
+
+    #[test]
+    fn an_older_image_is_what_reset_and_loss_made_of_it() {
+        let state = ChannelState {
+            reset: Some(80),
+            gap: Some((160, GAP)),
+        };
+        let since = |position, validity| state.validity_since(position, validity);
+        assert_eq!(
+            since(40, Validity::Recovering),
+            Validity::Gapped,
+            "reset, then lost"
+        );
+        assert_eq!(since(120, Validity::Live), Validity::Gapped, "lost");
+        assert_eq!(since(120, Validity::Natural), Validity::Natural);
+        assert_eq!(
+            since(160, Validity::Live),
+            Validity::Live,
+            "confirmed after the loss"
+        );
+        assert!(state.is_reset_since(79) && !state.is_reset_since(80));
+        let late = ChannelState {
+            reset: Some(240),
+            ..state
+        };
+        assert_eq!(
+            late.validity_since(40, Validity::Recovering),
+            Validity::Live
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! What a publisher counts.
+
+touchline_types::counters! {
+    /// Counters of a publisher.
+    pub struct PublisherCounters {
+        messages_published: "messages" = "Messages committed to the ring, tops of book and parts included.",
+        bytes_published: "bytes" = "Bytes of these messages.",
+        batches_published: "batches" = "Batches: what one packet caused.",
+        tops_published: "messages" = "Tops of book, each because it changed.",
+        images_cut: "updates" = "A book was deeper than its image: who joins waits for its next whole publication.",
+        images_refused: "updates" = "An instrument was beyond the limit or the memory of the tables: it has no image.",
+        updates_refused: "updates" = "An update did not fit any message, and was not published.",
+        waits: "waits" = "Times that the writer of a lossless bus waited for a reader.",
+        readers_dead: "readers" = "Named readers that died and are not waited for any more.",
+        readers_left_behind: "readers" = "Named readers that were too slow for too long.",
+    }
+}

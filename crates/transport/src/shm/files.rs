@@ -1,0 +1,368 @@
+//! The files of a bus, for its writer and for its readers.
+
+use super::lossless::Patience;
+use super::{Directory, Holder, Lossless, Root, Settings, book_image, channel_state};
+use std::time::{Duration, Instant};
+use touchline_shm::Words;
+use touchline_shm::broadcast::{self, Cursors, Geometry};
+use touchline_shm::image::{self, Shape};
+use touchline_shm::segment::{
+    self, Access, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
+};
+use touchline_types::native;
+
+const RING: &str = "ring";
+const DEFINITIONS: &str = "definitions";
+const IMAGES: &str = "images";
+const CURSORS: &str = "cursors";
+
+/// How long a writer may take to start, and how often that is looked at.
+const START_MAX: Duration = Duration::from_secs(1);
+const START_POLL: Duration = Duration::from_millis(1);
+
+/// Writes a table.
+pub type TableWriter = image::Writer<Mapping>;
+/// Reads a table.
+pub type TableReader = image::Reader<Mapping>;
+
+/// Bytes of a definition's message are in the slot's first word, the message follows.
+pub const DEFINITION_WORDS: usize = 1 + native::PART_BYTES_MIN / 8;
+
+/// Why a bus cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of it cannot be made, opened or locked.
+    #[error(transparent)]
+    Segment(#[from] segment::Error),
+    /// The size of the ring is not one that a ring can have.
+    #[error("ring_bytes: {0}")]
+    RingBytes(broadcast::Refused),
+    /// The ring is too small for the messages of a bus.
+    #[error("ring_bytes: {bytes} bytes hold no message of a bus; give 4096 or more")]
+    RingTooSmall {
+        /// As set.
+        bytes: u64,
+    },
+    /// What is in a file is not what should be there.
+    #[error("{path}: {what}")]
+    Contents {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Its writer is just starting, and does not come to an end with it.
+    #[error("bus {bus} is half started; its gateway died while starting, or hangs: start it again")]
+    HalfStarted {
+        /// Name of the bus.
+        bus: String,
+    },
+    /// A named reader of a bus whose writer waits for nobody.
+    #[error(
+        "bus {bus} is not lossless: its writer waits for no reader; join without a name, or make it lossless"
+    )]
+    NotLossless {
+        /// Name of the bus.
+        bus: String,
+    },
+}
+
+impl Error {
+    fn contents(mapping: &Mapping, what: impl ToString) -> Error {
+        Error::Contents {
+            path: mapping.path().display().to_string(),
+            what: what.to_string(),
+        }
+    }
+}
+
+/// Sizes of the files.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    ring: Geometry,
+    definitions: Shape,
+    images: Shape,
+}
+
+impl Sizes {
+    fn new(settings: &Settings) -> Result<Sizes, Error> {
+        let content_words = book_image::words(settings.image_levels_max).max(channel_state::WORDS);
+        Ok(Sizes {
+            ring: ring_of(settings.ring_bytes)?,
+            definitions: Shape {
+                slots: settings.instruments_max,
+                content_words: DEFINITION_WORDS,
+            },
+            images: Shape {
+                slots: settings.instruments_max + 1,
+                content_words,
+            },
+        })
+    }
+}
+
+/// What a writer writes.
+#[derive(Debug)]
+pub struct Writing {
+    /// The right to write it; held as long as this lives.
+    pub lock: WriterLock,
+    pub ring: broadcast::Writer<Mapping>,
+    pub definitions: TableWriter,
+    pub images: TableWriter,
+    /// Of a lossless bus.
+    pub patience: Option<Patience>,
+}
+
+impl Writing {
+    /// Takes over what another writer has left, or begins anew where that does not fit.
+    pub fn open(root: &Root, bus: &str, settings: &Settings) -> Result<Writing, Error> {
+        let sizes = Sizes::new(settings)?;
+        let lock = WriterLock::acquire(root.create(bus)?)?;
+        let existing = Files::existing(&lock, sizes, settings);
+        let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
+        let writing = files.into_writing(lock, sizes)?;
+        match settings.lossless {
+            Some(lossless) => writing.lossless(lossless, settings),
+            None => {
+                writing.lock.remove(CURSORS)?;
+                Ok(writing)
+            }
+        }
+    }
+
+    /// Readers that are already there keep their places and their cursors.
+    fn lossless(mut self, lossless: Lossless, settings: &Settings) -> Result<Writing, Error> {
+        let slots = lossless.readers_max as usize;
+        let bytes = bytes_of(Cursors::<Mapping>::words_for(slots));
+        let options = ring_options(settings);
+        let left = Mapping::open(self.lock.directory(), CURSORS, Access::Write, &options);
+        let cursors = match left {
+            Ok(cursors) if size_of_val(cursors.words()) == bytes => cursors,
+            _ => Mapping::create(&self.lock, CURSORS, bytes, &options)?.publish()?,
+        };
+        let locks = SlotLocks::create(&self.lock, lossless.readers_max)?;
+        self.ring = self.ring.lossless(Cursors::new(cursors));
+        self.patience = Some(Patience::new(locks, lossless));
+        Ok(self)
+    }
+}
+
+/// The three files, mapped for writing.
+struct Files {
+    ring: Ring,
+    definitions: Mapping,
+    images: Mapping,
+}
+
+/// The ring is complete when it is found; a new one has its writer already.
+enum Ring {
+    Left(Mapping),
+    New(broadcast::Writer<Mapping>),
+}
+
+impl Files {
+    /// What another writer has left, if all of it has these sizes and makes sense.
+    fn existing(lock: &WriterLock, sizes: Sizes, settings: &Settings) -> Option<Files> {
+        let open = |file, options: &Options, words: usize| {
+            let mapping = Mapping::open(lock.directory(), file, Access::Write, options).ok()?;
+            (bytes_of(words) == size_of_val(mapping.words())).then_some(mapping)
+        };
+        let ring = open(RING, &ring_options(settings), sizes.ring.words())?;
+        let is_same = Geometry::read(ring.words()) == Ok(sizes.ring);
+        // Whether its last frames make sense shows when it is resumed; ask before anything is lost.
+        let is_sound = is_same && broadcast::Writer::can_resume(&ring);
+        is_sound.then_some(())?;
+        Some(Files {
+            ring: Ring::Left(ring),
+            definitions: open(
+                DEFINITIONS,
+                &table_options(settings),
+                sizes.definitions.words(),
+            )?,
+            images: open(IMAGES, &table_options(settings), sizes.images.words())?,
+        })
+    }
+
+    /// New files. Readers of old ones keep them, and see that they were replaced.
+    fn fresh(lock: &WriterLock, sizes: Sizes, settings: &Settings) -> Result<Files, Error> {
+        let create =
+            |file, options: &Options, words| Mapping::create(lock, file, bytes_of(words), options);
+        // The old ones first: there may not be room for both.
+        for file in [RING, DEFINITIONS, IMAGES] {
+            lock.remove(file)?;
+        }
+        let tables = table_options(settings);
+        let definitions = create(DEFINITIONS, &tables, sizes.definitions.words())?.publish()?;
+        let images = create(IMAGES, &tables, sizes.images.words())?.publish()?;
+        let draft = create(RING, &ring_options(settings), sizes.ring.words())?;
+        let ring = broadcast::Writer::create(draft.mapping(), sizes.ring)
+            .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
+        draft.publish()?;
+        Ok(Files {
+            ring: Ring::New(ring),
+            definitions,
+            images,
+        })
+    }
+
+    /// The tables are emptied before the ring says that a new writer begins, and belong to it after
+    /// that: who joins in between waits.
+    fn into_writing(self, lock: WriterLock, sizes: Sizes) -> Result<Writing, Error> {
+        let table = |mapping: Mapping, shape| {
+            image::Writer::create(mapping.clone(), shape)
+                .map_err(|refused| Error::contents(&mapping, refused))
+        };
+        let mut definitions = table(self.definitions, sizes.definitions)?;
+        let mut images = table(self.images, sizes.images)?;
+        let ring = match self.ring {
+            Ring::New(ring) => ring,
+            Ring::Left(mapping) => broadcast::Writer::resume(mapping.clone())
+                .map_err(|refused| Error::contents(&mapping, refused))?,
+        };
+        definitions.publish(ring.epoch());
+        images.publish(ring.epoch());
+        Ok(Writing {
+            lock,
+            ring,
+            definitions,
+            images,
+            patience: None,
+        })
+    }
+}
+
+/// What a reader reads.
+#[derive(Debug)]
+pub struct Reading {
+    pub directory: Directory,
+    pub ring: broadcast::Reader<Mapping>,
+    pub definitions: TableReader,
+    pub images: TableReader,
+}
+
+impl Reading {
+    /// Attaches, as a named reader if that is wanted; waits for a writer that is just starting.
+    pub fn join(
+        root: &Root,
+        bus: &str,
+        named: bool,
+    ) -> Result<(Reading, Option<SlotGuard>), Error> {
+        let start = Instant::now();
+        loop {
+            let reading = Reading::open(root, bus)?;
+            if reading.is_of_writer(reading.ring.epoch()) {
+                return match named {
+                    true => reading
+                        .named()
+                        .map(|(reading, guard)| (reading, Some(guard))),
+                    false => Ok((reading, None)),
+                };
+            }
+            if start.elapsed() > START_MAX {
+                let bus = bus.to_owned();
+                return Err(Error::HalfStarted { bus });
+            }
+            std::thread::sleep(START_POLL);
+        }
+    }
+
+    /// Attaches to what stands there; the ring at its last mark.
+    fn open(root: &Root, bus: &str) -> Result<Reading, Error> {
+        let directory = root.open(bus)?;
+        let options = Options {
+            lock: Lock::No,
+            ..Options::default()
+        };
+        // A table is larger than what is in use of it.
+        let sparse = Options {
+            prefault: false,
+            ..options.clone()
+        };
+        let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
+        let (ring, definitions, images) = (
+            open(RING, &options)?,
+            open(DEFINITIONS, &sparse)?,
+            open(IMAGES, &sparse)?,
+        );
+        let table = |mapping: Mapping| {
+            image::Reader::attach(mapping.clone())
+                .map_err(|refused| Error::contents(&mapping, refused))
+        };
+        Ok(Reading {
+            ring: broadcast::Reader::attach(ring.clone())
+                .map_err(|refused| Error::contents(&ring, refused))?,
+            definitions: table(definitions)?,
+            images: table(images)?,
+            directory,
+        })
+    }
+
+    /// Takes a place among those that the writer waits for.
+    fn named(self) -> Result<(Reading, SlotGuard), Error> {
+        let options = Options {
+            lock: Lock::No,
+            ..Options::default()
+        };
+        let cursors = match Mapping::open(&self.directory, CURSORS, Access::Write, &options) {
+            Err(segment::Error::Missing { .. }) => {
+                return Err(Error::NotLossless {
+                    bus: self.directory.name().to_owned(),
+                });
+            }
+            other => Cursors::new(other?),
+        };
+        let guard = SlotLocks::open(&self.directory, cursors.slots() as u32)?.acquire()?;
+        let ring = self.ring.named(cursors, guard.index() as usize);
+        Ok((Reading { ring, ..self }, guard))
+    }
+
+    /// Whether the tables belong to this writer, its number in the ring.
+    pub fn is_of_writer(&self, epoch: u64) -> bool {
+        self.definitions.epoch() == epoch && self.images.epoch() == epoch
+    }
+
+    /// Whether the bus was begun anew in other files.
+    pub fn is_replaced(&self) -> bool {
+        self.ring.memory().is_replaced()
+    }
+
+    /// Who writes the bus.
+    pub fn publisher(&self) -> Result<Option<Holder>, Error> {
+        Ok(WriterLock::holder(&self.directory)?)
+    }
+
+    /// Whether the files are as long as they were.
+    pub fn is_intact(&self) -> bool {
+        let tables = [self.definitions.memory(), self.images.memory()];
+        self.ring.memory().intact() && tables.into_iter().all(Mapping::intact)
+    }
+}
+
+/// Every message must fit, the shortest parts of long ones included.
+fn ring_of(bytes: u64) -> Result<Geometry, Error> {
+    let geometry = Geometry::new(bytes).map_err(Error::RingBytes)?;
+    if geometry.message_max() < native::PART_BYTES_MIN {
+        return Err(Error::RingTooSmall { bytes });
+    }
+    Ok(geometry)
+}
+
+const fn bytes_of(words: usize) -> usize {
+    // Whole pages of 4 KiB; what is behind the last word is never used.
+    (words * 8).next_multiple_of(4096)
+}
+
+fn ring_options(settings: &Settings) -> Options {
+    Options {
+        huge_pages: settings.huge_pages,
+        lock: settings.lock,
+        ..Options::default()
+    }
+}
+
+fn table_options(settings: &Settings) -> Options {
+    Options {
+        lock: settings.lock,
+        ..Options::sparse()
+    }
+}

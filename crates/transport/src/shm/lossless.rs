@@ -1,0 +1,75 @@
+//! Waiting for named readers: bounded, and never for the dead.
+
+use super::Lossless;
+use std::time::{Duration, Instant};
+use touchline_shm::segment::SlotLocks;
+
+/// How often a reader that is waited for is asked whether it lives; each time is a system call.
+const LIVENESS_EVERY: Duration = Duration::from_millis(1);
+
+/// The writer's patience with the slowest reader.
+#[derive(Debug)]
+pub struct Patience {
+    locks: SlotLocks,
+    wait_max: Duration,
+    waiting: Option<Waiting>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    slot: usize,
+    since: Instant,
+    asked: Instant,
+}
+
+/// What to do about a reader that has not read what would be overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Try again.
+    Wait,
+    /// It is dead.
+    Dead,
+    /// It lives, and was waited for long enough.
+    TooSlow,
+}
+
+impl Patience {
+    pub fn new(locks: SlotLocks, settings: Lossless) -> Patience {
+        Patience {
+            locks,
+            wait_max: settings.wait_max,
+            waiting: None,
+        }
+    }
+
+    /// Judges the reader in `slot`, which keeps the writer waiting at this moment.
+    pub fn judge(&mut self, slot: usize) -> Verdict {
+        let now = Instant::now();
+        let begun = Waiting {
+            slot,
+            since: now,
+            asked: now - LIVENESS_EVERY,
+        };
+        let waiting = self.waiting.get_or_insert(begun);
+        if waiting.slot != slot {
+            *waiting = begun;
+        }
+        if now.duration_since(waiting.asked) >= LIVENESS_EVERY {
+            waiting.asked = now;
+            let alive =
+                u32::try_from(slot).is_ok_and(|slot| self.locks.is_held(slot).unwrap_or(true));
+            if !alive {
+                return Verdict::Dead;
+            }
+        }
+        if now.duration_since(waiting.since) >= self.wait_max {
+            return Verdict::TooSlow;
+        }
+        Verdict::Wait
+    }
+
+    /// The writer does not wait any more.
+    pub fn relax(&mut self) {
+        self.waiting = None;
+    }
+}

@@ -1,0 +1,246 @@
+//! The writing side of a bus.
+
+use super::counters::PublisherCounters;
+use super::files::{Error, Writing};
+use super::lossless::{Patience, Verdict};
+use super::tables::{Kept, Tables, Told};
+use super::tops::Tops;
+use super::{Root, Settings};
+use crate::Publish;
+use std::hint::spin_loop;
+use touchline_shm::broadcast::{self, BATCH_END, NoRoom};
+use touchline_shm::segment::{Mapping, Note, WriterLock};
+use touchline_types::native::{self, Flags};
+use touchline_types::{Stamps, Update};
+use zerocopy::IntoBytes;
+
+/// Publishes on a bus: messages into the ring, and each book into its image.
+///
+/// A message becomes visible when the next one comes, or the batch ends: only then is it known
+/// whether it is the last of its batch. Its image is changed just before that.
+#[derive(Debug)]
+pub struct Publisher {
+    ring: broadcast::Writer<Mapping>,
+    staged: Staged,
+    tables: Tables,
+    tops: Option<Tops>,
+    patience: Option<Patience>,
+    message_bytes_max: usize,
+    counters: PublisherCounters,
+    /// The right to write; given back last.
+    lock: WriterLock,
+}
+
+/// The message that is written and not yet released.
+#[derive(Debug)]
+struct Staged {
+    words: Box<[u64]>,
+    /// 0 if there is none.
+    length: usize,
+}
+
+impl Publisher {
+    /// Takes over a bus that nobody writes, or begins it. All memory is taken here.
+    ///
+    /// # Errors
+    /// Among others who writes it already, and how much memory is missing.
+    pub fn open(root: &Root, bus: &str, settings: &Settings) -> Result<Publisher, Error> {
+        let Writing {
+            lock,
+            ring,
+            definitions,
+            images,
+            patience,
+        } = Writing::open(root, bus, settings)?;
+        let message_bytes_max = ring.geometry().message_max().min(native::PART_BYTES_MAX);
+        Ok(Publisher {
+            ring,
+            staged: Staged {
+                words: vec![0; message_bytes_max.div_ceil(8)].into(),
+                length: 0,
+            },
+            tables: Tables::new(
+                definitions,
+                images,
+                settings.instruments_max,
+                settings.image_levels_max,
+            )?,
+            tops: settings.tops.then(|| Tops::new(settings.instruments_max)),
+            patience,
+            message_bytes_max,
+            counters: PublisherCounters::default(),
+            lock,
+        })
+    }
+
+    /// Says that the publication lives, where nothing else is to be said.
+    pub fn heartbeat(&mut self, stamps: &Stamps) {
+        self.release(Flags::NONE);
+        let sequence = self.ring.next().sequence;
+        let bytes = self.staged.words.as_mut_bytes();
+        self.staged.length =
+            native::encode_heartbeat(sequence, Flags::NONE, stamps, bytes).unwrap_or(0);
+        self.release(Flags::END_OF_BATCH);
+    }
+
+    /// What it counted.
+    pub fn counters(&self) -> &PublisherCounters {
+        &self.counters
+    }
+
+    /// Name of the bus.
+    pub fn bus(&self) -> &str {
+        self.lock.directory().name()
+    }
+
+    /// How many writers the bus had, this one included.
+    pub fn epoch(&self) -> u64 {
+        self.ring.epoch()
+    }
+
+    /// The right to write the bus, for its other files.
+    pub fn lock(&self) -> &WriterLock {
+        &self.lock
+    }
+
+    /// What was asked of the system and could not be had, without which everything is but slower.
+    pub fn notes(&self) -> &[Note] {
+        self.ring.memory().notes()
+    }
+
+    /// False if somebody has made a file of the bus shorter: it must be begun anew.
+    pub fn is_intact(&self) -> bool {
+        self.ring.memory().intact() && self.tables.is_intact()
+    }
+
+    /// The top of book goes first: who waits for it alone has it soonest.
+    #[inline]
+    fn publish_top(&mut self, update: &Update<'_>, stamps: &Stamps) {
+        let changed = self.tops.as_mut().and_then(|tops| tops.changed_by(update));
+        let Some(top) = changed else { return };
+        self.release(Flags::NONE);
+        let sequence = self.ring.next().sequence;
+        let bytes = self.staged.words.as_mut_bytes();
+        let length = native::encode_top_of_book(&top, sequence, Flags::NONE, stamps, bytes);
+        self.staged.length = length.unwrap_or(0);
+        self.counters.tops_published += 1;
+    }
+
+    /// Writes one message behind those that are released.
+    #[inline]
+    fn stage(&mut self, part: &native::Part<'_>, stamps: &Stamps) {
+        self.release(Flags::NONE);
+        let sequence = self.ring.next().sequence;
+        let bytes = self.staged.words.as_mut_bytes();
+        match part.encode(sequence, Flags::NONE, stamps, bytes) {
+            Some(length) => self.staged.length = length,
+            None => self.counters.updates_refused += 1,
+        }
+    }
+
+    /// What a late joiner needs of the update whose last message is staged.
+    #[inline]
+    fn keep(&mut self, update: &Update<'_>, stamps: &Stamps) {
+        let Staged { ref words, length } = self.staged;
+        let told = Told {
+            sequence: self.ring.next().sequence,
+            end: end_of(
+                &mut self.ring,
+                &mut self.patience,
+                &mut self.counters,
+                length,
+            ),
+            message: words,
+            length,
+        };
+        match self.tables.keep(update, stamps, &told) {
+            Kept::Whole => {}
+            Kept::Cut => self.counters.images_cut += 1,
+            Kept::Refused => self.counters.images_refused += 1,
+        }
+    }
+
+    /// Commits the staged message, if there is one.
+    #[inline]
+    fn release(&mut self, flags: Flags) {
+        let length = std::mem::take(&mut self.staged.length);
+        if length == 0 {
+            return;
+        }
+        let bytes = &mut self.staged.words.as_mut_bytes()[..length];
+        let mut head = broadcast::Flags::default();
+        if flags.has(Flags::END_OF_BATCH) {
+            native::mark_end_of_batch(bytes);
+            head = BATCH_END;
+        }
+        self.counters.messages_published += 1;
+        self.counters.bytes_published += length as u64;
+        while let Err(no_room) = self.ring.publish(bytes, head) {
+            wait(&self.ring, &mut self.patience, &mut self.counters, no_room);
+        }
+        if let Some(patience) = &mut self.patience {
+            patience.relax();
+        }
+    }
+}
+
+impl Publish for Publisher {
+    #[inline]
+    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+        self.publish_top(update, stamps);
+        for part in native::parts(update, self.message_bytes_max) {
+            self.stage(&part, stamps);
+        }
+        self.keep(update, stamps);
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        self.counters.batches_published += u64::from(self.staged.length > 0);
+        self.release(Flags::END_OF_BATCH);
+    }
+}
+
+/// Where the message that is staged will end.
+#[inline]
+fn end_of(
+    ring: &mut broadcast::Writer<Mapping>,
+    patience: &mut Option<Patience>,
+    counters: &mut PublisherCounters,
+    length: usize,
+) -> u64 {
+    loop {
+        match ring.claim(length) {
+            Ok(claim) => return claim.end(),
+            Err(no_room) => wait(ring, patience, counters, no_room),
+        }
+    }
+}
+
+/// A reader of a lossless bus has not read what would be overwritten: wait a little, or give it up.
+#[cold]
+fn wait(
+    ring: &broadcast::Writer<Mapping>,
+    patience: &mut Option<Patience>,
+    counters: &mut PublisherCounters,
+    no_room: NoRoom,
+) {
+    let (NoRoom::Full { slot }, Some(patience), Some(named)) = (no_room, patience, ring.named())
+    else {
+        unreachable!("parts fit the ring, and only a lossless one is ever full");
+    };
+    match patience.judge(slot) {
+        Verdict::Wait => {
+            counters.waits += 1;
+            (0..64).for_each(|_| spin_loop());
+        }
+        Verdict::Dead => {
+            counters.readers_dead += 1;
+            named.free(slot);
+        }
+        Verdict::TooSlow => {
+            counters.readers_left_behind += 1;
+            named.free(slot);
+        }
+    }
+}

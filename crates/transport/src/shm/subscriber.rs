@@ -1,0 +1,434 @@
+//! The reading side of a bus.
+
+mod joining;
+mod rows;
+mod scratch;
+mod watch;
+
+use super::files::{Error, Reading};
+use super::{Holder, Root};
+use crate::{Envelope, Notice, Subscribe};
+use joining::Joining;
+use rows::{Rows, Verdict};
+use scratch::Scratch;
+use touchline_shm::broadcast;
+use touchline_shm::segment::SlotGuard;
+use touchline_types::native::{Body, Flags, Message, TopOfBook, Unfit};
+use touchline_types::{InstrumentDefinition, OrdersUpdate, Stamps, State, Update};
+use watch::Watch;
+
+/// How to join a bus.
+pub struct Join {
+    /// Takes a place among the readers that a lossless publisher waits for.
+    pub named: bool,
+    /// Hands out live books only. A book that stops being live is told of by its state alone; it
+    /// comes back whole.
+    pub live_only: bool,
+    /// After a loss, takes every book from its image again.
+    pub resync: bool,
+    /// Which instruments; `None` is all of them.
+    pub filter: Option<Filter>,
+    /// Most changes of one event, or levels of one book.
+    pub changes_max: usize,
+    /// Most orders of one whole order book, or changes of one event.
+    pub orders_max: usize,
+}
+
+/// Says of an instrument whether it is wanted, when it is defined.
+pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send>;
+
+impl Default for Join {
+    fn default() -> Join {
+        Join {
+            named: false,
+            live_only: false,
+            resync: true,
+            filter: None,
+            changes_max: 65_536,
+            orders_max: 65_536,
+        }
+    }
+}
+
+/// A subscription to a bus, by [`poll`](Subscriber::poll) or by [`drain`](Subscriber::drain).
+pub struct Subscriber {
+    root: Root,
+    bus: String,
+    settings: Join,
+    reading: Reading,
+    /// The place among named readers.
+    guard: Option<SlotGuard>,
+    /// The writer that is being read, its number in the ring.
+    epoch: u64,
+    joining: Option<Joining>,
+    rows: Rows,
+    scratch: Scratch,
+    watch: Watch,
+    /// Whether something of the batch that is being read was handed out.
+    batch_open: bool,
+}
+
+/// What a poll gives.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// An update.
+    Update(Received<'a>),
+    /// The top of a book; the whole change follows.
+    Top {
+        /// Number of the message.
+        sequence: u64,
+        /// The top.
+        top: TopOfBook,
+    },
+    /// The batch of one packet ends, and its last message was not for this subscriber.
+    BatchEnd,
+    /// About the subscription itself.
+    Notice(Notice),
+}
+
+/// An update as it was received.
+#[derive(Debug)]
+pub struct Received<'a> {
+    /// Number of its message in the publication; of the last one that it holds, if it is an image.
+    pub sequence: u64,
+    /// When things happened; of an image, only the venue's time and that of receipt.
+    pub stamps: Stamps,
+    /// The update.
+    pub update: Update<'a>,
+    /// Whether the batch of one packet ends with it: now is the time to act.
+    pub batch_end: bool,
+    /// Whether it was taken from a table, and not read from the ring.
+    pub is_image: bool,
+}
+
+/// What a step came to.
+enum Step<T> {
+    /// Something was handed out.
+    Given(T),
+    /// There was something, and it is not to be handed out.
+    Passed,
+    /// There is nothing.
+    Nothing,
+}
+
+/// A message in the buffer.
+#[derive(Clone, Copy)]
+struct Frame {
+    length: usize,
+    sequence: u64,
+    end: u64,
+}
+
+/// Messages that one poll may pass over.
+const PASSED_MAX: usize = 256;
+
+impl Subscriber {
+    /// Joins a bus: the first polls give definitions and books, then everything that is published.
+    ///
+    /// # Errors
+    /// Among others: there is no such bus, or it is not ours to read.
+    pub fn join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
+        let (reading, guard) = Reading::join(root, bus, settings.named)?;
+        let position = reading.ring.next().position;
+        Ok(Subscriber {
+            scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
+            rows: Rows::new(settings.filter.is_some(), settings.live_only, position),
+            epoch: reading.ring.epoch(),
+            joining: Some(Joining::new()),
+            watch: Watch::new(),
+            batch_open: false,
+            root: root.clone(),
+            bus: bus.to_owned(),
+            settings,
+            reading,
+            guard,
+        })
+    }
+
+    /// Hands the next thing that happened to `take`, if there is one. Never waits.
+    #[inline]
+    pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Option<T> {
+        for _ in 0..PASSED_MAX {
+            match self.step(&mut take) {
+                Step::Given(given) => return Some(given),
+                Step::Passed => {}
+                Step::Nothing => return None,
+            }
+        }
+        None
+    }
+
+    /// Hands at most `limit` things to a handler, and says how many there were.
+    pub fn drain(&mut self, limit: usize, handler: &mut impl Subscribe) -> usize {
+        let mut done = 0;
+        while done < limit && self.poll(|item| hand(item, handler)).is_some() {
+            done += 1;
+        }
+        done
+    }
+
+    /// Name of the bus.
+    pub fn bus(&self) -> &str {
+        &self.bus
+    }
+
+    /// Who publishes at this moment; `None` if nobody does. A few system calls.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn publisher(&self) -> Result<Option<Holder>, Error> {
+        self.reading.publisher()
+    }
+
+    /// Whether definitions and books are still being handed out.
+    pub fn is_joining(&self) -> bool {
+        self.joining.is_some()
+    }
+
+    /// Bytes of the publication that wait to be read, as of the publisher's last mark: exact to some
+    /// tens of KiB.
+    pub fn behind_bytes(&self) -> u64 {
+        let mark = self.reading.ring.mark().unwrap_or_default();
+        let behind = mark
+            .position
+            .wrapping_sub(self.reading.ring.next().position);
+        (behind as i64).max(0) as u64
+    }
+
+    #[inline]
+    fn step<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        if self.joining.is_some() {
+            return self.join_step(take);
+        }
+        let message = &mut self.scratch.message;
+        let read = self.reading.ring.read(|frame| {
+            frame.copy_to(message);
+            Frame {
+                length: frame.len(),
+                sequence: frame.sequence,
+                end: frame.end,
+            }
+        });
+        match read {
+            Ok(Some(frame)) => self.message(frame, take),
+            Ok(None) => self.nothing(take),
+            Err(notice) => Step::Given(take(Item::Notice(self.interrupted(notice)))),
+        }
+    }
+
+    /// A message was read: hands it out, or what is to be handed out instead.
+    #[inline]
+    fn message<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        let Subscriber {
+            rows,
+            scratch,
+            settings,
+            ..
+        } = self;
+        let Ok(message) = Message::parse(scratch.bytes(frame.length)) else {
+            return self.corrupt(frame.sequence, take);
+        };
+        let batch_end = message.flags().has(Flags::END_OF_BATCH);
+        let stamps = message.stamps();
+        let step = match rows.judge(&message, frame.end, &mut settings.filter) {
+            Verdict::Deliver => self.deliver(frame, take),
+            Verdict::Skip => Step::Passed,
+            Verdict::Image(instrument) => self.image(instrument, batch_end, take),
+            Verdict::BookState(instrument, validity) => {
+                let state = State {
+                    instrument,
+                    validity,
+                };
+                Step::Given(give(frame, stamps, Update::State(state), batch_end, take))
+            }
+            Verdict::OrdersState(instrument, validity) => {
+                let orders = OrdersUpdate {
+                    instrument,
+                    validity,
+                    changes: &[],
+                };
+                Step::Given(give(frame, stamps, Update::Orders(orders), batch_end, take))
+            }
+            Verdict::DeliverAndRejoin => {
+                self.joining = Some(Joining::new());
+                self.deliver(frame, take)
+            }
+        };
+        self.close_batch(step, batch_end, take)
+    }
+
+    /// Hands out the message in the buffer.
+    #[inline]
+    fn deliver<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        let Frame {
+            length, sequence, ..
+        } = frame;
+        let (message, decoder, room) = self.scratch.decoding(length);
+        let Ok(message) = message else {
+            return self.corrupt(sequence, take);
+        };
+        if let Body::TopOfBook(top) = message.body {
+            return Step::Given(take(Item::Top { sequence, top }));
+        }
+        let batch_end = message.flags().has(Flags::END_OF_BATCH);
+        match decoder.update(&message, room) {
+            Ok(Some(update)) => Step::Given(give(frame, message.stamps(), update, batch_end, take)),
+            Ok(None) => Step::Passed,
+            Err(Unfit::PartMissing | Unfit::NoRoom) => self.corrupt(sequence, take),
+        }
+    }
+
+    /// What was handed out last may have been the end of the batch, or not for this subscriber.
+    #[inline]
+    fn close_batch<T>(
+        &mut self,
+        step: Step<T>,
+        batch_end: bool,
+        take: &mut impl FnMut(Item<'_>) -> T,
+    ) -> Step<T> {
+        match step {
+            Step::Given(given) => {
+                self.batch_open = !batch_end;
+                Step::Given(given)
+            }
+            _ if batch_end && std::mem::take(&mut self.batch_open) => {
+                Step::Given(take(Item::BatchEnd))
+            }
+            other => other,
+        }
+    }
+
+    /// The reader was told something instead of a message.
+    #[cold]
+    fn interrupted(&mut self, notice: broadcast::Notice) -> Notice {
+        self.scratch.decoder.forget();
+        self.batch_open = false;
+        let next = self.reading.ring.next();
+        match notice {
+            broadcast::Notice::Lapped(lapped) => {
+                self.resync();
+                Notice::Lapped {
+                    messages: lapped.messages,
+                    bytes: lapped.bytes,
+                }
+            }
+            broadcast::Notice::Corrupt { .. } => {
+                self.resync();
+                Notice::Corrupt {
+                    sequence: next.sequence,
+                }
+            }
+            broadcast::Notice::Epoch(epoch) => {
+                self.rows.restart(next.position);
+                self.epoch = epoch;
+                self.joining = None;
+                self.watch.is_gone = false;
+                Notice::Restarted { epoch }
+            }
+        }
+    }
+
+    /// A message makes no sense.
+    #[cold]
+    fn corrupt<T>(&mut self, sequence: u64, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        self.scratch.decoder.forget();
+        self.resync();
+        Step::Given(take(Item::Notice(Notice::Corrupt { sequence })))
+    }
+
+    fn resync(&mut self) {
+        self.rows.forget_orders();
+        if self.settings.resync {
+            self.joining = Some(Joining::new());
+        }
+    }
+
+    /// Nothing is there: books may be as of one place now, or the publisher gone.
+    #[inline]
+    fn nothing<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        if self.rows.has_caught_up(self.reading.ring.next().position) {
+            return Step::Given(take(Item::Notice(Notice::CaughtUp)));
+        }
+        if !self.watch.is_due() {
+            return Step::Nothing;
+        }
+        match self.look() {
+            Some(notice) => Step::Given(take(Item::Notice(notice))),
+            None => Step::Nothing,
+        }
+    }
+
+    /// Looks at files and publisher.
+    #[cold]
+    fn look(&mut self) -> Option<Notice> {
+        if self.reading.is_replaced()
+            && let Ok(notice) = self.reattach()
+        {
+            return Some(notice);
+        }
+        if !self.reading.is_intact() {
+            return (!std::mem::replace(&mut self.watch.is_damaged, true))
+                .then_some(Notice::Damaged);
+        }
+        let is_gone = matches!(self.reading.publisher(), Ok(None));
+        let was_gone = std::mem::replace(&mut self.watch.is_gone, is_gone);
+        (is_gone && !was_gone).then_some(Notice::PublisherGone)
+    }
+
+    /// The bus was begun anew, in other files.
+    fn reattach(&mut self) -> Result<Notice, Error> {
+        let (reading, guard) = Reading::join(&self.root, &self.bus, self.settings.named)?;
+        let next = reading.ring.next();
+        self.scratch = Scratch::new(
+            &reading,
+            self.settings.changes_max,
+            self.settings.orders_max,
+        );
+        self.rows.restart(next.position);
+        self.rows.forget_orders();
+        self.epoch = reading.ring.epoch();
+        self.joining = Some(Joining::new());
+        self.watch = Watch::new();
+        self.reading = reading;
+        self.guard = guard;
+        Ok(Notice::Restarted { epoch: self.epoch })
+    }
+}
+
+/// Hands out an update of the ring.
+#[inline]
+fn give<T>(
+    frame: Frame,
+    stamps: Stamps,
+    update: Update<'_>,
+    batch_end: bool,
+    take: &mut impl FnMut(Item<'_>) -> T,
+) -> T {
+    take(Item::Update(Received {
+        sequence: frame.sequence,
+        stamps,
+        update,
+        batch_end,
+        is_image: false,
+    }))
+}
+
+/// Hands an item to a handler.
+#[inline]
+fn hand(item: Item<'_>, handler: &mut impl Subscribe) {
+    match item {
+        Item::Update(received) => {
+            handler.update(&Envelope {
+                sequence: received.sequence,
+                stamps: &received.stamps,
+                update: &received.update,
+            });
+            if received.batch_end {
+                handler.batch_end();
+            }
+        }
+        Item::Top { sequence, top } => handler.top(sequence, &top),
+        Item::BatchEnd => handler.batch_end(),
+        Item::Notice(notice) => handler.notice(&notice),
+    }
+}

@@ -1,0 +1,289 @@
+//! What a subscriber was handed of each instrument, and what therefore is to be done with a message.
+
+use super::Filter;
+use crate::shm::channel_state::{ChannelState, is_before};
+use touchline_types::native::{Body, DefinitionView, Message};
+use touchline_types::{Instrument, Validity};
+
+/// One row for each instrument.
+#[derive(Debug)]
+pub struct Rows {
+    rows: Vec<Row>,
+    /// What an instrument is that no message has named yet.
+    unseen: Row,
+    live_only: bool,
+    filtered: bool,
+    /// While joining and shortly after: images may be ahead of the ring, up to here.
+    ahead_until: Option<u64>,
+    /// The reset and the loss that were told with the images.
+    channel: ChannelState,
+}
+
+/// What was handed out of an instrument.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// Position up to which its book is in what was handed out; of an image.
+    book: u64,
+    /// Likewise of its definition.
+    definition: u64,
+    /// The filter wants it.
+    wanted: bool,
+    /// The receiver holds the price book as it was published, so steps go on from there.
+    book_held: bool,
+    /// The receiver holds the order book as it was published.
+    orders_held: bool,
+}
+
+/// What is to be done with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Hand it out.
+    Deliver,
+    /// Not for this subscriber, or handed out already.
+    Skip,
+    /// The receiver does not hold the book that this goes on from: hand out the image instead.
+    Image(Instrument),
+    /// The book is not live any more, for who wants live books alone: say only that.
+    BookState(Instrument, Validity),
+    /// The same of the order book.
+    OrdersState(Instrument, Validity),
+    /// Hand it out, and then every image again: some were handed out that are newer.
+    DeliverAndRejoin,
+}
+
+impl Rows {
+    /// Nothing was handed out; the ring is at `position`.
+    pub fn new(filtered: bool, live_only: bool, position: u64) -> Rows {
+        let unseen = Row {
+            book: position,
+            definition: position,
+            wanted: !filtered,
+            book_held: true,
+            orders_held: false,
+        };
+        Rows {
+            rows: Vec::new(),
+            unseen,
+            live_only,
+            filtered,
+            ahead_until: None,
+            channel: ChannelState::default(),
+        }
+    }
+
+    /// Images are being taken, and this was told with them.
+    pub fn begin_images(&mut self, position: u64, channel: ChannelState) {
+        self.channel = channel;
+        self.ahead_until = Some(position);
+    }
+
+    /// The receiver has the book of an image that holds everything up to `position`, or was told
+    /// that there is none to be had.
+    pub fn image_taken(&mut self, instrument: Instrument, position: u64, held: bool) {
+        let row = self.row(instrument);
+        row.book = position;
+        row.book_held = held;
+        let until = self.ahead_until.get_or_insert(position);
+        if is_before(*until, position) {
+            *until = position;
+        }
+    }
+
+    /// The receiver has a definition; gives whether it wants the instrument. `None` if it has it
+    /// already.
+    pub fn definition_taken(
+        &mut self,
+        instrument: Instrument,
+        position: u64,
+        wanted: impl FnOnce() -> bool,
+    ) -> Option<bool> {
+        let row = self.row(instrument);
+        if !is_before(row.definition, position) {
+            return None;
+        }
+        row.definition = position;
+        let wanted = wanted();
+        // The steps before this were not handed out.
+        row.book_held &= row.wanted || !wanted;
+        row.orders_held &= row.wanted || !wanted;
+        row.wanted = wanted;
+        Some(wanted)
+    }
+
+    /// Whether the receiver wants an instrument.
+    pub fn is_wanted(&mut self, instrument: Instrument) -> bool {
+        self.row(instrument).wanted
+    }
+
+    /// Whether the ring has come to where the images were, for the first time since.
+    pub fn has_caught_up(&mut self, position: u64) -> bool {
+        let caught_up = self
+            .ahead_until
+            .is_some_and(|until| !is_before(position, until));
+        if caught_up {
+            self.ahead_until = None;
+        }
+        caught_up
+    }
+
+    /// Order books are unknown.
+    pub fn forget_orders(&mut self) {
+        self.unseen.orders_held = false;
+        for row in &mut self.rows {
+            row.orders_held = false;
+        }
+    }
+
+    /// What to do with a message that ends at `end`.
+    #[inline]
+    pub fn judge(
+        &mut self,
+        message: &Message<'_>,
+        end: u64,
+        filter: &mut Option<Filter>,
+    ) -> Verdict {
+        let Some(instrument) = message.instrument() else {
+            return self.judge_channel(&message.body, end);
+        };
+        let validity = message.validity().unwrap_or(Validity::Live);
+        match &message.body {
+            Body::BookUpdate(_) | Body::BookSnapshot(_) | Body::InstrumentState(_) => {
+                let whole = matches!(message.body, Body::BookSnapshot(_));
+                self.judge_book(instrument, end, validity, whole)
+            }
+            Body::OrderUpdate(_) | Body::OrdersSnapshot(_) => {
+                let whole = matches!(message.body, Body::OrdersSnapshot(_));
+                self.judge_orders(instrument, validity, whole)
+            }
+            Body::InstrumentDefinition(view) => {
+                self.judge_definition(instrument, view, end, filter)
+            }
+            Body::TopOfBook(_) => self.judge_top(instrument, end, validity),
+            _ if self.is_wanted(instrument) => Verdict::Deliver,
+            _ => Verdict::Skip,
+        }
+    }
+
+    #[inline]
+    fn judge_book(
+        &mut self,
+        instrument: Instrument,
+        end: u64,
+        validity: Validity,
+        whole: bool,
+    ) -> Verdict {
+        let (live_only, ahead) = (self.live_only, self.ahead_until.is_some());
+        let row = self.row(instrument);
+        if !row.wanted || ahead && !is_before(row.book, end) {
+            return Verdict::Skip;
+        }
+        if live_only && validity != Validity::Live {
+            let was_held = std::mem::replace(&mut row.book_held, false);
+            return match was_held {
+                true => Verdict::BookState(instrument, validity),
+                false => Verdict::Skip,
+            };
+        }
+        row.book_held |= whole;
+        match row.book_held {
+            true => Verdict::Deliver,
+            false => Verdict::Image(instrument),
+        }
+    }
+
+    #[inline]
+    fn judge_orders(&mut self, instrument: Instrument, validity: Validity, whole: bool) -> Verdict {
+        let live_only = self.live_only;
+        let row = self.row(instrument);
+        if !row.wanted {
+            return Verdict::Skip;
+        }
+        if live_only && validity != Validity::Live {
+            let was_held = std::mem::replace(&mut row.orders_held, false);
+            return match was_held {
+                true => Verdict::OrdersState(instrument, validity),
+                false => Verdict::Skip,
+            };
+        }
+        row.orders_held |= whole;
+        match row.orders_held {
+            true => Verdict::Deliver,
+            false => Verdict::Skip,
+        }
+    }
+
+    #[inline]
+    fn judge_top(&mut self, instrument: Instrument, end: u64, validity: Validity) -> Verdict {
+        let (live_only, ahead) = (self.live_only, self.ahead_until.is_some());
+        let row = self.row(instrument);
+        let is_old = ahead && !is_before(row.book, end);
+        if !row.wanted || is_old || live_only && validity != Validity::Live {
+            return Verdict::Skip;
+        }
+        Verdict::Deliver
+    }
+
+    fn judge_definition(
+        &mut self,
+        instrument: Instrument,
+        view: &DefinitionView<'_>,
+        end: u64,
+        filter: &mut Option<Filter>,
+    ) -> Verdict {
+        let wanted = || match filter {
+            Some(filter) => filter(&view.value()),
+            None => true,
+        };
+        match self.definition_taken(instrument, end, wanted) {
+            Some(true) => Verdict::Deliver,
+            Some(false) | None => Verdict::Skip,
+        }
+    }
+
+    /// A reset or a loss changes every row; a heartbeat or a group's status none.
+    fn judge_channel(&mut self, body: &Body<'_>, end: u64) -> Verdict {
+        let told = match body {
+            Body::Reset => self.channel.reset,
+            Body::Gap(_) => self.channel.gap.map(|(position, _)| position),
+            _ => return Verdict::Deliver,
+        };
+        if self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end)) {
+            return Verdict::Skip;
+        }
+        // A reset leaves books empty and live, a loss leaves them as they are and not live; either
+        // empties the order books.
+        let held = matches!(body, Body::Reset) || !self.live_only;
+        for row in self.rows.iter_mut().chain([&mut self.unseen]) {
+            row.book_held = match body {
+                Body::Reset => true,
+                _ => row.book_held && held,
+            };
+            row.orders_held = held;
+        }
+        match self.ahead_until {
+            Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
+            _ => Verdict::Deliver,
+        }
+    }
+
+    #[inline]
+    fn row(&mut self, instrument: Instrument) -> &mut Row {
+        let index = instrument.index();
+        if index >= self.rows.len() {
+            self.add_rows(index + 1);
+        }
+        &mut self.rows[index]
+    }
+
+    #[cold]
+    fn add_rows(&mut self, count: usize) {
+        self.rows.resize(count, self.unseen);
+    }
+
+    /// Another publisher begins, at this position.
+    pub fn restart(&mut self, position: u64) {
+        *self = Rows::new(self.filtered, self.live_only, position);
+        // Its books begin empty, and every order book with them.
+        self.unseen.orders_held = true;
+    }
+}

@@ -1,0 +1,91 @@
+//! A subscriber's memory: all of it taken when it joins.
+
+use crate::shm::book_image::{self, BookImage};
+use crate::shm::files::{DEFINITION_WORDS, Reading};
+use touchline_types::native::{self, Decoder, Malformed, Message};
+use touchline_types::{
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
+};
+use zerocopy::IntoBytes;
+
+/// Buffers and the decoder.
+pub struct Scratch {
+    /// The message that was read last.
+    pub message: Box<[u64]>,
+    /// The content of an image.
+    pub content: Box<[u64]>,
+    /// The book of an image.
+    pub book: BookImage,
+    /// The content of a definition's slot.
+    pub definition: [u64; DEFINITION_WORDS],
+    pub decoder: Decoder,
+    changes: Box<[LevelChange]>,
+    levels: Box<[Level]>,
+    orders: Box<[OrderChange]>,
+}
+
+impl Scratch {
+    pub fn new(reading: &Reading, changes_max: usize, orders_max: usize) -> Scratch {
+        let message_bytes_max = reading.ring.geometry().message_max();
+        let content_words = reading.images.shape().content_words;
+        Scratch {
+            message: vec![0; message_bytes_max.div_ceil(8)].into(),
+            content: vec![0; content_words].into(),
+            book: BookImage::with_room(book_image::levels_max(content_words)),
+            definition: [0; DEFINITION_WORDS],
+            decoder: Decoder::new(),
+            changes: vec![NO_CHANGE; changes_max].into(),
+            levels: vec![Level::UNKNOWN; changes_max].into(),
+            orders: vec![NO_ORDER; orders_max].into(),
+        }
+    }
+
+    /// The first bytes of the message.
+    #[inline]
+    pub fn bytes(&self, length: usize) -> &[u8] {
+        self.message.as_bytes().get(..length).unwrap_or(&[])
+    }
+
+    /// The message of so many bytes, with what turns it into an update.
+    #[inline]
+    pub fn decoding(
+        &mut self,
+        length: usize,
+    ) -> (
+        Result<Message<'_>, Malformed>,
+        &mut Decoder,
+        native::Scratch<'_>,
+    ) {
+        let bytes = self.message.as_bytes().get(..length).unwrap_or(&[]);
+        let room = native::Scratch {
+            changes: &mut self.changes,
+            orders: &mut self.orders,
+            levels: &mut self.levels,
+        };
+        (Message::parse(bytes), &mut self.decoder, room)
+    }
+
+    /// The definition in the content of its slot.
+    pub fn definition_message(&self) -> Option<Message<'_>> {
+        let length = usize::try_from(self.definition[0]).ok()?;
+        let bytes = self.definition[1..].as_bytes().get(..length)?;
+        Message::parse(bytes).ok()
+    }
+}
+
+const NO_CHANGE: LevelChange = LevelChange {
+    level: Level::UNKNOWN,
+    book: BookKind::Direct,
+    side: Side::Bid,
+    action: LevelAction::Clear,
+    index: 0,
+};
+
+const NO_ORDER: OrderChange = OrderChange {
+    order_id: 0,
+    priority: 0,
+    price: Price::NULL,
+    quantity: Quantity::NULL,
+    side: Side::Bid,
+    action: OrderAction::Delete,
+};

@@ -1,0 +1,84 @@
+//! The top of each book as it was published last.
+
+use touchline_types::native::TopOfBook;
+use touchline_types::{BookSnapshot, Instrument, Level, Price, Quantity, Update};
+
+/// Says when a top of book is another than before.
+#[derive(Debug)]
+pub struct Tops {
+    last: Vec<Option<TopOfBook>>,
+    instruments_max: usize,
+}
+
+impl Tops {
+    /// Room for so many instruments, taken now; others have no top.
+    pub fn new(instruments_max: usize) -> Tops {
+        Tops {
+            last: Vec::with_capacity(instruments_max),
+            instruments_max,
+        }
+    }
+
+    /// The instrument's top after an update, if it is another than before.
+    #[inline]
+    pub fn changed_by(&mut self, update: &Update<'_>) -> Option<TopOfBook> {
+        let top = match update {
+            Update::Book(book) => TopOfBook::from(book),
+            Update::BookSnapshot(book) => top_of(book),
+            Update::State(state) => TopOfBook {
+                validity: state.validity,
+                ..self
+                    .place(state.instrument)?
+                    .unwrap_or(nothing(state.instrument))
+            },
+            // They are told of every instrument at once; the next top of each is news again.
+            Update::Gap(_) | Update::Reset => {
+                self.last.fill(None);
+                return None;
+            }
+            _ => return None,
+        };
+        let last = self.place(top.instrument)?;
+        if *last == Some(top) {
+            return None;
+        }
+        *last = Some(top);
+        Some(top)
+    }
+
+    #[inline]
+    fn place(&mut self, instrument: Instrument) -> Option<&mut Option<TopOfBook>> {
+        let index = instrument.index();
+        if index >= self.last.len() {
+            if index >= self.instruments_max {
+                return None;
+            }
+            self.last.resize(index + 1, None);
+        }
+        self.last.get_mut(index)
+    }
+}
+
+fn nothing(instrument: Instrument) -> TopOfBook {
+    TopOfBook {
+        instrument,
+        validity: touchline_types::Validity::Recovering,
+        bid_price: Price::NULL,
+        bid_quantity: Quantity::NULL,
+        ask_price: Price::NULL,
+        ask_quantity: Quantity::NULL,
+    }
+}
+
+fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
+    let best = |levels: &[Level]| levels.first().copied().unwrap_or(Level::UNKNOWN);
+    let (bid, ask) = (best(book.bids), best(book.asks));
+    TopOfBook {
+        instrument: book.instrument,
+        validity: book.validity,
+        bid_price: bid.price,
+        bid_quantity: bid.quantity,
+        ask_price: ask.price,
+        ask_quantity: ask.quantity,
+    }
+}
