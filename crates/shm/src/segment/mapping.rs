@@ -328,12 +328,11 @@ impl Region {
             Access::Read => ProtFlags::READ,
             Access::Write => ProtFlags::READ | ProtFlags::WRITE,
         };
-        let anywhere = ptr::null_mut();
+        let (anywhere, shared) = (ptr::null_mut(), MapFlags::SHARED);
         // SAFETY: the system chooses the place, so that nothing that is mapped is replaced. The memory
         // goes to one `Region`, or is given back below.
-        let base =
-            unsafe { rustix::mm::mmap(anywhere, bytes, protection, MapFlags::SHARED, &file, 0) }
-                .map_err(Error::system("map", &path))?;
+        let base = unsafe { rustix::mm::mmap(anywhere, bytes, protection, shared, &file, 0) };
+        let base = base.map_err(Error::system("map", &path))?;
         let failure = match fault::guard(base as usize, bytes, writable) {
             Ok(Some(entry)) => {
                 let first =
@@ -425,10 +424,10 @@ impl Region {
     }
 
     fn lock(&mut self, required: bool) -> Result<(), Error> {
-        // SAFETY: the range is this mapping. Locking changes no contents; ONFAULT takes no memory for
-        // parts of a sparse file that nobody uses.
-        let locked =
-            unsafe { rustix::mm::mlock_with(self.base(), self.bytes(), MlockFlags::ONFAULT) };
+        // Takes no memory for parts of a sparse file that nobody uses.
+        let on_fault = MlockFlags::ONFAULT;
+        // SAFETY: the range is this mapping. Locking changes no contents.
+        let locked = unsafe { rustix::mm::mlock_with(self.base(), self.bytes(), on_fault) };
         let needed_bytes = self.bytes() as u64;
         let limit_bytes = getrlimit(Resource::Memlock).current;
         match locked {

@@ -374,9 +374,9 @@ fn a_reader_maps_read_only_and_cannot_change_that() {
     let reader = open(lock.directory(), "ring").unwrap();
     assert_eq!((kinds(" r--s "), kinds(" rw-s ")), (1, 0));
     let base = reader.words().as_ptr().cast_mut().cast();
+    let wanted = MprotectFlags::READ | MprotectFlags::WRITE;
     // SAFETY: the range is the reader's mapping; more access changes nothing that is there.
-    let changed =
-        unsafe { rustix::mm::mprotect(base, PAGE, MprotectFlags::READ | MprotectFlags::WRITE) };
+    let changed = unsafe { rustix::mm::mprotect(base, PAGE, wanted) };
     assert_eq!(changed, Err(rustix::io::Errno::ACCESS));
     let writer = Mapping::open(lock.directory(), "ring", Access::Write, &Options::default());
     assert_eq!((kinds(" r--s "), kinds(" rw-s ")), (1, 1));
