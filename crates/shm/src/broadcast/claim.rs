@@ -58,6 +58,15 @@ impl<M: Words> Claim<'_, M> {
         }
     }
 
+    /// Writes the message from its beginning, by words in the byte order of the host; what is over
+    /// its length is left out.
+    #[inline]
+    pub fn write_words(&mut self, message: &[u64]) {
+        for (word, value) in self.words().iter().zip(message) {
+            word.store(*value, Ordering::Relaxed);
+        }
+    }
+
     /// Makes the message visible, and gives the position behind it.
     #[inline]
     pub fn commit(self, flags: Flags) -> u64 {

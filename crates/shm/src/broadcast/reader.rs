@@ -11,7 +11,7 @@ use crate::prefetch;
 
 /// A reader of a ring.
 #[derive(Debug)]
-pub struct Reader<M> {
+pub struct Reader<M: Words> {
     memory: M,
     geometry: Geometry,
     next: Mark,
@@ -20,11 +20,18 @@ pub struct Reader<M> {
 
 /// A named reader's cursor.
 #[derive(Debug)]
-struct Cursor<M> {
+struct Cursor<M: Words> {
     cursors: Cursors<M>,
     slot: usize,
     /// The position that was last told.
     told: u64,
+}
+
+/// A reader that leaves is not waited for.
+impl<M: Words> Drop for Cursor<M> {
+    fn drop(&mut self) {
+        self.cursors.free(self.slot);
+    }
 }
 
 /// What a reader was overtaken by.
@@ -137,7 +144,11 @@ impl<M: Words> Reader<M> {
                 self.next = mark;
             }
         }
-        self.tell();
+        // Who was left behind is waited for again from here on.
+        if let Some(cursor) = &mut self.cursor {
+            cursor.told = self.next.position;
+            cursor.cursors.take(cursor.slot, cursor.told);
+        }
         Lapped {
             bytes: self.next.position.wrapping_sub(before.position),
             messages: self.next.sequence.wrapping_sub(before.sequence),
