@@ -3,7 +3,9 @@
 use super::Mutant;
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
-pub const ALL: &[&[Mutant]] = &[BOOKS, PACKETS, PRICES, ORDERS, VISIBILITY, SESSIONS];
+pub const ALL: &[&[Mutant]] = &[
+    BOOKS, PACKETS, PRICES, ORDERS, VISIBILITY, SESSIONS, SEGMENTS,
+];
 
 /// Books.
 const BOOKS: &[Mutant] = &[
@@ -306,5 +308,86 @@ const SESSIONS: &[Mutant] = &[
         find: "rpt_seq == self.last_rpt.wrapping_add(1)",
         replace: "rpt_seq > self.last_rpt",
         test: "SEEDS=5 -p touchline --test sessions the_reference_says_the_same_under_every_fault",
+    },
+];
+
+/// Files of a bus, and counters.
+const SEGMENTS: &[Mutant] = &[
+    Mutant {
+        name: "shm: files open to others are trusted",
+        file: "crates/shm/src/segment/directory.rs",
+        find: "if mode & !allowed != 0 {",
+        replace: "if false {",
+        test: "-p touchline-shm --test segment access_for_others_is_refused",
+    },
+    Mutant {
+        name: "shm: the umask decides about modes",
+        file: "crates/shm/src/segment/directory.rs",
+        find: "        rustix::fs::fchmod(&handle, Mode::from_raw_mode(self.file_mode(written_by)))?;\n",
+        replace: "",
+        test: "-p touchline-shm --test segment modes_are_exact_whatever_the_umask_is",
+    },
+    Mutant {
+        name: "shm: hidden names are names",
+        file: "crates/shm/src/segment/directory.rs",
+        find: "} else if name.starts_with('.') {",
+        replace: "} else if false {",
+        test: "-p touchline-shm --test segment names_lead_nowhere_else",
+    },
+    Mutant {
+        name: "shm: readers open for writing",
+        file: "crates/shm/src/segment/mapping.rs",
+        find: "Access::Read => OFlags::RDONLY,",
+        replace: "Access::Read => OFlags::RDWR,",
+        test: "-p touchline-shm --test segment a_reader_maps_read_only_and_cannot_change_that",
+    },
+    Mutant {
+        name: "shm: a shortened file is not told",
+        file: "crates/shm/src/segment/fault.rs",
+        find: "    entry.damaged.store(true, Ordering::SeqCst);\n",
+        replace: "",
+        test: "-p touchline-shm --test segment a_writer_survives_it_as_well",
+    },
+    Mutant {
+        name: "shm: two writers",
+        file: "crates/shm/src/segment/writer_lock.rs",
+        find: "if !ofd::try_lock(file.as_fd(), WRITER_BYTE).map_err(failed())? {",
+        replace: "if false {",
+        test: "-p touchline-shm --test segment the_second_writer_is_refused_and_told_by_whom",
+    },
+    Mutant {
+        name: "shm: half-made files stay",
+        file: "crates/shm/src/segment/writer_lock.rs",
+        find: "        remove_unfinished(&directory)?;\n",
+        replace: "",
+        test: "-p touchline-shm --test segment a_killed_writer_leaves_nothing_that_the_next_one_minds",
+    },
+    Mutant {
+        name: "shm: a limit on file sizes is a signal",
+        file: "crates/shm/src/segment/space.rs",
+        find: "&& bytes > limit_bytes",
+        replace: "&& false",
+        test: "-p touchline-shm --test segment a_limit_on_file_sizes_is_an_error_and_not_a_signal",
+    },
+    Mutant {
+        name: "shm: counters are read beyond their memory",
+        file: "crates/shm/src/counters/layout.rs",
+        find: ".is_none_or(|end| end > words)",
+        replace: ".is_none_or(|_| false)",
+        test: "-p touchline-shm --lib no_cut_table_is_read_beyond_its_end",
+    },
+    Mutant {
+        name: "shm: buckets are wider than said",
+        file: "crates/shm/src/counters/histogram.rs",
+        find: "const PRECISION_BITS: u32 = 7;",
+        replace: "const PRECISION_BITS: u32 = 6;",
+        test: "-p touchline-shm --test counters quantiles_are_those_of_the_values_within_the_bound",
+    },
+    Mutant {
+        name: "shm: names of counters clear the screen",
+        file: "crates/shm/src/counters/layout.rs",
+        find: "(b' '..=b'~').contains(byte)",
+        replace: "*byte < 128",
+        test: "-p touchline-shm --test counters tables_that_a_reader_would_refuse_are_not_written",
     },
 ];
