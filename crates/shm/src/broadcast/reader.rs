@@ -70,9 +70,17 @@ impl<M: Words> Reader<M> {
         })
     }
 
-    /// Makes this a named reader, with a slot that is its own.
+    /// Makes this a named reader, with a slot that is its own. It begins at the last mark once more:
+    /// nobody has waited for it so far.
     pub fn named(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
         cursors.take(slot, self.next.position);
+        // SYNC POINT: either the writer sees that the slot is taken, or its last mark is seen here. It
+        // gives up nothing behind that mark before it has looked at the slots once more.
+        fence(Ordering::SeqCst);
+        if let Some(mark) = self.mark() {
+            self.next = mark;
+            cursors.advance(slot, mark.position);
+        }
         self.cursor = Some(Cursor {
             cursors,
             slot,

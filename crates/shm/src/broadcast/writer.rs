@@ -21,6 +21,8 @@ pub struct Writer<M> {
     next: Mark,
     /// Marks published so far.
     marks: u64,
+    /// Position of the last one.
+    marked: u64,
     /// Everything below was announced as about to be overwritten.
     watermark: u64,
     epoch: u64,
@@ -76,7 +78,7 @@ impl<M: Words> Writer<M> {
             ..first
         };
         memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
-        let writer = Writer::begin(memory, geometry, first, (0, 0), None)?;
+        let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;
         // Last: a writer that dies before this has left no ring at all.
         geometry.inscribe(writer.memory.words());
         Ok(writer)
@@ -97,12 +99,12 @@ impl<M: Words> Writer<M> {
 
     fn resume_for(memory: M, named: Option<Cursors<M>>) -> Result<Writer<M>, Refused> {
         let geometry = Geometry::read(memory.words())?;
-        let (_, marks) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
+        let (mark, marks) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
         let epochs = memory.words()[place::EPOCH].load(Ordering::Relaxed);
         let next = Reader::attach(&memory)?
             .skip_to_end()
             .ok_or(Refused::Corrupt)?;
-        Writer::begin(memory, geometry, next, (marks, epochs), named)
+        Writer::begin(memory, geometry, next, (mark, marks, epochs), named)
     }
 
     /// Whether [`Writer::resume`] would take this memory over; changes nothing.
@@ -115,7 +117,7 @@ impl<M: Words> Writer<M> {
         memory: M,
         geometry: Geometry,
         next: Mark,
-        (marks, epochs): (u64, u64),
+        (mark, marks, epochs): (Mark, u64, u64),
         named: Option<Cursors<M>>,
     ) -> Result<Writer<M>, Refused> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
@@ -127,6 +129,7 @@ impl<M: Words> Writer<M> {
             geometry,
             next,
             marks,
+            marked: mark.position,
             watermark,
             epoch: epochs.wrapping_add(1),
             named,
@@ -269,7 +272,9 @@ impl<M: Words> Writer<M> {
         if (watermark.wrapping_sub(self.allowed) as i64) <= 0 {
             return Ok(());
         }
-        let (position, slot) = named.slowest(self.next.position);
+        // SYNC POINT: whoever takes a slot unseen begins at the last mark, or later.
+        fence(Ordering::SeqCst);
+        let (position, slot) = named.slowest(self.marked);
         self.allowed = position.wrapping_add(self.geometry.capacity());
         if (watermark.wrapping_sub(self.allowed) as i64) > 0 {
             return Err(NoRoom::Full { slot });
@@ -301,5 +306,6 @@ impl<M: Words> Writer<M> {
     fn mark(&mut self) {
         self.marks = self.marks.wrapping_add(1);
         self.next.publish(self.memory.words(), self.marks);
+        self.marked = self.next.position;
     }
 }

@@ -98,6 +98,27 @@ fn nothing_is_lost_and_it_always_goes_on() {
     }
 }
 
+/// Whoever attaches is overtaken as long as it has no slot, and never after that.
+#[test]
+fn nothing_is_lost_from_when_a_reader_has_its_name() {
+    let (memory, writer) = ring(1024, BEGINNING);
+    let named = cursors(1);
+    let mut writer = writer.lossless(named());
+    for messages in 0..100 {
+        let reader = Reader::attach(memory.clone()).unwrap();
+        for _ in 0..messages {
+            writer.publish(&[5; 20], Flags::default()).unwrap();
+        }
+        let mut reader = reader.named(named(), 0);
+        let first = reader.next().sequence;
+        let (more, _) = fill(&mut writer);
+        assert!(more > 0);
+        for sequence in first..writer.next().sequence {
+            assert_eq!(reader.read(|frame| frame.sequence), Ok(Some(sequence)));
+        }
+    }
+}
+
 #[test]
 fn a_publication_without_named_readers_is_not_slowed() {
     let (memory, writer) = ring(512, BEGINNING);

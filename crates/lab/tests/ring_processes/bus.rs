@@ -1,0 +1,161 @@
+//! The bus that the processes of a test meet on.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use touchline_lab::letter;
+use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Reader, Refused, Writer};
+use touchline_shm::segment::{Access, Error, Mapping, Options, Root, SlotLocks, WriterLock};
+
+/// Bytes of the ring: small, so that readers are overtaken often.
+pub const CAPACITY: u64 = 64 * 1024;
+/// Bytes of the longest letter.
+pub const LENGTH_MAX: usize = 700;
+/// Places for named readers.
+pub const SLOTS: u32 = 4;
+
+const BUS: &str = "killed";
+const RING: &str = "ring";
+const CURSORS: &str = "cursors";
+
+/// A folder in memory that goes with its test.
+pub struct Place(PathBuf);
+
+impl Place {
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("touchline-test-{}-{number}", std::process::id());
+        let folder = Path::new("/dev/shm").join(name);
+        fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
+        Self(folder)
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+
+    /// Tells all readers that nothing more will come.
+    pub fn end(&self) {
+        fs::write(self.0.join("end"), "").unwrap();
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether nothing more will come.
+pub fn has_ended(folder: &Path) -> bool {
+    folder.join("end").exists()
+}
+
+fn root(folder: &Path) -> Root {
+    Root::at(folder.join("root"))
+}
+
+/// The writer's side of the bus. The lock is given up last.
+pub struct Writing {
+    pub ring: Writer<Mapping>,
+    pub slots: SlotLocks,
+    _lock: WriterLock,
+}
+
+impl Writing {
+    /// Takes the bus over, or begins it. Named readers that are dead lose their places.
+    pub fn begin(folder: &Path) -> Writing {
+        let lock = WriterLock::acquire(root(folder).create(BUS).unwrap()).unwrap();
+        let slots = SlotLocks::create(&lock, SLOTS).unwrap();
+        let open = |file| Mapping::open(lock.directory(), file, Access::Write, &options());
+        let geometry = Geometry::new(CAPACITY).unwrap();
+        let (ring, cursors) = match (open(RING), open(CURSORS)) {
+            (Ok(ring), Ok(cursors)) => (ring, cursors),
+            _ => {
+                let words = Cursors::<Mapping>::words_for(SLOTS as usize);
+                let cursors = create(&lock, CURSORS, words, |_| ());
+                let ring = create(&lock, RING, geometry.words(), |memory| {
+                    Writer::create(memory, geometry).unwrap();
+                });
+                (ring, cursors)
+            }
+        };
+        let ring = loop {
+            let named = Cursors::new(cursors.clone());
+            match Writer::resume_lossless(ring.clone(), named) {
+                Ok(writer) => break writer,
+                Err(Refused::Full { slot }) => {
+                    free_if_dead(&slots, &Cursors::new(cursors.clone()), slot);
+                }
+                Err(refused) => panic!("{refused}"),
+            }
+        };
+        Writing {
+            ring,
+            slots,
+            _lock: lock,
+        }
+    }
+
+    /// Publishes the next letter; waits for named readers that live.
+    pub fn publish(&mut self, bytes: &mut Vec<u8>) {
+        let sequence = self.ring.next().sequence;
+        letter::write(sequence, letter::length(sequence, LENGTH_MAX), bytes);
+        while let Err(no_room) = self.ring.publish(bytes, Flags::default()) {
+            let NoRoom::Full { slot } = no_room else {
+                panic!("{no_room}");
+            };
+            free_if_dead(&self.slots, self.ring.named().unwrap(), slot);
+        }
+    }
+}
+
+fn free_if_dead(slots: &SlotLocks, named: &Cursors<Mapping>, slot: usize) {
+    if slots.is_held(slot as u32).unwrap() {
+        std::thread::yield_now();
+    } else {
+        named.free(slot);
+    }
+}
+
+fn create(lock: &WriterLock, file: &str, words: usize, fill: impl FnOnce(Mapping)) -> Mapping {
+    let bytes = (words * 8).next_multiple_of(4096);
+    let draft = Mapping::create(lock, file, bytes, &options()).unwrap();
+    fill(draft.mapping());
+    draft.publish().unwrap()
+}
+
+/// Attaches, as soon as there is something to attach to.
+pub fn attach(folder: &Path) -> Reader<Mapping> {
+    Reader::attach(open(folder, RING, Access::Read)).unwrap()
+}
+
+/// Attaches under a name, in a place of its own; the writer waits for it from now on.
+pub fn attach_named(folder: &Path) -> (Reader<Mapping>, impl Sized) {
+    let reader = attach(folder);
+    let cursors = Cursors::new(open(folder, CURSORS, Access::Write));
+    let slots = SlotLocks::open(&root(folder).open(BUS).unwrap(), SLOTS).unwrap();
+    let place = slots.acquire().unwrap();
+    let slot = place.index() as usize;
+    (reader.named(cursors, slot), place)
+}
+
+fn open(folder: &Path, file: &str, access: Access) -> Mapping {
+    loop {
+        let directory = root(folder).open(BUS);
+        match directory.and_then(|directory| Mapping::open(&directory, file, access, &options())) {
+            Ok(mapping) => return mapping,
+            Err(Error::Missing { .. }) => std::thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn options() -> Options {
+    Options {
+        lock: touchline_shm::segment::Lock::No,
+        ..Options::default()
+    }
+}

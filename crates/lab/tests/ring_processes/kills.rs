@@ -1,0 +1,176 @@
+//! Death at random instants, and at chosen ones.
+
+use super::bus::{self, LENGTH_MAX, Place, Writing};
+use super::number;
+use super::player::Player;
+use super::roles::BEFORE_DEATH;
+use std::time::{Duration, Instant};
+use touchline_lab::random::Random;
+use touchline_lab::witness::Witness;
+use touchline_shm::broadcast::Reader;
+use touchline_shm::segment::Mapping;
+
+/// What a reader says at its end, in its order.
+struct Said {
+    first: u64,
+    received: u64,
+    lost: u64,
+    laps: u64,
+    torn: u64,
+}
+
+/// The end of a reader: it found nothing wrong, and everything adds up.
+fn hear_out(mut reader: Player, published: u64) -> Said {
+    let said = reader.listen();
+    let numbers: Vec<u64> = said
+        .split(' ')
+        .map(|number| number.parse().unwrap())
+        .collect();
+    let &[first, received, lost, laps, torn] = &numbers[..] else {
+        panic!("the reader says '{said}'");
+    };
+    assert!(reader.ends_well());
+    assert_eq!(first + received + lost, published + 1, "{said}");
+    Said {
+        first,
+        received,
+        lost,
+        laps,
+        torn,
+    }
+}
+
+/// Starts a writer, and waits until others see what it publishes. Says how long that took.
+fn start_writer(place: &Place, seen: Option<&Reader<Mapping>>) -> (Player, Duration) {
+    let sequence = |reader: &Reader<Mapping>| reader.mark().map_or(0, |mark| mark.sequence);
+    let before = seen.map_or(1, sequence);
+    let begun = Instant::now();
+    let mut writer = Player::start("writer", place.folder());
+    let attached = bus::attach(place.folder());
+    let reader = seen.unwrap_or(&attached);
+    while sequence(reader) <= before {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the new writer publishes nothing"
+        );
+        writer.assert_alive();
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    (writer, begun.elapsed())
+}
+
+fn start_reader(place: &Place) -> Player {
+    let mut reader = Player::start("reader", place.folder());
+    assert_eq!(reader.listen(), "attached");
+    reader
+}
+
+/// Writer and readers are killed and started again; no reader ever sees a torn, repeated, reordered or
+/// invented message, and what each receives and loses adds up over all restarts.
+#[test]
+fn killed_at_random_instants() {
+    let (kills, seed) = (number("KILLS", 200), number("SEED", 1));
+    println!("{kills} kills, SEED={seed}");
+    let mut random = Random::from_seed(seed);
+    let place = Place::new();
+    let (mut writer, first_start) = start_writer(&place, None);
+    let watch = bus::attach(place.folder());
+    let mut readers = vec![
+        start_reader(&place),
+        start_reader(&place),
+        start_reader(&place),
+    ];
+    let (mut starts, mut killed_writers) = (vec![first_start], 0);
+    for _ in 0..kills {
+        std::thread::sleep(Duration::from_micros(random.below(8_000)));
+        readers.iter_mut().for_each(Player::assert_alive);
+        if random.chance(0.5) {
+            writer.kill();
+            killed_writers += 1;
+            let (next, took) = start_writer(&place, Some(&watch));
+            (writer, _) = (next, starts.push(took));
+        } else {
+            // The first reader lives through everything.
+            let index = 1 + random.index(2);
+            readers.remove(index).kill();
+            readers.insert(index, start_reader(&place));
+        }
+    }
+    writer.kill();
+
+    let writing = Writing::begin(place.folder());
+    let published = writing.ring.next().sequence - 1;
+    assert_eq!(
+        writing.ring.epoch(),
+        killed_writers + 3,
+        "one for each start, two to begin"
+    );
+    place.end();
+    let said: Vec<Said> = readers
+        .into_iter()
+        .map(|reader| hear_out(reader, published))
+        .collect();
+    starts.sort();
+    println!(
+        "{published} messages, {killed_writers} writers killed; a new one was seen after {:?} (median), {:?} (longest)",
+        starts[starts.len() / 2],
+        starts[starts.len() - 1]
+    );
+    for reader in &said {
+        println!(
+            "from {}: {} received, {} lost in {} laps, {} torn and kept back",
+            reader.first, reader.received, reader.lost, reader.laps, reader.torn
+        );
+    }
+    assert!(said[0].received > 0);
+    assert!(
+        said.iter().any(|reader| reader.laps > 0),
+        "nobody was overtaken"
+    );
+}
+
+/// A message that was half written at the death of its writer is never seen; one that was committed is.
+#[test]
+fn killed_at_chosen_points() {
+    let place = Place::new();
+    let mut published = 0;
+    let mut reader: Option<Witness<Mapping>> = None;
+    for (role, committed) in [
+        ("writer that dies after the claim", 0),
+        ("writer that dies in the payload", 0),
+        ("writer that dies after the payload", 0),
+        ("writer that dies after the commit", 1),
+    ] {
+        for _ in 0..3 {
+            let mut writer = Player::start(role, place.folder());
+            writer.wait_for_stop();
+            published += BEFORE_DEATH + committed;
+            // Both while it hangs there and after it is dead.
+            let attached = || Witness::new(bus::attach(place.folder()), LENGTH_MAX);
+            let reader = reader.get_or_insert_with(attached);
+            let next = |reader: &mut Witness<Mapping>| {
+                while reader.poll().unwrap() {}
+                reader.tally().next()
+            };
+            assert_eq!(next(reader), published + 1, "{role}");
+            writer.kill();
+            assert_eq!(next(&mut attached()), published + 1, "{role}");
+            let successor = Writing::begin(place.folder());
+            assert_eq!(successor.ring.next().sequence, published + 1, "{role}");
+            assert_eq!(next(reader), published + 1, "{role}");
+        }
+    }
+}
+
+/// The tests are tested: a reader that believes what it reads before the ring has validated it.
+#[test]
+fn a_reader_that_does_not_validate_is_caught() {
+    let place = Place::new();
+    let (writer, _) = start_writer(&place, None);
+    let mut reader = Player::start("credulous reader", place.folder());
+    assert!(
+        !reader.ends_well(),
+        "it saw torn messages, and nobody noticed"
+    );
+    writer.kill();
+}

@@ -1,0 +1,155 @@
+//! What the processes do.
+
+use super::bus::{self, LENGTH_MAX, Writing};
+use super::player::{FOLDER, ROLE, say};
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::path::Path;
+use std::time::Duration;
+use touchline_lab::letter;
+use touchline_lab::witness::Witness;
+use touchline_shm::broadcast::{Flags, Reader};
+use touchline_shm::segment::Mapping;
+
+/// What a writer that dies at a chosen point has published before.
+pub const BEFORE_DEATH: u64 = 500;
+
+/// Entered by the processes that the tests start; in a usual run there is no role to play.
+#[test]
+fn play() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let folder = std::env::var_os(FOLDER).unwrap();
+    let folder = Path::new(&folder);
+    match role.as_str() {
+        "writer" => write(folder),
+        "writer that dies after the claim" => die(folder, Death::Claim),
+        "writer that dies in the payload" => die(folder, Death::Half),
+        "writer that dies after the payload" => die(folder, Death::Payload),
+        "writer that dies after the commit" => die(folder, Death::Commit),
+        "reader" => read(folder, Witness::new(bus::attach(folder), LENGTH_MAX)),
+        "credulous reader" => {
+            let witness = Witness::new(bus::attach(folder), LENGTH_MAX);
+            read(folder, witness.credulous());
+        }
+        "named reader" => {
+            let (reader, _place) = bus::attach_named(folder);
+            read(folder, Witness::new(reader, LENGTH_MAX));
+        }
+        "named reader that stops" => {
+            let (reader, _place) = bus::attach_named(folder);
+            say(&reader.next().position.to_string());
+            stop();
+        }
+        "reader beside" => read_beside(bus::attach(folder)),
+        other => panic!("no such role: {other}"),
+    }
+}
+
+/// Publishes until it is killed; takes a breath now and then, so that others get a turn.
+fn write(folder: &Path) {
+    let mut writing = Writing::begin(folder);
+    let mut bytes = Vec::new();
+    for published in 1u64.. {
+        writing.publish(&mut bytes);
+        if published.is_multiple_of(2000) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Death {
+    Claim,
+    Half,
+    Payload,
+    Commit,
+}
+
+/// Publishes a little, stops itself at the point in the message after, and waits there to be killed.
+fn die(folder: &Path, death: Death) {
+    let mut writing = Writing::begin(folder);
+    let mut bytes = Vec::new();
+    for _ in 0..BEFORE_DEATH {
+        writing.publish(&mut bytes);
+    }
+    let sequence = writing.ring.next().sequence;
+    // Not the letter of this number: should any of it be seen, it is wrong.
+    letter::write(!sequence, LENGTH_MAX, &mut bytes);
+    let mut claim = writing.ring.claim(LENGTH_MAX).unwrap();
+    match death {
+        Death::Claim => stop(),
+        Death::Half => {
+            claim.write(&bytes[..LENGTH_MAX / 2]);
+            stop();
+        }
+        Death::Payload => {
+            claim.write(&bytes);
+            stop();
+        }
+        Death::Commit => {
+            drop(claim);
+            letter::write(sequence, letter::length(sequence, LENGTH_MAX), &mut bytes);
+            writing.ring.publish(&bytes, Flags::default()).unwrap();
+            stop();
+        }
+    }
+}
+
+/// Stops this process, which is killed then and not woken.
+fn stop() {
+    kill_process(getpid(), Signal::STOP).unwrap();
+    // The signal is for the process, and may reach another thread of it first.
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Reads until there is nothing more, and says what it has seen; ends early if that was wrong.
+fn read(folder: &Path, mut witness: Witness<Mapping>) {
+    say("attached");
+    let mut idle = 0u64;
+    loop {
+        let polls = witness.tally().received;
+        let more = witness.poll_while(|| {
+            // In the middle of a message is where a reader is overtaken.
+            if polls.is_multiple_of(4096) {
+                std::thread::yield_now();
+            }
+        });
+        match more {
+            Ok(true) => idle = 0,
+            Ok(false) => {
+                idle += 1;
+                if idle.is_multiple_of(64) {
+                    if bus::has_ended(folder) && !witness.poll().unwrap() {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_micros(50));
+                }
+            }
+            Err(accusation) => panic!("{accusation}, after {}", witness.tally()),
+        }
+    }
+    let tally = witness.tally();
+    let [first, received, lost, laps, torn] = [
+        tally.first,
+        tally.received,
+        tally.lost,
+        tally.laps,
+        tally.torn,
+    ];
+    say(&format!("{first} {received} {lost} {laps} {torn}"));
+}
+
+/// Reads as fast as it can on the first processor, and leaves the others to the writer.
+fn read_beside(mut reader: Reader<Mapping>) {
+    let mut first = CpuSet::new();
+    first.set(0);
+    sched_setaffinity(None, &first).unwrap();
+    say("attached");
+    loop {
+        let _ = reader.read(|frame| frame.word(0));
+    }
+}
