@@ -13,19 +13,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use touchline_feed::cme::Join;
 
 pub mod cme;
+mod publication;
+
+pub use publication::{LockMemory, Lossless, Publication, bus_name};
 
 /// The configuration of one gateway, complete with its defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Name of the bus to publish on: 1 to 64 letters, digits, `-`, `_` and `.`, the first one no `.`.
-    #[serde(deserialize_with = "bus_name")]
+    #[serde(deserialize_with = "publication::bus")]
     pub bus: String,
     /// Where the data comes from.
     pub venue: Venue,
     /// What memory is taken at start, and so what is refused later.
     #[serde(default)]
     pub limits: Limits,
+    /// How the bus is made.
+    #[serde(default)]
+    pub publication: Publication,
 }
 
 /// One channel of one venue.
@@ -130,6 +136,7 @@ impl Config {
                 symbols: Symbols::default(),
             },
             limits: Limits::default(),
+            publication: Publication::default(),
         }
     }
 
@@ -153,11 +160,25 @@ impl Config {
             toml::from_str(text).map_err(|error| toml_error(path, text, &error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         config.venue.config_xml = folder.join(&config.venue.config_xml);
+        if let Some(directory) = &mut config.publication.directory {
+            *directory = folder.join(&directory);
+        }
         Ok(config)
     }
 }
 
 impl Symbols {
+    /// Patterns; none at all admit every symbol.
+    ///
+    /// # Errors
+    /// An empty pattern, which admits nothing.
+    pub fn new(patterns: Vec<String>) -> Result<Self, &'static str> {
+        match patterns.iter().any(String::is_empty) {
+            true => Err("an empty pattern admits no symbol"),
+            false => Ok(Self(patterns)),
+        }
+    }
+
     /// Whether there is no pattern, that is, whether every symbol is to be published.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -275,19 +296,6 @@ where
     }
 }
 
-/// The bus names files in shared memory, so its letters are those that are safe in a file name.
-fn bus_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if (1..=64).contains(&name.len()) && name.chars().all(safe) && !name.starts_with('.') {
-        return Ok(name);
-    }
-    let allowed = "1 to 64 letters, digits, '-', '_' and '.', the first one no '.'";
-    Err(D::Error::custom(format_args!(
-        "{name:?} cannot be a bus: its name is {allowed}"
-    )))
-}
-
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }
@@ -304,11 +312,7 @@ fn interface<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String
 
 impl<'de> Deserialize<'de> for Symbols {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let patterns = Vec::<String>::deserialize(deserializer)?;
-        match patterns.iter().any(String::is_empty) {
-            true => Err(D::Error::custom("an empty pattern admits no symbol")),
-            false => Ok(Self(patterns)),
-        }
+        Self::new(Vec::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -387,6 +391,18 @@ instruments_max = 2
 queue_entries_max = 3
 orders_max = 4
 event_changes_max = 5
+
+[publication]
+directory = "/dev/hugepages/touchline"
+ring_bytes = 65536
+image_levels_max = 10
+tops = false
+huge_pages = true
+lock_memory = "required"
+
+[publication.lossless]
+readers_max = 2
+wait_ms = 250
 "#;
         assert_eq!(read(text).expect("all settings").to_toml(), text);
         let effective = least().to_toml();
@@ -400,6 +416,7 @@ event_changes_max = 5
     fn what_is_wrong_is_said_with_its_place() {
         let venue = |line: &str| format!("{LEAST}{line}\n");
         let limits = |line: &str| format!("{LEAST}[limits]\n{line}\n");
+        let publication = |line: &str| format!("{LEAST}[publication]\n{line}\n");
         for (text, line, word) in [
             (venue("wait_sm = 20"), 6, "wait_ms"),
             (venue("wait_ms = 10001"), 6, "10001 is not in 0..=10000"),
@@ -415,6 +432,22 @@ event_changes_max = 5
                 "65508 is not in 64..=65507",
             ),
             (limits("orders = 1"), 7, "orders_max"),
+            (publication("ring_bytes = 65537"), 7, "power of two"),
+            (publication("ring_bytes = 2048"), 7, "from 4096 to"),
+            (publication("ring_bytes = -4096"), 7, "power of two"),
+            (
+                publication("image_levels_max = 257"),
+                7,
+                "257 is not in 1..=256",
+            ),
+            (publication("lock_memory = \"yes\""), 7, "`if-allowed`"),
+            (publication("directory = \"\""), 7, "empty path"),
+            (publication("readers_max = 3"), 7, "unknown field"),
+            (
+                publication("lossless = { readers_max = 0 }"),
+                7,
+                "0 is not in 1..=1024",
+            ),
             (LEAST.replace("cme\"", "nyse\""), 3, "expected `cme`"),
             (LEAST.replace("cme-340", "../cme"), 1, "cannot be a bus"),
             (LEAST.replace("cme-340", ""), 1, "cannot be a bus"),

@@ -15,6 +15,7 @@
 //! `crates/touchline/tests`.
 #![forbid(unsafe_code)]
 
+pub mod bus;
 pub mod cme;
 pub mod config;
 mod counters;

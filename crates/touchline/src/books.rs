@@ -97,17 +97,28 @@ fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) ->
 
 fn head(definition: &InstrumentDefinition, state: &str) -> String {
     let mut line = format!("{{\"security_id\":{},\"symbol\":", definition.venue_id);
+    push_symbol(&mut line, definition);
+    let _ = write!(line, ",\"state\":\"{state}\"");
+    line
+}
+
+/// An instrument's symbol; `null` where there is none.
+pub fn push_symbol(line: &mut String, definition: &InstrumentDefinition) {
     if definition.symbol.is_empty() {
         line.push_str("null");
     } else {
         let symbol = serde_json::to_string(definition.symbol.as_str());
         line.push_str(symbol.as_deref().unwrap_or("null"));
     }
-    let _ = write!(line, ",\"state\":\"{state}\"");
-    line
 }
 
-fn push_level(line: &mut String, level: &Level, kind: BookKind, definition: &InstrumentDefinition) {
+/// A level as `[price, quantity, orders]`, an implied one without orders; `null` if it is unknown.
+pub fn push_level(
+    line: &mut String,
+    level: &Level,
+    kind: BookKind,
+    definition: &InstrumentDefinition,
+) {
     if !level.known {
         line.push_str("null");
         return;

@@ -5,11 +5,14 @@ mod bench;
 mod books;
 mod demo;
 mod figures;
+mod interrupt;
 mod json;
 mod ladder;
 mod output;
 mod paint;
+mod place;
 mod replay;
+mod tail;
 mod tops;
 
 use clap::error::ErrorKind;
@@ -29,6 +32,7 @@ struct Arguments {
 enum Command {
     Demo(demo::Arguments),
     Replay(replay::Arguments),
+    Tail(tail::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Tail(arguments) => tail::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     match outcome {

@@ -14,12 +14,14 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use summary::Summary;
+use touchline_gateway::bus;
 use touchline_gateway::cme::{self, CmePipeline};
-use touchline_gateway::config::Config;
 use touchline_gateway::config::cme::ChannelConfig;
+use touchline_gateway::config::{self, Config};
 use touchline_gateway::replay::{Interrupted, Report, Speed, replay};
 use touchline_net::PcapSource;
 use touchline_transport::Local;
+use touchline_transport::shm::Publisher;
 
 /// Feed captures through the path, in capture order, and write the books.
 ///
@@ -54,6 +56,26 @@ pub struct Arguments {
     /// Print each packet as a person reads it.
     #[arg(long, help_heading = "Output")]
     print: bool,
+    /// Publish in shared memory, on the bus that the configuration names.
+    #[arg(long, help_heading = "Output")]
+    publish: bool,
+    /// Name of the bus, in place of the configuration's.
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "publish",
+        value_parser = config::bus_name,
+        help_heading = "Output"
+    )]
+    bus: Option<String>,
+    /// Directory of the buses, in place of the configuration's; by default /dev/shm/touchline-UID.
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "TOUCHLINE_DIR",
+        help_heading = "Output"
+    )]
+    dir: Option<PathBuf>,
     /// Print the effective configuration as TOML, and replay nothing.
     #[arg(long, help_heading = "Output")]
     print_config: bool,
@@ -126,7 +148,7 @@ struct Outputs {
     printer: Option<Printer>,
 }
 
-type ReplayPipeline = CmePipeline<Local<Option<Tops>>>;
+type ReplayPipeline = CmePipeline<(Local<Option<Tops>>, Option<Publisher>)>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -139,7 +161,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::configuration(&error))?;
     let source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
     let mut outputs = Outputs::open(arguments)?;
-    let mut pipeline = cme::pipeline(&config, Local::new(outputs.tops.take().map(Tops::new)));
+    let bus = publisher(arguments, &config)?;
+    let local = Local::new(outputs.tops.take().map(Tops::new));
+    let mut pipeline = cme::pipeline(&config, (local, bus));
     let mut source = Watched::new(source, arguments.shows_progress());
 
     let printer = &mut outputs.printer;
@@ -223,7 +247,7 @@ impl Outputs {
         if let Some(orders) = &mut self.orders {
             write_orders(pipeline, symbols, orders)?;
         }
-        let tops = pipeline.publisher_mut().inner_mut().subscriber.take();
+        let tops = pipeline.publisher_mut().inner_mut().0.subscriber.take();
         self.tops = tops.map(Tops::into_output).transpose()?;
         let mut outputs: Vec<_> = [self.books, self.orders, self.tops]
             .into_iter()
@@ -232,6 +256,19 @@ impl Outputs {
         outputs.iter_mut().try_for_each(Output::flush)?;
         outputs.into_iter().try_for_each(Output::finish)
     }
+}
+
+/// The bus, if it is to be published on, and what could not be had of it.
+fn publisher(arguments: &Arguments, config: &Config) -> Result<Option<Publisher>, Failure> {
+    if !arguments.publish {
+        return Ok(None);
+    }
+    let publisher = bus::open(config).map_err(Failure::run)?;
+    for note in publisher.notes() {
+        // Where nobody reads it, the bus works all the same.
+        let _ = writeln!(std::io::stderr(), "touchline: bus {}: {note}", config.bus);
+    }
+    Ok(Some(publisher))
 }
 
 fn stopped(error: &touchline_net::Error, report: &Report) -> Failure {

@@ -68,6 +68,38 @@ pub enum Notice {
     Damaged,
 }
 
+/// Two publications, one after the other; pairs nest.
+impl<A: Publish, B: Publish> Publish for (A, B) {
+    #[inline]
+    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+        self.0.publish(update, stamps);
+        self.1.publish(update, stamps);
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        self.0.commit();
+        self.1.commit();
+    }
+}
+
+/// A publication that may be absent.
+impl<P: Publish> Publish for Option<P> {
+    #[inline]
+    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+        if let Some(publication) = self {
+            publication.publish(update, stamps);
+        }
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        if let Some(publication) = self {
+            publication.commit();
+        }
+    }
+}
+
 /// Nobody listens.
 impl Subscribe for () {
     fn update(&mut self, _: &Envelope<'_>) {}

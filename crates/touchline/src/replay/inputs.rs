@@ -39,6 +39,12 @@ pub fn config(arguments: &Arguments) -> Result<Config, Failure> {
             Join::Natural => cme::Join::Natural,
         };
     }
+    if let Some(bus) = &arguments.bus {
+        config.bus.clone_from(bus);
+    }
+    if let Some(dir) = &arguments.dir {
+        config.publication.directory = Some(dir.clone());
+    }
     config.venue.wait_ms = arguments.wait_ms.unwrap_or(config.venue.wait_ms);
     Ok(config)
 }

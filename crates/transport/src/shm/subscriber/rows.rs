@@ -24,8 +24,8 @@ pub struct Rows {
 struct Row {
     /// Position up to which its book is in what was handed out; of an image.
     book: u64,
-    /// Likewise of its definition.
-    definition: u64,
+    /// Likewise of its definition; `None` if none was handed out.
+    definition: Option<u64>,
     /// The filter wants it.
     wanted: bool,
     /// The receiver holds the price book as it was published, so steps go on from there.
@@ -56,7 +56,7 @@ impl Rows {
     pub fn new(filtered: bool, live_only: bool, position: u64) -> Rows {
         let unseen = Row {
             book: position,
-            definition: position,
+            definition: None,
             wanted: !filtered,
             book_held: true,
             orders_held: false,
@@ -98,10 +98,13 @@ impl Rows {
         wanted: impl FnOnce() -> bool,
     ) -> Option<bool> {
         let row = self.row(instrument);
-        if !is_before(row.definition, position) {
+        if row
+            .definition
+            .is_some_and(|held| !is_before(held, position))
+        {
             return None;
         }
-        row.definition = position;
+        row.definition = Some(position);
         let wanted = wanted();
         // The steps before this were not handed out.
         row.book_held &= row.wanted || !wanted;

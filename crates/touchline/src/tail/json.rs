@@ -1,0 +1,290 @@
+//! A message as a JSON object: everything that it says.
+
+use super::known::Known;
+use super::names;
+use crate::books::{push_level, push_symbol};
+use crate::json::{push_best, push_price, push_quantity};
+use std::fmt::Write;
+use touchline_transport::Notice;
+use touchline_transport::shm::{Item, Received};
+use touchline_types::native::TopOfBook;
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
+    OrderAction, OrderChange, Price, Quantity, Statistic, Trade, TradingStatus, Update, Validity,
+};
+
+/// Writes an item as one line.
+pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
+    match item {
+        Item::Update(received) => write_update(line, received, known),
+        Item::Top { sequence, top } => {
+            let _ = write!(line, "{{\"message\":\"top\",\"sequence\":{sequence}");
+            push_top(line, top, &known.of(top.instrument));
+        }
+        Item::Notice(notice) => write_notice(line, notice),
+        Item::BatchEnd => return,
+    }
+    line.push('}');
+}
+
+fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
+    let message = names::message(&received.update);
+    let (sequence, image, batch_end) = (received.sequence, received.is_image, received.batch_end);
+    let _ = write!(
+        line,
+        "{{\"message\":\"{message}\",\"sequence\":{sequence},\"image\":{image},\"batch_end\":{batch_end}"
+    );
+    push_stamps(line, received);
+    let of = |instrument: Instrument| known.of(instrument);
+    match &received.update {
+        Update::Book(book) => push_book(line, book, &of(book.instrument)),
+        Update::BookSnapshot(book) => push_snapshot(line, book, &of(book.instrument)),
+        Update::Orders(orders) => {
+            let definition = of(orders.instrument);
+            push_instrument(line, &definition);
+            push_state(line, orders.validity);
+            push_order_changes(line, "changes", orders.changes, &definition);
+        }
+        Update::OrdersSnapshot(orders) => {
+            let definition = of(orders.instrument);
+            push_instrument(line, &definition);
+            push_state(line, orders.validity);
+            push_order_changes(line, "orders", orders.orders, &definition);
+        }
+        Update::Trade(trade) => push_trade(line, trade, &of(trade.instrument)),
+        Update::Statistic(statistic) => push_statistic(line, statistic, &of(statistic.instrument)),
+        Update::Status(status) => push_status(line, status, known),
+        Update::State(state) => {
+            push_instrument(line, &of(state.instrument));
+            push_state(line, state.validity);
+        }
+        Update::Gap(gap) => {
+            let (first, last, orders) = (gap.first, gap.last, gap.orders.name());
+            let _ = write!(
+                line,
+                ",\"first_lost\":{first},\"last_lost\":{last},\"orders_state\":\"{orders}\""
+            );
+        }
+        Update::Reset => {}
+        Update::Definition(definition) => push_definition(line, definition),
+    }
+}
+
+fn write_notice(line: &mut String, notice: &Notice) {
+    let (name, about) = match notice {
+        Notice::CaughtUp => ("caught_up", String::new()),
+        Notice::Lapped { messages, bytes } => (
+            "lapped",
+            format!(",\"messages_lost\":{messages},\"bytes_lost\":{bytes}"),
+        ),
+        Notice::Restarted { epoch } => ("restarted", format!(",\"epoch\":{epoch}")),
+        Notice::PublisherGone => ("publisher_gone", String::new()),
+        Notice::Corrupt { sequence } => ("corrupt", format!(",\"sequence\":{sequence}")),
+        Notice::Damaged => ("damaged", String::new()),
+    };
+    let _ = write!(line, "{{\"notice\":\"{name}\"{about}");
+}
+
+/// When things happened; of an image, only the venue's time and that of receipt.
+fn push_stamps(line: &mut String, received: &Received<'_>) {
+    let stamps = &received.stamps;
+    let _ = write!(
+        line,
+        ",\"exchange_ns\":\"{}\",\"receive_ns\":\"{}\"",
+        stamps.exchange_ns, stamps.packet.receive_ns
+    );
+    if !received.is_image {
+        let _ = write!(
+            line,
+            ",\"sending_ns\":\"{}\",\"packet\":{},\"polled\":\"{}\",\"decoded\":\"{}\",\"applied\":\"{}\",\"published\":\"{}\"",
+            stamps.packet.sending_ns,
+            stamps.packet.sequence,
+            stamps.polled,
+            stamps.decoded,
+            stamps.applied,
+            stamps.published
+        );
+    }
+}
+
+fn push_instrument(line: &mut String, definition: &InstrumentDefinition) {
+    let (index, venue_id) = (definition.instrument.0, definition.venue_id);
+    let _ = write!(line, ",\"instrument\":{index},\"security_id\":");
+    let _ = match definition.defined || venue_id != 0 {
+        true => write!(line, "{venue_id}"),
+        false => write!(line, "null"),
+    };
+    line.push_str(",\"symbol\":");
+    push_symbol(line, definition);
+}
+
+fn push_state(line: &mut String, validity: Validity) {
+    let _ = write!(line, ",\"state\":\"{}\"", validity.name());
+}
+
+fn push_book(line: &mut String, book: &BookUpdate<'_>, definition: &InstrumentDefinition) {
+    push_instrument(line, definition);
+    push_state(line, book.validity);
+    let _ = write!(line, ",\"whole\":{},\"changes\":[", book.whole);
+    for (index, change) in book.changes.iter().enumerate() {
+        let _ = write!(
+            line,
+            "{}{{\"book\":\"{}\",\"side\":\"{}\",\"action\":\"{}\",\"index\":{}",
+            if index > 0 { "," } else { "" },
+            names::book(change.book),
+            names::side(change.side),
+            names::level_action(change.action),
+            change.index
+        );
+        if matches!(change.action, LevelAction::Insert | LevelAction::Replace) {
+            line.push_str(",\"level\":");
+            push_level(line, &change.level, change.book, definition);
+        }
+        line.push('}');
+    }
+    line.push(']');
+    push_both(line, book.best_bid, book.best_ask, definition);
+}
+
+fn push_snapshot(line: &mut String, book: &BookSnapshot<'_>, definition: &InstrumentDefinition) {
+    push_instrument(line, definition);
+    push_state(line, book.validity);
+    for (name, kind, levels) in [
+        ("bids", BookKind::Direct, book.bids),
+        ("asks", BookKind::Direct, book.asks),
+        ("implied_bids", BookKind::Implied, book.implied_bids),
+        ("implied_asks", BookKind::Implied, book.implied_asks),
+    ] {
+        let _ = write!(line, ",\"{name}\":[");
+        for (index, level) in levels.iter().enumerate() {
+            line.push_str(if index > 0 { "," } else { "" });
+            push_level(line, level, kind, definition);
+        }
+        line.push(']');
+    }
+}
+
+fn push_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinition) {
+    push_instrument(line, definition);
+    push_state(line, top.validity);
+    let level = |price: Price, quantity: Quantity| {
+        (!price.is_null()).then_some(Level {
+            price,
+            quantity,
+            ..Level::UNKNOWN
+        })
+    };
+    let bid = level(top.bid_price, top.bid_quantity);
+    push_both(
+        line,
+        bid,
+        level(top.ask_price, top.ask_quantity),
+        definition,
+    );
+}
+
+fn push_both(
+    line: &mut String,
+    bid: Option<Level>,
+    ask: Option<Level>,
+    definition: &InstrumentDefinition,
+) {
+    line.push_str(",\"bid\":");
+    push_best(line, bid, definition.quantity_exponent);
+    line.push_str(",\"ask\":");
+    push_best(line, ask, definition.quantity_exponent);
+}
+
+fn push_order_changes(
+    line: &mut String,
+    name: &str,
+    changes: &[OrderChange],
+    definition: &InstrumentDefinition,
+) {
+    let _ = write!(line, ",\"{name}\":[");
+    for (index, change) in changes.iter().enumerate() {
+        let _ = write!(
+            line,
+            "{}{{\"side\":\"{}\",\"action\":\"{}\",\"order_id\":\"{}\"",
+            if index > 0 { "," } else { "" },
+            names::side(change.side),
+            names::order_action(change.action),
+            change.order_id
+        );
+        if change.action != OrderAction::Delete {
+            let _ = write!(line, ",\"priority\":\"{}\"", change.priority);
+            push_amount(line, change.price, change.quantity, definition);
+        }
+        line.push('}');
+    }
+    line.push(']');
+}
+
+fn push_trade(line: &mut String, trade: &Trade, definition: &InstrumentDefinition) {
+    push_instrument(line, definition);
+    push_amount(line, trade.price, trade.quantity, definition);
+    let action = names::update_action(trade.action);
+    let _ = write!(
+        line,
+        ",\"trade_id\":{},\"orders\":{},\"action\":\"{action}\",\"aggressor\":",
+        trade.trade_id, trade.orders
+    );
+    let _ = match trade.aggressor {
+        Some(side) => write!(line, "\"{}\"", names::side(side)),
+        None => write!(line, "null"),
+    };
+}
+
+fn push_statistic(line: &mut String, statistic: &Statistic, definition: &InstrumentDefinition) {
+    push_instrument(line, definition);
+    let (kind, action) = (
+        names::statistic(statistic.kind),
+        names::update_action(statistic.action),
+    );
+    let _ = write!(line, ",\"kind\":\"{kind}\",\"action\":\"{action}\"");
+    push_amount(line, statistic.price, statistic.quantity, definition);
+}
+
+fn push_status(line: &mut String, status: &TradingStatus, known: &Known) {
+    if let Some(instrument) = status.instrument {
+        push_instrument(line, &known.of(instrument));
+    }
+    let group = String::from_utf8_lossy(&status.group);
+    let group = serde_json::to_string(group.trim_end_matches(['\0', ' ']));
+    let _ = write!(
+        line,
+        ",\"group\":{},\"status\":{},\"reason\":{},\"event\":{}",
+        group.as_deref().unwrap_or("null"),
+        status.status,
+        status.reason,
+        status.event
+    );
+}
+
+fn push_definition(line: &mut String, definition: &InstrumentDefinition) {
+    push_instrument(line, definition);
+    let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    let _ = write!(
+        line,
+        ",\"group\":{},\"asset\":{},\"depth\":{},\"implied_depth\":{},\"quantity_exponent\":{},\"defined\":{},\"tick\":",
+        text(definition.group.as_str()),
+        text(definition.asset.as_str()),
+        definition.depth.direct,
+        definition.depth.implied,
+        definition.quantity_exponent,
+        definition.defined
+    );
+    push_price(line, definition.tick);
+}
+
+fn push_amount(
+    line: &mut String,
+    price: Price,
+    quantity: Quantity,
+    definition: &InstrumentDefinition,
+) {
+    line.push_str(",\"price\":");
+    push_price(line, price);
+    line.push_str(",\"quantity\":");
+    push_quantity(line, quantity, definition.quantity_exponent);
+}

@@ -1,0 +1,260 @@
+//! A message as a person reads it.
+
+use super::known::Known;
+use super::names;
+use crate::figures::{count, counted};
+use std::fmt::Write;
+use touchline_transport::Notice;
+use touchline_transport::shm::{Item, Received};
+use touchline_types::native::TopOfBook;
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
+    LevelChange, OrderAction, OrderChange, Price, Quantity, Update,
+};
+use touchline_wire::sbe::UtcTime;
+
+/// Writes an item as one line.
+pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
+    match item {
+        Item::Update(received) => write_update(line, received, known),
+        Item::Top { top, .. } => write_top(line, top, &known.of(top.instrument)),
+        Item::Notice(notice) => write_notice(line, notice),
+        Item::BatchEnd => {}
+    }
+}
+
+fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
+    let ns = match received.stamps {
+        stamps if stamps.exchange_ns != 0 => stamps.exchange_ns,
+        stamps => stamps.packet.receive_ns,
+    };
+    push_time(line, ns);
+    let of = |instrument: Instrument| known.of(instrument);
+    let _ = match &received.update {
+        Update::Book(book) => {
+            let definition = of(book.instrument);
+            push_book(line, book, &definition);
+            Ok(())
+        }
+        Update::BookSnapshot(book) => {
+            let definition = of(book.instrument);
+            push_snapshot(line, book, &definition);
+            Ok(())
+        }
+        Update::Orders(orders) => {
+            let definition = of(orders.instrument);
+            push_head(line, &definition, orders.validity.name());
+            push_orders(line, orders.changes, &definition);
+            Ok(())
+        }
+        Update::OrdersSnapshot(orders) => {
+            push_head(line, &of(orders.instrument), orders.validity.name());
+            let number = counted(orders.orders.len() as u64, "order");
+            write!(line, " order book of {number}")
+        }
+        Update::Trade(trade) => {
+            let definition = of(trade.instrument);
+            push_head(line, &definition, "trade");
+            line.push(' ');
+            push_amount(line, trade.quantity, trade.price, &definition);
+            let aggressor = trade.aggressor.map_or("nobody", names::side);
+            let action = names::update_action(trade.action);
+            write!(line, "  aggressor {aggressor}, {action}")
+        }
+        Update::Statistic(statistic) => {
+            let definition = of(statistic.instrument);
+            push_head(line, &definition, "figure");
+            let _ = write!(line, " {} ", names::statistic(statistic.kind));
+            push_amount(line, statistic.quantity, statistic.price, &definition);
+            Ok(())
+        }
+        Update::Status(status) => {
+            let group = String::from_utf8_lossy(&status.group);
+            let group = group.trim_end_matches(['\0', ' ']);
+            match status.instrument {
+                Some(instrument) => push_head(line, &of(instrument), "status"),
+                None => {
+                    let _ = write!(line, " {group:<20} {:<10}", "status");
+                }
+            }
+            let (code, reason, event) = (status.status, status.reason, status.event);
+            write!(line, " {code}, reason {reason}, event {event}")
+        }
+        Update::State(state) => {
+            push_head(line, &of(state.instrument), state.validity.name());
+            Ok(())
+        }
+        Update::Gap(gap) => {
+            let orders = gap.orders.name();
+            let (first, last) = (gap.first, gap.last);
+            write!(
+                line,
+                " packets {first} to {last} are lost: live books are gapped, order books {orders}"
+            )
+        }
+        Update::Reset => write!(line, " reset: every book is empty and live"),
+        Update::Definition(definition) => {
+            push_head(line, definition, "definition");
+            let depth = definition.depth;
+            write!(
+                line,
+                " id {}, {}, depth {} direct {} implied, tick {}",
+                definition.venue_id, definition.asset, depth.direct, depth.implied, definition.tick
+            )
+        }
+    };
+}
+
+fn write_notice(line: &mut String, notice: &Notice) {
+    let _ = match notice {
+        Notice::CaughtUp => write!(line, "-- joined: what follows is live"),
+        Notice::Lapped { messages, bytes } => write!(
+            line,
+            "-- too slow: {} ({} bytes) were overwritten unread; every book follows anew",
+            counted(*messages, "message"),
+            count(*bytes)
+        ),
+        Notice::Restarted { epoch } => {
+            write!(
+                line,
+                "-- another publisher begins, the bus's number {epoch}: all books are void"
+            )
+        }
+        Notice::PublisherGone => write!(line, "-- the publisher is gone: books are stale"),
+        Notice::Corrupt { sequence } => write!(
+            line,
+            "-- message {sequence} makes no sense: somebody else writes this memory; every book follows anew"
+        ),
+        Notice::Damaged => write!(
+            line,
+            "-- a file of the bus was made shorter: start its publisher again"
+        ),
+    };
+}
+
+fn write_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinition) {
+    // As wide as a time: the message has none for the venue's.
+    let _ = write!(line, "{:18}", "");
+    push_head(line, definition, top.validity.name());
+    let level = |price: Price, quantity: Quantity| {
+        (!price.is_null()).then_some(Level {
+            price,
+            quantity,
+            ..Level::UNKNOWN
+        })
+    };
+    let bid = level(top.bid_price, top.bid_quantity);
+    push_best(
+        line,
+        bid,
+        level(top.ask_price, top.ask_quantity),
+        definition,
+    );
+    line.push_str("  top");
+}
+
+/// The time of day.
+fn push_time(line: &mut String, ns: u64) {
+    let text = UtcTime(ns).to_string();
+    line.push_str(text.get(11..29).unwrap_or(&text));
+}
+
+fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &str) {
+    let _ = match (definition.symbol.is_empty(), definition.venue_id) {
+        (false, _) => write!(line, " {:<20}", definition.symbol),
+        (true, 0) => write!(line, " {:<20}", format!("#{}", definition.instrument.0)),
+        (true, venue_id) => write!(line, " {venue_id:<20}"),
+    };
+    let _ = write!(line, " {state:<10}");
+}
+
+fn push_book(line: &mut String, book: &BookUpdate<'_>, definition: &InstrumentDefinition) {
+    push_head(line, definition, book.validity.name());
+    push_best(line, book.best_bid, book.best_ask, definition);
+    for change in book.changes {
+        push_change(line, change, definition);
+    }
+}
+
+fn push_snapshot(line: &mut String, book: &BookSnapshot<'_>, definition: &InstrumentDefinition) {
+    push_head(line, definition, book.validity.name());
+    let (bid, ask) = (book.bids.first().copied(), book.asks.first().copied());
+    push_best(line, bid, ask, definition);
+    let (bids, asks) = (book.bids.len(), book.asks.len());
+    let _ = write!(line, "  whole book of {bids} bids, {asks} asks");
+    let (bids, asks) = (book.implied_bids.len(), book.implied_asks.len());
+    if bids + asks > 0 {
+        let _ = write!(line, ", implied {bids} bids, {asks} asks");
+    }
+}
+
+fn push_best(
+    line: &mut String,
+    bid: Option<Level>,
+    ask: Option<Level>,
+    definition: &InstrumentDefinition,
+) {
+    let text = |level: Option<Level>| {
+        let mut text = String::new();
+        match level {
+            Some(level) => push_amount(&mut text, level.quantity, level.price, definition),
+            None => text.push('-'),
+        }
+        text
+    };
+    let _ = write!(line, " {:>16} | {:<16}", text(bid), text(ask));
+}
+
+fn push_change(line: &mut String, change: &LevelChange, definition: &InstrumentDefinition) {
+    let implied = match change.book {
+        BookKind::Direct => "",
+        BookKind::Implied => "i",
+    };
+    let (side, place) = (names::side(change.side), u16::from(change.index) + 1);
+    let _ = write!(line, " {implied}{side}");
+    let _ = match change.action {
+        LevelAction::Insert => write!(line, "+{place} "),
+        LevelAction::Replace => write!(line, "={place} "),
+        LevelAction::Remove => write!(line, "-{place}"),
+        LevelAction::Clear => write!(line, " clear"),
+    };
+    if matches!(change.action, LevelAction::Insert | LevelAction::Replace) {
+        match change.level.known {
+            true => push_amount(line, change.level.quantity, change.level.price, definition),
+            false => line.push('?'),
+        }
+    }
+}
+
+fn push_orders(line: &mut String, changes: &[OrderChange], definition: &InstrumentDefinition) {
+    for change in changes {
+        let side = names::side(change.side);
+        let sign = match change.action {
+            OrderAction::New => '+',
+            OrderAction::Update => '=',
+            OrderAction::Delete => '-',
+        };
+        let _ = write!(line, " {side}{sign}{}", change.order_id);
+        if change.action != OrderAction::Delete {
+            line.push(' ');
+            push_amount(line, change.quantity, change.price, definition);
+        }
+    }
+}
+
+/// `12@4500.25`.
+fn push_amount(
+    line: &mut String,
+    quantity: Quantity,
+    price: Price,
+    definition: &InstrumentDefinition,
+) {
+    let _ = match definition.decimal(quantity) {
+        Some(quantity) => write!(line, "{quantity}"),
+        None => write!(line, "?"),
+    };
+    let _ = match price.is_null() {
+        true => write!(line, "@?"),
+        false => write!(line, "@{price}"),
+    };
+}
