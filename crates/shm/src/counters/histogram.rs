@@ -130,7 +130,8 @@ mod tests {
     #[test]
     fn buckets_follow_each_other_without_gap_and_are_narrow() {
         let mut next = 0;
-        for bucket in 0..BUCKETS {
+        let last = if cfg!(miri) { 600 } else { BUCKETS };
+        for bucket in 0..last {
             let values = values_of(bucket);
             assert_eq!(*values.start(), next, "bucket {bucket}");
             assert_eq!(bucket_of(*values.start()), bucket);
@@ -142,7 +143,10 @@ mod tests {
             );
             next = values.end().wrapping_add(1);
         }
-        assert_eq!(next, 0, "the last bucket ends with the largest value");
+        assert!(
+            last < BUCKETS || next == 0,
+            "the last bucket ends with the largest value"
+        );
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl Root {
     fn open_root(&self) -> Result<OwnedFd, Error> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = rustix::fs::openat(CWD, &self.path, flags, Mode::empty())
-            .map_err(Error::system("open", &self.path))?;
+            .map_err(Error::opening(&self.path))?;
         self.verify_directory(handle.as_fd(), &self.path)?;
         Ok(handle)
     }
@@ -102,7 +102,7 @@ impl Root {
         let path = self.path.join(bus);
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle =
-            open_beneath(root, bus, flags, Mode::empty()).map_err(Error::system("open", &path))?;
+            open_beneath(root, bus, flags, Mode::empty()).map_err(Error::opening(&path))?;
         self.verify_directory(handle.as_fd(), &path)?;
         Ok(Directory {
             handle: Arc::new(handle),
@@ -119,8 +119,8 @@ impl Root {
             Err(error) => return Err(Error::system("make", path)(error)),
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(parent, name, flags, Mode::empty())
-            .map_err(Error::system("open", path))?;
+        let handle =
+            rustix::fs::openat(parent, name, flags, Mode::empty()).map_err(Error::opening(path))?;
         let stat = self.verify_directory(handle.as_fd(), path)?;
         if stat.st_mode & 0o777 != mode {
             // The umask took something away. The handle has no name that could be exchanged.
@@ -244,7 +244,7 @@ impl Directory {
                     expected: kind_name(FileType::RegularFile),
                 });
             }
-            other => other.map_err(Error::system("open", &path))?,
+            other => other.map_err(Error::opening(&path))?,
         };
         let allowed = self.file_mode(written_by);
         let stat = self

@@ -161,19 +161,25 @@ pub enum Error {
 }
 
 impl Error {
+    /// For `map_err`: opening, where what is missing is not a trouble of the system.
+    pub(super) fn opening(path: impl Into<PathBuf>) -> impl FnOnce(Errno) -> Self {
+        let path = path.into();
+        move |source| match source {
+            Errno::NOENT => Self::Missing { path },
+            source => Self::system("open", path)(source),
+        }
+    }
+
     /// For `map_err`: what was tried, and on what.
     pub(super) fn system(
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(Errno) -> Self {
         let path = path.into();
-        move |source| match source {
-            Errno::NOENT => Self::Missing { path },
-            source => Self::System {
-                action,
-                path,
-                source,
-            },
+        move |source| Self::System {
+            action,
+            path,
+            source,
         }
     }
 }
@@ -181,6 +187,8 @@ impl Error {
 fn advice(source: Errno) -> &'static str {
     match source {
         Errno::ACCESS | Errno::PERM => "; run as the user who owns it",
+        Errno::NOENT => "; make the directory above it first",
+        Errno::NOSPC | Errno::DQUOT => "; free some space there",
         Errno::MFILE => "; raise 'ulimit -n'",
         Errno::NOMEM => "; free some memory, or raise 'vm.max_map_count'",
         Errno::ROFS => "; choose a directory that can be written",

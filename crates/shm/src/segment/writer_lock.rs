@@ -174,8 +174,9 @@ fn sign(file: BorrowedFd<'_>) -> Result<(), Errno> {
     if space::is_hugetlbfs(file) {
         return Ok(()); // files there can be mapped but not written; the second writer learns less
     }
+    // In place and always of one length: where a file system is full, there is still room for it.
     let text = Holder::this_process().signature();
-    rustix::fs::ftruncate(file, 0)?;
+    let text = format!("{text:<SIGNATURE_BYTES_MAX$}");
     rustix::io::pwrite(file, text.as_bytes(), 0)?;
     Ok(())
 }

@@ -92,6 +92,21 @@ fn a_root_lists_its_buses() {
 }
 
 #[test]
+fn a_root_is_not_made_where_nothing_is() {
+    let place = Place::new();
+    let error = Root::at(place.folder().join("missing/root"))
+        .create(BUS)
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("make the directory above it first"),
+        "{error}"
+    );
+    assert!(!place.folder().join("missing").exists());
+}
+
+#[test]
 fn the_usual_root_is_in_memory_and_of_this_user() {
     let user = rustix::process::geteuid().as_raw();
     let expected = format!("/dev/shm/touchline-{user}");

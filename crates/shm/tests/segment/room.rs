@@ -108,6 +108,20 @@ pub fn play_small_tmpfs(folder: &Path) {
             .iter()
             .all(|word| word.load(Relaxed) == u64::MAX)
     );
+    // The next writer can start in what is full.
+    drop(lock);
+    fill_up(folder);
+    let lock = WriterLock::acquire(root_in(folder).create(BUS).unwrap()).unwrap();
+    let holder = WriterLock::holder(lock.directory()).unwrap().unwrap();
+    assert_eq!(holder.pid, std::process::id());
+    let error = root_in(folder)
+        .create("another")
+        .and_then(WriterLock::acquire)
+        .unwrap_err();
+    assert!(
+        error.to_string().ends_with("free some space there"),
+        "{error}"
+    );
     // And there is room again when something goes.
     drop(ring);
     lock.remove("ring").unwrap();
@@ -118,6 +132,14 @@ pub fn play_small_tmpfs(folder: &Path) {
         1,
         "reserving again changes nothing"
     );
+}
+
+fn fill_up(folder: &Path) {
+    let filled = std::io::copy(
+        &mut std::io::repeat(1),
+        &mut File::create(folder.join("full")).unwrap(),
+    );
+    assert_eq!(filled.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }
 
 #[test]
