@@ -1,6 +1,7 @@
 //! The benchmark harness: figures from full histograms, one JSON object a line, host beside them.
 
 pub mod endless;
+pub mod ipc;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
@@ -116,7 +117,8 @@ impl Host {
         }
     }
 
-    fn to_json(&self) -> Value {
+    /// The host's part of a line.
+    pub fn to_json(&self) -> Value {
         json!({"cpu": self.cpu, "cores": self.cores, "kernel": self.kernel})
     }
 }

@@ -1,8 +1,13 @@
 //! `touchline bench`: each figure that we quote, by one command.
 
 mod event;
+mod ipc;
+mod ipc_rtt;
+mod ipc_throughput;
 
 use crate::output::Failure;
+use std::path::Path;
+use touchline_lab::bench::Figures;
 
 /// Measure, and print figures from full histograms.
 #[derive(Debug, clap::Args)]
@@ -15,11 +20,36 @@ pub struct Arguments {
 enum Bench {
     /// A packet in memory → arbitration → decode → books → update handed to the publisher.
     Event(event::Arguments),
+    /// A message there and back between two processes, through shared memory.
+    IpcRtt(ipc_rtt::Arguments),
+    /// A stream of messages to one process or several, through shared memory.
+    IpcThroughput(ipc_throughput::Arguments),
+    /// The other process of `ipc-rtt` and `ipc-throughput`.
+    #[command(hide = true)]
+    IpcPeer(ipc::PeerArguments),
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.bench {
         Bench::Event(arguments) => event::run(arguments),
+        Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
+        Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),
+        Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
+}
+
+/// Writes the whole distribution of each figure into a folder.
+fn write_distributions(figures: &[Figures], folder: &Path) -> Result<(), Failure> {
+    let written = std::fs::create_dir_all(folder).and_then(|()| {
+        figures
+            .iter()
+            .try_for_each(|line| line.write_distribution(folder))
+    });
+    written.map_err(|error| {
+        let folder = folder.display();
+        Failure::run(format!(
+            "{folder}: cannot be written ({error}); give a folder of yours"
+        ))
+    })
 }

@@ -262,17 +262,7 @@ fn report(
         figures("touchline-cme-packet-no-marks", bare.packet),
     ];
     if let Some(folder) = &arguments.histograms {
-        let written = std::fs::create_dir_all(folder).and_then(|()| {
-            lines
-                .iter()
-                .try_for_each(|line| line.write_distribution(folder))
-        });
-        written.map_err(|error| {
-            Failure::run(format!(
-                "{}: cannot be written ({error}); give a folder of yours",
-                folder.display()
-            ))
-        })?;
+        super::write_distributions(&lines, folder)?;
     }
     if arguments.json {
         lines

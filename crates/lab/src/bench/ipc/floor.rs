@@ -1,0 +1,74 @@
+//! The floor: the bare round trip of a cache line between two processors.
+//!
+//! One side stores a number into a line, the other answers into another line. No message can be
+//! there and back sooner.
+
+use super::{Failed, Role, root, say_ready};
+use hdrhistogram::Histogram;
+use std::hint::spin_loop;
+use std::path::Path;
+use touchline_net::clock::{Clock, ticks};
+use touchline_shm::Words;
+use touchline_shm::atomic::{AtomicU64, Ordering};
+use touchline_shm::segment::{Access, Mapping, Options, WriterLock};
+
+const BUS: &str = "floor";
+const FILE: &str = "lines";
+const BYTES: usize = 4096;
+/// Words of the two lines, far enough apart that no prefetcher takes one for the other.
+const THERE: usize = 0;
+const BACK: usize = 128;
+
+/// The two lines, as long as this lives.
+#[derive(Debug)]
+pub struct Lines {
+    mapping: Mapping,
+    _lock: WriterLock,
+}
+
+impl Lines {
+    /// In a folder.
+    pub fn new(folder: &Path) -> Result<Lines, Failed> {
+        let lock = WriterLock::acquire(root(folder).create(BUS)?)?;
+        let mapping = Mapping::create(&lock, FILE, BYTES, &Options::default())?.publish()?;
+        Ok(Lines {
+            mapping,
+            _lock: lock,
+        })
+    }
+
+    /// Round trips: those of the warm-up, then those that are recorded, in nanoseconds.
+    pub fn round_trips(&self, warmup: u64, messages: u64, into: &mut Histogram<u64>) {
+        let clock = Clock::calibrated();
+        let words = self.mapping.words();
+        for number in 1..=warmup + messages {
+            let begin = ticks();
+            words[THERE].store(number, Ordering::Release);
+            wait_for(&words[BACK], number);
+            let end = ticks();
+            if number > warmup {
+                into.saturating_record(clock.between_ns(begin, end));
+            }
+        }
+    }
+}
+
+/// The other side.
+pub fn echo(role: &Role) -> Result<(), Failed> {
+    let directory = root(&role.folder).open(BUS)?;
+    let mapping = Mapping::open(&directory, FILE, Access::Write, &Options::default())?;
+    let words = mapping.words();
+    say_ready();
+    for number in 1..=role.messages {
+        wait_for(&words[THERE], number);
+        words[BACK].store(number, Ordering::Release);
+    }
+    Ok(())
+}
+
+#[inline]
+fn wait_for(word: &AtomicU64, number: u64) {
+    while word.load(Ordering::Acquire) != number {
+        spin_loop();
+    }
+}

@@ -1,0 +1,250 @@
+//! The ring between processes.
+
+use super::{Failed, PATIENCE, Role, root, say_ready};
+use hdrhistogram::Histogram;
+use serde_json::json;
+use std::hint::spin_loop;
+use std::path::Path;
+use std::time::Instant;
+use touchline_net::clock::{Clock, ticks};
+use touchline_shm::broadcast::{BATCH_END, Cursors, Geometry, Notice, Reader, Writer};
+use touchline_shm::segment::{Access, Mapping, Options, SlotGuard, SlotLocks, WriterLock};
+
+const THERE: &str = "there";
+const BACK: &str = "back";
+const RING: &str = "ring";
+const CURSORS: &str = "cursors";
+const READERS_MAX: u32 = 8;
+/// Round trips need no more than this, and it stays in the nearest caches.
+const ECHO_RING_BYTES: u64 = 64 * 1024;
+/// The longest message of these benchmarks.
+pub const PAYLOAD_BYTES_MAX: usize = 4096;
+
+/// A ring that this process writes.
+#[derive(Debug)]
+pub struct Written {
+    /// Its writer.
+    pub writer: Writer<Mapping>,
+    _lock: WriterLock,
+}
+
+impl Written {
+    /// The ring of a stream, in a folder.
+    pub fn stream(folder: &Path, ring_bytes: u64, lossless: bool) -> Result<Written, Failed> {
+        let mut written = Written::new(folder, THERE, ring_bytes)?;
+        if lossless {
+            let lock = &written._lock;
+            let bytes = Cursors::<Mapping>::words_for(READERS_MAX as usize) * 8;
+            let bytes = bytes.next_multiple_of(4096);
+            let cursors = Mapping::create(lock, CURSORS, bytes, &Options::default())?.publish()?;
+            SlotLocks::create(lock, READERS_MAX)?;
+            written.writer = written.writer.lossless(Cursors::new(cursors));
+        }
+        Ok(written)
+    }
+
+    /// The ring by which messages go there; the other process makes the one by which they come back.
+    pub fn there(folder: &Path) -> Result<Written, Failed> {
+        Written::new(folder, THERE, ECHO_RING_BYTES)
+    }
+
+    fn new(folder: &Path, name: &str, ring_bytes: u64) -> Result<Written, Failed> {
+        let lock = WriterLock::acquire(root(folder).create(name)?)?;
+        let geometry = Geometry::new(ring_bytes)?;
+        let bytes = geometry.words() * 8;
+        let draft = Mapping::create(&lock, RING, bytes, &Options::default())?;
+        let writer = Writer::create(draft.mapping(), geometry)?;
+        draft.publish()?;
+        Ok(Written {
+            writer,
+            _lock: lock,
+        })
+    }
+}
+
+/// A message: a number, and bytes that follow from it.
+#[derive(Debug)]
+pub struct Letter {
+    words: [u64; PAYLOAD_BYTES_MAX / 8],
+    bytes: usize,
+}
+
+impl Letter {
+    /// Of so many bytes, at least 8 and at most [`PAYLOAD_BYTES_MAX`].
+    pub fn new(bytes: usize) -> Letter {
+        Letter {
+            words: [0x5A5A_5A5A_5A5A_5A5A; PAYLOAD_BYTES_MAX / 8],
+            bytes: bytes.clamp(8, PAYLOAD_BYTES_MAX),
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.words[0]
+    }
+
+    /// Another number.
+    #[inline]
+    pub fn set_number(&mut self, number: u64) {
+        self.words[0] = number;
+    }
+
+    /// Sends it; waits where the ring is full.
+    #[inline]
+    pub fn send(&self, writer: &mut Writer<Mapping>) -> u64 {
+        let mut waits = 0;
+        loop {
+            if let Ok(mut claim) = writer.claim(self.bytes) {
+                claim.write_words(&self.words);
+                claim.commit(BATCH_END);
+                return waits;
+            }
+            waits += 1;
+            spin_loop();
+        }
+    }
+
+    /// Takes the next message, if there is one, all of it.
+    #[inline]
+    fn receive(&mut self, reader: &mut Reader<Mapping>) -> Result<bool, Notice> {
+        let words = &mut self.words;
+        Ok(reader.read(|frame| frame.copy_to(words))?.is_some())
+    }
+
+    /// Takes the next message, waiting for it.
+    #[inline]
+    fn wait(&mut self, reader: &mut Reader<Mapping>) -> Result<(), Failed> {
+        loop {
+            match self.receive(reader) {
+                Ok(true) => return Ok(()),
+                Ok(false) => spin_loop(),
+                Err(notice) => return Err(unexpected(&notice)),
+            }
+        }
+    }
+}
+
+/// Round trips of a message: those of the warm-up, then those that are recorded, in nanoseconds.
+pub fn round_trips(
+    there: &mut Written,
+    folder: &Path,
+    payload_bytes: usize,
+    warmup: u64,
+    messages: u64,
+    into: &mut Histogram<u64>,
+) -> Result<(), Failed> {
+    let clock = Clock::calibrated();
+    let mut back = open(folder, BACK)?;
+    let (mut sent, mut received) = (Letter::new(payload_bytes), Letter::new(payload_bytes));
+    for number in 1..=warmup + messages {
+        sent.set_number(number);
+        let begin = ticks();
+        sent.send(&mut there.writer);
+        received.wait(&mut back)?;
+        let end = ticks();
+        if received.number() != number {
+            let got = received.number();
+            return Err(Failed(format!(
+                "message {number} came back as message {got}"
+            )));
+        }
+        if number > warmup {
+            into.saturating_record(clock.between_ns(begin, end));
+        }
+    }
+    Ok(())
+}
+
+/// The other side of round trips.
+pub fn echo(role: &Role) -> Result<(), Failed> {
+    let mut back = Written::new(&role.folder, BACK, ECHO_RING_BYTES)?;
+    let mut there = open(&role.folder, THERE)?;
+    let mut letter = Letter::new(role.payload_bytes);
+    say_ready();
+    for _ in 0..role.messages {
+        letter.wait(&mut there)?;
+        letter.send(&mut back.writer);
+    }
+    Ok(())
+}
+
+/// The other side of a stream: takes all of it, and says how fast that was and what was lost.
+pub fn read(role: &Role, named: bool) -> Result<(), Failed> {
+    let mut reader = open(&role.folder, THERE)?;
+    // Given back when this process ends.
+    let _slot: Option<SlotGuard>;
+    if named {
+        let directory = root(&role.folder).open(THERE)?;
+        let cursors = Mapping::open(&directory, CURSORS, Access::Write, &Options::default())?;
+        let slot = SlotLocks::open(&directory, READERS_MAX)?.acquire()?;
+        reader = reader.named(Cursors::new(cursors), slot.index() as usize);
+        _slot = Some(slot);
+    }
+    let mut letter = Letter::new(role.payload_bytes);
+    let (mut received, mut lost, mut laps) = (0, 0, 0);
+    let mut begin = None;
+    say_ready();
+    while received + lost < role.messages {
+        match letter.receive(&mut reader) {
+            Ok(false) => spin_loop(),
+            Ok(true) => {
+                begin.get_or_insert_with(Instant::now);
+                received += 1;
+                if letter.number() != received + lost {
+                    return Err(Failed(format!(
+                        "message {} in the place of {}",
+                        letter.number(),
+                        received + lost
+                    )));
+                }
+            }
+            Err(Notice::Lapped(lapped)) => {
+                lost += lapped.messages;
+                laps += 1;
+            }
+            Err(notice) => return Err(unexpected(&notice)),
+        }
+    }
+    let seconds = begin.map_or(0.0, |begin: Instant| begin.elapsed().as_secs_f64());
+    println!(
+        "{}",
+        json!({"received": received, "lost": lost, "laps": laps, "seconds": seconds})
+    );
+    Ok(())
+}
+
+/// Opens a ring that another process makes, waiting for it.
+fn open(folder: &Path, name: &str) -> Result<Reader<Mapping>, Failed> {
+    let start = Instant::now();
+    loop {
+        let opened = root(folder).open(name).and_then(|directory| {
+            Mapping::open(&directory, RING, Access::Read, &Options::default())
+        });
+        match opened {
+            Ok(mapping) => return Ok(Reader::attach(mapping)?),
+            Err(error) if start.elapsed() > PATIENCE => return Err(error.into()),
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+}
+
+fn unexpected(notice: &Notice) -> Failed {
+    Failed(format!(
+        "the ring says {notice:?}, which must not happen here"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_shm::Words;
+
+    #[test]
+    fn the_longest_letter_fits_the_smallest_ring_of_the_benchmarks() {
+        let geometry = Geometry::new(ECHO_RING_BYTES).expect("a power of two");
+        assert!(geometry.message_max() >= PAYLOAD_BYTES_MAX);
+        let memory = touchline_shm::zeroed(geometry.words());
+        assert!(memory.words().len() >= geometry.words());
+    }
+}

@@ -1,0 +1,161 @@
+//! Other transports, each a program that measures itself in the same way (`competitors/README.md`).
+
+use super::Failed;
+use hdrhistogram::Histogram;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A rival that is built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rival {
+    /// Its name in the figures.
+    pub subject: String,
+    program: PathBuf,
+}
+
+impl Rival {
+    /// Those of these names in a folder; all of them for `all`.
+    ///
+    /// # Errors
+    /// A name that is not there, with those that are.
+    pub fn find(folder: &Path, names: &[String]) -> Result<Vec<Rival>, Failed> {
+        let there = Rival::list(folder);
+        if there.is_empty() {
+            let folder = folder.display();
+            return Err(Failed(format!(
+                "{folder}: no rivals are built there; run competitors/install first"
+            )));
+        }
+        if names.iter().any(|name| name == "all") {
+            return Ok(there);
+        }
+        names
+            .iter()
+            .map(|name| Rival::named(name, &there))
+            .collect()
+    }
+
+    fn named(name: &str, there: &[Rival]) -> Result<Rival, Failed> {
+        let found = there.iter().find(|rival| rival.subject == name);
+        found.cloned().ok_or_else(|| {
+            let names: Vec<_> = there.iter().map(|rival| rival.subject.as_str()).collect();
+            Failed(format!(
+                "no rival {name:?}; there are all, {}",
+                names.join(", ")
+            ))
+        })
+    }
+
+    fn list(folder: &Path) -> Vec<Rival> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut rivals: Vec<_> = entries
+            .filter_map(|entry| {
+                Some(Rival {
+                    subject: entry.file_name().to_str()?.to_owned(),
+                    program: entry.path(),
+                })
+            })
+            .collect();
+        rivals.sort_by(|a, b| a.subject.cmp(&b.subject));
+        rivals
+    }
+
+    /// Round trips, added to a histogram in nanoseconds.
+    pub fn round_trips(
+        &self,
+        arguments: &[String],
+        into: &mut Histogram<u64>,
+    ) -> Result<(), Failed> {
+        let line = self.run("rtt", arguments)?;
+        let values = line["values"]
+            .as_array()
+            .ok_or_else(|| self.unclear(&line))?;
+        for pair in values {
+            let (Some(ns), Some(count)) = (pair[0].as_u64(), pair[1].as_u64()) else {
+                return Err(self.unclear(&line));
+            };
+            into.saturating_record_n(ns, count);
+        }
+        Ok(())
+    }
+
+    /// Messages per second of a stream, and how many were lost.
+    pub fn stream(&self, arguments: &[String]) -> Result<(f64, u64), Failed> {
+        let line = self.run("throughput", arguments)?;
+        match (line["value"].as_f64(), line["lost"].as_u64()) {
+            (Some(value), Some(lost)) => Ok((value, lost)),
+            _ => Err(self.unclear(&line)),
+        }
+    }
+
+    fn run(&self, bench: &str, arguments: &[String]) -> Result<Value, Failed> {
+        let program = self.program.display();
+        let output = Command::new(&self.program)
+            .arg(bench)
+            .args(arguments)
+            .output()
+            .map_err(|error| Failed(format!("{program}: {error}")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.trim().lines().last().unwrap_or("nothing").to_owned();
+            return Err(Failed(format!("{program} failed and said: {said}")));
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        let line = said.trim().lines().last().unwrap_or_default();
+        serde_json::from_str(line)
+            .map_err(|error| Failed(format!("{program} printed no JSON line ({error}): {line}")))
+    }
+
+    fn unclear(&self, line: &Value) -> Failed {
+        let program = self.program.display();
+        Failed(format!(
+            "{program} printed a line without its figures: {line}"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A folder with one rival, a script that prints this.
+    fn rivals(name: &str, script: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("rivals-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("script-ipc");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        folder
+    }
+
+    #[test]
+    fn what_a_rival_prints_is_taken_or_refused_in_one_line() {
+        let line = r#"{"values":[[100,3],[200,1]],"value":2.5e6,"lost":0}"#;
+        let folder = rivals("good", &format!("echo '{line}'"));
+        let found = Rival::find(&folder, &["all".into()]).unwrap();
+        assert_eq!(found.len(), 1);
+        let mut histogram = Histogram::new(3).unwrap();
+        found[0].round_trips(&[], &mut histogram).unwrap();
+        assert_eq!(
+            (histogram.len(), histogram.value_at_quantile(0.5)),
+            (4, 100)
+        );
+        assert_eq!(found[0].stream(&[]).unwrap(), (2.5e6, 0));
+        let refused = Rival::find(&folder, &["other".into()]).unwrap_err();
+        assert!(refused.0.contains("script-ipc"), "{refused:?}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_rival_that_fails_is_quoted() {
+        let folder = rivals("bad", "echo no driver >&2; exit 1");
+        let found = Rival::find(&folder, &["script-ipc".into()]).unwrap();
+        let failed = found[0].stream(&[]).unwrap_err();
+        assert!(failed.0.ends_with("said: no driver"), "{failed:?}");
+        std::fs::remove_dir_all(folder).unwrap();
+        let missing = Rival::find(Path::new("nowhere-at-all"), &["all".into()]).unwrap_err();
+        assert!(missing.0.contains("competitors/install"), "{missing:?}");
+    }
+}

@@ -1,0 +1,118 @@
+//! What the benchmarks between processes share: their processors, their peers, their rivals.
+
+use crate::output::Failure;
+use std::path::PathBuf;
+use std::process::Command;
+use touchline_lab::bench::ipc::rival::Rival;
+use touchline_lab::bench::ipc::{Failed, Part, Peer, Role, play};
+
+/// Where the processes run, and against whom they are measured.
+#[derive(Debug, clap::Args)]
+pub struct Field {
+    /// Processors: of the side that measures or writes, and of the other side.
+    #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = cpus)]
+    pub cpus: (usize, usize),
+    /// Times that each subject is measured, by turns.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Rivals to be measured in the same run: `all`, or names. Build them with competitors/install.
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    pub against: Vec<String>,
+    /// Folder of the rivals' programs.
+    #[arg(long, value_name = "DIR", default_value = "competitors/target/bin")]
+    pub rivals: PathBuf,
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Field {
+    /// The rivals that were asked for.
+    pub fn find_rivals(&self) -> Result<Vec<Rival>, Failure> {
+        if self.against.is_empty() {
+            return Ok(Vec::new());
+        }
+        Rival::find(&self.rivals, &self.against).map_err(|Failed(why)| Failure::usage(why))
+    }
+
+    /// The arguments that every rival takes.
+    pub fn rival_arguments(&self, payload_bytes: usize, warmup: u64, messages: u64) -> Vec<String> {
+        let (measuring, other) = self.cpus;
+        let pairs = [
+            ("--payload", payload_bytes.to_string()),
+            ("--messages", messages.to_string()),
+            ("--warmup", warmup.to_string()),
+            ("--cpus", format!("{measuring},{other}")),
+        ];
+        pairs
+            .into_iter()
+            .flat_map(|(name, value)| [name.to_owned(), value])
+            .collect()
+    }
+}
+
+/// The other process's arguments.
+#[derive(Debug, clap::Args)]
+pub struct PeerArguments {
+    #[arg(long, value_parser = part)]
+    part: Part,
+    #[arg(long)]
+    folder: PathBuf,
+    #[arg(long)]
+    cpu: usize,
+    #[arg(long)]
+    payload: usize,
+    #[arg(long)]
+    messages: u64,
+}
+
+/// Plays the other process's role.
+pub fn peer(arguments: &PeerArguments) -> Result<(), Failure> {
+    let role = Role {
+        part: arguments.part,
+        folder: arguments.folder.clone(),
+        cpu: arguments.cpu,
+        payload_bytes: arguments.payload,
+        messages: arguments.messages,
+    };
+    play(&role).map_err(failure)
+}
+
+/// Starts this program again, in that role.
+pub fn start(role: &Role) -> Result<Peer, Failure> {
+    let program = std::env::current_exe().map_err(|error| Failure::run(error.to_string()))?;
+    let mut command = Command::new(program);
+    command.args(["bench", "ipc-peer", "--part", role.part.name()]);
+    command.arg("--folder").arg(&role.folder);
+    let numbers = [
+        ("--cpu", role.cpu as u64),
+        ("--payload", role.payload_bytes as u64),
+        ("--messages", role.messages),
+    ];
+    for (name, value) in numbers {
+        command.arg(name).arg(value.to_string());
+    }
+    Peer::start(command).map_err(failure)
+}
+
+/// A run that came to nothing.
+pub fn failure(Failed(why): Failed) -> Failure {
+    Failure::run(why)
+}
+
+fn cpus(text: &str) -> Result<(usize, usize), String> {
+    let pair = text
+        .split_once(',')
+        .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match pair {
+        Some((a, b)) if a != b => Ok((a, b)),
+        _ => Err("give two different processors, such as 0,1".to_owned()),
+    }
+}
+
+fn part(name: &str) -> Result<Part, String> {
+    let found = Part::ALL.iter().find(|(part, _)| *part == name);
+    found
+        .map(|(_, part)| *part)
+        .ok_or_else(|| "no such part".to_owned())
+}

@@ -1,0 +1,176 @@
+//! `touchline bench ipc-rtt`: a message there and back between two processes.
+
+use super::ipc::{Field, failure, start};
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::path::PathBuf;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::ipc::ring::PAYLOAD_BYTES_MAX;
+use touchline_lab::bench::ipc::rival::Rival;
+use touchline_lab::bench::ipc::{Folder, Part, Role, floor, pin, ring};
+use touchline_lab::bench::{Figures, Host};
+
+/// A message there and back between two processes, through shared memory.
+///
+/// Both sides are kept on one processor each and never sleep. The floor is the bare round trip of a
+/// cache line between the same two processors in the same run: no message can be faster. Subjects
+/// take turns, so that a change of the machine meets all of them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Bytes of the message.
+    #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = payload)]
+    payload: usize,
+    /// Round trips of each subject in each round.
+    #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+    messages: u64,
+    /// Write the whole distribution of each subject into this folder, in HdrHistogram's text form.
+    #[arg(long, value_name = "DIR")]
+    histograms: Option<PathBuf>,
+    #[command(flatten)]
+    field: Field,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline bench ipc-rtt
+  touchline bench ipc-rtt --payload 8 --cpus 2,3
+  touchline bench ipc-rtt --against all
+  touchline bench ipc-rtt --against aeron-ipc-c,zeromq-ipc --json";
+
+/// Who is measured.
+enum Subject {
+    Floor,
+    Ring,
+    Rival(Rival),
+}
+
+/// What was measured of a subject, over all rounds.
+struct Measured {
+    subject: Subject,
+    histogram: Histogram<u64>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let rivals = arguments.field.find_rivals()?;
+    let subjects = [Subject::Floor, Subject::Ring].into_iter();
+    let mut measured: Vec<_> = subjects
+        .chain(rivals.into_iter().map(Subject::Rival))
+        .map(|subject| Measured {
+            subject,
+            histogram: latency_histogram(),
+        })
+        .collect();
+    let host = Host::here();
+    pin(arguments.field.cpus.0).map_err(failure)?;
+    let folder = Folder::new().map_err(failure)?;
+    for _ in 0..arguments.field.rounds {
+        for Measured { subject, histogram } in &mut measured {
+            arguments.measure(subject, &folder, histogram)?;
+            folder.clear();
+        }
+    }
+    arguments.report(measured, &host)
+}
+
+impl Arguments {
+    /// Round trips before those that are recorded.
+    fn warmup(&self) -> u64 {
+        self.messages / 10 + 1
+    }
+
+    fn measure(
+        &self,
+        subject: &Subject,
+        folder: &Folder,
+        into: &mut Histogram<u64>,
+    ) -> Result<(), Failure> {
+        let (warmup, messages) = (self.warmup(), self.messages);
+        let role = |part| Role {
+            part,
+            folder: folder.path().to_owned(),
+            cpu: self.field.cpus.1,
+            payload_bytes: self.payload,
+            messages: warmup + messages,
+        };
+        match subject {
+            Subject::Floor => {
+                let lines = floor::Lines::new(folder.path()).map_err(failure)?;
+                let peer = start(&role(Part::FloorEcho))?;
+                lines.round_trips(warmup, messages, into);
+                peer.finish().map_err(failure)?;
+            }
+            Subject::Ring => {
+                let mut there = ring::Written::there(folder.path()).map_err(failure)?;
+                let peer = start(&role(Part::RingEcho))?;
+                let path = folder.path();
+                ring::round_trips(&mut there, path, self.payload, warmup, messages, into)
+                    .map_err(failure)?;
+                peer.finish().map_err(failure)?;
+            }
+            Subject::Rival(rival) => {
+                let arguments = self.field.rival_arguments(self.payload, warmup, messages);
+                rival.round_trips(&arguments, into).map_err(failure)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&self, measured: Vec<Measured>, host: &Host) -> Result<(), Failure> {
+        let lines: Vec<_> = measured
+            .into_iter()
+            .map(|Measured { subject, histogram }| Figures {
+                bench: "ipc-rtt",
+                payload_bytes: match subject {
+                    Subject::Floor => 8,
+                    _ => self.payload as u64,
+                },
+                subject: subject.name().to_owned(),
+                histogram,
+            })
+            .collect();
+        if let Some(folder) = &self.histograms {
+            super::write_distributions(&lines, folder)?;
+        }
+        if self.field.json {
+            lines
+                .iter()
+                .for_each(|line| println!("{}", line.to_json(host)));
+            return Ok(());
+        }
+        println!("{host}");
+        println!(
+            "{} bytes there and back, processors {},{}, {} rounds by turns",
+            self.payload, self.field.cpus.0, self.field.cpus.1, self.field.rounds
+        );
+        println!("{}{:>10}{:>9}", Figures::HEAD, "to floor", "to ours");
+        let median = |line: &Figures| line.histogram.value_at_quantile(0.5) as f64;
+        let (floor, ours) = (median(&lines[0]), median(&lines[1]));
+        for line in &lines {
+            println!(
+                "{line}{:>10.2}{:>9.2}",
+                median(line) / floor,
+                median(line) / ours
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Subject {
+    fn name(&self) -> &str {
+        match self {
+            Subject::Floor => "cache-line-ping-pong",
+            Subject::Ring => "touchline-shm",
+            Subject::Rival(rival) => &rival.subject,
+        }
+    }
+}
+
+fn payload(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if (8..=PAYLOAD_BYTES_MAX).contains(&bytes) => Ok(bytes),
+        _ => Err(format!("give 8 to {PAYLOAD_BYTES_MAX} bytes")),
+    }
+}

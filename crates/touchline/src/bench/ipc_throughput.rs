@@ -1,0 +1,219 @@
+//! `touchline bench ipc-throughput`: a stream of messages to one process or several.
+
+use super::ipc::{Field, failure, start};
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use touchline_lab::bench::Host;
+use touchline_lab::bench::ipc::ring::{Letter, PAYLOAD_BYTES_MAX, Written};
+use touchline_lab::bench::ipc::rival::Rival;
+use touchline_lab::bench::ipc::{Folder, Part, Role, floor, pin};
+
+/// A stream of messages to one process or several, through shared memory.
+///
+/// The writer sends as fast as it can, each message by itself; readers copy each message and check
+/// its number. The rate is that of the slowest reader. The floor of the same run, the round trip of
+/// a cache line between the two processors, is printed beside it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Bytes of a message.
+    #[arg(long, value_name = "BYTES", default_value_t = 70, value_parser = payload)]
+    payload: usize,
+    /// Messages of each subject in each round.
+    #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    messages: u64,
+    /// Readers, each a process of its own, all on the second processor.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    readers: u32,
+    /// Bytes of the ring: a power of two.
+    #[arg(long, value_name = "BYTES", default_value_t = 64 * 1024 * 1024)]
+    ring_bytes: u64,
+    #[command(flatten)]
+    field: Field,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline bench ipc-throughput
+  touchline bench ipc-throughput --readers 3 --messages 5000000
+  touchline bench ipc-throughput --against all";
+
+/// Who is measured.
+enum Subject {
+    /// The writer waits for its readers, or not.
+    Ring {
+        lossless: bool,
+    },
+    Rival(Rival),
+}
+
+/// One round of a subject.
+struct Round {
+    /// Messages per second of the slowest reader.
+    rate: f64,
+    /// Messages that readers lost, all together.
+    lost: u64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let rivals = arguments.field.find_rivals()?;
+    let ours = [true, false].map(|lossless| Subject::Ring { lossless });
+    let mut measured: Vec<(Subject, Vec<Round>)> = ours
+        .into_iter()
+        .chain(rivals.into_iter().map(Subject::Rival))
+        .map(|subject| (subject, Vec::new()))
+        .collect();
+    let host = Host::here();
+    pin(arguments.field.cpus.0).map_err(failure)?;
+    let folder = Folder::new().map_err(failure)?;
+    let mut floor = Histogram::new(3).expect("the precision is in range");
+    for _ in 0..arguments.field.rounds {
+        arguments.measure_floor(&folder, &mut floor)?;
+        folder.clear();
+        for (subject, rounds) in &mut measured {
+            rounds.push(arguments.measure(subject, &folder)?);
+            folder.clear();
+        }
+    }
+    arguments.report(&measured, &floor, &host);
+    Ok(())
+}
+
+impl Arguments {
+    fn role(&self, folder: &Folder, part: Part, messages: u64) -> Role {
+        Role {
+            part,
+            folder: folder.path().to_owned(),
+            cpu: self.field.cpus.1,
+            payload_bytes: self.payload,
+            messages,
+        }
+    }
+
+    fn measure_floor(&self, folder: &Folder, into: &mut Histogram<u64>) -> Result<(), Failure> {
+        const ROUND_TRIPS: u64 = 100_000;
+        let lines = floor::Lines::new(folder.path()).map_err(failure)?;
+        let peer = start(&self.role(folder, Part::FloorEcho, ROUND_TRIPS))?;
+        lines.round_trips(0, ROUND_TRIPS, into);
+        peer.finish().map_err(failure)?;
+        Ok(())
+    }
+
+    fn measure(&self, subject: &Subject, folder: &Folder) -> Result<Round, Failure> {
+        match subject {
+            Subject::Ring { lossless } => self.measure_ring(*lossless, folder),
+            Subject::Rival(rival) => {
+                let warmup = self.messages / 10;
+                let mut arguments = self
+                    .field
+                    .rival_arguments(self.payload, warmup, self.messages);
+                arguments.extend(["--readers".to_owned(), self.readers.to_string()]);
+                let (rate, lost) = rival.stream(&arguments).map_err(failure)?;
+                Ok(Round { rate, lost })
+            }
+        }
+    }
+
+    fn measure_ring(&self, lossless: bool, folder: &Folder) -> Result<Round, Failure> {
+        let part = if lossless {
+            Part::RingReadNamed
+        } else {
+            Part::RingRead
+        };
+        let mut stream =
+            Written::stream(folder.path(), self.ring_bytes, lossless).map_err(failure)?;
+        let readers = (0..self.readers)
+            .map(|_| start(&self.role(folder, part, self.messages)))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut letter = Letter::new(self.payload);
+        for number in 1..=self.messages {
+            letter.set_number(number);
+            letter.send(&mut stream.writer);
+        }
+        let mut round = Round {
+            rate: f64::INFINITY,
+            lost: 0,
+        };
+        for reader in readers {
+            let said = reader.finish().map_err(failure)?;
+            let unclear = |_| Failure::run(format!("a reader said {said:?}"));
+            let said: Value = serde_json::from_str(&said).map_err(unclear)?;
+            let received = said["received"].as_u64().unwrap_or(0);
+            round.lost += said["lost"].as_u64().unwrap_or(0);
+            let seconds = said["seconds"].as_f64().unwrap_or(0.0);
+            round.rate = round.rate.min(received as f64 / seconds.max(1e-9));
+        }
+        Ok(round)
+    }
+
+    fn report(&self, measured: &[(Subject, Vec<Round>)], floor: &Histogram<u64>, host: &Host) {
+        let floor_ns = floor.value_at_quantile(0.5);
+        if !self.field.json {
+            println!("{host}");
+            println!(
+                "{} bytes, 1 -> {}, {} messages a round, processors {},{}, floor {floor_ns} ns",
+                self.payload, self.readers, self.messages, self.field.cpus.0, self.field.cpus.1
+            );
+            println!(
+                "{:<28}{:>8}{:>8}{:>8}{:>12}{:>10}",
+                "subject, million a second", "min", "median", "max", "lost", "to ours"
+            );
+        }
+        let ours = median(&measured[0].1);
+        for (subject, rounds) in measured {
+            let rates = sorted(rounds);
+            let (min, median, max) = (rates[0], median(rounds), rates[rates.len() - 1]);
+            let lost: u64 = rounds.iter().map(|round| round.lost).sum();
+            if self.field.json {
+                let line = json!({
+                    "bench": "ipc-throughput", "subject": subject.name(),
+                    "payload_bytes": self.payload, "readers": self.readers, "unit": "msg/s",
+                    "count": self.messages, "value": median, "min": min, "max": max,
+                    "lost": lost, "floor_ns_p50": floor_ns, "host": host.to_json(),
+                });
+                println!("{line}");
+                continue;
+            }
+            let million = |rate: f64| rate / 1e6;
+            println!(
+                "{:<28}{:>8.1}{:>8.1}{:>8.1}{:>12}{:>10.2}",
+                subject.name(),
+                million(min),
+                million(median),
+                million(max),
+                lost,
+                median / ours
+            );
+        }
+    }
+}
+
+impl Subject {
+    fn name(&self) -> &str {
+        match self {
+            Subject::Ring { lossless: true } => "touchline-shm-lossless",
+            Subject::Ring { lossless: false } => "touchline-shm-lossy",
+            Subject::Rival(rival) => &rival.subject,
+        }
+    }
+}
+
+fn sorted(rounds: &[Round]) -> Vec<f64> {
+    let mut rates: Vec<_> = rounds.iter().map(|round| round.rate).collect();
+    rates.sort_by(f64::total_cmp);
+    rates
+}
+
+fn median(rounds: &[Round]) -> f64 {
+    let rates = sorted(rounds);
+    rates[rates.len() / 2]
+}
+
+fn payload(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if (8..=PAYLOAD_BYTES_MAX).contains(&bytes) => Ok(bytes),
+        _ => Err(format!("give 8 to {PAYLOAD_BYTES_MAX} bytes")),
+    }
+}
