@@ -22,6 +22,7 @@ pub mod instructions;
 pub mod licences;
 pub mod mutants;
 pub mod picture;
+pub mod sbe_oracle;
 pub mod soak;
 pub mod tidy;
 

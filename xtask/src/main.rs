@@ -15,6 +15,8 @@ usage: cargo xtask <chore> [arguments]
   mutants [FILTER]               break the code on purpose; a test must notice each time
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
+  sbe-oracle [--seed N] [--messages N]
+                                 our native messages against the codecs of the official SBE tool
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
   instructions [ARGS of bench event]
                                  count the instructions of the path under valgrind
@@ -48,6 +50,9 @@ fn run() -> Result<()> {
         ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),
         ["fuzz", ref options @ ..] => {
             xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)
+        }
+        ["sbe-oracle", ref options @ ..] => {
+            xtask::sbe_oracle::run(&root, xtask::sbe_oracle::Options::parse(options)?)
         }
         ["soak", ref options @ ..] => {
             xtask::soak::run(&root, &xtask::soak::Options::parse(options)?)

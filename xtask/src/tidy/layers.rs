@@ -67,8 +67,12 @@ const ROOMS: &[Room] = &[
             LAB,
         ],
     ),
-    // Beside the house: chores know only what the tests of code generation read, and fuzzing may look into every room.
-    room("xtask", 2, &["touchline-wire", "touchline-net"]),
+    // Beside the house: chores know only what the tests of schemas and code generation read, and fuzzing may look into every room.
+    room(
+        "xtask",
+        2,
+        &["touchline-types", "touchline-wire", "touchline-net"],
+    ),
     room(
         "touchline-fuzz",
         6,

@@ -1,0 +1,336 @@
+//! `cargo xtask sbe-oracle`: our native messages against code that the official SBE tool generates from our schema.
+//!
+//! ```text
+//! example native_stream ──► stream, what our decoder reads in it
+//!   schemas/touchline.xml ──► SbeTool ──► javac ──► Oracle.java: what theirs reads in it, and the messages again
+//! ```
+//!
+//! The two readings must be the same, line by line, and the messages written again the same, byte by byte. Then the
+//! same with a [newer](variants::newer) schema: its reader must read what an older writer wrote, and we, the older
+//! reader, what it writes. At last with a [swapped](variants::swapped) field, which must be noticed.
+//!
+//! Needs a JDK and Maven, and says so where they are missing. All files are below the target folder.
+
+mod variants;
+
+use crate::codegen::read;
+use crate::target_folder;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The official tool, as Maven Central has it. One jar holds it and what its code needs at run time.
+const TOOL: &str = "uk.co.real-logic:sbe-all:1.38.1";
+const TOOL_JAR: &str = "sbe-all-1.38.1.jar";
+
+/// What copies it out of Maven Central.
+const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy";
+
+/// The tool and its code use what newer Java machines hide.
+const OPEN_MEMORY: [&str; 2] = ["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"];
+
+/// Short runs: compiling to machine code at length costs more than it gains.
+const SHORT_RUN: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
+
+/// What is run: which messages, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    seed: u64,
+    messages: u64,
+}
+
+impl Options {
+    /// From the arguments of the command line.
+    ///
+    /// # Errors
+    /// An option that there is not, or one without its number.
+    pub fn parse(arguments: &[&str]) -> Result<Options> {
+        let mut options = Options {
+            seed: 1,
+            messages: 4_000,
+        };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let place = match *argument {
+                "--seed" => &mut options.seed,
+                "--messages" => &mut options.messages,
+                other => bail!("there is no option {other}; there are --seed N and --messages N"),
+            };
+            let number = arguments.next().and_then(|number| number.parse().ok());
+            *place = number.with_context(|| format!("{argument} needs a number"))?;
+        }
+        Ok(options)
+    }
+}
+
+/// Compares. Without a JDK or Maven it says so and does nothing.
+///
+/// # Errors
+/// The first message that is read or written differently; a tool that fails.
+pub fn run(root: &Path, options: Options) -> Result<()> {
+    if let Some(missing) = ["java", "javac", "mvn"]
+        .into_iter()
+        .find(|tool| !is_there(tool))
+    {
+        println!(
+            "sbe-oracle: skipped, there is no {missing} here; it needs a JDK (17 or later) and Maven"
+        );
+        return Ok(());
+    }
+    let oracle = Oracle::prepare(root)?;
+    let ours = oracle.our_stream(options)?;
+    let count = ours.dump.lines().count();
+
+    let official = oracle.codecs("official", &oracle.schema)?;
+    let theirs = oracle.read(&official, &ours.path)?;
+    same("the official codecs", &ours.dump, &theirs.dump)?;
+    ensure!(
+        fs::read(&ours.path)? == fs::read(&theirs.path)?,
+        "the official codecs write other bytes: compare {} with {}",
+        ours.path.display(),
+        theirs.path.display()
+    );
+    println!("sbe-oracle: {count} messages are read and written alike by the official codecs");
+
+    let newer = oracle.codecs("newer", &variants::newer(&oracle.schema))?;
+    let theirs = oracle.read(&newer, &ours.path)?;
+    let read = variants::without_additions(&theirs.dump);
+    same("a newer reader", &ours.dump, &read)?;
+    let read = oracle.our_reading(&theirs.path)?;
+    same("we, of a newer writer,", &ours.dump, &read)?;
+    println!("sbe-oracle: a newer reader reads us, and we read a newer writer");
+
+    let swapped = oracle.codecs("swapped", &variants::swapped(&oracle.schema))?;
+    let theirs = oracle.read(&swapped, &ours.path)?;
+    ensure!(
+        same("", &ours.dump, &theirs.dump).is_err(),
+        "two fields changed places in the schema and nothing was noticed: this comparison is blind"
+    );
+    println!("sbe-oracle: two fields that change places are noticed");
+    Ok(())
+}
+
+/// Where it works, and with what.
+struct Oracle {
+    root: PathBuf,
+    folder: PathBuf,
+    jar: PathBuf,
+    /// The text of the schema.
+    schema: String,
+    /// Names of its messages.
+    messages: Vec<String>,
+}
+
+/// A stream of messages in a file, and what was read in it.
+struct Reading {
+    path: PathBuf,
+    dump: String,
+}
+
+impl Oracle {
+    fn prepare(root: &Path) -> Result<Oracle> {
+        let folder = target_folder(root).join("sbe-oracle");
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let path = root.join("schemas/touchline.xml");
+        let schema = read::from_file(&path).with_context(|| format!("in {}", path.display()))?;
+        let oracle = Oracle {
+            root: root.to_owned(),
+            jar: folder.join(TOOL_JAR),
+            folder,
+            schema: fs::read_to_string(&path)?,
+            messages: schema
+                .messages
+                .into_iter()
+                .map(|message| message.name)
+                .collect(),
+        };
+        if !oracle.jar.exists() {
+            let mut maven = Command::new("mvn");
+            maven
+                .args(["-q", "-B", MAVEN_COPY])
+                .arg(format!("-Dartifact={TOOL}"))
+                .arg(format!("-DoutputDirectory={}", oracle.folder.display()));
+            output(&mut maven).with_context(|| format!("cannot get {TOOL} from Maven Central"))?;
+        }
+        Ok(oracle)
+    }
+
+    /// Random messages, and our reading of them.
+    fn our_stream(&self, options: Options) -> Result<Reading> {
+        let (path, dump) = (self.folder.join("stream"), self.folder.join("dump"));
+        let (seed, messages) = (options.seed.to_string(), options.messages.to_string());
+        println!("sbe-oracle: seed {seed}");
+        let command = &mut self.our_program();
+        output(
+            command
+                .args(["write", &seed, &messages])
+                .args([&path, &dump]),
+        )?;
+        let dump = fs::read_to_string(dump)?;
+        ensure_every_message(&self.messages, &dump)?;
+        Ok(Reading { path, dump })
+    }
+
+    fn our_reading(&self, stream: &Path) -> Result<String> {
+        let dump = self.folder.join("dump-of-newer");
+        output(self.our_program().arg("dump").args([stream, &dump]))?;
+        Ok(fs::read_to_string(dump)?)
+    }
+
+    fn our_program(&self) -> Command {
+        let mut cargo = Command::new("cargo");
+        cargo.current_dir(&self.root).args([
+            "run",
+            "-q",
+            "-p",
+            "touchline-types",
+            "--example",
+            "native_stream",
+            "--",
+        ]);
+        cargo
+    }
+
+    /// Codecs of a schema and the program that uses them, compiled; gives the folder of the classes.
+    fn codecs(&self, name: &str, schema: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        let (sources, classes) = (folder.join("sources"), folder.join("classes"));
+        fs::create_dir_all(&classes)?;
+        let path = folder.join("schema.xml");
+        fs::write(&path, schema)?;
+        let mut tool = Command::new("java");
+        tool.args(SHORT_RUN)
+            .args(OPEN_MEMORY)
+            .arg(format!("-Dsbe.output.dir={}", sources.display()))
+            .args([
+                "-Dsbe.target.language=Java",
+                "-Dsbe.validation.stop.on.error=true",
+            ])
+            .arg("-Dsbe.validation.warnings.fatal=true")
+            .arg("-jar")
+            .args([&self.jar, &path]);
+        output(&mut tool).context("the official tool refuses the schema")?;
+
+        let mut compiler = Command::new("javac");
+        compiler.args(SHORT_RUN.map(|option| format!("-J{option}")));
+        compiler.args(["-nowarn", "-cp"]).arg(&self.jar);
+        compiler.arg("-d").arg(&classes);
+        compiler.arg(self.root.join("schemas/java/Oracle.java"));
+        for entry in fs::read_dir(sources.join("touchline/sbe"))? {
+            compiler.arg(entry?.path());
+        }
+        output(&mut compiler)?;
+        Ok(classes)
+    }
+
+    /// What the codecs read in a stream, and the stream as they write it again.
+    fn read(&self, classes: &Path, stream: &Path) -> Result<Reading> {
+        let (dump, path) = (
+            classes.with_file_name("dump"),
+            classes.with_file_name("again"),
+        );
+        let class_path = std::env::join_paths([self.jar.as_path(), classes])?;
+        let mut java = Command::new("java");
+        java.args(SHORT_RUN)
+            .args(OPEN_MEMORY)
+            .arg("-cp")
+            .arg(class_path)
+            .arg("Oracle");
+        java.args([stream, &dump, &path]).args(&self.messages);
+        output(&mut java)?;
+        Ok(Reading {
+            path,
+            dump: fs::read_to_string(dump)?,
+        })
+    }
+}
+
+/// A comparison that never sees a template proves nothing of it.
+fn ensure_every_message(messages: &[String], dump: &str) -> Result<()> {
+    for message in messages {
+        let seen = dump
+            .lines()
+            .any(|line| line.split(' ').next() == Some(message));
+        ensure!(
+            seen,
+            "no {message} among the random messages; ask for more of them"
+        );
+    }
+    Ok(())
+}
+
+/// The first message that is not read alike.
+fn same(reader: &str, ours: &str, theirs: &str) -> Result<()> {
+    let pairs = ours.lines().zip(theirs.lines());
+    for (number, (our, their)) in pairs.enumerate() {
+        ensure!(
+            our == their,
+            "message {} is read differently by {reader}\n   we: {our}\n they: {their}",
+            number + 1
+        );
+    }
+    let (our, their) = (ours.lines().count(), theirs.lines().count());
+    ensure!(our == their, "we read {our} messages, {reader} {their}");
+    Ok(())
+}
+
+fn is_there(tool: &str) -> bool {
+    let mut command = Command::new(tool);
+    command.arg("-version").stdin(Stdio::null());
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// Runs it, and gives what it said if it fails.
+fn output(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot run {program}"))?;
+    ensure!(
+        output.status.success(),
+        "{program} failed: {}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_named() {
+        assert!(same("x", "A 1\nB 2\n", "A 1\nB 2\n").is_ok());
+        let error = same("x", "A 1\nB 2\n", "A 1\nB 3\n")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("message 2") && error.contains("B 3"),
+            "{error}"
+        );
+        let error = same("x", "A 1\nB 2\n", "A 1\n").unwrap_err().to_string();
+        assert!(error.contains("2 messages"), "{error}");
+    }
+
+    #[test]
+    fn a_template_that_never_occurs_is_named() {
+        let messages = ["Gap".to_owned(), "Reset".to_owned()];
+        assert!(ensure_every_message(&messages, "Gap 1\nReset 2\n").is_ok());
+        let error = ensure_every_message(&messages, "Gap Reset\n").unwrap_err();
+        assert!(error.to_string().contains("no Reset"), "{error}");
+    }
+
+    #[test]
+    fn options_are_numbers() {
+        let options = Options::parse(&["--seed", "7", "--messages", "9"]).unwrap();
+        assert_eq!((options.seed, options.messages), (7, 9));
+        assert!(Options::parse(&["--seed"]).is_err());
+        assert!(Options::parse(&["--seeds", "7"]).is_err());
+    }
+}

@@ -1,0 +1,329 @@
+//! The native format as the compiler has it against `schemas/touchline.xml`: names, places, types, numbers.
+
+use touchline_types::native::layout::{Field, Kind, MESSAGES};
+use touchline_types::native::{Flags, SCHEMA_ID, SCHEMA_VERSION, code};
+use xtask::codegen::read;
+use xtask::codegen::schema::{self, Body, ByteOrder, Encoding, Primitive, Schema};
+
+fn schema() -> Schema {
+    read::from_file(&xtask::root().join("schemas/touchline.xml")).unwrap()
+}
+
+#[test]
+fn the_schema_is_the_one_that_is_written() {
+    let schema = schema();
+    assert_eq!((schema.id, schema.version), (SCHEMA_ID, SCHEMA_VERSION));
+    assert_eq!(schema.byte_order, ByteOrder::Little);
+    let members = schema.header.members.iter();
+    let header: Vec<_> = members.map(|m| (m.name.as_str(), m.offset)).collect();
+    let expected = ["blockLength", "templateId", "schemaId", "version"];
+    assert_eq!(
+        header,
+        expected.into_iter().zip([0, 2, 4, 6]).collect::<Vec<_>>()
+    );
+    assert_eq!(schema.header.size, 8);
+}
+
+/// Every message, block, group and field, in order; nothing more on either side.
+#[test]
+fn every_byte_is_where_the_schema_says() {
+    assert_eq!(differences(&schema()), Vec::<String>::new());
+}
+
+/// What the comparison is worth: each of these changes must be noticed, where it is.
+#[test]
+fn a_schema_that_says_otherwise_is_noticed() {
+    let text = std::fs::read_to_string(xtask::root().join("schemas/touchline.xml")).unwrap();
+    let field = r#"<field name="bidPrice" id="40" type="Price" offset="30"/>"#;
+    let changes = [
+        ("name=\"Gap\" id=\"2\"", "name=\"Gap\" id=\"9\"", "Gap"),
+        ("name=\"Gap\" id=\"2\"", "name=\"Hole\" id=\"2\"", "Gap"),
+        (
+            "id=\"2\" blockLength=\"97\"",
+            "id=\"2\" blockLength=\"98\"",
+            "Gap",
+        ),
+        (field, &field.replace("bidPrice", "bid"), "TopOfBook"),
+        (field, "", "TopOfBook"),
+        (
+            "type=\"Side\" offset=\"32\"/>",
+            "type=\"Side\" offset=\"33\"/>",
+            "OrdersSnapshot",
+        ),
+        (
+            "<group name=\"asks\"",
+            "<group name=\"offers\"",
+            "BookSnapshot",
+        ),
+        (
+            "name=\"Priority\" primitiveType=\"uint64\"",
+            "name=\"Priority\" primitiveType=\"int64\"",
+            "OrdersSnapshot",
+        ),
+        (
+            "name=\"Exponent\" primitiveType=\"int8\"",
+            "name=\"Exponent\" primitiveType=\"uint8\"",
+            "InstrumentDefinition",
+        ),
+        (
+            "primitiveType=\"char\" length=\"6\"",
+            "primitiveType=\"char\" length=\"5\"",
+            "TradingStatus",
+        ),
+    ];
+    for (old, new, place) in changes {
+        assert!(text.contains(old), "the schema has no {old}");
+        let changed = read::from_texts(&[text.replacen(old, new, 1)]).unwrap();
+        let found = differences(&changed);
+        assert!(
+            found.iter().any(|text| text.starts_with(place)),
+            "{new}: {found:?}"
+        );
+    }
+}
+
+fn differences(schema: &Schema) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, ours) in MESSAGES.iter().enumerate() {
+        let mut differs = |what: String| found.push(format!("{}: {what}", ours.name));
+        let Some(message) = schema.messages.get(at) else {
+            differs("is not in the schema".to_owned());
+            continue;
+        };
+        if (message.name.as_str(), message.id) != (ours.name, ours.template_id) {
+            differs(format!(
+                "is {} ({}) in the schema",
+                message.name, message.id
+            ));
+        }
+        compare(&message.body, ours.block_length, ours.fields, &mut differs);
+        let groups: Vec<&str> = message
+            .body
+            .groups
+            .iter()
+            .map(|g| g.name.as_str())
+            .collect();
+        if groups
+            != ours
+                .groups
+                .iter()
+                .map(|group| group.name)
+                .collect::<Vec<_>>()
+        {
+            differs(format!("has the groups {groups:?} in the schema"));
+            continue;
+        }
+        for (group, ours) in message.body.groups.iter().zip(ours.groups) {
+            compare(&group.body, ours.block_length, ours.fields, &mut differs);
+            if group.dimension.name != "groupSizeEncoding" || group.dimension.size != 4 {
+                differs(format!("{} has another dimension", group.name));
+            }
+        }
+    }
+    if schema.messages.len() != MESSAGES.len() {
+        found.push(format!("the schema has {} messages", schema.messages.len()));
+    }
+    found
+}
+
+/// A block of the schema against one of ours.
+fn compare(body: &Body, block_length: usize, fields: &[Field], differs: &mut impl FnMut(String)) {
+    let mut ours = Vec::new();
+    flatten(fields, 0, &mut ours);
+    let theirs: Vec<_> = body.fields.iter().map(described).collect();
+    for pair in ours.iter().zip(&theirs).filter(|(our, their)| our != their) {
+        differs(format!("{pair:?}"));
+    }
+    let lengths = (usize::from(body.block_length), theirs.len());
+    if lengths != (block_length, ours.len()) {
+        differs(format!(
+            "(length, fields) of a block is {lengths:?} in the schema"
+        ));
+    }
+}
+
+/// Name, place, type.
+type Described = (String, usize, String);
+
+fn flatten(fields: &[Field], start: usize, out: &mut Vec<Described>) {
+    for field in fields {
+        let offset = start + field.offset;
+        let kind = match field.kind {
+            Kind::Number(name) => name.to_owned(),
+            Kind::Text(length) => format!("char[{length}]"),
+            Kind::Fields(fields) => {
+                flatten(fields, offset, out);
+                continue;
+            }
+            Kind::Reserved => continue,
+        };
+        out.push((camel_case(field.name), offset, kind));
+    }
+}
+
+fn described(field: &schema::Field) -> Described {
+    let kind = match &field.encoding {
+        Encoding::Number(number) => type_name(number.primitive),
+        Encoding::Array(number, length) => format!("{}[{length}]", type_name(number.primitive)),
+        Encoding::Enum(choices) => type_name(choices.encoding.primitive),
+        Encoding::Set(set) => type_name(set.encoding),
+        Encoding::Composite(composite) => match composite.exponent() {
+            Some((mantissa, -9)) => type_name(mantissa.primitive),
+            _ => format!("composite {}", composite.name),
+        },
+        Encoding::Constant(_) => "constant".to_owned(),
+    };
+    (field.name.clone(), field.offset, kind)
+}
+
+/// As a schema writes it.
+fn type_name(primitive: Primitive) -> String {
+    let name = match primitive {
+        Primitive::Char => "char",
+        Primitive::I8 => "int8",
+        Primitive::I16 => "int16",
+        Primitive::I32 => "int32",
+        Primitive::I64 => "int64",
+        Primitive::U8 => "uint8",
+        Primitive::U16 => "uint16",
+        Primitive::U32 => "uint32",
+        Primitive::U64 => "uint64",
+        Primitive::F32 => "float",
+        Primitive::F64 => "double",
+    };
+    name.to_owned()
+}
+
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (first, rest) = word.split_at(1);
+        camel += &first.to_uppercase();
+        camel += rest;
+    }
+    camel
+}
+
+/// Every number of an enum means here what the schema calls it, and no other number means anything.
+#[test]
+fn enums_have_the_names_and_numbers_of_the_schema() {
+    type Named = fn(u8) -> Option<String>;
+    let enums: [(&str, &str, Named); 6] = [
+        ("InstrumentState", "validity", |n| {
+            code::validity(n).map(name)
+        }),
+        ("Trade", "aggressor", |n| code::side(n).map(name)),
+        ("Trade", "action", |n| code::update_action(n).map(name)),
+        ("BookUpdate", "changes.action", |n| {
+            code::level_action(n).map(name)
+        }),
+        ("OrderUpdate", "changes.action", |n| {
+            code::order_action(n).map(name)
+        }),
+        ("BookUpdate", "bidState", |n| match n {
+            code::LEVEL_ABSENT => Some("Absent".to_owned()),
+            code::LEVEL_KNOWN => Some("Known".to_owned()),
+            code::LEVEL_UNKNOWN => Some("Unknown".to_owned()),
+            _ => None,
+        }),
+    ];
+    let schema = schema();
+    for (message, path, ours) in enums {
+        let Encoding::Enum(choices) = encoding(&schema, message, path) else {
+            panic!("{message} {path} is no enum");
+        };
+        let theirs = |number| {
+            let choice = choices
+                .values
+                .iter()
+                .find(|(_, value)| *value == i128::from(number));
+            choice.map(|(name, _)| name.clone())
+        };
+        for number in 0..=u8::MAX {
+            assert_eq!(ours(number), theirs(number), "{}, {number}", choices.name);
+        }
+    }
+    // This one takes what it does not know as another figure.
+    let Encoding::Enum(kinds) = encoding(&schema, "Statistics", "kind") else {
+        panic!("the kind of a statistic is no enum");
+    };
+    for (kind, number) in &kinds.values {
+        assert_eq!(*kind, name(code::statistic_kind(*number as u8)));
+    }
+    assert_eq!(kinds.values.len(), 15);
+}
+
+fn name(value: impl std::fmt::Debug) -> String {
+    format!("{value:?}")
+}
+
+#[test]
+fn bits_have_the_names_and_places_of_the_schema() {
+    let schema = schema();
+    let choices = |message, path| match encoding(&schema, message, path) {
+        Encoding::Set(set) => set.choices.clone(),
+        _ => panic!("{message} {path} is no set"),
+    };
+    let bits = |ours: &[(&str, u8)]| -> Vec<(String, u8)> {
+        let bit = |mask: u8| mask.trailing_zeros() as u8;
+        ours.iter()
+            .map(|(name, mask)| ((*name).to_owned(), bit(*mask)))
+            .collect()
+    };
+    let flags = [
+        ("endOfBatch", Flags::END_OF_BATCH.0),
+        ("continued", Flags::CONTINUED.0),
+        ("more", Flags::MORE.0),
+        ("direct", Flags::DIRECT.0),
+        ("cut", Flags::CUT.0),
+        ("stampedByCard", Flags::STAMPED_BY_CARD.0),
+        ("stampedByKernel", Flags::STAMPED_BY_KERNEL.0),
+    ];
+    assert_eq!(choices("Reset", "flags"), bits(&flags));
+    let levels = [("implied", code::IMPLIED), ("unknown", code::UNKNOWN)];
+    assert_eq!(choices("BookUpdate", "changes.levelFlags"), bits(&levels));
+}
+
+/// The values that stand for null.
+#[test]
+fn nulls_are_those_of_the_schema() {
+    let schema = schema();
+    let null = |path| match encoding(&schema, "Trade", path) {
+        Encoding::Number(number) => number.null,
+        Encoding::Composite(composite) => composite.exponent().and_then(|(n, _)| n.null),
+        other => panic!("{path} is {other:?}"),
+    };
+    assert_eq!(null("price"), Some(touchline_types::Price::NULL.0.into()));
+    assert_eq!(
+        null("quantity"),
+        Some(touchline_types::Quantity::NULL.0.into())
+    );
+    assert_eq!(null("orders"), Some(-1));
+    assert_eq!(null("instrument"), Some(u32::MAX.into()));
+    assert_eq!(
+        code::NULL,
+        u8::MAX,
+        "the null that SBE gives every enum of a byte"
+    );
+}
+
+/// The encoding of a field, `group.field` inside a group.
+fn encoding<'a>(schema: &'a Schema, message: &str, path: &str) -> &'a Encoding {
+    let mut messages = schema.messages.iter();
+    let message = messages
+        .find(|m| m.name == message)
+        .expect("the message is there");
+    let (fields, name) = match path.split_once('.') {
+        Some((group, name)) => {
+            let mut groups = message.body.groups.iter();
+            let group = groups
+                .find(|g| g.name == group)
+                .expect("the group is there");
+            (&group.body.fields, name)
+        }
+        None => (&message.body.fields, path),
+    };
+    let field = fields.iter().find(|field| field.name == name);
+    &field.expect("the field is there").encoding
+}
