@@ -27,6 +27,18 @@ pub struct Role {
     pub payload_bytes: usize,
     /// Messages that will come.
     pub messages: u64,
+    /// Others run on the same processor, so that waiting gives it to them.
+    pub shares_cpu: bool,
+}
+
+/// One round of waiting for the other side.
+#[inline]
+fn wait(shares_cpu: bool) {
+    if shares_cpu {
+        std::thread::yield_now();
+    } else {
+        std::hint::spin_loop();
+    }
 }
 
 /// Parts that the other process may have.

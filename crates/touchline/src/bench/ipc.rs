@@ -64,6 +64,8 @@ pub struct PeerArguments {
     payload: usize,
     #[arg(long)]
     messages: u64,
+    #[arg(long)]
+    shares_cpu: bool,
 }
 
 /// Plays the other process's role.
@@ -74,6 +76,7 @@ pub fn peer(arguments: &PeerArguments) -> Result<(), Failure> {
         cpu: arguments.cpu,
         payload_bytes: arguments.payload,
         messages: arguments.messages,
+        shares_cpu: arguments.shares_cpu,
     };
     play(&role).map_err(failure)
 }
@@ -91,6 +94,9 @@ pub fn start(role: &Role) -> Result<Peer, Failure> {
     ];
     for (name, value) in numbers {
         command.arg(name).arg(value.to_string());
+    }
+    if role.shares_cpu {
+        command.arg("--shares-cpu");
     }
     Peer::start(command).map_err(failure)
 }

@@ -93,6 +93,7 @@ impl Arguments {
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
             messages: warmup + messages,
+            shares_cpu: false,
         };
         match subject {
             Subject::Floor => {

@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Messages of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Readers, each a process of its own, all on the second processor.
+    /// Readers, each a process of its own, all on the second processor; several give way to each other.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     readers: u32,
     /// Bytes of the ring: a power of two.
@@ -89,6 +89,7 @@ impl Arguments {
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
             messages,
+            shares_cpu: self.readers > 1,
         }
     }
 
@@ -130,7 +131,7 @@ impl Arguments {
         let mut letter = Letter::new(self.payload);
         for number in 1..=self.messages {
             letter.set_number(number);
-            letter.send(&mut stream.writer);
+            letter.send(&mut stream.writer, self.readers > 1);
         }
         let mut round = Round {
             rate: f64::INFINITY,

@@ -1,6 +1,6 @@
 //! The ring between processes.
 
-use super::{Failed, PATIENCE, Role, root, say_ready};
+use super::{Failed, PATIENCE, Role, root, say_ready, wait};
 use hdrhistogram::Histogram;
 use serde_json::json;
 use std::hint::spin_loop;
@@ -90,18 +90,16 @@ impl Letter {
         self.words[0] = number;
     }
 
-    /// Sends it; waits where the ring is full.
+    /// Sends it; waits where the ring is full, for readers that may share a processor.
     #[inline]
-    pub fn send(&self, writer: &mut Writer<Mapping>) -> u64 {
-        let mut waits = 0;
+    pub fn send(&self, writer: &mut Writer<Mapping>, shares_cpu: bool) {
         loop {
             if let Ok(mut claim) = writer.claim(self.bytes) {
                 claim.write_words(&self.words);
                 claim.commit(BATCH_END);
-                return waits;
+                return;
             }
-            waits += 1;
-            spin_loop();
+            wait(shares_cpu);
         }
     }
 
@@ -140,7 +138,7 @@ pub fn round_trips(
     for number in 1..=warmup + messages {
         sent.set_number(number);
         let begin = ticks();
-        sent.send(&mut there.writer);
+        sent.send(&mut there.writer, false);
         received.wait(&mut back)?;
         let end = ticks();
         if received.number() != number {
@@ -164,7 +162,7 @@ pub fn echo(role: &Role) -> Result<(), Failed> {
     say_ready();
     for _ in 0..role.messages {
         letter.wait(&mut there)?;
-        letter.send(&mut back.writer);
+        letter.send(&mut back.writer, false);
     }
     Ok(())
 }
@@ -187,7 +185,7 @@ pub fn read(role: &Role, named: bool) -> Result<(), Failed> {
     say_ready();
     while received + lost < role.messages {
         match letter.receive(&mut reader) {
-            Ok(false) => spin_loop(),
+            Ok(false) => wait(role.shares_cpu),
             Ok(true) => {
                 begin.get_or_insert_with(Instant::now);
                 received += 1;
