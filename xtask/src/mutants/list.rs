@@ -351,7 +351,7 @@ const SEGMENTS: &[Mutant] = &[
     Mutant {
         name: "shm: two writers",
         file: "crates/shm/src/segment/writer_lock.rs",
-        find: "if !ofd::try_lock(file.as_fd(), WRITER_BYTE).map_err(failed())? {",
+        find: "if !file.try_lock(WRITER_BYTE).map_err(failed())? {",
         replace: "if false {",
         test: "-p touchline-shm --test segment the_second_writer_is_refused_and_told_by_whom",
     },

@@ -5,23 +5,61 @@
 //! closed the same file.
 
 use rustix::io::Errno;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Takes the lock on one byte for this open file; false if another open file holds it.
-pub fn try_lock(file: BorrowedFd<'_>, byte: u64) -> Result<bool, Errno> {
-    let mut lock = one_byte(libc::F_WRLCK, byte);
-    match command(file, libc::F_OFD_SETLK, &mut lock) {
-        Ok(()) => Ok(true),
-        Err(Errno::AGAIN | Errno::ACCESS) => Ok(false),
-        Err(error) => Err(error),
+/// An open file for its locks. They are given up when it is dropped, also where a child that was
+/// forked meanwhile has a copy of the handle.
+#[derive(Debug)]
+pub struct LockFile(OwnedFd);
+
+impl LockFile {
+    /// Takes the lock on one byte; false if another open file holds it.
+    pub fn try_lock(&self, byte: u64) -> Result<bool, Errno> {
+        match self.command(libc::F_OFD_SETLK, &mut one_byte(libc::F_WRLCK, byte)) {
+            Ok(()) => Ok(true),
+            Err(Errno::AGAIN | Errno::ACCESS) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether another open file holds a lock on that byte. Disturbs nobody; needs no write access.
+    pub fn is_held(&self, byte: u64) -> Result<bool, Errno> {
+        let mut lock = one_byte(libc::F_WRLCK, byte);
+        self.command(libc::F_OFD_GETLK, &mut lock)?;
+        Ok(i32::from(lock.l_type) != libc::F_UNLCK)
+    }
+
+    fn command(&self, command: libc::c_int, lock: &mut libc::flock) -> Result<(), Errno> {
+        // SAFETY: the handle is open as long as `self` is, and both commands that come here,
+        // F_OFD_SETLK and F_OFD_GETLK, take a pointer to one `flock`, which is valid for reading and
+        // writing because it comes from an exclusive reference, and is not kept after the call.
+        let result = unsafe { libc::fcntl(self.0.as_raw_fd(), command, std::ptr::from_mut(lock)) };
+        match result {
+            -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Whether another open file holds a lock on that byte. Disturbs nobody; needs no write access.
-pub fn is_held(file: BorrowedFd<'_>, byte: u64) -> Result<bool, Errno> {
-    let mut lock = one_byte(libc::F_WRLCK, byte);
-    command(file, libc::F_OFD_GETLK, &mut lock)?;
-    Ok(i32::from(lock.l_type) != libc::F_UNLCK)
+impl From<OwnedFd> for LockFile {
+    fn from(file: OwnedFd) -> Self {
+        Self(file)
+    }
+}
+
+impl AsFd for LockFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        let mut all = one_byte(libc::F_UNLCK, 0);
+        all.l_len = 0; // to the end of the file, wherever it is
+        // Closing alone does it, too, as soon as the last copy is closed.
+        let _ = self.command(libc::F_OFD_SETLK, &mut all);
+    }
 }
 
 fn one_byte(kind: libc::c_int, byte: u64) -> libc::flock {
@@ -31,20 +69,5 @@ fn one_byte(kind: libc::c_int, byte: u64) -> libc::flock {
         l_start: byte as libc::off_t,
         l_len: 1,
         l_pid: 0, // must be 0 for locks of open files
-    }
-}
-
-fn command(
-    file: BorrowedFd<'_>,
-    command: libc::c_int,
-    lock: &mut libc::flock,
-) -> Result<(), Errno> {
-    // SAFETY: the handle is open for as long as the borrow lasts, and both commands that come here,
-    // F_OFD_SETLK and F_OFD_GETLK, take a pointer to one `flock`, which is valid for reading and
-    // writing because it comes from an exclusive reference, and is not kept after the call.
-    let result = unsafe { libc::fcntl(file.as_raw_fd(), command, std::ptr::from_mut(lock)) };
-    match result {
-        -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
-        _ => Ok(()),
     }
 }

@@ -1,9 +1,9 @@
 //! Places for named readers: taken by a reader, seen by the writer, free again when the reader dies.
 
 use super::directory::WrittenBy;
-use super::{Directory, Error, WriterLock, ofd};
+use super::ofd::LockFile;
+use super::{Directory, Error, WriterLock};
 use rustix::fs::OFlags;
-use std::os::fd::{AsFd, OwnedFd};
 
 /// It stays for ever, like the writer's. Byte `n` is locked by the reader in place `n`.
 const FILE: &str = "readers";
@@ -12,7 +12,7 @@ const FILE: &str = "readers";
 #[derive(Debug)]
 pub struct SlotLocks {
     directory: Directory,
-    file: OwnedFd,
+    file: LockFile,
     slots: u32,
 }
 
@@ -23,7 +23,7 @@ impl SlotLocks {
         let file = directory.open_or_create_file(FILE, WrittenBy::Readers)?;
         Ok(Self {
             directory,
-            file,
+            file: file.into(),
             slots,
         })
     }
@@ -45,7 +45,7 @@ impl SlotLocks {
         // Locks of one open file do not stop each other, so each guard has its own.
         let file = open(&self.directory)?;
         for index in 0..self.slots {
-            let taken = ofd::try_lock(file.as_fd(), u64::from(index));
+            let taken = file.try_lock(u64::from(index));
             if taken.map_err(Error::system("lock", self.directory.path_of(FILE)))? {
                 return Ok(SlotGuard { index, _file: file });
             }
@@ -58,7 +58,8 @@ impl SlotLocks {
 
     /// Whether a living reader has that place. One system call.
     pub fn is_held(&self, index: u32) -> Result<bool, Error> {
-        ofd::is_held(self.file.as_fd(), u64::from(index))
+        self.file
+            .is_held(u64::from(index))
             .map_err(Error::system("look at", self.directory.path_of(FILE)))
     }
 }
@@ -68,7 +69,7 @@ impl SlotLocks {
 pub struct SlotGuard {
     index: u32,
     /// The open file is the lock.
-    _file: OwnedFd,
+    _file: LockFile,
 }
 
 impl SlotGuard {
@@ -78,8 +79,7 @@ impl SlotGuard {
     }
 }
 
-fn open(directory: &Directory) -> Result<OwnedFd, Error> {
-    Ok(directory
-        .open_file(FILE, OFlags::RDWR, WrittenBy::Readers)?
-        .0)
+fn open(directory: &Directory) -> Result<LockFile, Error> {
+    let (file, _) = directory.open_file(FILE, OFlags::RDWR, WrittenBy::Readers)?;
+    Ok(file.into())
 }

@@ -1,11 +1,11 @@
 //! One writer for each bus, whoever starts first, until it is gone.
 
 use super::directory::{self, WrittenBy};
-use super::{Directory, Error, ofd, space};
+use super::ofd::LockFile;
+use super::{Directory, Error, space};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fmt;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, SystemTime};
 
 /// It stays for ever: whoever removed it could let two writers in.
@@ -21,7 +21,7 @@ const SIGNATURE_BYTES_MAX: usize = 512;
 pub struct WriterLock {
     directory: Directory,
     /// The open file is the lock.
-    _file: OwnedFd,
+    _file: LockFile,
 }
 
 impl WriterLock {
@@ -30,16 +30,16 @@ impl WriterLock {
     /// # Errors
     /// [`Error::Busy`] says who writes it.
     pub fn acquire(directory: Directory) -> Result<Self, Error> {
-        let file = directory.open_or_create_file(FILE, WrittenBy::Owner)?;
+        let file = LockFile::from(directory.open_or_create_file(FILE, WrittenBy::Owner)?);
         let failed = || Error::system("lock", directory.path_of(FILE));
-        if !ofd::try_lock(file.as_fd(), WRITER_BYTE).map_err(failed())? {
+        if !file.try_lock(WRITER_BYTE).map_err(failed())? {
             return Err(Error::Busy {
                 bus: directory.name().to_owned(),
-                holder: wait_for_signature(file.as_fd()),
+                holder: wait_for_signature(&file),
             });
         }
-        sign(file.as_fd()).map_err(failed())?;
-        ofd::try_lock(file.as_fd(), SIGNED_BYTE).map_err(failed())?;
+        sign(&file).map_err(failed())?;
+        file.try_lock(SIGNED_BYTE).map_err(failed())?;
         remove_unfinished(&directory)?;
         Ok(Self {
             directory,
@@ -50,15 +50,15 @@ impl WriterLock {
     /// Who writes a bus at this moment, without disturbing it. `None`: nobody.
     pub fn holder(directory: &Directory) -> Result<Option<Holder>, Error> {
         let file = match directory.open_file(FILE, OFlags::RDONLY, WrittenBy::Owner) {
-            Ok((file, _)) => file,
+            Ok((file, _)) => LockFile::from(file),
             Err(Error::Missing { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         let failed = || Error::system("look at the lock of", directory.path_of(FILE));
-        if !ofd::is_held(file.as_fd(), WRITER_BYTE).map_err(failed())? {
+        if !file.is_held(WRITER_BYTE).map_err(failed())? {
             return Ok(None);
         }
-        Ok(Some(wait_for_signature(file.as_fd())))
+        Ok(Some(wait_for_signature(&file)))
     }
 
     /// The bus that it is the right to write.
@@ -170,7 +170,7 @@ fn printable(text: &str) -> String {
     text.chars().take(100).map(shown).collect()
 }
 
-fn sign(file: BorrowedFd<'_>) -> Result<(), Errno> {
+fn sign(file: &LockFile) -> Result<(), Errno> {
     if space::is_hugetlbfs(file) {
         return Ok(()); // files there can be mapped but not written; the second writer learns less
     }
@@ -182,9 +182,9 @@ fn sign(file: BorrowedFd<'_>) -> Result<(), Errno> {
 }
 
 /// What the holder says of itself; it may have got the lock this very moment.
-fn wait_for_signature(file: BorrowedFd<'_>) -> Holder {
+fn wait_for_signature(file: &LockFile) -> Holder {
     for _ in 0..50 {
-        if ofd::is_held(file, SIGNED_BYTE) == Ok(true) {
+        if file.is_held(SIGNED_BYTE) == Ok(true) {
             return read_signature(file).unwrap_or_default();
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -192,7 +192,7 @@ fn wait_for_signature(file: BorrowedFd<'_>) -> Holder {
     Holder::default()
 }
 
-fn read_signature(file: BorrowedFd<'_>) -> Option<Holder> {
+fn read_signature(file: &LockFile) -> Option<Holder> {
     let mut text = [0; SIGNATURE_BYTES_MAX];
     let length = rustix::io::pread(file, &mut text, 0).ok()?;
     Holder::parse(std::str::from_utf8(&text[..length]).ok()?)

@@ -150,9 +150,9 @@ fn threads_that_want_a_place_at_once_get_different_ones() {
     let together = Barrier::new(READERS);
     let take = || {
         together.wait();
-        let guard = readers.acquire().unwrap();
-        together.wait();
-        guard.index() as usize
+        let guard = readers.acquire();
+        together.wait(); // nobody gives up before all have tried, and nobody waits for who failed
+        guard.unwrap().index() as usize
     };
     for _ in 0..200 {
         let mut taken = [false; READERS];
