@@ -7,8 +7,7 @@
 //!
 //! What the files contain is the business of the protocols over [`Words`](crate::Words).
 //!
-//! A process that forks without `exec` while it holds a lock shares the lock with the child, for as
-//! long as the child lives.
+//! A process that forks without `exec` while it holds a lock, and dies, leaves the lock to the child.
 
 mod directory;
 mod error;
