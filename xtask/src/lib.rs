@@ -20,6 +20,7 @@ pub mod codegen;
 pub mod fuzz;
 pub mod instructions;
 pub mod licences;
+pub mod memory_model;
 pub mod mutants;
 pub mod picture;
 pub mod sbe_oracle;

@@ -17,6 +17,7 @@ usage: cargo xtask <chore> [arguments]
                                  search for inputs that break a target of fuzz/
   sbe-oracle [--seed N] [--messages N]
                                  our native messages against the codecs of the official SBE tool
+  memory-model [--long]          shared memory under loom, Miri and ThreadSanitizer
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
   instructions [ARGS of bench event]
                                  count the instructions of the path under valgrind
@@ -45,6 +46,9 @@ fn run() -> Result<()> {
         ["tidy"] => xtask::tidy::run(&root),
         ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),
         ["licences"] => xtask::licences::run(&root),
+        ["memory-model", ref options @ ..] => {
+            xtask::memory_model::run(&root, xtask::memory_model::Options::parse(options)?)
+        }
         ["mutants"] => xtask::mutants::run(&root, ""),
         ["mutants", filter] => xtask::mutants::run(&root, filter),
         ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),

@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use std::path::Path;
 use std::time::Duration;
 use touchline_lab::letter;
-use touchline_lab::witness::Witness;
+use touchline_lab::witness::{Accusation, Tally, Witness};
 use touchline_shm::broadcast::{Flags, Reader};
 use touchline_shm::segment::Mapping;
 
@@ -28,14 +28,18 @@ fn play() {
         "writer that dies in the payload" => die(folder, Death::Half),
         "writer that dies after the payload" => die(folder, Death::Payload),
         "writer that dies after the commit" => die(folder, Death::Commit),
-        "reader" => read(folder, Witness::new(bus::attach(folder), LENGTH_MAX)),
+        "reader" => {
+            let witness = Witness::new(bus::attach(folder), LENGTH_MAX);
+            testify(read(folder, witness));
+        }
         "credulous reader" => {
             let witness = Witness::new(bus::attach(folder), LENGTH_MAX);
-            read(folder, witness.credulous());
+            let accusation = read(folder, witness.credulous()).unwrap_err();
+            say(&accusation.to_string());
         }
         "named reader" => {
             let (reader, _place) = bus::attach_named(folder);
-            read(folder, Witness::new(reader, LENGTH_MAX));
+            testify(read(folder, Witness::new(reader, LENGTH_MAX)));
         }
         "named reader that stops" => {
             let (reader, _place) = bus::attach_named(folder);
@@ -106,41 +110,41 @@ fn stop() {
     }
 }
 
-/// Reads until there is nothing more, and says what it has seen; ends early if that was wrong.
-fn read(folder: &Path, mut witness: Witness<Mapping>) {
+/// Says what was seen in the end, or ends with what was wrong.
+fn testify(seen: Result<Tally, Accusation>) {
+    let tally = seen.unwrap_or_else(|accusation| panic!("{accusation}"));
+    let Tally {
+        first,
+        received,
+        lost,
+        laps,
+        torn,
+        ..
+    } = tally;
+    say(&format!("{first} {received} {lost} {laps} {torn}"));
+}
+
+/// Reads until there is nothing more to come, or something was wrong.
+fn read(folder: &Path, mut witness: Witness<Mapping>) -> Result<Tally, Accusation> {
     say("attached");
     let mut idle = 0u64;
     loop {
-        let polls = witness.tally().received;
+        let received = witness.tally().received;
         let more = witness.poll_while(|| {
             // In the middle of a message is where a reader is overtaken.
-            if polls.is_multiple_of(4096) {
+            if received.is_multiple_of(4096) {
                 std::thread::yield_now();
             }
-        });
-        match more {
-            Ok(true) => idle = 0,
-            Ok(false) => {
-                idle += 1;
-                if idle.is_multiple_of(64) {
-                    if bus::has_ended(folder) && !witness.poll().unwrap() {
-                        break;
-                    }
-                    std::thread::sleep(Duration::from_micros(50));
-                }
+        })?;
+        idle = if more { 0 } else { idle + 1 };
+        if idle % 64 == 63 {
+            // What was published before the end is there to be polled after it.
+            if bus::has_ended(folder) && !witness.poll()? {
+                return Ok(witness.tally());
             }
-            Err(accusation) => panic!("{accusation}, after {}", witness.tally()),
+            std::thread::sleep(Duration::from_micros(50));
         }
     }
-    let tally = witness.tally();
-    let [first, received, lost, laps, torn] = [
-        tally.first,
-        tally.received,
-        tally.lost,
-        tally.laps,
-        tally.torn,
-    ];
-    say(&format!("{first} {received} {lost} {laps} {torn}"));
 }
 
 /// Reads as fast as it can on the first processor, and leaves the others to the writer.
