@@ -15,6 +15,7 @@
 //! `crates/touchline/tests`.
 #![forbid(unsafe_code)]
 
+mod board;
 pub mod bus;
 pub mod cme;
 pub mod config;
@@ -25,6 +26,7 @@ pub mod replay;
 mod selection;
 mod stages;
 
+pub use board::Board;
 pub use counters::Counters;
 pub use pipeline::Pipeline;
 pub use selection::Selected;

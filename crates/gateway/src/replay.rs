@@ -1,7 +1,7 @@
 //! Replay: the path fed from captures, in capture order.
 
-use crate::Pipeline;
 use crate::config::cme::ChannelConfig;
+use crate::{Board, Pipeline};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -53,7 +53,8 @@ const UNROUTED_MAX: usize = 64;
 /// Feeds every packet of `source` to the pipeline and lets nothing wait at the end.
 ///
 /// `observe` sees each packet, with its feed and line if the channel has its destination, before
-/// the pipeline does; it may end the replay there, before this packet.
+/// the pipeline does; it may end the replay there, before this packet. `board` is kept up to date, if
+/// there is one.
 ///
 /// # Errors
 /// The source's: a capture that is damaged. What came before it has been processed.
@@ -62,6 +63,7 @@ pub fn replay<P: Publish>(
     channel: &ChannelConfig,
     pipeline: &mut Pipeline<CmeFeed, P>,
     speed: Speed,
+    board: &mut Option<Board>,
     mut observe: impl FnMut(&Packet<'_>, Option<(Feed, Line)>) -> ControlFlow<()>,
 ) -> Result<Report, Interrupted> {
     let clock = Clock::calibrated();
@@ -79,18 +81,27 @@ pub fn replay<P: Publish>(
         }
         report.note(&packet, route);
         let Some(route) = route else { continue };
-        pace.wait_for(packet.receive_ns);
+        if let Some(left) = pace.left_until(packet.receive_ns) {
+            show(board, pipeline, ticks());
+            std::thread::sleep(left);
+        }
         let delivered = pipeline.venue().counters().packets_delivered;
         let polled = ticks();
         pipeline.packet(route, packet.payload, packet.receive_ns, polled);
         let done = ticks();
         if pipeline.venue().counters().packets_delivered > delivered {
-            report
-                .packet_ns
-                .saturating_record(clock.between_ns(polled, done));
+            let ns = clock.between_ns(polled, done);
+            report.packet_ns.saturating_record(ns);
+            if let Some(board) = board {
+                board.packet(ns);
+            }
+        }
+        if board.as_ref().is_some_and(|board| board.is_due(done)) {
+            show(board, pipeline, done);
         }
     };
     pipeline.finish();
+    show(board, pipeline, ticks());
     report.elapsed = pace.start.elapsed();
     match outcome {
         Ok(()) => Ok(report),
@@ -98,6 +109,15 @@ pub fn replay<P: Publish>(
             report: Box::new(report),
             error,
         }),
+    }
+}
+
+/// Shows on the board what was counted until now, in ticks.
+fn show<P: Publish>(board: &mut Option<Board>, pipeline: &Pipeline<CmeFeed, P>, now: u64) {
+    if let Some(board) = board {
+        let publisher = pipeline.publisher().counters().copied().unwrap_or_default();
+        let feed = pipeline.venue().counters();
+        board.show(now, feed, pipeline.counters(), &publisher);
     }
 }
 
@@ -159,14 +179,13 @@ impl Pace {
         }
     }
 
-    fn wait_for(&mut self, capture_ns: u64) {
+    /// How long it is until a packet is due; `None` if that is now or was.
+    fn left_until(&mut self, capture_ns: u64) -> Option<Duration> {
         let Speed::Times(factor) = self.speed else {
-            return;
+            return None;
         };
         let first_ns = *self.first_ns.get_or_insert(capture_ns);
         let due = Duration::from_nanos(capture_ns.saturating_sub(first_ns)).div_f64(factor);
-        if let Some(left) = due.checked_sub(self.start.elapsed()) {
-            std::thread::sleep(left);
-        }
+        due.checked_sub(self.start.elapsed())
     }
 }

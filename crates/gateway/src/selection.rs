@@ -2,6 +2,7 @@
 
 use crate::config::Symbols;
 use touchline_transport::Publish;
+use touchline_transport::shm::PublisherCounters;
 use touchline_types::{Instrument, Stamps, Update};
 
 /// Passes on what concerns the symbols that the configuration names.
@@ -77,5 +78,9 @@ impl<P: Publish> Publish for Selected<P> {
     #[inline]
     fn commit(&mut self) {
         self.publisher.commit();
+    }
+
+    fn counters(&self) -> Option<&PublisherCounters> {
+        self.publisher.counters()
     }
 }

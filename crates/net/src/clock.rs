@@ -28,6 +28,11 @@ impl Clock {
         }
     }
 
+    /// Length of a tick in nanoseconds.
+    pub const fn ns_per_tick(&self) -> f64 {
+        self.ns_per_tick
+    }
+
     /// Nanoseconds between two marks; 0 if they are the wrong way round.
     #[inline]
     pub fn between_ns(&self, from: u64, to: u64) -> u64 {

@@ -51,25 +51,13 @@ fn by_venue_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> Vec<
 fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
     let venue = pipeline.venue();
     let definition = venue.definition(instrument);
-    let mut line = head(definition, venue.validity(instrument).name());
+    let mut line = String::new();
+    push_head(&mut line, definition, venue.validity(instrument).name());
     let _ = write!(line, ",\"last_rpt_seq\":{}", venue.last_rpt_seq(instrument));
-    for (name, kind, side) in [
-        ("bids", BookKind::Direct, Side::Bid),
-        ("asks", BookKind::Direct, Side::Ask),
-        ("implied_bids", BookKind::Implied, Side::Bid),
-        ("implied_asks", BookKind::Implied, Side::Ask),
-    ] {
-        let levels = pipeline
-            .prices()
-            .get(instrument)
-            .map_or(&[][..], |book| book.levels(kind, side));
-        let _ = write!(line, ",\"{name}\":[");
-        for (index, level) in levels.iter().enumerate() {
-            line.push_str(if index > 0 { "," } else { "" });
-            push_level(&mut line, level, kind, definition);
-        }
-        line.push(']');
-    }
+    push_lists(&mut line, definition, |kind, side| {
+        let book = pipeline.prices().get(instrument);
+        book.map_or(&[][..], |book| book.levels(kind, side))
+    });
     line.push('}');
     line
 }
@@ -77,7 +65,12 @@ fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> S
 fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
     let venue = pipeline.venue();
     let definition = venue.definition(instrument);
-    let mut line = head(definition, venue.orders_validity(instrument).name());
+    let mut line = String::new();
+    push_head(
+        &mut line,
+        definition,
+        venue.orders_validity(instrument).name(),
+    );
     for (name, side) in [("orders_bids", Side::Bid), ("orders_asks", Side::Ask)] {
         let _ = write!(line, ",\"{name}\":[");
         let mut separator = "";
@@ -95,11 +88,36 @@ fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) ->
     line
 }
 
-fn head(definition: &InstrumentDefinition, state: &str) -> String {
-    let mut line = format!("{{\"security_id\":{},\"symbol\":", definition.venue_id);
-    push_symbol(&mut line, definition);
+/// The beginning of an instrument's object: who it is, and how far it may be trusted.
+pub fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &str) {
+    let _ = write!(
+        line,
+        "{{\"security_id\":{},\"symbol\":",
+        definition.venue_id
+    );
+    push_symbol(line, definition);
     let _ = write!(line, ",\"state\":\"{state}\"");
-    line
+}
+
+/// The four lists of a price book.
+pub fn push_lists<'a>(
+    line: &mut String,
+    definition: &InstrumentDefinition,
+    levels: impl Fn(BookKind, Side) -> &'a [Level],
+) {
+    for (name, kind, side) in [
+        ("bids", BookKind::Direct, Side::Bid),
+        ("asks", BookKind::Direct, Side::Ask),
+        ("implied_bids", BookKind::Implied, Side::Bid),
+        ("implied_asks", BookKind::Implied, Side::Ask),
+    ] {
+        let _ = write!(line, ",\"{name}\":[");
+        for (index, level) in levels(kind, side).iter().enumerate() {
+            line.push_str(if index > 0 { "," } else { "" });
+            push_level(line, level, kind, definition);
+        }
+        line.push(']');
+    }
 }
 
 /// An instrument's symbol; `null` where there is none.

@@ -34,6 +34,24 @@ pub fn duration(ns: u64) -> String {
     format!("{value:.places$} {unit}")
 }
 
+/// How long ago something was: as a duration, in days where that is what matters.
+pub fn age(ns: u64) -> String {
+    const DAY_NS: u64 = 86_400 * 1_000_000_000;
+    match ns / DAY_NS {
+        0..2 => duration(ns),
+        days => format!("{} days", count(days)),
+    }
+}
+
+/// Bytes in the unit that suits them: `812 bytes`, `64.0 KiB`, `16.0 MiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
+        None => counted(bytes, "byte"),
+    }
+}
+
 /// A part in per cent: `45.2 %`; `-` of nothing.
 pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -66,6 +84,13 @@ mod tests {
         assert_eq!(
             durations,
             ["0 ns", "999 ns", "1.23 µs", "45.6 µs", "789 ms", "61.0 s"]
+        );
+        assert_eq!(age(61_000_000_000), "61.0 s");
+        assert_eq!(age(3 * 86_400_000_000_000), "3 days");
+        let sizes = [1, 812, 65_536, 1 << 24, 3 << 30].map(bytes);
+        assert_eq!(
+            sizes,
+            ["1 byte", "812 bytes", "64.0 KiB", "16.0 MiB", "3.0 GiB"]
         );
         assert_eq!([share(1, 8), share(1, 0)], ["12.5 %", "-"]);
         assert_eq!([rate(3_000, 2.0), rate(1, 0.0)], ["1,500/s", "-"]);

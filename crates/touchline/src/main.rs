@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod book;
 mod books;
 mod demo;
 mod figures;
@@ -12,6 +13,8 @@ mod output;
 mod paint;
 mod place;
 mod replay;
+mod screen;
+mod stat;
 mod tail;
 mod tops;
 
@@ -33,6 +36,8 @@ enum Command {
     Demo(demo::Arguments),
     Replay(replay::Arguments),
     Tail(tail::Arguments),
+    Book(book::Arguments),
+    Stat(stat::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -53,6 +58,8 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Tail(arguments) => tail::run(&arguments),
+        Command::Book(arguments) => book::run(&arguments),
+        Command::Stat(arguments) => stat::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     match outcome {

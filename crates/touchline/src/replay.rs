@@ -14,12 +14,13 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use summary::Summary;
-use touchline_gateway::bus;
 use touchline_gateway::cme::{self, CmePipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{self, Config};
 use touchline_gateway::replay::{Interrupted, Report, Speed, replay};
+use touchline_gateway::{Board, bus};
 use touchline_net::PcapSource;
+use touchline_net::clock::Clock;
 use touchline_transport::Local;
 use touchline_transport::shm::Publisher;
 
@@ -162,6 +163,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
     let mut outputs = Outputs::open(arguments)?;
     let bus = publisher(arguments, &config)?;
+    let mut board = bus.as_ref().map(board).transpose()?;
     let local = Local::new(outputs.tops.take().map(Tops::new));
     let mut pipeline = cme::pipeline(&config, (local, bus));
     let mut source = Watched::new(source, arguments.shows_progress());
@@ -172,6 +174,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &channel,
         &mut pipeline,
         arguments.speed,
+        &mut board,
         |packet, route| match printer {
             Some(printer) => printer.packet(packet, route),
             None => ControlFlow::Continue(()),
@@ -269,6 +272,10 @@ fn publisher(arguments: &Arguments, config: &Config) -> Result<Option<Publisher>
         let _ = writeln!(std::io::stderr(), "touchline: bus {}: {note}", config.bus);
     }
     Ok(Some(publisher))
+}
+
+fn board(bus: &Publisher) -> Result<Board, Failure> {
+    Board::create(bus, Clock::calibrated()).map_err(Failure::run)
 }
 
 fn stopped(error: &touchline_net::Error, report: &Report) -> Failure {

@@ -239,13 +239,20 @@ fn counted_replay(config: &Config, capture: &Path, packets: usize) -> Count {
     let mut path = pipeline(config, Local::new(()));
     let mut source = PcapSource::open([capture]).expect("the capture opens");
     let mut seen = 0;
-    let report = replay(&mut source, &channel, &mut path, Speed::Max, |_, _| {
-        seen += 1;
-        if seen == 2 {
-            Frozen::freeze();
-        }
-        ControlFlow::Continue(())
-    });
+    let report = replay(
+        &mut source,
+        &channel,
+        &mut path,
+        Speed::Max,
+        &mut None,
+        |_, _| {
+            seen += 1;
+            if seen == 2 {
+                Frozen::freeze();
+            }
+            ControlFlow::Continue(())
+        },
+    );
     let count = Frozen::thaw();
     assert_eq!(report.expect("a whole capture").routed(), packets as u64);
     count

@@ -11,22 +11,29 @@
 //! ```
 //!
 //! [`Publisher`] writes all of it; [`Subscriber`] joins: definitions and images first, then the ring
-//! from there, nothing lost and nothing twice. [`Images`] is for who looks only now and then.
+//! from there, nothing lost and nothing twice. [`Images`] is for who looks only now and then. [`Board`]
+//! holds what is counted, [`Overview`] what can be said of a bus from outside.
 
+mod board;
 mod book_image;
 mod channel_state;
 mod counters;
 mod files;
+mod images;
 mod lossless;
+mod overview;
 mod publisher;
 mod settings;
 mod subscriber;
 mod tables;
 mod tops;
 
+pub use board::{Board, BoardView, Description, HistogramView, Origin};
 pub use book_image::BookImage;
 pub use counters::PublisherCounters;
 pub use files::Error;
+pub use images::{Images, Unseen};
+pub use overview::{NamedReader, Overview};
 pub use publisher::Publisher;
 pub use settings::{Lossless, Settings};
 pub use subscriber::{Filter, Item, Join, Received, Subscriber};

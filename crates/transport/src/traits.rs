@@ -1,5 +1,6 @@
 //! The two sides of a publication.
 
+use crate::shm::PublisherCounters;
 use touchline_types::native::TopOfBook;
 use touchline_types::{Stamps, Update};
 
@@ -21,6 +22,11 @@ pub trait Publish {
 
     /// The batch of one packet ends: what was published may be acted on.
     fn commit(&mut self);
+
+    /// What it has counted, if it counts.
+    fn counters(&self) -> Option<&PublisherCounters> {
+        None
+    }
 }
 
 /// Takes updates from a publication, in order.
@@ -81,6 +87,11 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.0.commit();
         self.1.commit();
     }
+
+    /// Of the first one that counts.
+    fn counters(&self) -> Option<&PublisherCounters> {
+        self.0.counters().or_else(|| self.1.counters())
+    }
 }
 
 /// A publication that may be absent.
@@ -97,6 +108,10 @@ impl<P: Publish> Publish for Option<P> {
         if let Some(publication) = self {
             publication.commit();
         }
+    }
+
+    fn counters(&self) -> Option<&PublisherCounters> {
+        self.as_ref().and_then(P::counters)
     }
 }
 

@@ -65,6 +65,12 @@ impl<M: Words> Cursors<M> {
             .is_some_and(|words| words[ACTIVE].load(Ordering::Acquire) != 0)
     }
 
+    /// What the reader in a slot has read, as far as it has said; `None` if the slot is free.
+    pub fn position(&self, slot: usize) -> Option<u64> {
+        let words = self.slot(slot).filter(|_| self.is_taken(slot))?;
+        Some(words[POSITION].load(Ordering::Acquire))
+    }
+
     /// The lowest position of all readers and its slot; `tail` if there is none behind it.
     pub fn slowest(&self, tail: u64) -> (u64, usize) {
         let mut slowest = (tail, usize::MAX);

@@ -2,7 +2,7 @@
 
 use super::known::Known;
 use super::names;
-use crate::books::{push_level, push_symbol};
+use crate::books::{push_level, push_lists, push_symbol};
 use crate::json::{push_best, push_price, push_quantity};
 use std::fmt::Write;
 use touchline_transport::Notice;
@@ -10,15 +10,21 @@ use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
-    OrderAction, OrderChange, Price, Quantity, Statistic, Trade, TradingStatus, Update, Validity,
+    OrderAction, OrderChange, Price, Quantity, Side, Stamps, Statistic, Trade, TradingStatus,
+    Update, Validity,
 };
 
 /// Writes an item as one line.
 pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
     match item {
         Item::Update(received) => write_update(line, received, known),
-        Item::Top { sequence, top } => {
+        Item::Top {
+            sequence,
+            stamps,
+            top,
+        } => {
             let _ = write!(line, "{{\"message\":\"top\",\"sequence\":{sequence}");
+            push_times(line, stamps);
             push_top(line, top, &known.of(top.instrument));
         }
         Item::Notice(notice) => write_notice(line, notice),
@@ -85,14 +91,10 @@ fn write_notice(line: &mut String, notice: &Notice) {
     let _ = write!(line, "{{\"notice\":\"{name}\"{about}");
 }
 
-/// When things happened; of an image, only the venue's time and that of receipt.
+/// When things happened, and the marks; an image has none.
 fn push_stamps(line: &mut String, received: &Received<'_>) {
     let stamps = &received.stamps;
-    let _ = write!(
-        line,
-        ",\"exchange_ns\":\"{}\",\"receive_ns\":\"{}\"",
-        stamps.exchange_ns, stamps.packet.receive_ns
-    );
+    push_times(line, stamps);
     if !received.is_image {
         let _ = write!(
             line,
@@ -105,6 +107,15 @@ fn push_stamps(line: &mut String, received: &Received<'_>) {
             stamps.published
         );
     }
+}
+
+/// The venue's time and that of receipt.
+fn push_times(line: &mut String, stamps: &Stamps) {
+    let _ = write!(
+        line,
+        ",\"exchange_ns\":\"{}\",\"receive_ns\":\"{}\"",
+        stamps.exchange_ns, stamps.packet.receive_ns
+    );
 }
 
 fn push_instrument(line: &mut String, definition: &InstrumentDefinition) {
@@ -149,19 +160,12 @@ fn push_book(line: &mut String, book: &BookUpdate<'_>, definition: &InstrumentDe
 fn push_snapshot(line: &mut String, book: &BookSnapshot<'_>, definition: &InstrumentDefinition) {
     push_instrument(line, definition);
     push_state(line, book.validity);
-    for (name, kind, levels) in [
-        ("bids", BookKind::Direct, book.bids),
-        ("asks", BookKind::Direct, book.asks),
-        ("implied_bids", BookKind::Implied, book.implied_bids),
-        ("implied_asks", BookKind::Implied, book.implied_asks),
-    ] {
-        let _ = write!(line, ",\"{name}\":[");
-        for (index, level) in levels.iter().enumerate() {
-            line.push_str(if index > 0 { "," } else { "" });
-            push_level(line, level, kind, definition);
-        }
-        line.push(']');
-    }
+    push_lists(line, definition, |kind, side| match (kind, side) {
+        (BookKind::Direct, Side::Bid) => book.bids,
+        (BookKind::Direct, Side::Ask) => book.asks,
+        (BookKind::Implied, Side::Bid) => book.implied_bids,
+        (BookKind::Implied, Side::Ask) => book.implied_asks,
+    });
 }
 
 fn push_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinition) {

@@ -9,7 +9,7 @@ use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
-    LevelChange, OrderAction, OrderChange, Price, Quantity, Update,
+    LevelChange, OrderAction, OrderChange, Price, Quantity, Stamps, Update,
 };
 use touchline_wire::sbe::UtcTime;
 
@@ -17,18 +17,17 @@ use touchline_wire::sbe::UtcTime;
 pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
     match item {
         Item::Update(received) => write_update(line, received, known),
-        Item::Top { top, .. } => write_top(line, top, &known.of(top.instrument)),
+        Item::Top { top, stamps, .. } => {
+            push_time(line, stamps);
+            write_top(line, top, &known.of(top.instrument));
+        }
         Item::Notice(notice) => write_notice(line, notice),
         Item::BatchEnd => {}
     }
 }
 
 fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
-    let ns = match received.stamps {
-        stamps if stamps.exchange_ns != 0 => stamps.exchange_ns,
-        stamps => stamps.packet.receive_ns,
-    };
-    push_time(line, ns);
+    push_time(line, &received.stamps);
     let of = |instrument: Instrument| known.of(instrument);
     let _ = match &received.update {
         Update::Book(book) => {
@@ -133,8 +132,6 @@ fn write_notice(line: &mut String, notice: &Notice) {
 }
 
 fn write_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinition) {
-    // As wide as a time: the message has none for the venue's.
-    let _ = write!(line, "{:18}", "");
     push_head(line, definition, top.validity.name());
     let level = |price: Price, quantity: Quantity| {
         (!price.is_null()).then_some(Level {
@@ -153,10 +150,15 @@ fn write_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefiniti
     line.push_str("  top");
 }
 
-/// The time of day.
-fn push_time(line: &mut String, ns: u64) {
-    let text = UtcTime(ns).to_string();
-    line.push_str(text.get(11..29).unwrap_or(&text));
+/// The time of day, the venue's or else that of receipt; of what has neither, as wide a blank.
+fn push_time(line: &mut String, stamps: &Stamps) {
+    let ns = match stamps.exchange_ns {
+        0 => stamps.packet.receive_ns,
+        ns => ns,
+    };
+    let time = UtcTime(ns).to_string();
+    let time = time.get(11..29).filter(|_| ns != 0).unwrap_or_default();
+    let _ = write!(line, "{time:<18}");
 }
 
 fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &str) {

@@ -55,9 +55,14 @@ fn replayed<S: Subscribe>(
     let mirror = Mirror::new(config.limits.instruments_max, config.limits.orders_max);
     let mut path = pipeline(config, Local::new((mirror, subscriber)));
     let mut source = PcapSource::open([capture]).expect("the capture opens");
-    let report = replay(&mut source, &channel, &mut path, Speed::Max, |_, _| {
-        ControlFlow::Continue(())
-    })
+    let report = replay(
+        &mut source,
+        &channel,
+        &mut path,
+        Speed::Max,
+        &mut None,
+        |_, _| ControlFlow::Continue(()),
+    )
     .expect("a whole capture");
     assert_eq!(source.skipped().total(), 0, "a frame was passed over");
     (path, report)

@@ -14,7 +14,8 @@ use touchline_types::native;
 const RING: &str = "ring";
 const DEFINITIONS: &str = "definitions";
 const IMAGES: &str = "images";
-const CURSORS: &str = "cursors";
+/// Cursors of named readers, of a lossless bus.
+pub const CURSORS: &str = "cursors";
 
 /// How long a writer may take to start, and how often that is looked at.
 const START_MAX: Duration = Duration::from_secs(1);
@@ -68,7 +69,7 @@ pub enum Error {
 }
 
 impl Error {
-    fn contents(mapping: &Mapping, what: impl ToString) -> Error {
+    pub(super) fn contents(mapping: &Mapping, what: impl ToString) -> Error {
         Error::Contents {
             path: mapping.path().display().to_string(),
             what: what.to_string(),

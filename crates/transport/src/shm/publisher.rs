@@ -83,11 +83,6 @@ impl Publisher {
         self.release(Flags::END_OF_BATCH);
     }
 
-    /// What it counted.
-    pub fn counters(&self) -> &PublisherCounters {
-        &self.counters
-    }
-
     /// Name of the bus.
     pub fn bus(&self) -> &str {
         self.lock.directory().name()
@@ -198,6 +193,10 @@ impl Publish for Publisher {
     fn commit(&mut self) {
         self.counters.batches_published += u64::from(self.staged.length > 0);
         self.release(Flags::END_OF_BATCH);
+    }
+
+    fn counters(&self) -> Option<&PublisherCounters> {
+        Some(&self.counters)
     }
 }
 

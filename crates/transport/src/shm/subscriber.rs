@@ -77,6 +77,8 @@ pub enum Item<'a> {
     Top {
         /// Number of the message.
         sequence: u64,
+        /// When things happened: the venue's time and that of receipt.
+        stamps: Stamps,
         /// The top.
         top: TopOfBook,
     },
@@ -130,12 +132,13 @@ impl Subscriber {
     pub fn join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
         let (reading, guard) = Reading::join(root, bus, settings.named)?;
         let position = reading.ring.next().position;
+        let is_gone = reading.publisher()?.is_none();
         Ok(Subscriber {
             scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
             rows: Rows::new(settings.filter.is_some(), settings.live_only, position),
             epoch: reading.ring.epoch(),
             joining: Some(Joining::new()),
-            watch: Watch::new(),
+            watch: Watch::new(is_gone),
             batch_open: false,
             root: root.clone(),
             bus: bus.to_owned(),
@@ -225,57 +228,47 @@ impl Subscriber {
             settings,
             ..
         } = self;
-        let Ok(message) = Message::parse(scratch.bytes(frame.length)) else {
+        let (message, decoder, room) = scratch.decoding(frame.length);
+        let Ok(message) = message else {
             return self.corrupt(frame.sequence, take);
         };
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
-        let stamps = message.stamps();
+        let mut give = |update| Step::Given(take(received(frame, &message, update)));
         let step = match rows.judge(&message, frame.end, &mut settings.filter) {
-            Verdict::Deliver => self.deliver(frame, take),
+            verdict @ (Verdict::Deliver | Verdict::DeliverAndRejoin) => {
+                if verdict == Verdict::DeliverAndRejoin {
+                    self.joining = Some(Joining::new());
+                }
+                match (message.body, decoder.update(&message, room)) {
+                    (Body::TopOfBook(top), _) => {
+                        let sequence = frame.sequence;
+                        let stamps = message.stamps();
+                        Step::Given(take(Item::Top {
+                            sequence,
+                            stamps,
+                            top,
+                        }))
+                    }
+                    (_, Ok(Some(update))) => give(update),
+                    (_, Ok(None)) => Step::Passed,
+                    (_, Err(Unfit::PartMissing | Unfit::NoRoom)) => {
+                        return self.corrupt(frame.sequence, take);
+                    }
+                }
+            }
             Verdict::Skip => Step::Passed,
-            Verdict::Image(instrument) => self.image(instrument, batch_end, take),
-            Verdict::BookState(instrument, validity) => {
-                let state = State {
-                    instrument,
-                    validity,
-                };
-                Step::Given(give(frame, stamps, Update::State(state), batch_end, take))
-            }
-            Verdict::OrdersState(instrument, validity) => {
-                let orders = OrdersUpdate {
-                    instrument,
-                    validity,
-                    changes: &[],
-                };
-                Step::Given(give(frame, stamps, Update::Orders(orders), batch_end, take))
-            }
-            Verdict::DeliverAndRejoin => {
-                self.joining = Some(Joining::new());
-                self.deliver(frame, take)
-            }
+            Verdict::Image(instrument) => self.image_instead(instrument, batch_end, take),
+            Verdict::BookState(instrument, validity) => give(Update::State(State {
+                instrument,
+                validity,
+            })),
+            Verdict::OrdersState(instrument, validity) => give(Update::Orders(OrdersUpdate {
+                instrument,
+                validity,
+                changes: &[],
+            })),
         };
         self.close_batch(step, batch_end, take)
-    }
-
-    /// Hands out the message in the buffer.
-    #[inline]
-    fn deliver<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
-        let Frame {
-            length, sequence, ..
-        } = frame;
-        let (message, decoder, room) = self.scratch.decoding(length);
-        let Ok(message) = message else {
-            return self.corrupt(sequence, take);
-        };
-        if let Body::TopOfBook(top) = message.body {
-            return Step::Given(take(Item::Top { sequence, top }));
-        }
-        let batch_end = message.flags().has(Flags::END_OF_BATCH);
-        match decoder.update(&message, room) {
-            Ok(Some(update)) => Step::Given(give(frame, message.stamps(), update, batch_end, take)),
-            Ok(None) => Step::Passed,
-            Err(Unfit::PartMissing | Unfit::NoRoom) => self.corrupt(sequence, take),
-        }
     }
 
     /// What was handed out last may have been the end of the batch, or not for this subscriber.
@@ -322,7 +315,7 @@ impl Subscriber {
                 self.rows.restart(next.position);
                 self.epoch = epoch;
                 self.joining = None;
-                self.watch.is_gone = false;
+                self.watch.is_back();
                 Notice::Restarted { epoch }
             }
         }
@@ -367,12 +360,13 @@ impl Subscriber {
             return Some(notice);
         }
         if !self.reading.is_intact() {
-            return (!std::mem::replace(&mut self.watch.is_damaged, true))
+            return (!std::mem::replace(&mut self.watch.damage_told, true))
                 .then_some(Notice::Damaged);
         }
         let is_gone = matches!(self.reading.publisher(), Ok(None));
-        let was_gone = std::mem::replace(&mut self.watch.is_gone, is_gone);
-        (is_gone && !was_gone).then_some(Notice::PublisherGone)
+        let was_told = std::mem::replace(&mut self.watch.gone_told, is_gone);
+        self.watch.is_gone = is_gone;
+        (is_gone && !was_told).then_some(Notice::PublisherGone)
     }
 
     /// The bus was begun anew, in other files.
@@ -388,29 +382,23 @@ impl Subscriber {
         self.rows.forget_orders();
         self.epoch = reading.ring.epoch();
         self.joining = Some(Joining::new());
-        self.watch = Watch::new();
+        self.watch = Watch::new(matches!(reading.publisher(), Ok(None)));
         self.reading = reading;
         self.guard = guard;
         Ok(Notice::Restarted { epoch: self.epoch })
     }
 }
 
-/// Hands out an update of the ring.
+/// An update of the ring.
 #[inline]
-fn give<T>(
-    frame: Frame,
-    stamps: Stamps,
-    update: Update<'_>,
-    batch_end: bool,
-    take: &mut impl FnMut(Item<'_>) -> T,
-) -> T {
-    take(Item::Update(Received {
+fn received<'a>(frame: Frame, message: &Message<'_>, update: Update<'a>) -> Item<'a> {
+    Item::Update(Received {
         sequence: frame.sequence,
-        stamps,
+        stamps: message.stamps(),
         update,
-        batch_end,
+        batch_end: message.flags().has(Flags::END_OF_BATCH),
         is_image: false,
-    }))
+    })
 }
 
 /// Hands an item to a handler.
@@ -427,7 +415,7 @@ fn hand(item: Item<'_>, handler: &mut impl Subscribe) {
                 handler.batch_end();
             }
         }
-        Item::Top { sequence, top } => handler.top(sequence, &top),
+        Item::Top { sequence, top, .. } => handler.top(sequence, &top),
         Item::BatchEnd => handler.batch_end(),
         Item::Notice(notice) => handler.notice(&notice),
     }

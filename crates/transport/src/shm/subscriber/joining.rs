@@ -5,6 +5,7 @@
 //! much of the ring for each instrument.
 
 use super::{Item, Received, Step, Subscriber};
+use crate::Notice;
 use crate::shm::book_image;
 use crate::shm::channel_state::{self, ChannelState};
 use crate::shm::tables::slot_of;
@@ -22,14 +23,22 @@ pub struct Joining {
 /// What is handed out next.
 #[derive(Clone, Copy, Debug)]
 enum Part {
-    /// The channel's state is to be read.
+    /// What holds for the channel is to be read; nothing is handed out, but that nobody publishes.
     Channel,
-    /// The last loss, if there was one.
-    Gap,
     /// Definition of an instrument.
     Definition(u32),
     /// Book of an instrument.
     Book(u32),
+}
+
+/// What an image gave.
+enum Taken {
+    /// The scratch book.
+    Book,
+    /// No book that may be handed out; what is to be said of it.
+    Unfit(Validity),
+    /// There is no image.
+    Nothing,
 }
 
 impl Joining {
@@ -50,11 +59,10 @@ impl Subscriber {
         };
         match joining.next {
             Part::Channel => self.join_channel(take),
-            Part::Gap => self.join_gap(take),
             Part::Definition(index) => self.join_definition(Instrument(index), take),
             Part::Book(index) => {
                 self.go_on(Part::Definition(index + 1));
-                self.image(Instrument(index), false, take)
+                self.join_book(Instrument(index), take)
             }
         }
     }
@@ -74,18 +82,10 @@ impl Subscriber {
         }
         self.rows
             .begin_images(self.reading.ring.next().position, channel);
-        self.go_on(Part::Gap);
-        match channel.reset {
-            Some(_) => Step::Given(take(image_item(0, Stamps::default(), Update::Reset))),
-            None => Step::Passed,
-        }
-    }
-
-    fn join_gap<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         self.go_on(Part::Definition(0));
-        match self.channel().gap {
-            Some((_, gap)) => Step::Given(take(image_item(0, Stamps::default(), Update::Gap(gap)))),
-            None => Step::Passed,
+        match self.watch.is_gone {
+            true => Step::Given(take(Item::Notice(Notice::PublisherGone))),
+            false => Step::Passed,
         }
     }
 
@@ -133,40 +133,78 @@ impl Subscriber {
     }
 
     /// Hands out the book of an instrument as it is in its image, or says that there is none yet.
-    pub(super) fn image<T>(
+    fn join_book<T>(
         &mut self,
         instrument: Instrument,
-        batch_end: bool,
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
         if !self.rows.is_wanted(instrument) {
             return Step::Passed;
         }
+        match self.take_image(instrument) {
+            Taken::Book => Step::Given(take(self.book_item(instrument, false))),
+            Taken::Unfit(validity) => {
+                let state = State {
+                    instrument,
+                    validity,
+                };
+                Step::Given(take(image_item(0, Stamps::default(), Update::State(state))))
+            }
+            Taken::Nothing => Step::Passed,
+        }
+    }
+
+    /// Hands out a book from its image, where the steps that were read go on from another one.
+    #[cold]
+    pub(super) fn image_instead<T>(
+        &mut self,
+        instrument: Instrument,
+        batch_end: bool,
+        take: &mut impl FnMut(Item<'_>) -> T,
+    ) -> Step<T> {
+        match self.take_image(instrument) {
+            Taken::Book => Step::Given(take(self.book_item(instrument, batch_end))),
+            Taken::Unfit(_) | Taken::Nothing => Step::Passed,
+        }
+    }
+
+    /// Reads an image into the scratch book, as what it is by now.
+    fn take_image(&mut self, instrument: Instrument) -> Taken {
         let content = &mut self.scratch.content;
         let found = self.reading.images.read(slot_of(instrument), content);
         if !self.is_of_the_same_writer() {
-            return Step::Passed;
+            return Taken::Nothing;
         }
         let position = match found {
-            Found::Nothing => return Step::Passed,
+            Found::Nothing => return Taken::Nothing,
             Found::Busy => self.reading.ring.next().position,
             Found::Content { position } => position,
         };
-        let book = &mut self.scratch.book;
-        let levels_max = book_image::levels_max(self.scratch.content.len());
-        let whole =
-            matches!(found, Found::Content { .. }) && book.take(&self.scratch.content, levels_max);
-        let channel = self
-            .joining
-            .as_ref()
-            .map_or(NOTHING_HAPPENED, |joining| joining.channel);
-        if whole && channel.is_reset_since(position) {
+        let channel = self.channel();
+        let (content, book) = (&self.scratch.content, &mut self.scratch.book);
+        let mut whole = matches!(found, Found::Content { .. })
+            && book.take(content, book_image::levels_max(content.len()));
+        if channel.is_reset_since(position) {
             book.clear(Validity::Live);
+            whole = true;
         }
         book.validity = channel.validity_since(position, book.validity);
+        if self.watch.is_gone && book.validity == Validity::Live {
+            book.validity = Validity::Stale;
+        }
         let hidden = self.settings.live_only && book.validity != Validity::Live;
+        let validity = book.validity;
         self.rows
             .image_taken(instrument, position, whole && !hidden);
+        match whole && !hidden {
+            true => Taken::Book,
+            false => Taken::Unfit(validity),
+        }
+    }
+
+    /// The scratch book.
+    fn book_item(&self, instrument: Instrument, batch_end: bool) -> Item<'_> {
+        let book = &self.scratch.book;
         let stamps = Stamps {
             exchange_ns: book.exchange_ns,
             packet: Headline {
@@ -175,21 +213,13 @@ impl Subscriber {
             },
             ..Stamps::default()
         };
-        let update = if whole && !hidden {
-            Update::BookSnapshot(book.snapshot(instrument))
-        } else {
-            Update::State(State {
-                instrument,
-                validity: book.validity,
-            })
-        };
-        Step::Given(take(Item::Update(Received {
+        Item::Update(Received {
             sequence: book.sequence,
             stamps,
-            update,
+            update: Update::BookSnapshot(book.snapshot(instrument)),
             batch_end,
             is_image: true,
-        })))
+        })
     }
 
     /// Another writer may have begun while tables were read. Then joining ends here: the ring will

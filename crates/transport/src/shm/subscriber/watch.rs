@@ -7,26 +7,35 @@ const POLLS: u32 = 64;
 /// Time between two looks; each is a few system calls.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// When to look.
+/// When to look, and what was seen.
 #[derive(Debug)]
 pub struct Watch {
     polls: u32,
-    looked: Instant,
-    /// The publisher was found to be gone, and that was told.
+    looked: Option<Instant>,
+    /// Nobody publishes, as of the last look.
     pub is_gone: bool,
-    /// The files were found to be damaged, and that was told.
-    pub is_damaged: bool,
+    /// That was told since the last message.
+    pub gone_told: bool,
+    /// That the files are damaged was told.
+    pub damage_told: bool,
 }
 
 impl Watch {
-    /// Nothing was noticed yet.
-    pub fn new() -> Watch {
+    /// The first poll that finds nothing looks at once.
+    pub fn new(is_gone: bool) -> Watch {
         Watch {
-            polls: 0,
-            looked: Instant::now(),
-            is_gone: false,
-            is_damaged: false,
+            polls: POLLS,
+            looked: None,
+            is_gone,
+            gone_told: false,
+            damage_told: false,
         }
+    }
+
+    /// Somebody publishes.
+    pub fn is_back(&mut self) {
+        self.is_gone = false;
+        self.gone_told = false;
     }
 
     /// Whether to look now, after a poll that found nothing.
@@ -37,9 +46,9 @@ impl Watch {
             return false;
         }
         self.polls = 0;
-        let due = self.looked.elapsed() >= EVERY;
+        let due = self.looked.is_none_or(|looked| looked.elapsed() >= EVERY);
         if due {
-            self.looked = Instant::now();
+            self.looked = Some(Instant::now());
         }
         due
     }

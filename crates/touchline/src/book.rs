@@ -1,0 +1,193 @@
+//! `touchline book`: the ladder of an instrument, drawn from its image on a bus.
+
+mod find;
+
+use crate::books::{push_head, push_lists};
+use crate::figures::{age, count};
+use crate::ladder::ladder;
+use crate::output::{Failure, say};
+use crate::paint::Paint;
+use crate::place::Place;
+use crate::screen;
+use find::find;
+use std::fmt::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_gateway::config::bus_name;
+use touchline_transport::shm::{BookImage, Images};
+use touchline_transport::{Envelope, Mirror, Subscribe};
+use touchline_types::{BookKind, Instrument, InstrumentDefinition, Side, Stamps, Update};
+use touchline_wire::sbe::UtcTime;
+
+/// Draw the book of an instrument as it is now on a bus.
+///
+/// It is read from the table of images, so it costs the publisher nothing, and works after the
+/// publisher is gone: the book is then shown as stale. A pattern that fits several instruments lists
+/// them with their best prices.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Name of the bus; `touchline stat` lists them.
+    #[arg(value_name = "BUS", value_parser = bus_name)]
+    bus: String,
+    /// The instrument: its symbol, the venue's id, or a pattern in which * stands for any characters.
+    #[arg(value_name = "SYMBOL", default_value = "*")]
+    symbol: String,
+    #[command(flatten)]
+    place: Place,
+    /// Draw it again whenever it has changed, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
+    /// Levels a side.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u16).range(1..=256)
+    )]
+    rows: u16,
+    /// One JSON object a line for each instrument, as `replay --books` writes them.
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline book cme-340 ESU4
+  touchline book cme-340 ESU4 --watch --rows 5
+  touchline book cme-340 'ES*'
+  touchline book cme-340 --json | jq -c 'select(.state != \"live\") | .symbol'
+
+JSON:
+  The keys of `replay --books`, without last_rpt_seq, and with sequence (the
+  last message that the book holds) and exchange_ns and receive_ns (its times,
+  nanoseconds since 1970 UTC, as strings).
+
+Exit status:
+  0  done, or stopped by Ctrl-C or SIGTERM
+  1  the bus does not exist or cannot be read, or has no such instrument
+  2  bad arguments";
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let root = arguments.place.root();
+    let mut images = Images::open(&root, &arguments.bus).map_err(Failure::run)?;
+    let mut found = find(&images, &arguments.symbol)?;
+    if !arguments.watch {
+        return say(&picture(arguments, &mut images, &found)?);
+    }
+    screen::watch(|| {
+        if images.refresh().map_err(Failure::run)? {
+            found = find(&images, &arguments.symbol)?;
+        }
+        picture(arguments, &mut images, &found)
+    })
+}
+
+/// What is shown of the instruments that were found.
+fn picture(
+    arguments: &Arguments,
+    images: &mut Images,
+    found: &[InstrumentDefinition],
+) -> Result<String, Failure> {
+    match found {
+        all if arguments.json => Ok(json(images, all)),
+        [one] => drawing(arguments, images, one),
+        several => Ok(list(images, several)),
+    }
+}
+
+fn drawing(
+    arguments: &Arguments,
+    images: &mut Images,
+    definition: &InstrumentDefinition,
+) -> Result<String, Failure> {
+    let publisher = match images.publisher() {
+        Some(holder) => holder.to_string(),
+        None => "nobody any more: the book is as it was left".to_owned(),
+    };
+    let book = images
+        .book(definition.instrument)
+        .map_err(|unseen| Failure::run(format!("{}: {unseen}", find::label(definition))))?;
+    let paint = Paint::for_stdout();
+    let mirror = mirror_of(book);
+    let mut text = mirror.book(ONLY).map_or_else(String::new, |levels| {
+        let rows = usize::from(arguments.rows);
+        ladder(definition, book.validity, levels, rows, paint)
+    });
+    let mut note = format!(" message {}", count(book.sequence));
+    if book.receive_ns > 0 {
+        let received = UtcTime(book.receive_ns);
+        let _ = write!(note, ", received {received}");
+        if !arguments.watch {
+            let _ = write!(note, ", {} ago", age(since(book.receive_ns)));
+        }
+    }
+    let _ = writeln!(text, "{}", paint.dim(note));
+    let _ = writeln!(text, "{}", paint.dim(format!(" published by {publisher}")));
+    Ok(text)
+}
+
+fn list(images: &mut Images, found: &[InstrumentDefinition]) -> String {
+    let paint = Paint::for_stdout();
+    let head = format!(
+        " {:<20} {:>12} {:<11} {:>14} | {:<14}",
+        "symbol", "id", "state", "bid", "ask"
+    );
+    let mut text = format!("{}\n", paint.dim(head.trim_end()));
+    for definition in found {
+        let (state, bid, ask) = match images.book(definition.instrument) {
+            Err(_) => ("-", String::new(), String::new()),
+            Ok(book) => {
+                let best = |side| {
+                    let best = book.levels(BookKind::Direct, side).first();
+                    best.map_or(String::new(), |level| level.price.to_string())
+                };
+                (book.validity.name(), best(Side::Bid), best(Side::Ask))
+            }
+        };
+        let line = format!(
+            " {:<20} {:>12} {state:<11} {bid:>14} | {ask}",
+            find::label(definition),
+            definition.venue_id
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// A line for each, by the venue's ids.
+fn json(images: &mut Images, found: &[InstrumentDefinition]) -> String {
+    let mut text = String::new();
+    for definition in found {
+        let Ok(book) = images.book(definition.instrument) else {
+            continue;
+        };
+        push_head(&mut text, definition, book.validity.name());
+        let _ = write!(
+            text,
+            ",\"sequence\":{},\"exchange_ns\":\"{}\",\"receive_ns\":\"{}\"",
+            book.sequence, book.exchange_ns, book.receive_ns
+        );
+        push_lists(&mut text, definition, |kind, side| book.levels(kind, side));
+        text.push_str("}\n");
+    }
+    text
+}
+
+const ONLY: Instrument = Instrument(0);
+
+/// A book that knows how to be drawn.
+fn mirror_of(book: &BookImage) -> Mirror {
+    let mut mirror = Mirror::new(1, 0);
+    mirror.update(&Envelope {
+        sequence: book.sequence,
+        stamps: &Stamps::default(),
+        update: &Update::BookSnapshot(book.snapshot(ONLY)),
+    });
+    mirror
+}
+
+fn since(unix_ns: u64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| (now.as_nanos() as u64).saturating_sub(unix_ns))
+}

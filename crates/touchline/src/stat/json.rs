@@ -1,0 +1,98 @@
+//! Buses for programs: a JSON object a line.
+
+use super::text::points;
+use super::{Bus, Row};
+use serde_json::{Map, Value, json};
+use touchline_transport::shm::{BoardView, NamedReader, Overview};
+
+/// A line for each bus.
+pub fn list(rows: &[Row]) -> String {
+    let line = |row: &Row| match row {
+        Ok(overview) => Value::Object(about(overview)),
+        Err((bus, error)) => json!({"bus": bus, "error": error.to_string()}),
+    };
+    rows.iter().map(|row| format!("{}\n", line(row))).collect()
+}
+
+/// Everything of one bus.
+pub fn bus(bus: &Bus) -> String {
+    let mut object = about(&bus.overview);
+    let board = bus.board.as_ref();
+    object.insert("counted_by".to_owned(), board.map_or(Value::Null, origin));
+    object.insert("counters".to_owned(), board.map_or(Value::Null, counters));
+    object.insert(
+        "histograms".to_owned(),
+        board.map_or(Value::Null, histograms),
+    );
+    format!("{}\n", Value::Object(object))
+}
+
+fn about(overview: &Overview) -> Map<String, Value> {
+    let publisher = overview.publisher.as_ref().map(|holder| {
+        json!({
+            "pid": holder.pid,
+            "command": holder.command,
+            "since_unix_s": holder.since_unix_s,
+        })
+    });
+    let readers = overview
+        .readers
+        .as_ref()
+        .map(|readers| readers.iter().map(reader).collect::<Vec<_>>());
+    let object = json!({
+        "bus": overview.bus,
+        "publisher": publisher,
+        "epoch": overview.epoch,
+        "instruments": overview.definitions,
+        "books": overview.books,
+        "messages": overview.messages,
+        "position": overview.position,
+        "ring_bytes": overview.ring_bytes,
+        "message_bytes_max": overview.message_bytes_max,
+        "memory_bytes": overview.memory_bytes,
+        "readers": readers,
+    });
+    match object {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}
+
+fn reader(reader: &NamedReader) -> Value {
+    json!({
+        "place": reader.place,
+        "alive": reader.is_alive,
+        "behind_bytes": reader.behind_bytes,
+    })
+}
+
+fn origin(board: &BoardView) -> Value {
+    let origin = board.origin();
+    json!({
+        "pid": origin.pid,
+        "since_unix_ns": origin.start_unix_ns.to_string(),
+        "ns_per_tick": origin.ns_per_tick,
+    })
+}
+
+fn counters(board: &BoardView) -> Value {
+    let values = board.counters();
+    let values = values.map(|(what, value)| (what.name.clone(), value.into()));
+    Value::Object(values.collect())
+}
+
+fn histograms(board: &BoardView) -> Value {
+    let views = board.histograms().map(|(what, view)| {
+        let [p50, p99, p99_9, max] = points(&view);
+        let view = json!({
+            "unit": what.unit,
+            "count": view.count(),
+            "p50": p50,
+            "p99": p99,
+            "p99_9": p99_9,
+            "max": max,
+        });
+        (what.name.clone(), view)
+    });
+    Value::Object(views.collect())
+}

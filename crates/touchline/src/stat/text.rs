@@ -1,0 +1,156 @@
+//! Buses for people.
+
+use super::{Bus, Row};
+use crate::figures::{bytes, count, counted, duration};
+use crate::paint::Paint;
+use std::fmt::Write;
+use touchline_transport::shm::{
+    BoardView, Description, HistogramView, NamedReader, Overview, Root,
+};
+
+/// A line for each bus.
+pub fn list(root: &Root, rows: &[Row]) -> String {
+    let paint = Paint::for_stdout();
+    if rows.is_empty() {
+        return format!(
+            "no bus in {}; `touchline replay --publish` begins one\n",
+            root.path().display()
+        );
+    }
+    let head = format!(
+        "{:<20} {:>5} {:>11} {:>14} {:>10}  {}",
+        "bus", "epoch", "instruments", "messages", "memory", "publisher"
+    );
+    let mut text = format!("{}\n", paint.dim(head));
+    for row in rows {
+        let _ = match row {
+            Ok(bus) => writeln!(
+                text,
+                "{:<20} {:>5} {:>11} {:>14} {:>10}  {}",
+                bus.bus,
+                bus.epoch,
+                count(bus.definitions.max(bus.books) as u64),
+                count(bus.messages),
+                bytes(bus.memory_bytes),
+                publisher(bus, paint)
+            ),
+            Err((bus, error)) => writeln!(text, "{bus:<20} {}", paint.red(error)),
+        };
+    }
+    text
+}
+
+/// Everything of one bus.
+pub fn bus(bus: &Bus) -> String {
+    let paint = Paint::for_stdout();
+    let mut text = String::new();
+    write_overview(&mut text, &bus.overview, paint);
+    match &bus.board {
+        Some(board) => {
+            write_histograms(&mut text, board, paint);
+            write_counters(&mut text, board, paint);
+        }
+        None => text.push_str("\nnothing is counted: the bus has no board\n"),
+    }
+    text
+}
+
+fn write_overview(text: &mut String, bus: &Overview, paint: Paint) {
+    let mut row = |name: &str, what: String| {
+        let _ = writeln!(text, "{name:<12} {what}");
+    };
+    row("bus", paint.bold(&bus.bus));
+    row("publisher", publisher(bus, paint));
+    row(
+        "epoch",
+        format!("{}: how many publishers it had", bus.epoch),
+    );
+    let (defined, books) = (bus.definitions as u64, bus.books as u64);
+    row(
+        "instruments",
+        format!("{} defined, {} with a book", count(defined), count(books)),
+    );
+    row(
+        "messages",
+        format!("{}, {}", count(bus.messages), bytes(bus.position)),
+    );
+    let longest = bytes(bus.message_bytes_max as u64);
+    row(
+        "ring",
+        format!("{}, messages up to {longest}", bytes(bus.ring_bytes)),
+    );
+    row("memory", bytes(bus.memory_bytes));
+    match &bus.readers {
+        None => row("readers", "not waited for".to_owned()),
+        Some(readers) if readers.is_empty() => row("readers", "waited for, none there".to_owned()),
+        Some(readers) => readers
+            .iter()
+            .for_each(|reader| row("reader", named_reader(reader, bus, paint))),
+    }
+}
+
+fn publisher(bus: &Overview, paint: Paint) -> String {
+    match &bus.publisher {
+        Some(holder) => paint.green(holder),
+        None => paint.yellow("nobody"),
+    }
+}
+
+fn named_reader(reader: &NamedReader, bus: &Overview, paint: Paint) -> String {
+    let behind = bytes(reader.behind_bytes);
+    let share = reader.behind_bytes as f64 / bus.ring_bytes as f64 * 100.0;
+    let place = reader.place;
+    match reader.is_alive {
+        true => format!("{place}: {behind} behind, {share:.0} % of the ring"),
+        false => paint.yellow(format!("{place}: died {behind} behind, not waited for")),
+    }
+}
+
+fn write_histograms(text: &mut String, board: &BoardView, paint: Paint) {
+    let head = format!(
+        "{:<24}{:>14}{:>11}{:>11}{:>11}{:>11}",
+        "histogram", "count", "p50", "p99", "p99.9", "max"
+    );
+    let _ = writeln!(text, "\n{}", paint.dim(head));
+    for (what, view) in board.histograms() {
+        let _ = write!(text, "{:<24}{:>14}", what.name, count(view.count()));
+        for value in points(&view) {
+            let value = value.map_or("-".to_owned(), |value| measured(value, what));
+            let _ = write!(text, "{value:>11}");
+        }
+        let _ = writeln!(text, "\n  {}", paint.dim(&what.help));
+    }
+}
+
+fn write_counters(text: &mut String, board: &BoardView, paint: Paint) {
+    let head = format!("{:>16} {:<12} {:<26} what", "counted", "unit", "counter");
+    let _ = writeln!(text, "\n{}", paint.dim(head));
+    for (what, value) in board.counters() {
+        let line = format!(
+            "{:>16} {:<12} {:<26} {}",
+            count(value),
+            what.unit,
+            what.name,
+            what.help
+        );
+        let line = if value == 0 { paint.dim(line) } else { line };
+        let _ = writeln!(text, "{line}");
+    }
+    let origin = board.origin();
+    let since = touchline_wire::sbe::UtcTime(origin.start_unix_ns);
+    let note = format!("counted by process {}, begun {since}", origin.pid);
+    let _ = writeln!(text, "\n{}", paint.dim(note));
+}
+
+/// p50, p99, p99.9 and the largest.
+pub fn points(view: &HistogramView) -> [Option<u64>; 4] {
+    let at = |share| view.value_at_quantile(share).filter(|_| view.count() > 0);
+    [at(0.5), at(0.99), at(0.999), view.max()]
+}
+
+fn measured(value: u64, what: &Description) -> String {
+    match what.unit.as_str() {
+        "ns" => duration(value),
+        unit => counted(value, unit),
+    }
+}

@@ -1,0 +1,156 @@
+//! Looking at a bus now and then: what stands there, without the stream.
+
+use super::book_image::{self, BookImage};
+use super::channel_state::{self, ChannelState};
+use super::files::{DEFINITION_WORDS, Error, Reading};
+use super::tables::slot_of;
+use super::{Holder, Root};
+use touchline_shm::image::Found;
+use touchline_types::native::{Body, Message};
+use touchline_types::{Instrument, InstrumentDefinition, Validity};
+use zerocopy::IntoBytes;
+
+/// Definitions and books as they are at the moment of asking. For screens and reports: a book that
+/// changes a thousand times between two looks is read twice.
+#[derive(Debug)]
+pub struct Images {
+    root: Root,
+    bus: String,
+    reading: Reading,
+    /// The writer whose tables are read.
+    epoch: u64,
+    /// Who that is, as of the last look; `None` if it is gone.
+    publisher: Option<Holder>,
+    content: Box<[u64]>,
+    book: BookImage,
+}
+
+/// Why a book cannot be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unseen {
+    /// Nothing was published of it.
+    #[error("no book of it was published yet")]
+    Nothing,
+    /// It is deeper than its image.
+    #[error("its book is deeper than its image: publish with more image_levels_max")]
+    TooDeep,
+    /// Its publisher died in the middle of a change.
+    #[error("its publisher died while it changed the image: start it again")]
+    Torn,
+    /// Another publisher has begun since the last look.
+    #[error("another publisher is just beginning: look again")]
+    Restarted,
+}
+
+impl Images {
+    /// Looks at a bus for the first time.
+    ///
+    /// # Errors
+    /// Among others: there is no such bus, or it is not ours to read.
+    pub fn open(root: &Root, bus: &str) -> Result<Images, Error> {
+        let (reading, _) = Reading::join(root, bus, false)?;
+        let content_words = reading.images.shape().content_words;
+        Ok(Images {
+            root: root.clone(),
+            bus: bus.to_owned(),
+            epoch: reading.ring.epoch(),
+            publisher: reading.publisher()?,
+            content: vec![0; content_words.max(channel_state::WORDS)].into(),
+            book: BookImage::with_room(book_image::levels_max(content_words)),
+            reading,
+        })
+    }
+
+    /// Looks anew: who publishes, and whether another publisher has begun. `true` if so: then
+    /// instruments are numbered anew.
+    ///
+    /// # Errors
+    /// As [`Images::open`].
+    pub fn refresh(&mut self) -> Result<bool, Error> {
+        let is_same = !self.reading.is_replaced() && self.is_of_same_writer();
+        if is_same {
+            self.publisher = self.reading.publisher()?;
+        } else {
+            *self = Images::open(&self.root, &self.bus)?;
+        }
+        Ok(!is_same)
+    }
+
+    /// Who publishes; `None` if nobody does. As of the last look.
+    pub fn publisher(&self) -> Option<&Holder> {
+        self.publisher.as_ref()
+    }
+
+    /// Which writer of the bus this is, counted from 1.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// All instruments that something was published of, and perhaps some between them.
+    pub fn instruments(&self) -> impl Iterator<Item = Instrument> + use<> {
+        let books = self.reading.images.used().saturating_sub(1);
+        (0..self.reading.definitions.used().max(books) as u32).map(Instrument)
+    }
+
+    /// The definition of an instrument, if there is one.
+    pub fn definition(&self, instrument: Instrument) -> Option<InstrumentDefinition> {
+        let mut content = [0_u64; DEFINITION_WORDS];
+        let found = self
+            .reading
+            .definitions
+            .read(instrument.index(), &mut content);
+        if !matches!(found, Found::Content { .. }) || !self.is_of_same_writer() {
+            return None;
+        }
+        let length = usize::try_from(content[0]).ok()?;
+        let message = Message::parse(content[1..].as_bytes().get(..length)?).ok()?;
+        match message.body {
+            Body::InstrumentDefinition(view) => Some(view.value()),
+            _ => None,
+        }
+    }
+
+    /// The book of an instrument. One that would be live is stale if its publisher is gone.
+    ///
+    /// # Errors
+    /// Why it cannot be seen.
+    pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
+        let channel = self.channel();
+        let found = self
+            .reading
+            .images
+            .read(slot_of(instrument), &mut self.content);
+        let levels_max = book_image::levels_max(self.content.len());
+        let whole = self.book.take(&self.content, levels_max);
+        if !self.is_of_same_writer() {
+            return Err(Unseen::Restarted);
+        }
+        match found {
+            Found::Nothing => return Err(Unseen::Nothing),
+            Found::Busy => return Err(Unseen::Torn),
+            Found::Content { .. } if !whole => return Err(Unseen::TooDeep),
+            Found::Content { position } => {
+                if channel.is_reset_since(position) {
+                    self.book.clear(Validity::Live);
+                }
+                self.book.validity = channel.validity_since(position, self.book.validity);
+            }
+        }
+        if self.publisher.is_none() && self.book.validity == Validity::Live {
+            self.book.validity = Validity::Stale;
+        }
+        Ok(&self.book)
+    }
+
+    fn channel(&self) -> ChannelState {
+        let mut content = [0; channel_state::WORDS];
+        match self.reading.images.read(channel_state::SLOT, &mut content) {
+            Found::Content { .. } => ChannelState::take(&content),
+            Found::Nothing | Found::Busy => ChannelState::default(),
+        }
+    }
+
+    fn is_of_same_writer(&self) -> bool {
+        self.reading.is_of_writer(self.epoch)
+    }
+}
