@@ -19,7 +19,9 @@ mod config;
 mod exercise;
 mod mdp3_channel;
 mod must_fail;
+mod native_message;
 mod pcap_reader;
+mod ring_reader;
 mod sbe_mdp3_packet;
 mod schema_compiler;
 pub mod seeds;
@@ -29,8 +31,10 @@ pub use must_fail::MUST_FAIL;
 
 /// Every target, by layer.
 pub const TARGETS: &[Target] = &[
+    native_message::TARGET,
     sbe_mdp3_packet::TARGET,
     pcap_reader::TARGET,
+    ring_reader::TARGET,
     mdp3_channel::TARGET,
     config::TARGET,
     schema_compiler::TARGET,

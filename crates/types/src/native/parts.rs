@@ -14,61 +14,94 @@ pub const PART_BYTES_MAX: usize = 0xFFF8;
 /// Cuts `update` into messages of at most `bytes_max` bytes, which is taken as the nearest from
 /// [`PART_BYTES_MIN`] to [`PART_BYTES_MAX`]. Nearly always there is one.
 ///
-/// On the path, [`encode`](super::encode()) an update whose [`encoded_len`] is in the limit: it is not copied then.
-///
 /// The parts go into one publication one after the other, each with a sequence number of its own,
 /// nothing between them. A [`Decoder`](super::Decoder) gives the update with the last of them.
 #[inline]
-pub fn parts<'a>(update: &Update<'a>, bytes_max: usize) -> Parts<'a> {
+pub fn parts<'u>(update: &'u Update<'u>, bytes_max: usize) -> Parts<'u> {
     Parts {
-        rest: Some(*update),
+        update: Some(update),
+        rest: None,
         bytes_max: bytes_max.clamp(PART_BYTES_MIN, PART_BYTES_MAX),
-        continued: false,
     }
 }
 
 /// Iterator over the [`Part`]s of an update; at least one.
 #[derive(Clone, Debug)]
-pub struct Parts<'a> {
-    rest: Option<Update<'a>>,
+pub struct Parts<'u> {
+    /// The update, until its first part is taken.
+    update: Option<&'u Update<'u>>,
+    /// What the parts so far have left of a long update.
+    rest: Option<Update<'u>>,
     bytes_max: usize,
-    continued: bool,
 }
 
 /// What goes into one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part<'a> {
-    /// The update with the changes, levels or orders of this part alone.
-    pub update: Update<'a>,
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'u> {
+    piece: Piece<'u>,
     /// Whether another part comes before it.
     pub continued: bool,
     /// Whether another part comes after it.
     pub more: bool,
 }
 
-impl<'a> Iterator for Parts<'a> {
-    type Item = Part<'a>;
+/// An update that fits is not copied: that would take as long as encoding it.
+#[derive(Clone, Copy, Debug)]
+enum Piece<'u> {
+    Whole(&'u Update<'u>),
+    Cut(Update<'u>),
+}
+
+impl<'u> Iterator for Parts<'u> {
+    type Item = Part<'u>;
 
     #[inline]
-    fn next(&mut self) -> Option<Part<'a>> {
-        let mut update = self.rest.take()?;
-        if encoded_len(&update) > self.bytes_max {
-            (update, self.rest) = cut(&update, self.bytes_max);
+    fn next(&mut self) -> Option<Part<'u>> {
+        match self.update.take() {
+            Some(update) if encoded_len(update) <= self.bytes_max => Some(Part {
+                piece: Piece::Whole(update),
+                continued: false,
+                more: false,
+            }),
+            Some(update) => Some(self.cut(*update, false)),
+            None => {
+                let rest = self.rest.take()?;
+                Some(self.cut(rest, true))
+            }
         }
-        Some(Part {
-            update,
-            continued: core::mem::replace(&mut self.continued, true),
+    }
+}
+
+impl<'u> Parts<'u> {
+    #[cold]
+    fn cut(&mut self, update: Update<'u>, continued: bool) -> Part<'u> {
+        let mut now = update;
+        if encoded_len(&update) > self.bytes_max {
+            (now, self.rest) = cut(&update, self.bytes_max);
+        }
+        Part {
+            piece: Piece::Cut(now),
+            continued,
             more: self.rest.is_some(),
-        })
+        }
     }
 }
 
 impl Part<'_> {
+    /// The update with the changes, levels or orders of this part alone.
+    #[inline]
+    pub const fn update(&self) -> &Update<'_> {
+        match &self.piece {
+            Piece::Whole(update) => update,
+            Piece::Cut(update) => update,
+        }
+    }
+
     /// Bytes that it takes.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "no message is empty")]
     pub const fn len(&self) -> usize {
-        encoded_len(&self.update)
+        encoded_len(self.update())
     }
 
     /// Writes it as [`encode`](super::encode()) does. Only the last part takes
@@ -86,12 +119,11 @@ impl Part<'_> {
             own = Flags(own.0 & !Flags::END_OF_BATCH.0);
         }
         let place = Flags::CONTINUED.when(self.continued) | Flags::MORE.when(self.more);
-        encode_part(&self.update, &Tag::new(sequence, own | place, stamps), out)
+        encode_part(self.update(), &Tag::new(sequence, own | place, stamps), out)
     }
 }
 
 /// The update with as many entries as fit, and the update with the rest.
-#[cold]
 fn cut<'a>(update: &Update<'a>, bytes_max: usize) -> (Update<'a>, Option<Update<'a>>) {
     match *update {
         Update::Book(update) => {

@@ -1,0 +1,121 @@
+//! Messages of the native format, one behind the other, through the check and the decoder.
+
+use crate::Target;
+use touchline_lab::updates::{KINDS, RandomUpdates};
+use touchline_types::native::{
+    Decoder, Flags, Message, PART_BYTES_MAX, Scratch, encode, encoded_len, parts,
+};
+use touchline_types::{
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
+    Stamps, Update,
+};
+
+pub(crate) const TARGET: Target = Target {
+    name: "native_message",
+    about: "a message is refused or means one thing: what was read can be written and read again",
+    run,
+    seeds,
+};
+
+/// Entries that the decoder has room for; fewer than a message may have.
+const ROOM: usize = 1_000;
+
+/// Each message stands behind its length, a little-endian 16-bit integer; the last may be cut.
+fn run(bytes: &[u8]) {
+    let mut room = Room::new();
+    let mut decoder = Decoder::new();
+    let mut rest = bytes;
+    while let Some((length, behind)) = rest.split_first_chunk::<2>() {
+        let length = usize::from(u16::from_le_bytes(*length)).min(behind.len());
+        let (message, behind) = behind.split_at(length);
+        rest = behind;
+        let Ok(message) = Message::parse(message) else {
+            continue;
+        };
+        let text = format!("{message:?}");
+        assert!(!text.is_empty(), "a message prints");
+        if let Ok(Some(update)) = decoder.update(&message, room.scratch()) {
+            holds(&update, &message.stamps(), message.sequence());
+        }
+    }
+}
+
+/// What was read, written and read once more.
+fn holds(update: &Update<'_>, stamps: &Stamps, sequence: u64) {
+    let mut bytes = vec![0; encoded_len(update)];
+    let length = encode(update, sequence, Flags::NONE, stamps, &mut bytes);
+    assert_eq!(length, Some(bytes.len()), "what was read can be written");
+    let message = Message::parse(&bytes).expect("what was written can be read");
+    assert_eq!((message.sequence(), message.stamps()), (sequence, *stamps));
+    let mut room = Room::new();
+    let mut decoder = Decoder::new();
+    let again = decoder.update(&message, room.scratch());
+    assert_eq!(again, Ok(Some(*update)), "it means the same");
+}
+
+struct Room {
+    changes: Vec<LevelChange>,
+    orders: Vec<OrderChange>,
+    levels: Vec<Level>,
+}
+
+impl Room {
+    fn new() -> Room {
+        let change = LevelChange {
+            level: Level::UNKNOWN,
+            book: BookKind::Direct,
+            side: Side::Bid,
+            action: LevelAction::Clear,
+            index: 0,
+        };
+        let order = OrderChange {
+            order_id: 0,
+            priority: 0,
+            price: Price::NULL,
+            quantity: Quantity::NULL,
+            side: Side::Bid,
+            action: OrderAction::Delete,
+        };
+        Room {
+            changes: vec![change; ROOM],
+            orders: vec![order; ROOM],
+            levels: vec![Level::UNKNOWN; ROOM],
+        }
+    }
+
+    fn scratch(&mut self) -> Scratch<'_> {
+        Scratch {
+            changes: &mut self.changes,
+            orders: &mut self.orders,
+            levels: &mut self.levels,
+        }
+    }
+}
+
+/// Updates of every kind, each whole and in parts.
+fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for kind in 0..KINDS {
+        for seed in 1..=8 {
+            let mut updates = RandomUpdates::from_seed(seed, 12);
+            let stamps = updates.stamps();
+            let update = updates.of_kind(kind);
+            for bytes_max in [256, PART_BYTES_MAX] {
+                seeds.push(stream(&update, &stamps, bytes_max));
+            }
+        }
+    }
+    seeds
+}
+
+fn stream(update: &Update<'_>, stamps: &Stamps, bytes_max: usize) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for (part, sequence) in parts(update, bytes_max).zip(1..) {
+        let mut bytes = vec![0; part.len()];
+        let written = part.encode(sequence, Flags::NONE, stamps, &mut bytes);
+        assert!(written.is_some(), "there is room for the part");
+        stream.extend((bytes.len() as u16).to_le_bytes());
+        stream.extend(bytes);
+    }
+    stream
+}
