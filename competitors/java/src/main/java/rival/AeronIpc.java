@@ -21,7 +21,8 @@ import org.agrona.concurrent.UnsafeBuffer;
 final class AeronIpc {
     /** The same as for the C client; see there. */
     private static final Map<String, String> OPTIONS =
-        Map.of("term-mib", "0", "publish", "claim", "fragments", "256", "driver-pause-us", "100");
+        Map.of("term-mib", "best", "publish", "best", "fragments", "256", "gather", "1000", "driver-pause-us", "best",
+            "driver-cpu", "best");
     private static final int PING = 1;
     private static final int PONG = 2;
 
@@ -32,9 +33,10 @@ final class AeronIpc {
     private static void run(final Harness request) throws Exception {
         switch (request.role) {
             case "" -> {
-                if (request.number("term-mib") == 0) {
-                    request.set("term-mib", request.rtt ? 16 : 4);
-                }
+                request.choose("term-mib", 16, 4);
+                request.choose("publish", "offer", "claim");
+                request.choose("driver-pause-us", 1000, 50);
+                request.choose("driver-cpu", request.cpus[1], request.cpus[1]);
                 try (Harness.Peer driver = request.new Peer("driver", 0)) {
                     if (request.rtt) {
                         ping(request);
@@ -55,7 +57,7 @@ final class AeronIpc {
     }
 
     /** The media driver. It stays off the path of a message, so one thread with short pauses takes least. */
-    private static void drive(final Harness request) throws InterruptedException {
+    private static void drive(final Harness request) throws Exception {
         final int term = (int) request.number("term-mib") << 20;
         final MediaDriver.Context context = new MediaDriver.Context()
             .aeronDirectoryName(directory(request))
@@ -64,6 +66,7 @@ final class AeronIpc {
             .ipcTermBufferLength(term)
             .ipcPublicationTermWindowLength(term / 2)
             .termBufferSparseFile(false);
+        Harness.pin((int) request.number("driver-cpu"));
         try (MediaDriver driver = MediaDriver.launch(context)) {
             Harness.ready();
             Thread.sleep(Long.MAX_VALUE);
@@ -194,12 +197,15 @@ final class AeronIpc {
                 buffer.getLong(offset, ByteOrder.LITTLE_ENDIAN),
                 buffer.getLong(offset + length - 8, ByteOrder.LITTLE_ENDIAN));
             final int fragments = (int) request.number("fragments");
+            final long gather = request.number("gather");
             Harness.ready();
             request.pin();
             while (!reader.isDone()) {
                 if (stream.poll(handler, fragments) == 0) {
                     Harness.check(!stream.isClosed(), "the publisher went away");
-                    request.idle();
+                    for (long spin = 0; spin < gather; spin++) {
+                        request.idle();
+                    }
                 }
             }
             reader.report();

@@ -3,9 +3,11 @@ package rival;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -33,6 +35,9 @@ final class Harness {
 
     /** A JIT compiler needs more than the others to come to speed. */
     private static final long WARMUP_MIN = 1_000_000;
+    private static final Path SHARED = Path.of("/dev/shm");
+    /** The folder of a run, followed by the number of its first process. */
+    private static final String PREFIX = "touchline-rival-";
 
     final String subject;
     final boolean rtt;
@@ -71,9 +76,12 @@ final class Harness {
         check(payload >= 16 && payload <= 1024, "--payload must be 16 to 1024 bytes");
         check(messages > 1, "--messages must be at least 2");
         check(readers >= 1 && readers <= 8, "--readers must be 1 to 8");
-        session = role.isEmpty()
-            ? Files.createDirectory(Path.of("/dev/shm/touchline-rival-" + ProcessHandle.current().pid()))
-            : Path.of(folder);
+        if (role.isEmpty()) {
+            removeSessionsOfTheDead();
+            session = Files.createDirectory(SHARED.resolve(PREFIX + ProcessHandle.current().pid()));
+        } else {
+            session = Path.of(folder);
+        }
     }
 
     /** Runs a subject; ends the process with 0, or with 1 and one line on stderr. */
@@ -91,10 +99,17 @@ final class Harness {
             status = 1;
         }
         if (request != null && request.role.isEmpty()) {
-            request.removeSession();
+            remove(request.session);
         }
         // Threads of libraries must not keep the process, nor their hooks delay its end.
         Runtime.getRuntime().halt(status);
+    }
+
+    /** Replaces {@code best} by what is best for the measurement asked for. */
+    void choose(final String name, final Object forRtt, final Object forThroughput) {
+        if (options.get(name).equals("best")) {
+            options.put(name, (rtt ? forRtt : forThroughput).toString());
+        }
     }
 
     /** An option of the subject. */
@@ -105,11 +120,6 @@ final class Harness {
     /** An option of the subject, as a number. */
     long number(final String name) {
         return number(name, options.get(name));
-    }
-
-    /** Sets an option for the peers that are started from here on, and for the report. */
-    void set(final String name, final Object value) {
-        options.put(name, value.toString());
     }
 
     /** Warm-up and measured messages together. */
@@ -128,7 +138,11 @@ final class Harness {
 
     /** Keeps the calling thread on the CPU of its role; the other threads of the virtual machine run where there is room. */
     void pin() throws IOException, InterruptedException {
-        final int cpu = role.isEmpty() ? cpus[0] : cpus[(index + 1) % 2];
+        pin(role.isEmpty() ? cpus[0] : cpus[(index + 1) % 2]);
+    }
+
+    /** Keeps the calling thread, and those it starts from here on, on one CPU. */
+    static void pin(final int cpu) throws IOException, InterruptedException {
         final String thread = Path.of("/proc/thread-self").toRealPath().getFileName().toString();
         final Process taskset = new ProcessBuilder("taskset", "-cp", Integer.toString(cpu), thread)
             .redirectErrorStream(true)
@@ -165,7 +179,7 @@ final class Harness {
         private void ended(final Process end) {
             if (wanted && end.exitValue() != 0) {
                 System.err.println(subject + ": the " + peerRole + " process failed");
-                removeSession();
+                remove(session);
                 Runtime.getRuntime().halt(1);
             }
         }
@@ -302,11 +316,23 @@ final class Harness {
             .collect(Collectors.joining(",", "{", "}"));
     }
 
-    private void removeSession() {
-        try (var paths = Files.walk(session)) {
+    /** What runs that were killed have left. */
+    private static void removeSessionsOfTheDead() throws IOException {
+        try (DirectoryStream<Path> sessions = Files.newDirectoryStream(SHARED, PREFIX + "*")) {
+            for (final Path left : sessions) {
+                final String pid = left.getFileName().toString().substring(PREFIX.length());
+                if (pid.matches("[0-9]+") && ProcessHandle.of(Long.parseLong(pid)).isEmpty()) {
+                    remove(left);
+                }
+            }
+        }
+    }
+
+    private static void remove(final Path folder) {
+        try (var paths = Files.walk(folder)) {
             paths.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
-        } catch (final IOException | java.io.UncheckedIOException fault) {
-            System.err.println(subject + ": cannot remove " + session + ": " + fault.getMessage());
+        } catch (final IOException | UncheckedIOException fault) {
+            System.err.println("cannot remove " + folder + ": " + fault.getMessage());
         }
     }
 
