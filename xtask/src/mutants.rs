@@ -4,6 +4,7 @@
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
 mod list;
+mod ring;
 mod trial;
 
 use anyhow::{Result, bail};

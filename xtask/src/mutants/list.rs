@@ -1,10 +1,18 @@
 //! The faults, by what they break.
 
-use super::Mutant;
+use super::{Mutant, ring};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
-    BOOKS, PACKETS, PRICES, ORDERS, VISIBILITY, SESSIONS, SEGMENTS,
+    BOOKS,
+    PACKETS,
+    PRICES,
+    ORDERS,
+    VISIBILITY,
+    SESSIONS,
+    SEGMENTS,
+    ring::PROTOCOL,
+    ring::ORDERINGS,
 ];
 
 /// Books.

@@ -156,15 +156,15 @@ fn two_deaths(geometry: Geometry, first: Mark, first_life: u64, second_life: u64
 #[test]
 fn a_writer_may_die_between_any_two_stores_and_so_may_the_next() {
     // Miri is slow, and is after orderings: some of the deaths will do.
-    let (capacities, step): (&[u64], _) = if cfg!(miri) {
-        (&[64], 29)
+    let (capacities, firsts, step): (&[u64], _, _) = if cfg!(miri) {
+        (&[64], &FIRST[1..2], 61)
     } else {
-        (&[64, 128, 512], 1)
+        (&[64, 128, 512], &FIRST[..], 1)
     };
     let mut deaths = 0;
     for (&capacity, first) in capacities
         .iter()
-        .flat_map(|c| FIRST.map(|first| (c, first)))
+        .flat_map(|c| firsts.iter().map(move |first| (c, *first)))
     {
         let geometry = Geometry::new(capacity).unwrap();
         for first_life in (0..).step_by(step) {
