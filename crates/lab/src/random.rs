@@ -63,6 +63,23 @@ impl Random {
     }
 }
 
+/// The seeds of a random test: `SEED` alone if it is set, else the first `SEEDS`, else the first
+/// `usual`.
+///
+/// # Panics
+/// If what is set is not a number.
+pub fn seeds(usual: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        let parsed = text.parse().ok();
+        Some(parsed.unwrap_or_else(|| panic!("{name}={text} is not a number")))
+    };
+    match number("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("SEEDS").unwrap_or(usual),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -83,6 +83,11 @@ impl Publisher {
         self.release(Flags::END_OF_BATCH);
     }
 
+    /// What it counted.
+    pub fn counters(&self) -> &PublisherCounters {
+        &self.counters
+    }
+
     /// Name of the bus.
     pub fn bus(&self) -> &str {
         self.lock.directory().name()

@@ -26,7 +26,7 @@ pub struct Settings {
 /// How long a lossless bus waits, and for how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lossless {
-    /// Most named readers.
+    /// Named readers for which there is room at least; pages are whole, and each has room for 32.
     pub readers_max: u32,
     /// How long the slowest may stop the writer before it is left behind. A dead one is left behind
     /// at once.

@@ -1,4 +1,9 @@
-//! The bus: what is published by one side arrives at the other, whenever it joins.
+//! The bus: what is published by one side arrives at the other, whenever it joins and whatever
+//! happens to either.
 
 mod joining;
+mod live_only;
+mod losing;
+mod lossless;
+mod restarting;
 mod stage;

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use touchline_book::PriceBooks;
+use touchline_book::{PriceBook, PriceBooks};
 use touchline_lab::random::Random;
-use touchline_transport::shm::{Join, Publisher, Root, Settings, Subscriber};
+use touchline_transport::shm::{Join, Publisher, PublisherCounters, Root, Settings, Subscriber};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
-    BookKind, BookUpdate, Depth, Instrument, InstrumentDefinition, LevelEvent, Price, Quantity,
-    Side, Stamps, Symbol, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, LevelEvent,
+    Price, Quantity, Side, Stamps, Symbol, Update, UpdateAction, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -57,8 +57,9 @@ pub fn small() -> Settings {
 
 /// Order books of several instruments that change at random, and the publications of it.
 pub struct Market {
-    random: Random,
+    pub random: Random,
     books: PriceBooks,
+    validity: Vec<Validity>,
     pub instruments: u32,
 }
 
@@ -71,6 +72,7 @@ impl Market {
         Market {
             random: Random::from_seed(seed),
             books: PriceBooks::new(instruments as usize, depth),
+            validity: vec![Validity::Gapped; instruments as usize],
             instruments,
         }
     }
@@ -86,12 +88,13 @@ impl Market {
 
     /// One event: a few changes of one instrument's book.
     pub fn event(&mut self, out: &mut impl Publish) {
-        let instrument = Instrument(self.random.below(u64::from(self.instruments)) as u32);
+        let instrument = self.instrument();
         let mut changes = Vec::new();
         for _ in 0..1 + self.random.below(3) {
             let event = self.level(instrument);
             self.books.apply(&event, &mut changes);
         }
+        self.validity[instrument.index()] = Validity::Live;
         let book = self.books.get(instrument).expect("it was changed");
         let update = BookUpdate {
             instrument,
@@ -134,27 +137,98 @@ impl Market {
         }
     }
 
-    /// The levels of every book equal those of the mirror, and the mirror missed nothing.
+    /// A loss on the channel: every live book is gapped until it is confirmed.
+    pub fn lose(&mut self, out: &mut impl Publish) {
+        let gap = Gap {
+            first: 5,
+            last: 6,
+            orders: Validity::Recovering,
+        };
+        self.validity.fill(Validity::Gapped);
+        out.publish(&Update::Gap(gap), &Stamps::default());
+        out.commit();
+    }
+
+    /// A reset of the channel: every book is empty and live.
+    pub fn reset(&mut self, out: &mut impl Publish) {
+        self.books.clear();
+        self.validity.fill(Validity::Live);
+        out.publish(&Update::Reset, &Stamps::default());
+        out.commit();
+    }
+
+    /// The instrument's book is emptied and refilled from what comes: it is right, and not whole.
+    pub fn natural(&mut self, out: &mut impl Publish) {
+        let instrument = self.instrument();
+        self.books.get_mut(instrument).clear(&mut Vec::new());
+        self.validity[instrument.index()] = Validity::Natural;
+        let snapshot = BookSnapshot {
+            instrument,
+            validity: Validity::Natural,
+            bids: &[],
+            asks: &[],
+            implied_bids: &[],
+            implied_asks: &[],
+        };
+        out.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+        out.commit();
+    }
+
+    /// Every book and its validity equal those of the mirror, and the mirror missed nothing.
     pub fn assert_equal(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.misfits(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
-            let Some(book) = self.books.get(instrument) else {
-                continue;
-            };
-            for kind in [BookKind::Direct, BookKind::Implied] {
-                for side in Side::BOTH {
-                    let theirs = mirror
-                        .book(instrument)
-                        .map_or(&[][..], |book| book.levels(kind, side));
-                    assert_eq!(
-                        book.levels(kind, side),
-                        theirs,
-                        "{context}: {instrument:?} {kind:?} {side:?}"
-                    );
-                }
+            let validity = self.validity[instrument.index()];
+            assert_eq!(
+                mirror.validity(instrument),
+                validity,
+                "{context}: {instrument:?}"
+            );
+            self.assert_one_equal(mirror, instrument, context);
+        }
+    }
+
+    /// Those that are live equal those of the mirror, which has no other that is live.
+    pub fn assert_live_equal(&self, mirror: &Mirror, context: &str) {
+        assert_eq!(mirror.misfits(), 0, "{context}");
+        for instrument in (0..self.instruments).map(Instrument) {
+            let is_live = self.validity[instrument.index()] == Validity::Live;
+            let seen = mirror.validity(instrument);
+            assert_eq!(
+                seen == Validity::Live,
+                is_live,
+                "{context}: {instrument:?} is {seen:?}"
+            );
+            if is_live {
+                self.assert_one_equal(mirror, instrument, context);
             }
         }
     }
+
+    /// One book equals that of the mirror.
+    pub fn assert_one_equal(&self, mirror: &Mirror, instrument: Instrument, context: &str) {
+        for kind in [BookKind::Direct, BookKind::Implied] {
+            for side in Side::BOTH {
+                let levels = |book: Option<&PriceBook>| {
+                    book.map_or(Vec::new(), |book| book.levels(kind, side).to_vec())
+                };
+                let (ours, theirs) = (
+                    levels(self.books.get(instrument)),
+                    levels(mirror.book(instrument)),
+                );
+                assert_eq!(ours, theirs, "{context}: {instrument:?} {kind:?} {side:?}");
+            }
+        }
+    }
+
+    fn instrument(&mut self) -> Instrument {
+        Instrument(self.random.below(u64::from(self.instruments)) as u32)
+    }
+}
+
+/// A mirror that a subscriber keeps.
+pub fn mirror() -> Mirror {
+    Mirror::new(64, 64)
 }
 
 pub fn definition(index: u32) -> InstrumentDefinition {
@@ -169,7 +243,7 @@ pub fn definition(index: u32) -> InstrumentDefinition {
     }
 }
 
-/// A mirror that a subscriber keeps.
-pub fn mirror() -> Mirror {
-    Mirror::new(64, 64)
+/// What a publisher counted.
+pub fn counts(publisher: &Publisher) -> PublisherCounters {
+    *publisher.counters()
 }

@@ -40,12 +40,6 @@ impl Scratch {
         }
     }
 
-    /// The first bytes of the message.
-    #[inline]
-    pub fn bytes(&self, length: usize) -> &[u8] {
-        self.message.as_bytes().get(..length).unwrap_or(&[])
-    }
-
     /// The message of so many bytes, with what turns it into an update.
     #[inline]
     pub fn decoding(

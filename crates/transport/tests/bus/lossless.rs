@@ -1,0 +1,108 @@
+//! A lossless bus waits for its named readers, for a while, and for nobody else.
+
+use crate::stage::{Market, Stage, counts, mirror, small};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use touchline_transport::Publish;
+use touchline_transport::shm::{Error, Join, Lossless, Publisher, Settings, Subscriber};
+
+fn lossless(wait_max: Duration) -> Settings {
+    Settings {
+        lossless: Some(Lossless {
+            readers_max: 2,
+            wait_max,
+        }),
+        ..small()
+    }
+}
+
+fn named() -> Join {
+    Join {
+        named: true,
+        ..Join::default()
+    }
+}
+
+#[test]
+fn a_named_reader_that_is_slow_loses_nothing() {
+    let stage = Stage::new();
+    let settings = lossless(Duration::from_secs(60));
+    let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+    let mut market = Market::new(1, 6);
+    let mut subscriber = stage.join(named());
+    market.define(&mut publisher);
+    let done = AtomicBool::new(false);
+    let mut mirror = mirror();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..10_000).for_each(|_| market.event(&mut publisher));
+            publisher.commit();
+            done.store(true, Ordering::Release);
+        });
+        let mut received = 0;
+        loop {
+            let is_done = done.load(Ordering::Acquire);
+            let now = subscriber.drain(100, &mut mirror);
+            received += now;
+            if received % 10_000 < 100 {
+                thread::sleep(Duration::from_micros(200));
+            }
+            if is_done && now == 0 {
+                break;
+            }
+        }
+    });
+    let counters = counts(&publisher);
+    assert!(
+        counters.waits > 0,
+        "the ring was never full, so nothing was shown"
+    );
+    assert_eq!(counters.readers_left_behind, 0);
+    market.assert_equal(&mirror, "after the last event");
+}
+
+#[test]
+fn who_stands_still_for_too_long_is_left_behind_and_told() {
+    let stage = Stage::new();
+    let settings = lossless(Duration::from_millis(20));
+    let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+    let mut market = Market::new(1, 6);
+    let mut subscriber = stage.join(named());
+    market.define(&mut publisher);
+    (0..4_000).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    assert_eq!(counts(&publisher).readers_left_behind, 1);
+    let mut mirror = mirror();
+    while subscriber.drain(usize::MAX, &mut mirror) > 0 {}
+    market.assert_equal(&mirror, "back by images");
+}
+
+#[test]
+fn who_has_left_is_not_waited_for() {
+    let stage = Stage::new();
+    let settings = lossless(Duration::from_secs(60));
+    let mut publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+    drop(stage.join(named()));
+    let mut market = Market::new(1, 6);
+    (0..4_000).for_each(|_| market.event(&mut publisher));
+    assert_eq!(counts(&publisher).waits, 0);
+}
+
+#[test]
+fn there_is_no_name_on_a_lossy_bus_and_no_place_beyond_the_last() {
+    let stage = Stage::new();
+    let publisher = stage.publisher();
+    let refused = Subscriber::join(&stage.root(), "test", named())
+        .err()
+        .unwrap();
+    assert!(matches!(refused, Error::NotLossless { .. }), "{refused}");
+    drop(publisher);
+    let settings = lossless(Duration::from_millis(1));
+    let _publisher = Publisher::open(&stage.root(), "test", &settings).unwrap();
+    let _all: Vec<_> = (0..32).map(|_| stage.join(named())).collect();
+    let refused = Subscriber::join(&stage.root(), "test", named())
+        .err()
+        .unwrap();
+    assert!(refused.to_string().contains("readers"), "{refused}");
+}

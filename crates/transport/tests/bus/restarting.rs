@@ -1,0 +1,157 @@
+//! Publishers come and go; readers stay.
+
+use crate::stage::{Market, Stage, counts, mirror, small};
+use std::time::{Duration, Instant};
+use touchline_transport::shm::{Error, Item, Join, Publisher, Settings, Subscriber};
+use touchline_transport::{Mirror, Notice, Publish, Subscribe};
+use touchline_types::{Instrument, Validity};
+
+/// What a subscriber was told of itself.
+#[derive(Default)]
+struct Told(Vec<Notice>);
+
+impl Subscribe for Told {
+    fn update(&mut self, _: &touchline_transport::Envelope<'_>) {}
+
+    fn notice(&mut self, notice: &Notice) {
+        self.0.push(*notice);
+    }
+}
+
+fn drain(subscriber: &mut Subscriber, reader: &mut (Told, Mirror)) {
+    while subscriber.drain(usize::MAX, reader) > 0 {}
+}
+
+/// Polls until this is told.
+fn wait_for(subscriber: &mut Subscriber, reader: &mut (Told, Mirror), notice: Notice) {
+    let start = Instant::now();
+    while !reader.0.0.contains(&notice) {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "{notice:?}: {:?}",
+            reader.0.0
+        );
+        subscriber.drain(1_000, reader);
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+#[test]
+fn another_publisher_continues_and_books_begin_anew() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Told::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    let before = counts(&publisher).messages_published;
+    drop(publisher);
+    wait_for(&mut subscriber, &mut reader, Notice::PublisherGone);
+    assert_eq!(reader.1.validity(Instrument(0)), Validity::Stale);
+    let mut publisher = stage.publisher();
+    assert_eq!(publisher.epoch(), 2);
+    let mut market = Market::new(2, 3);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    drain(&mut subscriber, &mut reader);
+    assert!(
+        reader.0.0.contains(&Notice::Restarted { epoch: 2 }),
+        "{:?}",
+        reader.0.0
+    );
+    market.assert_equal(&reader.1, "after the restart");
+    // Numbers go on: nothing of either publisher was lost.
+    let mut last = 0;
+    market.event(&mut publisher);
+    publisher.commit();
+    while subscriber
+        .poll(|item| match item {
+            Item::Update(received) => last = received.sequence,
+            Item::Top { sequence, .. } => last = sequence,
+            _ => {}
+        })
+        .is_some()
+    {}
+    assert_eq!(last, before + counts(&publisher).messages_published);
+}
+
+#[test]
+fn who_joins_a_bus_that_nobody_writes_sees_its_last_books_as_stale() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    drop(publisher);
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Told::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    wait_for(&mut subscriber, &mut reader, Notice::PublisherGone);
+    assert_eq!(reader.1.misfits(), 0);
+    for instrument in (0..4).map(Instrument) {
+        assert_eq!(reader.1.validity(instrument), Validity::Stale);
+        market.assert_one_equal(&reader.1, instrument, "the last book");
+    }
+}
+
+#[test]
+fn a_bus_of_another_size_is_joined_again() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Told::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    drop(publisher);
+    let larger = Settings {
+        ring_bytes: 128 * 1024,
+        ..small()
+    };
+    let mut publisher = Publisher::open(&stage.root(), "test", &larger).unwrap();
+    let mut market = Market::new(2, 4);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    wait_for(&mut subscriber, &mut reader, Notice::Restarted { epoch: 1 });
+    drain(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "on the larger ring");
+}
+
+#[test]
+fn two_publishers_on_one_name_the_second_is_told_who_the_first_is() {
+    let stage = Stage::new();
+    let _first = stage.publisher();
+    let refused = Publisher::open(&stage.root(), "test", &small())
+        .err()
+        .unwrap();
+    let said = refused.to_string();
+    assert!(said.contains(&std::process::id().to_string()), "{said}");
+    assert!(matches!(refused, Error::Segment(_)));
+}
+
+#[test]
+fn a_ring_that_holds_no_message_is_refused() {
+    let stage = Stage::new();
+    for (ring_bytes, reason) in [(1_000, "power of two"), (1_024, "4096")] {
+        let settings = Settings {
+            ring_bytes,
+            ..small()
+        };
+        let said = Publisher::open(&stage.root(), "test", &settings)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            said.contains(reason) && said.contains("ring_bytes"),
+            "{said}"
+        );
+    }
+}
