@@ -123,15 +123,14 @@ impl HistogramView {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(miri)))] // arithmetic, of thousands of buckets
 mod tests {
     use super::*;
 
     #[test]
     fn buckets_follow_each_other_without_gap_and_are_narrow() {
         let mut next = 0;
-        let last = if cfg!(miri) { 600 } else { BUCKETS };
-        for bucket in 0..last {
+        for bucket in 0..BUCKETS {
             let values = values_of(bucket);
             assert_eq!(*values.start(), next, "bucket {bucket}");
             assert_eq!(bucket_of(*values.start()), bucket);
@@ -143,10 +142,7 @@ mod tests {
             );
             next = values.end().wrapping_add(1);
         }
-        assert!(
-            last < BUCKETS || next == 0,
-            "the last bucket ends with the largest value"
-        );
+        assert_eq!(next, 0, "the last bucket ends with the largest value");
     }
 
     #[test]
