@@ -1,6 +1,6 @@
 //! The files of a bus, for its writer and for its readers.
 
-use super::lossless::Patience;
+use super::lossless::{Patience, Verdict};
 use super::{Directory, Holder, Lossless, Root, Settings, book_image, channel_state};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
@@ -121,30 +121,58 @@ impl Writing {
         let lock = WriterLock::acquire(root.create(bus)?)?;
         let existing = Files::existing(&lock, sizes, settings);
         let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
-        let writing = files.into_writing(lock, sizes)?;
         match settings.lossless {
-            Some(lossless) => writing.lossless(lossless, settings),
+            Some(lossless) => {
+                let named = Named::open(&lock, lossless, settings)?;
+                files.into_writing(lock, sizes, Some(named))
+            }
             None => {
-                writing.lock.remove(CURSORS)?;
-                Ok(writing)
+                lock.remove(CURSORS)?;
+                files.into_writing(lock, sizes, None)
             }
         }
     }
+}
 
-    /// Readers that are already there keep their places and their cursors.
-    fn lossless(mut self, lossless: Lossless, settings: &Settings) -> Result<Writing, Error> {
-        let slots = lossless.readers_max as usize;
-        let bytes = bytes_of(Cursors::<Mapping>::words_for(slots));
-        let options = ring_options(settings);
-        let left = Mapping::open(self.lock.directory(), CURSORS, Access::Write, &options);
+/// Those that a lossless bus waits for. Readers that are already there keep their places.
+struct Named {
+    cursors: Mapping,
+    patience: Patience,
+}
+
+impl Named {
+    fn open(lock: &WriterLock, lossless: Lossless, settings: &Settings) -> Result<Named, Error> {
+        let words = Cursors::<Mapping>::words_for(lossless.readers_max as usize);
+        let bytes = bytes_of(words, lock.directory().page_bytes()?);
+        let options = Options {
+            readers_write: true,
+            ..ring_options(settings)
+        };
+        let left = Mapping::open(lock.directory(), CURSORS, Access::Write, &options);
         let cursors = match left {
             Ok(cursors) if size_of_val(cursors.words()) == bytes => cursors,
-            _ => Mapping::create(&self.lock, CURSORS, bytes, &options)?.publish()?,
+            _ => Mapping::create(lock, CURSORS, bytes, &options)?.publish()?,
         };
-        let locks = SlotLocks::create(&self.lock, lossless.readers_max)?;
-        self.ring = self.ring.lossless(Cursors::new(cursors));
-        self.patience = Some(Patience::new(locks, lossless));
-        Ok(self)
+        let locks = SlotLocks::create(lock, lossless.readers_max)?;
+        Ok(Named {
+            cursors,
+            patience: Patience::new(locks, lossless),
+        })
+    }
+
+    /// Continues a ring, and overtakes nobody with it.
+    fn resume(&mut self, ring: &Mapping) -> Result<broadcast::Writer<Mapping>, broadcast::Refused> {
+        loop {
+            let cursors = Cursors::new(self.cursors.clone());
+            let slot = match broadcast::Writer::resume_lossless(ring.clone(), cursors) {
+                Err(broadcast::Refused::Full { slot }) => slot,
+                other => return other,
+            };
+            match self.patience.judge(slot) {
+                Verdict::Wait => std::thread::sleep(START_POLL),
+                Verdict::Dead | Verdict::TooSlow => Cursors::new(&self.cursors).free(slot),
+            }
+        }
     }
 }
 
@@ -164,9 +192,10 @@ enum Ring {
 impl Files {
     /// What another writer has left, if all of it has these sizes and makes sense.
     fn existing(lock: &WriterLock, sizes: Sizes, settings: &Settings) -> Option<Files> {
+        let page_bytes = lock.directory().page_bytes().ok()?;
         let open = |file, options: &Options, words: usize| {
             let mapping = Mapping::open(lock.directory(), file, Access::Write, options).ok()?;
-            (bytes_of(words) == size_of_val(mapping.words())).then_some(mapping)
+            (bytes_of(words, page_bytes) == size_of_val(mapping.words())).then_some(mapping)
         };
         let ring = open(RING, &ring_options(settings), sizes.ring.words())?;
         let is_same = Geometry::read(ring.words()) == Ok(sizes.ring);
@@ -186,8 +215,10 @@ impl Files {
 
     /// New files. Readers of old ones keep them, and see that they were replaced.
     fn fresh(lock: &WriterLock, sizes: Sizes, settings: &Settings) -> Result<Files, Error> {
-        let create =
-            |file, options: &Options, words| Mapping::create(lock, file, bytes_of(words), options);
+        let page_bytes = lock.directory().page_bytes()?;
+        let create = |file, options: &Options, words| {
+            Mapping::create(lock, file, bytes_of(words, page_bytes), options)
+        };
         // The old ones first: there may not be room for both.
         for file in [RING, DEFINITIONS, IMAGES] {
             lock.remove(file)?;
@@ -208,7 +239,12 @@ impl Files {
 
     /// The tables are emptied before the ring says that a new writer begins, and belong to it after
     /// that: who joins in between waits.
-    fn into_writing(self, lock: WriterLock, sizes: Sizes) -> Result<Writing, Error> {
+    fn into_writing(
+        self,
+        lock: WriterLock,
+        sizes: Sizes,
+        mut named: Option<Named>,
+    ) -> Result<Writing, Error> {
         let table = |mapping: Mapping, shape| {
             image::Writer::create(mapping.clone(), shape)
                 .map_err(|refused| Error::contents(&mapping, refused))
@@ -216,9 +252,15 @@ impl Files {
         let mut definitions = table(self.definitions, sizes.definitions)?;
         let mut images = table(self.images, sizes.images)?;
         let ring = match self.ring {
-            Ring::New(ring) => ring,
-            Ring::Left(mapping) => broadcast::Writer::resume(mapping.clone())
-                .map_err(|refused| Error::contents(&mapping, refused))?,
+            Ring::New(ring) => match &named {
+                Some(named) => ring.lossless(Cursors::new(named.cursors.clone())),
+                None => ring,
+            },
+            Ring::Left(mapping) => match &mut named {
+                Some(named) => named.resume(&mapping),
+                None => broadcast::Writer::resume(mapping.clone()),
+            }
+            .map_err(|refused| Error::contents(&mapping, refused))?,
         };
         definitions.publish(ring.epoch());
         images.publish(ring.epoch());
@@ -227,7 +269,7 @@ impl Files {
             ring,
             definitions,
             images,
-            patience: None,
+            patience: named.map(|named| named.patience),
         })
     }
 }
@@ -302,6 +344,7 @@ impl Reading {
     fn named(self) -> Result<(Reading, SlotGuard), Error> {
         let options = Options {
             lock: Lock::No,
+            readers_write: true,
             ..Options::default()
         };
         let cursors = match Mapping::open(&self.directory, CURSORS, Access::Write, &options) {
@@ -348,9 +391,9 @@ fn ring_of(bytes: u64) -> Result<Geometry, Error> {
     Ok(geometry)
 }
 
-const fn bytes_of(words: usize) -> usize {
-    // Whole pages of 4 KiB; what is behind the last word is never used.
-    (words * 8).next_multiple_of(4096)
+/// Whole pages; what is behind the last word is never used.
+const fn bytes_of(words: usize, page_bytes: usize) -> usize {
+    (words * 8).next_multiple_of(page_bytes)
 }
 
 fn ring_options(settings: &Settings) -> Options {
