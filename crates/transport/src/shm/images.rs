@@ -115,23 +115,25 @@ impl Images {
     /// # Errors
     /// Why it cannot be seen.
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
-        let channel = self.channel();
         let found = self
             .reading
             .images
             .read(slot_of(instrument), &mut self.content);
         let levels_max = book_image::levels_max(self.content.len());
         let whole = self.book.take(&self.content, levels_max);
+        // After the image: a loss or a reset since then counts.
+        let channel = self.channel();
         if !self.is_of_same_writer() {
             return Err(Unseen::Restarted);
         }
         match found {
             Found::Nothing => return Err(Unseen::Nothing),
             Found::Busy => return Err(Unseen::Torn),
-            Found::Content { .. } if !whole => return Err(Unseen::TooDeep),
             Found::Content { position } => {
                 if channel.is_reset_since(position) {
                     self.book.clear(Validity::Live);
+                } else if !whole {
+                    return Err(Unseen::TooDeep);
                 }
                 self.book.validity = channel.validity_since(position, self.book.validity);
             }
