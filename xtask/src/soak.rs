@@ -13,29 +13,72 @@ use std::{
     time::Instant,
 };
 
-/// A promise, and the tests of `crates/touchline/tests/sessions` that hold it.
+/// A promise, and the tests that hold it.
 struct Promise {
     name: &'static str,
+    /// What follows `cargo test`, to choose the test program.
+    program: [&'static str; 4],
     tests: &'static str,
-    /// Sessions of these tests are short: so many for each seed that was asked for.
-    factor: u64,
+    /// The environment variable that says how much, and how much for each seed that was asked for.
+    amount: (&'static str, f64),
 }
+
+/// The tests of `crates/touchline/tests/sessions`.
+const SESSIONS: [&str; 4] = ["-p", "touchline", "--test", "sessions"];
+/// The tests of `crates/shm/tests/broadcast`.
+const RING: [&str; 4] = ["-p", "touchline-shm", "--test", "broadcast"];
+/// The tests of `crates/lab/tests/ring_processes`.
+const PROCESSES: [&str; 4] = ["-p", "touchline-lab", "--test", "ring_processes"];
 
 const PROMISES: &[Promise] = &[
     Promise {
         name: "loss on one line costs nothing",
+        program: SESSIONS,
         tests: "lines::",
-        factor: 1,
+        amount: ("SEEDS", 1.0),
     },
     Promise {
         name: "loss on both lines is noticed, said and healed",
+        program: SESSIONS,
         tests: "recovery::",
-        factor: 1,
+        amount: ("SEEDS", 1.0),
     },
     Promise {
         name: "books are right",
+        program: SESSIONS,
         tests: "reference::",
-        factor: 6,
+        // Sessions of these tests are short.
+        amount: ("SEEDS", 6.0),
+    },
+    Promise {
+        name: "a reader of shared memory sees the next message or is told what it lost",
+        program: RING,
+        tests: "threads::",
+        amount: ("MESSAGES", 100_000.0),
+    },
+    Promise {
+        name: "the ring does what its model does",
+        program: RING,
+        tests: "model::",
+        amount: ("SEEDS", 10.0),
+    },
+    Promise {
+        name: "scribbles in shared memory are survived",
+        program: RING,
+        tests: "hostile::",
+        amount: ("SEEDS", 1.0),
+    },
+    Promise {
+        name: "the death of any process leaves shared memory usable",
+        program: PROCESSES,
+        tests: "kills::",
+        amount: ("KILLS", 0.5),
+    },
+    Promise {
+        name: "a slow reader does not slow the writer",
+        program: PROCESSES,
+        tests: "slow::",
+        amount: ("ROUNDS", 0.01),
     },
 ];
 
@@ -86,9 +129,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     build(root)?;
     let mut broken = Vec::new();
     for promise in PROMISES {
-        let (started, seeds) = (Instant::now(), options.seeds * promise.factor);
-        println!("soak: {}, {seeds} seeds", promise.name);
-        let outcome = test(root, promise.tests, seeds)?;
+        let (started, amount) = (Instant::now(), promise.amount(options.seeds));
+        println!("soak: {}, {}={amount}", promise.name, promise.amount.0);
+        let outcome = test(root, promise, amount)?;
         let seconds = started.elapsed().as_secs();
         match outcome {
             Outcome::Held => println!("soak: {}: held, {seconds} s", promise.name),
@@ -120,14 +163,22 @@ enum Outcome {
     Broken { seed: Option<u64> },
 }
 
-/// Runs the session tests whose name contains `filter`, shows what they print, and looks for the first failing seed.
-fn test(root: &Path, filter: &str, seeds: u64) -> Result<Outcome> {
+impl Promise {
+    /// How much of it there is for so many seeds, at least once.
+    fn amount(&self, seeds: u64) -> u64 {
+        (seeds as f64 * self.amount.1).ceil() as u64
+    }
+}
+
+/// Runs the tests of a promise, shows what they print, and looks for the first failing seed.
+fn test(root: &Path, promise: &Promise, amount: u64) -> Result<Outcome> {
     let (reader, writer) = io::pipe()?;
-    let mut command = sessions(root);
+    let mut command = program(root, promise.program);
     command
-        .args(["--", filter, "--nocapture"])
-        .env("SEEDS", seeds.to_string())
+        .args(["--", promise.tests, "--nocapture"])
+        .env_remove("SEEDS")
         .env_remove("SEED")
+        .env(promise.amount.0, amount.to_string())
         .env("RUST_BACKTRACE", "0")
         .stdin(std::process::Stdio::null())
         .stdout(writer.try_clone()?)
@@ -151,21 +202,23 @@ fn test(root: &Path, filter: &str, seeds: u64) -> Result<Outcome> {
 
 /// Code that does not build breaks no promise.
 fn build(root: &Path) -> Result<()> {
-    let status = sessions(root).arg("--no-run").status();
-    if !status
-        .context("cannot run cargo test; is cargo on the PATH?")?
-        .success()
-    {
-        bail!("the session tests do not build; cargo's reason stands above");
+    for tests in [SESSIONS, RING, PROCESSES] {
+        let status = program(root, tests).arg("--no-run").status();
+        if !status
+            .context("cannot run cargo test; is cargo on the PATH?")?
+            .success()
+        {
+            bail!("the tests do not build; cargo's reason stands above");
+        }
     }
     Ok(())
 }
 
-fn sessions(root: &Path) -> Command {
+fn program(root: &Path, tests: [&str; 4]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command
-        .args(["test", "--quiet", "--release", "-p", "touchline"])
-        .args(["--test", "sessions"])
+        .args(["test", "--quiet", "--release"])
+        .args(tests)
         .current_dir(root);
     command
 }
@@ -194,6 +247,19 @@ mod tests {
         ] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn every_promise_is_tested_also_with_few_seeds() {
+        for promise in PROMISES {
+            assert!(promise.amount(1) >= 1, "{}", promise.name);
+        }
+        let messages = PROMISES
+            .iter()
+            .find(|promise| promise.amount.0 == "MESSAGES");
+        assert_eq!(messages.unwrap().amount(10_000), 1_000_000_000);
+        let kills = PROMISES.iter().find(|promise| promise.amount.0 == "KILLS");
+        assert_eq!(kills.unwrap().amount(10_000), 5_000);
     }
 
     #[test]

@@ -61,6 +61,17 @@ fn read_some(reader: &mut Reader<Memory>, steps: usize) -> u64 {
     corrupt
 }
 
+/// Says which seed it was, if a test ends in the middle of it.
+struct NamedWhenItFails(u64);
+
+impl Drop for NamedWhenItFails {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!("failed with seed {}", self.0);
+        }
+    }
+}
+
 fn session(seed: u64, flips: u64) -> (u64, u64) {
     let mut random = Random::from_seed(seed);
     let (memory, mut writer) = ring(64 << random.below(7), BEGINNING);
@@ -96,11 +107,11 @@ fn session(seed: u64, flips: u64) -> (u64, u64) {
 
 #[test]
 fn scribbles_are_reported_and_survived() {
-    let (usual, flips) = if cfg!(miri) { (2, 300) } else { (500, 2_000) };
+    let (usual, flips) = if cfg!(miri) { (1, 100) } else { (500, 2_000) };
     let (mut corrupt, mut refused) = (0, 0);
     for seed in seeds(usual) {
-        println!("seed {seed}");
-        let (found, not_attached) = session(seed, flips);
+        let named = NamedWhenItFails(seed);
+        let (found, not_attached) = session(named.0, flips);
         (corrupt, refused) = (corrupt + found, refused + not_attached);
     }
     println!("{corrupt} times found corrupt, {refused} times refused");
@@ -110,7 +121,7 @@ fn scribbles_are_reported_and_survived() {
 /// The same while others read and write, so that words change between two loads of one read.
 #[test]
 fn scribbles_in_the_middle_of_a_read_are_survived() {
-    let flips = number("FLIPS", if cfg!(miri) { 200 } else { 1_000_000 });
+    let flips = number("FLIPS", if cfg!(miri) { 60 } else { 1_000_000 });
     let (memory, mut writer) = ring(1 << 12, BEGINNING);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -66,7 +66,7 @@ fn write(memory: &Memory, mut writer: Writer<Memory>, messages: u64) -> Mark {
 
 #[test]
 fn no_reader_sees_anything_but_the_next_message_or_what_it_lost() {
-    let messages = number("MESSAGES", if cfg!(miri) { 300 } else { 10_000_000 });
+    let messages = number("MESSAGES", if cfg!(miri) { 120 } else { 10_000_000 });
     let capacity = if cfg!(miri) { 2048 } else { 1 << 16 };
     let (memory, writer) = ring(capacity, BEGINNING);
     let done = AtomicBool::new(false);
