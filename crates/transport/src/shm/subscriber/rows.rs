@@ -5,6 +5,9 @@ use crate::shm::channel_state::{ChannelState, is_before};
 use touchline_types::native::{Body, DefinitionView, Message};
 use touchline_types::{Instrument, Validity};
 
+/// No bus has more instruments; a message of a higher one is from nobody who publishes.
+const INSTRUMENTS_MAX: usize = 1 << 20;
+
 /// One row for each instrument.
 #[derive(Debug)]
 pub struct Rows {
@@ -148,6 +151,9 @@ impl Rows {
         let Some(instrument) = message.instrument() else {
             return self.judge_channel(&message.body, end);
         };
+        if instrument.index() >= INSTRUMENTS_MAX {
+            return Verdict::Skip;
+        }
         let validity = message.validity().unwrap_or(Validity::Live);
         match &message.body {
             Body::BookUpdate(_) | Body::BookSnapshot(_) | Body::InstrumentState(_) => {
