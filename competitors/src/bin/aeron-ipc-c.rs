@@ -25,8 +25,8 @@ const OPTIONS: &[(&str, &str)] = &[
     // Fragments taken by one poll of the throughput measurement.
     ("fragments", "256"),
     // Spins of its reader after it found nothing: a reader at the heels of the publisher slows both, one that lets
-    // messages gather does not.
-    ("gather", "1000"),
+    // messages gather does not. Where readers share a CPU, each spin lets another run, and one is enough.
+    ("gather", "best"),
     // Pause of the driver when it has nothing to do; it moves the publisher's limit on and cleans what was read.
     ("driver-pause", "best"),
     // Where the driver runs: the reader has time to spare, the publisher has none.
@@ -77,6 +77,9 @@ fn choose_best(request: &mut Request) {
                 },
             );
         }
+    }
+    if request.text("gather") == "best" {
+        request.set("gather", if request.readers == 1 { 1000 } else { 1 });
     }
     if request.text("driver-cpu") == "best" {
         request.set("driver-cpu", request.cpus[1]);

@@ -21,7 +21,7 @@ import org.agrona.concurrent.UnsafeBuffer;
 final class AeronIpc {
     /** The same as for the C client; see there. */
     private static final Map<String, String> OPTIONS =
-        Map.of("term-mib", "best", "publish", "best", "fragments", "256", "gather", "1000", "driver-pause-us", "best",
+        Map.of("term-mib", "best", "publish", "best", "fragments", "256", "gather", "best", "driver-pause-us", "best",
             "driver-cpu", "best");
     private static final int PING = 1;
     private static final int PONG = 2;
@@ -36,6 +36,7 @@ final class AeronIpc {
                 request.choose("term-mib", 16, 4);
                 request.choose("publish", "offer", "claim");
                 request.choose("driver-pause-us", 1000, 50);
+                request.choose("gather", 1, request.readers == 1 ? 1000 : 1);
                 request.choose("driver-cpu", request.cpus[1], request.cpus[1]);
                 try (Harness.Peer driver = request.new Peer("driver", 0)) {
                     if (request.rtt) {
