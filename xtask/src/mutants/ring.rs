@@ -153,7 +153,7 @@ pub const ORDERINGS: &[Mutant] = &[
         replace: "        self.mark();
         self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
 ",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_reader_a_lap_behind",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_frame_that_laps",
     },
     Mutant {
         name: "ring ordering: validation may come before the read",
