@@ -133,9 +133,10 @@ pub const PROTOCOL: &[Mutant] = &[
     Mutant {
         name: "ring: a named reader begins where nobody waited for it",
         file: READER,
-        find: "            self.next = mark;
-            cursors.advance(slot, mark.position);",
-        replace: "            let _ = mark;",
+        find: "        fence(Ordering::SeqCst);
+        self.go_to_mark();
+",
+        replace: "",
         test: "-p touchline-shm --test broadcast lossless::nothing_is_lost_from_when",
     },
 ];

@@ -73,19 +73,12 @@ impl<M: Words> Reader<M> {
     /// Makes this a named reader, with a slot that is its own. It begins at the last mark once more:
     /// nobody has waited for it so far.
     pub fn named(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
-        cursors.take(slot, self.next.position);
-        // SYNC POINT: either the writer sees that the slot is taken, or its last mark is seen here. It
-        // gives up nothing behind that mark before it has looked at the slots once more.
-        fence(Ordering::SeqCst);
-        if let Some(mark) = self.mark() {
-            self.next = mark;
-            cursors.advance(slot, mark.position);
-        }
         self.cursor = Some(Cursor {
             cursors,
             slot,
             told: self.next.position,
         });
+        self.take_slot();
         self
     }
 
@@ -146,17 +139,9 @@ impl<M: Words> Reader<M> {
     /// Goes to the last mark, and says what that skips.
     pub fn skip_to_mark(&mut self) -> Lapped {
         let before = self.next;
-        if let Some(mark) = self.mark() {
-            // Marks are made now and then; what this reader has read beyond one stays read.
-            if (mark.position.wrapping_sub(before.position) as i64) > 0 {
-                self.next = mark;
-            }
-        }
+        self.go_to_mark();
         // Who was left behind is waited for again from here on.
-        if let Some(cursor) = &mut self.cursor {
-            cursor.told = self.next.position;
-            cursor.cursors.take(cursor.slot, cursor.told);
-        }
+        self.take_slot();
         Lapped {
             bytes: self.next.position.wrapping_sub(before.position),
             messages: self.next.sequence.wrapping_sub(before.sequence),
@@ -217,6 +202,26 @@ impl<M: Words> Reader<M> {
                 self.tell();
             }
         }
+    }
+
+    /// Marks are made now and then; what this reader has read beyond the last one stays read.
+    fn go_to_mark(&mut self) {
+        if let Some(mark) = self.mark()
+            && (mark.position.wrapping_sub(self.next.position) as i64) > 0
+        {
+            self.next = mark;
+        }
+    }
+
+    /// Is waited for, from the last mark on; nobody may have waited so far.
+    fn take_slot(&mut self) {
+        let Some(cursor) = &self.cursor else { return };
+        cursor.cursors.take(cursor.slot, self.next.position);
+        // SYNC POINT: either the writer sees that the slot is taken, or its last mark is seen here. It
+        // gives up nothing behind that mark before it has looked at the slots once more.
+        fence(Ordering::SeqCst);
+        self.go_to_mark();
+        self.tell();
     }
 
     #[inline(never)]
