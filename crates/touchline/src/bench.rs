@@ -4,6 +4,7 @@ mod event;
 mod ipc;
 mod ipc_rtt;
 mod ipc_throughput;
+mod publish;
 
 use crate::output::Failure;
 use std::path::Path;
@@ -24,6 +25,8 @@ enum Bench {
     IpcRtt(ipc_rtt::Arguments),
     /// A stream of messages to one process or several, through shared memory.
     IpcThroughput(ipc_throughput::Arguments),
+    /// What readers cost the writer of a ring.
+    Publish(publish::Arguments),
     /// The other process of `ipc-rtt` and `ipc-throughput`.
     #[command(hide = true)]
     IpcPeer(ipc::PeerArguments),
@@ -35,6 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Event(arguments) => event::run(arguments),
         Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
         Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),
+        Bench::Publish(arguments) => publish::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
 }

@@ -7,6 +7,7 @@ pub mod floor;
 pub mod ring;
 pub mod rival;
 
+use rustix::process::{Pid, Signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -156,6 +157,12 @@ impl Peer {
                 "the other process said {other:?} and not {READY:?}"
             ))),
         }
+    }
+
+    /// Stops it, as Ctrl-Z does: it stands still until it is killed.
+    pub fn stop(&self) -> Result<(), Failed> {
+        rustix::process::kill_process(Pid::from_child(&self.child), Signal::STOP)?;
+        Ok(())
     }
 
     /// Waits for its end, and gives what it said last.

@@ -4,6 +4,9 @@
 //! and books are in their normal state; rounds with and without marks alternate, which shows what
 //! the marks cost in the same run. Every sample is taken with two readings of the time stamp
 //! counter, whose own cost is in the figure.
+//!
+//! Each round goes through a second path, too, whose publisher is a bus in shared memory: the same
+//! packets in the same run, so that the difference is what publishing costs.
 
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -18,13 +21,15 @@ use touchline_gateway::config::Symbols;
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::endless::Endless;
+use touchline_lab::bench::ipc::Folder;
 use touchline_lab::bench::{Figures, Host};
 use touchline_lab::capture;
 use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{FaultPlan, deliver};
 use touchline_net::clock::{Clock, ticks};
 use touchline_net::{PacketSource, PcapSource};
-use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_transport::shm::{self, Publisher, Root};
+use touchline_transport::{Envelope, Local, Publish, Subscribe};
 use touchline_types::Validity;
 
 /// A packet in memory → arbitration → decode → books → update handed to the publisher.
@@ -67,6 +72,7 @@ enum BenchVenue {
 
 type Stretch = Endless<(Feed, Line)>;
 type Path = CmePipeline<Local<Touch>>;
+type BusPath = CmePipeline<Publisher>;
 
 /// Looks at every update as a publisher must, so that nothing of the path is optimised away.
 #[derive(Debug, Default)]
@@ -77,6 +83,13 @@ impl Subscribe for Touch {
     fn update(&mut self, envelope: &Envelope<'_>) {
         black_box(envelope);
     }
+}
+
+/// What was measured: rounds with marks, rounds without, and those that a bus published.
+struct Rounds {
+    marked: Samples,
+    bare: Samples,
+    bus: Samples,
 }
 
 /// Samples of one kind of round, nanoseconds.
@@ -95,11 +108,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         _ => generated(arguments.seed),
     };
-    let mut path = warm_path(&mut stretch)?;
-    let (marked, bare) = measure(arguments, &mut stretch, &mut path);
+    let folder = Folder::new().map_err(|failed| Failure::run(failed.0))?;
+    let mut path = warm_path(&stretch, Local::new(Touch))?;
+    let mut bus = warm_path(&stretch, publisher(&folder)?)?;
+    stretch.next_round();
+    let rounds = measure(arguments, &mut stretch, &mut path, &mut bus);
     still_live(&path)?;
-    report(arguments, &stretch, marked, bare)
+    still_live(&bus)?;
+    report(arguments, &stretch, rounds)
 }
+
+/// A bus as a gateway has it, without readers.
+fn publisher(folder: &Folder) -> Result<Publisher, Failure> {
+    let settings = shm::Settings {
+        instruments_max: INSTRUMENTS_MAX,
+        ..shm::Settings::default()
+    };
+    Publisher::open(&Root::at(folder.path()), "event", &settings).map_err(Failure::run)
+}
+
+const INSTRUMENTS_MAX: usize = 4096;
 
 /// The incremental packets of captures.
 fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stretch, Failure> {
@@ -142,9 +170,9 @@ fn generated(seed: u64) -> Stretch {
 }
 
 /// A path on which every instrument is live, after one round.
-fn warm_path(stretch: &mut Stretch) -> Result<Path, Failure> {
+fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<P>, Failure> {
     let settings = Settings {
-        instruments_max: 4096,
+        instruments_max: INSTRUMENTS_MAX,
         ..Settings::default()
     };
     let limits = Limits {
@@ -153,20 +181,19 @@ fn warm_path(stretch: &mut Stretch) -> Result<Path, Failure> {
         event_changes_max: 4096,
         default_depth: settings.default_depth,
     };
-    let mut path = build(settings, limits, Symbols::default(), Local::new(Touch));
+    let mut path = build(settings, limits, Symbols::default(), publisher);
     for snapshot in stretch.snapshots() {
         path.packet((Feed::Snapshot, Line::A), &snapshot, 0, 0);
     }
     for (channel, receive_ns, bytes, _) in stretch.packets() {
         path.packet(channel, bytes, receive_ns, 0);
     }
-    stretch.next_round();
     still_live(&path)?;
     Ok(path)
 }
 
 /// The figures are of the live path only; anything else would be another path.
-fn still_live(path: &Path) -> Result<(), Failure> {
+fn still_live<P: Publish>(path: &CmePipeline<P>) -> Result<(), Failure> {
     let counters = path.venue().counters();
     let instruments = (0..path.venue().instruments() as u32).map(touchline_types::Instrument);
     let not_live = instruments
@@ -181,9 +208,18 @@ fn still_live(path: &Path) -> Result<(), Failure> {
     )))
 }
 
-fn measure(arguments: &Arguments, stretch: &mut Stretch, path: &mut Path) -> (Samples, Samples) {
+fn measure(
+    arguments: &Arguments,
+    stretch: &mut Stretch,
+    path: &mut Path,
+    bus: &mut BusPath,
+) -> Rounds {
     let clock = Clock::calibrated();
-    let (mut marked, mut bare) = (Samples::new(), Samples::new());
+    let mut measured = Rounds {
+        marked: Samples::new(),
+        bare: Samples::new(),
+        bus: Samples::new(),
+    };
     let (start, limit) = (
         Instant::now(),
         Duration::from_secs_f64(arguments.seconds.max(0.0)),
@@ -195,18 +231,24 @@ fn measure(arguments: &Arguments, stretch: &mut Stretch, path: &mut Path) -> (Sa
     {
         path.set_marks(rounds % 2 == 0);
         let samples = if rounds % 2 == 0 {
-            &mut marked
+            &mut measured.marked
         } else {
-            &mut bare
+            &mut measured.bare
         };
         round(stretch, path, &clock, samples);
+        round(stretch, bus, &clock, &mut measured.bus);
         stretch.next_round();
         rounds += 1;
     }
-    (marked, bare)
+    measured
 }
 
-fn round(stretch: &Stretch, path: &mut Path, clock: &Clock, samples: &mut Samples) {
+fn round<P: Publish>(
+    stretch: &Stretch,
+    path: &mut CmePipeline<P>,
+    clock: &Clock,
+    samples: &mut Samples,
+) {
     for (channel, receive_ns, bytes, messages) in stretch.packets() {
         let delivered = path.venue().counters().packets_delivered;
         let begin = ticks();
@@ -224,7 +266,13 @@ fn round(stretch: &Stretch, path: &mut Path, clock: &Clock, samples: &mut Sample
 
 /// What is measured; instruction counts are taken inside it.
 #[inline(never)]
-fn one_packet(path: &mut Path, channel: (Feed, Line), bytes: &[u8], receive_ns: u64, polled: u64) {
+fn one_packet<P: Publish>(
+    path: &mut CmePipeline<P>,
+    channel: (Feed, Line),
+    bytes: &[u8],
+    receive_ns: u64,
+    polled: u64,
+) {
     path.packet(channel, black_box(bytes), receive_ns, polled);
 }
 
@@ -238,12 +286,8 @@ impl Samples {
     }
 }
 
-fn report(
-    arguments: &Arguments,
-    stretch: &Stretch,
-    marked: Samples,
-    bare: Samples,
-) -> Result<(), Failure> {
+fn report(arguments: &Arguments, stretch: &Stretch, rounds: Rounds) -> Result<(), Failure> {
+    let Rounds { marked, bare, bus } = rounds;
     let host = Host::here();
     let payload_bytes = stretch.packet_bytes();
     let figures = |subject: &str, histogram| Figures {
@@ -254,10 +298,13 @@ fn report(
     };
     let mean = |histogram: &Histogram<u64>| histogram.mean();
     let marks_ns = mean(&marked.packet) - mean(&bare.packet);
+    let bus_ns = mean(&bus.packet) - mean(&marked.packet);
     let lines = [
         figures("touchline-cme", marked.message),
         figures("touchline-cme-packet", marked.packet),
         figures("touchline-cme-copy", marked.copy),
+        figures("touchline-cme-bus", bus.message),
+        figures("touchline-cme-packet-bus", bus.packet),
         figures("touchline-cme-no-marks", bare.message),
         figures("touchline-cme-packet-no-marks", bare.packet),
     ];
@@ -278,5 +325,6 @@ fn report(
     println!("{}", Figures::HEAD);
     lines.iter().for_each(|line| println!("{line}"));
     println!("the marks cost {marks_ns:.0} ns a packet (difference of the means, same run)");
+    println!("publishing in shared memory costs {bus_ns:.0} ns a packet (likewise)");
     Ok(())
 }

@@ -106,7 +106,8 @@ pub fn failure(Failed(why): Failed) -> Failure {
     Failure::run(why)
 }
 
-fn cpus(text: &str) -> Result<(usize, usize), String> {
+/// Two different processors.
+pub fn cpus(text: &str) -> Result<(usize, usize), String> {
     let pair = text
         .split_once(',')
         .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
