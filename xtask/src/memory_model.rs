@@ -126,7 +126,8 @@ fn loom(root: &Path, options: Options) -> Result<Run, String> {
 }
 
 fn miri(root: &Path, options: Options) -> Result<Run, String> {
-    if !has_miri() && !(installs_miri() && has_miri()) {
+    let is_there = has_miri() || installs_miri() && has_miri();
+    if !is_there {
         return Err(
             "there is no Miri and it cannot be installed; try 'rustup toolchain install nightly --component \
              miri,rust-src'"
