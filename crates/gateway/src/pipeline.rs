@@ -62,6 +62,7 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
             if stages.marks {
                 stages.stamps.decoded = ticks();
             }
+            stages.introduce(venue, publisher);
             for event in &batch.events {
                 stages.event(event, venue, publisher);
             }

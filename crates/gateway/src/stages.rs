@@ -39,6 +39,8 @@ pub struct Stages {
     order_changes: Gathered<OrderChange>,
     order_steps: Vec<OrderChange>,
     whole_book: Vec<OrderChange>,
+    /// Instruments that subscribers were told of.
+    introduced: usize,
 }
 
 impl Stages {
@@ -62,6 +64,29 @@ impl Stages {
             order_changes: Gathered::new(changes_max, instruments_max),
             order_steps: Vec::with_capacity(1),
             whole_book: Vec::with_capacity(orders_max),
+            introduced: 0,
+        }
+    }
+
+    /// Tells of instruments that the venue names for the first time. Until their definition comes,
+    /// which may be long, or never in a short capture, this is how subscribers know them.
+    #[inline]
+    pub fn introduce(&mut self, venue: &impl Venue, out: &mut impl Publish) {
+        if self.introduced < venue.instruments() {
+            self.introduce_new(venue, out);
+        }
+    }
+
+    #[cold]
+    fn introduce_new(&mut self, venue: &impl Venue, out: &mut impl Publish) {
+        let new = self.introduced..venue.instruments();
+        self.introduced = new.end;
+        for instrument in new.map(|index| Instrument(index as u32)) {
+            let definition = venue.definition(instrument);
+            // One that is defined already is told of by its own event.
+            if !definition.defined {
+                self.publish(&Update::Definition(definition), out);
+            }
         }
     }
 

@@ -119,7 +119,7 @@ Examples:
   touchline replay --config cme-340.toml --pcap a.pcap b.pcap.zst --books books
   touchline replay --config-xml config.xml --channel 340 --pcap a.pcap --tops -
   touchline replay --config cme-340.toml --pcap a.pcap --print | less
-  touchline replay --config cme-340.toml --pcap a.pcap --speed 1
+  touchline replay --config cme-340.toml --pcap a.pcap --speed 1 --publish
 
 Files:
   OUT is a file, or - for standard output, which one of them may have. A file
@@ -128,6 +128,14 @@ Files:
   (OUT.PID.partial) is removed by the next one. The summary goes to standard
   output, or to standard error where that is taken.
 
+Bus:
+  With --publish everything goes out in shared memory, too: `touchline tail`,
+  `book` and `stat` read it, now and after the end. It is safe to stop the
+  replay at any moment; what is on the bus then stays, marked as stale. One
+  process at a time can publish on a bus. What the memory could not have (a
+  lock, huge pages) is said once on standard error.
+
+Configuration:
   The least that works as --config:
     bus = \"cme-340\"
     [venue]
@@ -137,8 +145,8 @@ Files:
 
 Exit status:
   0  done
-  1  the run failed: a capture missing, damaged or of another channel, or an
-     output that cannot be written
+  1  the run failed: a capture missing, damaged or of another channel, an
+     output that cannot be written, or a bus that somebody else publishes on
   2  bad arguments or configuration";
 
 /// The outputs that were asked for.

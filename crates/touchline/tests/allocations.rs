@@ -9,18 +9,20 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme::{Feed, Join, Line, Settings};
-use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::config::cme::ChannelConfig;
-use touchline_gateway::config::{Config, Symbols};
+use touchline_gateway::config::{Config, LockMemory, Symbols};
 use touchline_gateway::replay::{Speed, replay};
+use touchline_gateway::{Board, Limits, bus};
 use touchline_lab::capture::{self, Arrival, write_pcap};
 use touchline_lab::cme::config::{CHANNEL, config_xml};
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::frozen::{Count, Frozen};
-use touchline_net::PcapSource;
-use touchline_transport::{Envelope, Local, Mirror, Subscribe};
+use touchline_net::clock::Clock;
+use touchline_net::{Packet, PcapSource};
+use touchline_transport::shm::{self, Lock, Publisher, Root};
+use touchline_transport::{Envelope, Local, Mirror, Publish, Subscribe};
 
 #[global_allocator]
 static ALLOCATOR: Frozen = Frozen;
@@ -30,7 +32,7 @@ fn a_clean_session_takes_no_memory() {
     for seed in 0..8 {
         let arrivals = deliver(&long(seed), &FaultPlan::default(), seed).arrivals;
         for join in [Join::Snapshot, Join::Natural] {
-            let (path, count) = counted(&arrivals, settings(join), 16_384, ());
+            let (path, count) = counted(&arrivals, settings(join), 16_384, Local::new(()));
             assert_eq!(count, Count::default(), "seed {seed}, {join:?}");
             assert!(path.counters().book_updates > 1000, "too little happened");
         }
@@ -44,7 +46,7 @@ fn a_session_full_of_faults_takes_no_memory() {
     for seed in 0..16 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
         for join in [Join::Snapshot, Join::Natural] {
-            let (path, count) = counted(&arrivals, settings(join), 16_384, ());
+            let (path, count) = counted(&arrivals, settings(join), 16_384, Local::new(()));
             assert_eq!(count, Count::default(), "seed {seed}, {join:?}");
             let counters = path.venue().counters();
             recovered += counters.snapshots_used.min(counters.order_snapshots_used);
@@ -70,7 +72,7 @@ fn limits_that_are_reached_take_no_memory() {
             snapshot_orders_max: 32,
             ..settings(Join::Natural)
         };
-        let (path, count) = counted(&arrivals, small, 64, ());
+        let (path, count) = counted(&arrivals, small, 64, Local::new(()));
         assert_eq!(count, Count::default(), "seed {seed}");
         let counters = path.venue().counters();
         queue += counters.queue_full;
@@ -87,26 +89,58 @@ fn limits_that_are_reached_take_no_memory() {
 fn a_mirror_takes_no_memory() {
     for seed in 0..8 {
         let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
-        let mirror = Mirror::new(INSTRUMENTS_MAX, 16_384);
+        let mirror = Local::new(Mirror::new(INSTRUMENTS_MAX, 16_384));
         let (path, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, mirror);
         assert_eq!(count, Count::default(), "seed {seed}");
         assert_eq!(path.publisher().inner().subscriber.misfits(), 0);
     }
 }
 
-/// From the file on, with a gateway's default limits.
+/// A bus is published on from memory that was taken when it was opened: tops, parts, images,
+/// definitions, and what is beyond their limits.
+#[test]
+fn a_bus_takes_no_memory() {
+    let (mut messages, mut cut, mut refused) = (0, 0, 0);
+    for seed in 0..12 {
+        let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
+        let place = Place::new(&format!("bus-{seed}"));
+        let bus = shm::Settings {
+            ring_bytes: 1 << 16,
+            instruments_max: if seed % 3 == 0 { 4 } else { INSTRUMENTS_MAX },
+            image_levels_max: if seed % 3 == 1 { 2 } else { 16 },
+            lock: Lock::No,
+            ..shm::Settings::default()
+        };
+        let publisher = Publisher::open(&place.root(), "bus", &bus).expect("a new bus");
+        let (path, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, publisher);
+        assert_eq!(count, Count::default(), "seed {seed}");
+        let counters = path.publisher().inner().counters();
+        messages += counters.messages_published;
+        cut += counters.images_cut;
+        refused += counters.images_refused;
+    }
+    let happened = [messages, cut, refused];
+    assert!(happened.iter().all(|times| *times > 0), "{happened:?}");
+}
+
+/// From the file on, with a gateway's default limits, also with a bus and its board.
 #[test]
 fn a_replayed_capture_takes_no_memory() {
-    let folder = std::env::temp_dir().join(format!("touchline-allocations-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the temporary directory is writable");
-    let (capture, channel_file) = (folder.join("session.pcap"), folder.join("config.xml"));
+    let place = Place::new("replay");
+    std::fs::create_dir_all(&place.folder).expect("the temporary directory is writable");
+    let file = |name| place.folder.join(name);
+    let (capture, channel_file) = (file("session.pcap"), file("config.xml"));
     let arrivals = deliver(&long(1), &hardest(), 1).arrivals;
     write_pcap(&arrivals, &capture).expect("a capture can be written");
     std::fs::write(&channel_file, config_xml()).expect("a file can be written");
-    let config = Config::of_cme_channel(&channel_file, CHANNEL.into());
-    let count = counted_replay(&config, &capture, arrivals.len());
-    std::fs::remove_dir_all(&folder).expect("the folder is ours");
-    assert_eq!(count, Count::default());
+    let mut config = Config::of_cme_channel(&channel_file, CHANNEL.into());
+    config.publication.directory = Some(file("buses"));
+    config.publication.lock_memory = LockMemory::No;
+    let bus = bus::open(&config).expect("a new bus");
+    for bus in [None, Some(bus)] {
+        let count = counted_replay(&config, &capture, arrivals.len(), bus);
+        assert_eq!(count, Count::default());
+    }
 }
 
 #[test]
@@ -125,7 +159,7 @@ fn a_recorded_capture_takes_no_memory() {
         let file = schemas.join("cme/config_PROD_2023-08-14.xml");
         let mut config = Config::of_cme_channel(file, 340);
         config.venue.join = join;
-        let count = counted_replay(&config, &captures.join(capture), 6000);
+        let count = counted_replay(&config, &captures.join(capture), 6000, None);
         assert_eq!(count, Count::default(), "{join:?}");
     }
 }
@@ -143,11 +177,41 @@ fn an_allocation_would_be_noticed() {
         }
     }
     let arrivals = deliver(&long(0), &FaultPlan::default(), 0).arrivals;
-    let (_, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, Once(0));
+    let (_, count) = counted(
+        &arrivals,
+        settings(Join::Snapshot),
+        16_384,
+        Local::new(Once(0)),
+    );
     assert_eq!((count.allocations, count.bytes, count.frees), (1, 4, 1));
 }
 
 const INSTRUMENTS_MAX: usize = 256;
+
+/// A folder that goes with the value.
+struct Place {
+    folder: PathBuf,
+}
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let name = format!("touchline-allocations-{name}-{}", std::process::id());
+        Place {
+            folder: std::env::temp_dir().join(name),
+        }
+    }
+
+    fn root(&self) -> Root {
+        Root::at(&self.folder)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // A test that failed may have left anything; the system empties its temporary folder.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
 
 fn settings(join: Join) -> Settings {
     Settings {
@@ -208,19 +272,18 @@ fn hardest() -> FaultPlan {
 }
 
 /// Runs arrivals through a path as a duty cycle does, and counts what its thread allocates.
-fn counted<S: Subscribe>(
+fn counted<P: Publish>(
     arrivals: &[Arrival],
     settings: Settings,
     orders_max: usize,
-    subscriber: S,
-) -> (CmePipeline<Local<S>>, Count) {
+    publisher: P,
+) -> (CmePipeline<P>, Count) {
     let limits = Limits {
         instruments_max: settings.instruments_max,
         orders_max,
         event_changes_max: 64,
         default_depth: settings.default_depth,
     };
-    let publisher = Local::new(subscriber);
     let mut path = build(settings, limits, Symbols::default(), publisher);
     Frozen::freeze();
     for arrival in arrivals {
@@ -233,25 +296,33 @@ fn counted<S: Subscribe>(
 
 /// Replays a capture of `packets` packets, frozen from its second packet on: the first begins the
 /// report's table of packets by feed and line, which is not the path's.
-fn counted_replay(config: &Config, capture: &Path, packets: usize) -> Count {
+fn counted_replay(
+    config: &Config,
+    capture: &Path,
+    packets: usize,
+    bus: Option<Publisher>,
+) -> Count {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .expect("the channel's file is right");
-    let mut path = pipeline(config, Local::new(()));
+    let board = |bus| Board::create(bus, Clock::calibrated()).expect("there is room");
+    let mut board = bus.as_ref().map(board);
+    let mut path = pipeline(config, (Local::new(()), bus));
     let mut source = PcapSource::open([capture]).expect("the capture opens");
     let mut seen = 0;
+    let observe = |_: &Packet<'_>, _| {
+        seen += 1;
+        if seen == 2 {
+            Frozen::freeze();
+        }
+        ControlFlow::Continue(())
+    };
     let report = replay(
         &mut source,
         &channel,
         &mut path,
         Speed::Max,
-        &mut None,
-        |_, _| {
-            seen += 1;
-            if seen == 2 {
-                Frozen::freeze();
-            }
-            ControlFlow::Continue(())
-        },
+        &mut board,
+        observe,
     );
     let count = Frozen::thaw();
     assert_eq!(report.expect("a whole capture").routed(), packets as u64);

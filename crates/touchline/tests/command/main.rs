@@ -2,10 +2,12 @@
 //!
 //! Each test runs the built command in a folder of its own, on captures that the lab generates.
 
+mod bus;
 mod demo;
 mod output;
 mod refusal;
 mod summary;
+mod tailed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -57,6 +59,9 @@ impl Desk {
         let toml =
             "bus = \"lab\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n";
         desk.write("cme.toml", toml);
+        // Small, and the same whether or not this process may lock memory.
+        let publication = "[limits]\ninstruments_max = 64\n[publication]\nring_bytes = 4194304\nlock_memory = \"no\"\n";
+        desk.write("bus.toml", format!("{toml}{publication}"));
         desk
     }
 
@@ -92,6 +97,7 @@ impl Desk {
             .args(arguments.split_whitespace())
             .current_dir(&self.folder)
             .stdin(Stdio::null())
+            .env("TOUCHLINE_DIR", self.path("buses"))
             .env_remove("NO_COLOR");
         command
     }
@@ -114,6 +120,13 @@ impl Desk {
     fn replay(&self, arguments: &str) -> Run {
         self.run(&format!(
             "replay --config cme.toml --pcap session.pcap {arguments}"
+        ))
+    }
+
+    /// `replay --publish` of the session on the bus `lab`, and more.
+    fn publish(&self, arguments: &str) -> Run {
+        self.run(&format!(
+            "replay --config bus.toml --pcap session.pcap --quiet --publish {arguments}"
         ))
     }
 
@@ -151,6 +164,13 @@ impl Run {
             assert!(self.stderr.contains(word), "{word}: {self:?}");
         }
     }
+}
+
+/// Sends a signal by its name.
+fn signal(child: &Child, name: &str) {
+    let kill = format!("kill -{name} {}", child.id());
+    let sent = Command::new("sh").args(["-c", &kill]).status();
+    assert!(sent.expect("there is a shell").success());
 }
 
 /// A path as an argument.

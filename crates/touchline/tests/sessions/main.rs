@@ -6,6 +6,7 @@
 //! shares no code with the path. A failure names its seed: `SEED=n` runs that seed alone, `SEEDS=n`
 //! runs so many.
 
+mod bus;
 mod captures;
 mod lines;
 mod path;

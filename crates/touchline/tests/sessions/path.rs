@@ -7,7 +7,7 @@ use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_lab::capture::{self, Arrival};
 use touchline_lab::picture::{BookRow, Level, OrderRow, OrdersRow, Picture, State, TopRow};
-use touchline_transport::{Local, Mirror, Subscribe};
+use touchline_transport::{Local, Mirror, Publish, Subscribe};
 use touchline_types::{BookKind, Instrument, Side, Validity};
 
 /// A path whose updates go to a mirror and to another subscriber.
@@ -98,12 +98,45 @@ pub fn picture<S: Subscribe>(path: &Path<S>, tops: Vec<TopRow>) -> Picture {
 /// The mirror must have, of every instrument, exactly what the path has.
 #[track_caller]
 pub fn mirror_agrees<S: Subscribe>(path: &Path<S>, what: &str) {
-    let mirror = &path.publisher().inner().subscriber.0;
+    agrees(path, &path.publisher().inner().subscriber.0, what);
+}
+
+/// A subscriber's books and order books must be exactly what the path has.
+#[track_caller]
+pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     assert_eq!(
         mirror.misfits(),
         0,
         "{what}: a published step did not fit the subscriber's book"
     );
+    prices_agree(path, mirror, what);
+    for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
+        let id = path.venue().definition(instrument).venue_id;
+        let orders = |books: &touchline_book::OrderBooks, side| {
+            let mut orders = Vec::new();
+            books.visit(instrument, side, |o| {
+                orders.push((o.order_id, o.price, o.quantity, o.priority))
+            });
+            orders
+        };
+        for side in Side::BOTH {
+            let (own, mirrored) = (orders(path.orders(), side), orders(mirror.orders(), side));
+            assert_eq!(
+                mirrored, own,
+                "{what}: orders of {id} differ at the subscriber"
+            );
+        }
+        assert_eq!(
+            mirror.orders_validity(instrument),
+            path.venue().orders_validity(instrument),
+            "{what}: orders of {id}"
+        );
+    }
+}
+
+/// A subscriber's price books must be exactly what the path has.
+#[track_caller]
+pub fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
         let id = path.venue().definition(instrument).venue_id;
         for kind in [BookKind::Direct, BookKind::Implied] {
@@ -122,30 +155,10 @@ pub fn mirror_agrees<S: Subscribe>(path: &Path<S>, what: &str) {
                 );
             }
         }
-        let orders = |books: &touchline_book::OrderBooks, side| {
-            let mut orders = Vec::new();
-            books.visit(instrument, side, |o| {
-                orders.push((o.order_id, o.price, o.quantity, o.priority))
-            });
-            orders
-        };
-        for side in Side::BOTH {
-            let (own, mirrored) = (orders(path.orders(), side), orders(mirror.orders(), side));
-            assert_eq!(
-                mirrored, own,
-                "{what}: orders of {id} differ at the subscriber"
-            );
-        }
         assert_eq!(
             mirror.validity(instrument),
             path.venue().validity(instrument),
             "{what}: {id}"
-        );
-        let orders_validity = path.venue().orders_validity(instrument);
-        assert_eq!(
-            mirror.orders_validity(instrument),
-            orders_validity,
-            "{what}: orders of {id}"
         );
     }
 }

@@ -342,11 +342,17 @@ impl Subscriber {
         if self.rows.has_caught_up(self.reading.ring.next().position) {
             return Step::Given(take(Item::Notice(Notice::CaughtUp)));
         }
+        if std::mem::take(&mut self.watch.gone_seen) {
+            self.watch.gone_told = true;
+            return Step::Given(take(Item::Notice(Notice::PublisherGone)));
+        }
         if !self.watch.is_due() {
             return Step::Nothing;
         }
         match self.look() {
             Some(notice) => Step::Given(take(Item::Notice(notice))),
+            // It may have published until just now.
+            None if self.watch.gone_seen => Step::Passed,
             None => Step::Nothing,
         }
     }
@@ -364,9 +370,10 @@ impl Subscriber {
                 .then_some(Notice::Damaged);
         }
         let is_gone = matches!(self.reading.publisher(), Ok(None));
-        let was_told = std::mem::replace(&mut self.watch.gone_told, is_gone);
         self.watch.is_gone = is_gone;
-        (is_gone && !was_told).then_some(Notice::PublisherGone)
+        self.watch.gone_told &= is_gone;
+        self.watch.gone_seen = is_gone && !self.watch.gone_told;
+        None
     }
 
     /// The bus was begun anew, in other files.

@@ -84,7 +84,10 @@ impl Subscriber {
             .begin_images(self.reading.ring.next().position, channel);
         self.go_on(Part::Definition(0));
         match self.watch.is_gone {
-            true => Step::Given(take(Item::Notice(Notice::PublisherGone))),
+            true => {
+                self.watch.gone_told = true;
+                Step::Given(take(Item::Notice(Notice::PublisherGone)))
+            }
             false => Step::Passed,
         }
     }

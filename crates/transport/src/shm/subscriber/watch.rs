@@ -14,6 +14,8 @@ pub struct Watch {
     looked: Option<Instant>,
     /// Nobody publishes, as of the last look.
     pub is_gone: bool,
+    /// It was seen and is to be told as soon as everything that was published is read.
+    pub gone_seen: bool,
     /// That was told since the last message.
     pub gone_told: bool,
     /// That the files are damaged was told.
@@ -27,6 +29,7 @@ impl Watch {
             polls: POLLS,
             looked: None,
             is_gone,
+            gone_seen: false,
             gone_told: false,
             damage_told: false,
         }
@@ -35,6 +38,7 @@ impl Watch {
     /// Somebody publishes.
     pub fn is_back(&mut self) {
         self.is_gone = false;
+        self.gone_seen = false;
         self.gone_told = false;
     }
 

@@ -1,0 +1,347 @@
+//! A bus between processes: `replay --publish` writes it, `tail`, `book` and `stat` read it.
+
+use super::tailed::{Tail, written_books, written_orders};
+use super::{Desk, Run, signal, text};
+use serde_json::Value;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, Instant};
+
+/// Joined before a session, told of the new publisher, and right about all of it.
+#[test]
+fn a_tail_s_books_are_those_that_replay_writes() {
+    let desk = Desk::new("bus-tail");
+    desk.publish("").done();
+    let mut tail = Tail::of(desk.start("tail lab --json"));
+    tail.read_until("publisher_gone", 1);
+    desk.publish("--books books --orders orders").done();
+    tail.read_until("publisher_gone", 2);
+    let (books, status) = tail.interrupt();
+    assert_eq!(status, Some(0));
+    assert_eq!(books.times("restarted"), 1);
+    assert_eq!(books.times("lapped") + books.times("corrupt"), 0);
+    assert_eq!(books.books(), written_books(&desk.read("books")));
+    assert_eq!(books.orders(), written_orders(&desk.read("orders")));
+    let published = stat(&desk, "lab")["counters"]["messages_published"].as_u64();
+    assert!(published > Some(100) && Some(books.messages) >= published);
+}
+
+/// Joined while it is published.
+#[test]
+fn a_tail_that_joins_in_the_middle_has_the_same_books_in_the_end() {
+    let desk = Desk::new("bus-middle");
+    let replay = "replay --config bus.toml --pcap session.pcap --publish --quiet --books books";
+    let mut replay = desk.start(&format!("{replay} --speed {}", desk.speed_for(4.0)));
+    desk.wait_for_messages(200);
+    let mut tail = Tail::of(desk.start("tail lab --json"));
+    tail.read_until("caught_up", 1);
+    assert!(replay.try_wait().expect("a child").is_none(), "it was over");
+    let live = desk.run("book lab --json").done().stdout;
+    assert!(live.contains("\"state\":\"live\""), "{live}");
+    tail.read_until("publisher_gone", 1);
+    assert!(replay.wait().expect("it ends").success());
+    let (books, status) = tail.interrupt();
+    assert_eq!((status, books.times("restarted")), (Some(0), 0));
+    assert_eq!(books.books(), written_books(&desk.read("books")));
+}
+
+#[test]
+fn a_finished_bus_can_be_looked_at() {
+    let desk = Desk::new("bus-after");
+    desk.publish("--books books").done();
+    let written = written_books(&desk.read("books"));
+    let shown: Vec<Value> = lines(&desk.run("book lab --json").done());
+    assert_eq!(shown.len(), written.len());
+    for (mut shown, written) in shown.into_iter().zip(written) {
+        assert_eq!(shown["state"], "stale", "its publisher is gone");
+        shown["state"] = written["state"].clone();
+        for key in ["sequence", "exchange_ns", "receive_ns"] {
+            let removed = shown.as_object_mut().expect("an object").remove(key);
+            assert!(removed.is_some(), "{key}");
+        }
+        assert_eq!(shown, written);
+    }
+
+    let list = desk.run("book lab").done().stdout;
+    let first = list.lines().nth(1).expect("an instrument");
+    let mut words = first.split_whitespace();
+    let (symbol, id) = (
+        words.next().expect("a symbol"),
+        words.next().expect("an id"),
+    );
+    let by_symbol = desk.run(&format!("book lab {symbol}")).done().stdout;
+    let by_id = desk.run(&format!("book lab {id}")).done().stdout;
+    assert!(
+        by_symbol.starts_with(&format!(" {symbol}, {id}, stale\n")),
+        "{by_symbol}"
+    );
+    assert!(by_symbol.contains("nobody any more"), "{by_symbol}");
+    assert_eq!(by_symbol.lines().next(), by_id.lines().next());
+    let pattern = desk.run("book lab Z*").done().stdout;
+    assert_eq!(pattern, list, "every symbol of the lab begins so");
+    desk.run(&format!("book lab {symbol}9"))
+        .refused(1, &["nearest are", symbol]);
+}
+
+#[test]
+fn what_is_counted_can_be_read_after_the_end() {
+    let desk = Desk::new("bus-stat");
+    assert!(desk.run("stat").done().stdout.starts_with("no bus in "));
+    desk.publish("").done();
+    let summary = desk.replay("").done().stdout;
+    let stat = stat(&desk, "lab");
+    assert_eq!(stat["publisher"], Value::Null);
+    assert_eq!(stat["epoch"], 1);
+    assert_eq!(stat["ring_bytes"], 4_194_304);
+    assert_eq!(stat["readers"], Value::Null);
+    let counter = |name: &str| stat["counters"][name].as_u64().expect(name);
+    let delivered = counter("packets_delivered");
+    assert!(
+        summary.contains(&format!("{delivered}  processed, each once")),
+        "{summary}"
+    );
+    assert_eq!(stat["messages"], counter("messages_published"));
+    let packets = &stat["histograms"]["packet_ns"];
+    assert!(packets["count"].as_u64() <= Some(delivered));
+    assert!(packets["p50"].as_u64() <= packets["max"].as_u64() && packets["p50"] != Value::Null);
+
+    let text = desk.run("stat lab").done().stdout;
+    for words in [
+        "publisher    nobody",
+        "packet_ns",
+        "Incremental packets received on line A.",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let list = desk.run("stat").done().stdout;
+    assert!(
+        list.lines()
+            .any(|line| line.starts_with("lab ") && line.ends_with("nobody")),
+        "{list}"
+    );
+    let list: Vec<Value> = lines(&desk.run("stat --json").done());
+    assert_eq!((list.len(), &list[0]["bus"]), (1, &Value::from("lab")));
+}
+
+/// Whatever instant a publisher dies at, its bus can be joined, and published on again.
+#[test]
+fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
+    let desk = Desk::new("bus-killed");
+    let replay = "replay --config bus.toml --pcap session.pcap --publish --quiet";
+    for name in ["INT", "TERM", "KILL"] {
+        let mut child = desk.start(&format!("{replay} --speed {}", desk.speed_for(20.0)));
+        desk.wait_for_messages(300);
+        signal(&child, name);
+        let status = child.wait().expect("it ends");
+        assert!(!status.success(), "{name}");
+        let mut tail = Tail::of(desk.start("tail lab --json"));
+        tail.read_until("caught_up", 1);
+        let (books, status) = tail.interrupt();
+        assert_eq!(status, Some(0), "{name}");
+        assert_eq!(books.times("publisher_gone"), 1, "{name}");
+        assert!(books.books().len() > 1, "{name}");
+        assert!(
+            desk.run("book lab --json").done().stdout.contains("stale"),
+            "{name}"
+        );
+        assert!(
+            stat(&desk, "lab")["counters"]["messages"].as_u64() > Some(0),
+            "{name}"
+        );
+        std::fs::remove_dir_all(desk.path("buses")).expect("our folder");
+    }
+}
+
+#[test]
+fn a_second_publisher_is_told_who_is_the_first() {
+    let desk = Desk::new("bus-busy");
+    let replay = "replay --config bus.toml --pcap session.pcap --publish --quiet";
+    let mut first = desk.start(&format!("{replay} --speed {}", desk.speed_for(60.0)));
+    desk.wait_for_messages(1);
+    let (pid, command) = (first.id().to_string(), "(touchline replay)");
+    desk.publish("")
+        .refused(1, &["bus lab is being written by process", &pid, command]);
+    desk.publish("--bus other").done();
+    let holder = &stat(&desk, "lab")["publisher"];
+    assert_eq!(holder["pid"], first.id());
+    signal(&first, "KILL");
+    first.wait().expect("it ends");
+    desk.publish("").done();
+    assert_eq!(stat(&desk, "lab")["epoch"], 2);
+}
+
+#[test]
+fn a_lossless_bus_says_who_is_behind() {
+    let desk = Desk::new("bus-named");
+    let lossless = "[publication.lossless]\nreaders_max = 3\nwait_ms = 60000\n";
+    let config = desk.read("bus.toml") + lossless;
+    desk.write("lossless.toml", config);
+    let replay = "replay --config lossless.toml --pcap session.pcap --publish --quiet";
+    desk.run(replay).done();
+    let mut tail = Tail::of(desk.start("tail lab --json --named"));
+    tail.read_until("publisher_gone", 1);
+    let readers = stat(&desk, "lab")["readers"].clone();
+    assert_eq!(readers.as_array().map(Vec::len), Some(1), "{readers}");
+    assert_eq!(readers[0]["alive"], true);
+    let text = desk.run("stat lab").done().stdout;
+    assert!(text.contains("reader       0: "), "{text}");
+    desk.run(&format!("{replay} --books books")).done();
+    tail.read_until("publisher_gone", 2);
+    let (books, status) = tail.interrupt();
+    assert_eq!(status, Some(0));
+    assert_eq!(books.books(), written_books(&desk.read("books")));
+    assert_eq!(stat(&desk, "lab")["readers"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_tail_says_only_what_it_was_asked_for() {
+    let desk = Desk::new("bus-asked");
+    desk.publish("").done();
+    let all = desk.run("tail lab --count 12").done().stdout;
+    let messages = all.lines().filter(|line| !line.starts_with("--"));
+    assert_eq!(messages.count(), 12, "{all}");
+    assert!(
+        all.contains("definition") && all.contains("whole book of"),
+        "{all}"
+    );
+    let one = desk.run("tail lab --json --symbol ZQA* --count 2").done();
+    let messages = lines(&one).into_iter();
+    let messages: Vec<_> = messages.filter(|line| line["notice"].is_null()).collect();
+    assert_eq!(messages.len(), 2);
+    for line in messages {
+        assert_eq!(line["symbol"], "ZQA0", "{line}");
+    }
+    let mut tail = Tail::of(desk.start("tail lab --json --no-images --symbol NOTHING"));
+    tail.read_until("caught_up", 1);
+    let (books, _) = tail.interrupt();
+    assert_eq!(books.messages, 0);
+    let mut tail = Tail::of(desk.start("tail lab --json --live-only"));
+    tail.read_until("caught_up", 1);
+    desk.publish("").done();
+    tail.read_until("publisher_gone", 2);
+    assert!(tail.interrupt().0.messages > 100);
+}
+
+/// As `head` does.
+#[test]
+fn a_tail_whose_reader_goes_ends_well() {
+    let desk = Desk::new("bus-pipe");
+    desk.publish("").done();
+    let mut tail = desk.start("tail lab");
+    drop(tail.stdout.take());
+    // What it has already is small, and nothing comes: the next publisher makes it write.
+    desk.publish("").done();
+    assert!(tail.wait().expect("it ends").success());
+}
+
+#[test]
+fn what_is_no_bus_is_said() {
+    let desk = Desk::new("bus-refused");
+    for command in ["tail", "book", "stat"] {
+        desk.run(&format!("{command} lab"))
+            .refused(1, &["buses does not exist", "gateway"]);
+    }
+    desk.publish("").done();
+    for command in ["tail", "book", "stat"] {
+        desk.run(&format!("{command} other"))
+            .refused(1, &["buses/other does not exist"]);
+        desk.run(&format!("{command} ../lab"))
+            .refused(2, &["cannot be a bus"]);
+        desk.run(&format!("{command} lab --dri x"))
+            .refused(2, &["--dri"]);
+    }
+    desk.run("tail").refused(2, &["BUS"]);
+    desk.run("tail lab --count 0").refused(2, &["--count"]);
+    desk.run("tail lab --named").refused(1, &["not lossless"]);
+    desk.run("book lab --rows 0").refused(2, &["--rows"]);
+    desk.replay("--bus x").refused(2, &["--publish"]);
+    desk.publish("--bus a/b").refused(2, &["cannot be a bus"]);
+    desk.publish("--dir nowhere/buses")
+        .refused(1, &["cannot make nowhere/buses", "above it first"]);
+}
+
+#[test]
+fn what_somebody_planted_is_not_touched() {
+    let desk = Desk::new("bus-planted");
+    desk.publish("").done();
+    let (buses, lab) = (desk.path("buses"), desk.path("buses/lab"));
+    let read = ["tail lab", "book lab", "stat lab"];
+
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&lab, open.clone()).expect("our folder");
+    for command in read {
+        desk.run(command)
+            .refused(1, &[text(&lab), "0777", "not trusted"]);
+    }
+    desk.publish("").refused(1, &["not trusted"]);
+    let list = desk.run("stat").done().stdout;
+    assert!(list.contains("not trusted"), "the list goes on: {list}");
+    std::fs::set_permissions(&lab, std::fs::Permissions::from_mode(0o700)).expect("our folder");
+
+    std::fs::set_permissions(&buses, open).expect("our folder");
+    desk.run("stat").refused(1, &[text(&buses), "0777"]);
+    std::fs::set_permissions(&buses, std::fs::Permissions::from_mode(0o700)).expect("our folder");
+
+    std::fs::remove_file(lab.join("images")).expect("our file");
+    symlink(desk.path("session.pcap"), lab.join("images")).expect("our folder");
+    for command in read {
+        desk.run(command).refused(1, &["images is a symlink"]);
+    }
+    let capture = desk.path("session.pcap");
+    let bytes = std::fs::metadata(&capture).expect("the capture").len();
+    desk.publish("").done();
+    assert_eq!(
+        std::fs::metadata(&capture).expect("the capture").len(),
+        bytes
+    );
+
+    std::fs::write(lab.join("ring"), [0; 8192]).expect("our file");
+    for command in read {
+        desk.run(command).refused(1, &["ring"]);
+    }
+    desk.publish("").done();
+    desk.run("tail lab --count 1").done();
+
+    symlink(&lab, buses.join("link")).expect("our folder");
+    desk.run("tail link").refused(1, &["symlink"]);
+}
+
+impl Desk {
+    /// The speed at which the session takes so many seconds.
+    fn speed_for(&self, seconds: f64) -> f64 {
+        let time_ns =
+            |arrival: Option<&touchline_lab::capture::Arrival>| arrival.expect("a session").time_ns;
+        let span_ns = time_ns(self.arrivals.last()) - time_ns(self.arrivals.first());
+        span_ns as f64 / 1e9 / seconds
+    }
+
+    /// Until so many messages are on the bus.
+    fn wait_for_messages(&self, messages: u64) {
+        let start = Instant::now();
+        loop {
+            let run = self.run("stat lab --json");
+            let now = if run.status == 0 {
+                lines(&run)[0]["messages"].as_u64()
+            } else {
+                None
+            };
+            if now >= Some(messages) {
+                return;
+            }
+            assert!(
+                start.elapsed() < Duration::from_secs(120),
+                "nothing comes: {run:?}"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn stat(desk: &Desk, bus: &str) -> Value {
+    let run = desk.run(&format!("stat {bus} --json")).done();
+    lines(&run).remove(0)
+}
+
+fn lines(run: &Run) -> Vec<Value> {
+    let line = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
+    run.stdout.lines().map(line).collect()
+}

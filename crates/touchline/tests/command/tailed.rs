@@ -1,0 +1,244 @@
+//! Books that are kept from nothing but the lines of `tail --json`, by somebody who knows only what its
+//! help says.
+
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout};
+
+/// What a reader of the lines has.
+#[derive(Default)]
+pub struct Books {
+    /// By the publisher's index.
+    instruments: BTreeMap<u64, Instrument>,
+    /// Lines that were messages.
+    pub messages: u64,
+    /// What was said of the subscription, in order.
+    pub notices: Vec<String>,
+}
+
+#[derive(Default)]
+struct Instrument {
+    id: Value,
+    symbol: Value,
+    state: Value,
+    lists: Map<String, Value>,
+    orders: BTreeMap<u64, Value>,
+}
+
+const LISTS: [&str; 4] = ["bids", "asks", "implied_bids", "implied_asks"];
+
+/// Reads the lines of a tail as they come.
+pub struct Tail {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    /// What was read.
+    pub books: Books,
+}
+
+impl Tail {
+    /// Of a command that was started with its output in a pipe.
+    pub fn of(mut child: Child) -> Tail {
+        let stdout = child.stdout.take().expect("a pipe");
+        Tail {
+            child,
+            lines: BufReader::new(stdout),
+            books: Books::default(),
+        }
+    }
+
+    /// Reads until the subscription is told this, for the `times`th time.
+    pub fn read_until(&mut self, notice: &str, times: usize) {
+        while self.books.times(notice) < times {
+            let mut line = String::new();
+            let read = self.lines.read_line(&mut line).expect("lines of text");
+            assert!(read > 0, "it ended before {notice}");
+            self.books.line(&line);
+        }
+    }
+
+    /// Interrupts it, reads the rest, and gives its exit status.
+    pub fn interrupt(mut self) -> (Books, Option<i32>) {
+        super::signal(&self.child, "INT");
+        for line in self.lines.lines() {
+            self.books.line(&line.expect("lines of text"));
+        }
+        let status = self.child.wait().expect("it ends");
+        (self.books, status.code())
+    }
+}
+
+impl Books {
+    /// How often the subscription was told this.
+    pub fn times(&self, notice: &str) -> usize {
+        self.notices.iter().filter(|told| *told == notice).count()
+    }
+
+    /// Takes a line.
+    pub fn line(&mut self, line: &str) {
+        let line: Value = serde_json::from_str(line).expect("a JSON object a line");
+        if let Some(notice) = line["notice"].as_str() {
+            self.notices.push(notice.to_owned());
+            if notice == "restarted" {
+                self.instruments.clear();
+            }
+            return;
+        }
+        self.messages += 1;
+        match line["message"].as_str().expect("the kind of message") {
+            "reset" => {
+                for instrument in self.instruments.values_mut() {
+                    instrument.clear("live");
+                }
+            }
+            "gap" => {
+                for instrument in self.instruments.values_mut() {
+                    instrument.orders.clear();
+                    if instrument.state == "live" {
+                        instrument.state = json!("gapped");
+                    }
+                }
+            }
+            kind => self.of_instrument(kind, &line),
+        }
+    }
+
+    fn of_instrument(&mut self, kind: &str, line: &Value) {
+        let Some(index) = line["instrument"].as_u64() else {
+            return;
+        };
+        let instrument = self.instruments.entry(index).or_default();
+        instrument.id = line["security_id"].clone();
+        instrument.symbol = line["symbol"].clone();
+        match kind {
+            "book" => {
+                let changes = line["changes"].as_array().expect("changes");
+                changes.iter().for_each(|change| instrument.change(change));
+                assert_eq!(line["bid"], instrument.best("bids"), "{line}");
+                assert_eq!(line["ask"], instrument.best("asks"), "{line}");
+            }
+            "book_snapshot" => {
+                for list in LISTS {
+                    instrument.lists.insert(list.to_owned(), line[list].clone());
+                }
+            }
+            "orders" => {
+                let changes = line["changes"].as_array().expect("changes");
+                changes.iter().for_each(|change| instrument.order(change));
+            }
+            "orders_snapshot" => {
+                instrument.orders.clear();
+                let orders = line["orders"].as_array().expect("orders");
+                orders.iter().for_each(|order| instrument.order(order));
+            }
+            "state" => {}
+            // Beside the books.
+            _ => return,
+        }
+        if !kind.starts_with("orders") {
+            instrument.state = line["state"].clone();
+        }
+    }
+
+    /// The objects of `replay --books`, but for `last_rpt_seq`.
+    pub fn books(&self) -> Vec<Value> {
+        let book = |instrument: &Instrument| {
+            let mut book = json!({
+                "security_id": instrument.id,
+                "symbol": instrument.symbol,
+                "state": instrument.state,
+            });
+            for list in LISTS {
+                book[list] = instrument.lists.get(list).cloned().unwrap_or(json!([]));
+            }
+            book
+        };
+        let mut books: Vec<_> = self.instruments.values().map(book).collect();
+        books.sort_by_key(|book| book["security_id"].as_i64());
+        books
+    }
+
+    /// Each instrument's orders, by their number: `[side, price, quantity]`.
+    pub fn orders(&self) -> Vec<(Value, BTreeMap<u64, Value>)> {
+        let orders = |instrument: &Instrument| (instrument.id.clone(), instrument.orders.clone());
+        let mut orders: Vec<_> = self.instruments.values().map(orders).collect();
+        orders.sort_by_key(|(id, _)| id.as_i64());
+        orders
+    }
+}
+
+impl Instrument {
+    fn clear(&mut self, state: &str) {
+        self.lists.clear();
+        self.orders.clear();
+        self.state = json!(state);
+    }
+
+    fn change(&mut self, change: &Value) {
+        let implied = if change["book"] == "implied" {
+            "implied_"
+        } else {
+            ""
+        };
+        let name = format!("{implied}{}s", change["side"].as_str().expect("a side"));
+        let list = self.lists.entry(name).or_insert(json!([]));
+        let list = list.as_array_mut().expect("a list");
+        let index = change["index"].as_u64().expect("an index") as usize;
+        match change["action"].as_str().expect("an action") {
+            "insert" => list.insert(index, change["level"].clone()),
+            "replace" => list[index] = change["level"].clone(),
+            "remove" => drop(list.remove(index)),
+            "clear" => list.clear(),
+            other => panic!("no action is called {other}"),
+        }
+    }
+
+    fn order(&mut self, change: &Value) {
+        let id = change["order_id"].as_str().expect("a number as a string");
+        let id = id.parse().expect("a number");
+        match change["action"].as_str().expect("an action") {
+            "delete" => drop(self.orders.remove(&id)),
+            _ => {
+                let order = json!([change["side"], change["price"], change["quantity"]]);
+                self.orders.insert(id, order);
+            }
+        }
+    }
+
+    /// The best known level without its orders, as lines say it beside the changes.
+    fn best(&self, list: &str) -> Value {
+        let list = self.lists.get(list).and_then(Value::as_array);
+        match list.and_then(|list| list.first()) {
+            Some(Value::Array(level)) => json!(level[..2]),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// What `replay --books` wrote, without what the bus does not carry.
+pub fn written_books(text: &str) -> Vec<Value> {
+    let book = |line: &str| {
+        let mut book: Value = serde_json::from_str(line).expect("a JSON object a line");
+        let object = book.as_object_mut().expect("an object");
+        object.remove("last_rpt_seq");
+        book
+    };
+    text.lines().map(book).collect()
+}
+
+/// What `replay --orders` wrote, by the orders' numbers.
+pub fn written_orders(text: &str) -> Vec<(Value, BTreeMap<u64, Value>)> {
+    let orders = |line: &str| {
+        let line: Value = serde_json::from_str(line).expect("a JSON object a line");
+        let mut orders = BTreeMap::new();
+        for (list, side) in [("orders_bids", "bid"), ("orders_asks", "ask")] {
+            for order in line[list].as_array().expect("a list") {
+                let id = order[0].as_str().expect("a number as a string");
+                let id = id.parse().expect("a number");
+                orders.insert(id, json!([side, order[1], order[2]]));
+            }
+        }
+        (line["security_id"].clone(), orders)
+    };
+    text.lines().map(orders).collect()
+}
