@@ -19,7 +19,12 @@ pub struct Bench {
 
 /// Each update in a few words.
 #[derive(Default)]
-struct Log(Vec<String>);
+struct Log {
+    updates: Vec<String>,
+    /// Instruments of which only the id was told: what comes before everything else, in almost every
+    /// test.
+    introduced: Vec<i64>,
+}
 
 impl Bench {
     /// A path that shows nothing of a book that misses something.
@@ -134,8 +139,15 @@ impl Bench {
     /// What was published since the last time that this was asked, an update a line.
     #[track_caller]
     pub fn published(&mut self, expected: &[&str]) {
-        let log = &mut self.path.publisher_mut().inner_mut().subscriber.0;
+        let log = &mut self.path.publisher_mut().inner_mut().subscriber.updates;
         assert_eq!(std::mem::take(log), expected);
+    }
+
+    /// The instruments that were told of by their ids alone, in order, from the beginning.
+    #[track_caller]
+    pub fn introduced(&self, expected: &[i64]) {
+        let log = &self.path.publisher().inner().subscriber;
+        assert_eq!(log.introduced, expected);
     }
 
     fn receive(&mut self, feed: Feed, sequence: u32, messages: &[Vec<u8>]) {
@@ -172,7 +184,13 @@ impl Bench {
 impl Subscribe for Log {
     fn update(&mut self, envelope: &Envelope<'_>) {
         let sequence = envelope.stamps.packet.sequence;
-        self.0.push(match envelope.update {
+        if let Update::Definition(definition) = envelope.update
+            && !definition.defined
+        {
+            self.introduced.push(definition.venue_id);
+            return;
+        }
+        self.updates.push(match envelope.update {
             Update::Book(update) => {
                 let best = |level: &Option<Level>| level.as_ref().map_or("-".to_owned(), price);
                 format!(

@@ -52,6 +52,7 @@ impl Publisher {
             images,
             patience,
         } = Writing::open(root, bus, settings)?;
+        let counters = counted(ring.memory().notes());
         let message_bytes_max = ring.geometry().message_max().min(native::PART_BYTES_MAX);
         Ok(Publisher {
             ring,
@@ -68,7 +69,7 @@ impl Publisher {
             tops: settings.tops.then(|| Tops::new(settings.instruments_max)),
             patience,
             message_bytes_max,
-            counters: PublisherCounters::default(),
+            counters,
             lock,
         })
     }
@@ -203,6 +204,18 @@ impl Publish for Publisher {
     fn counters(&self) -> Option<&PublisherCounters> {
         Some(&self.counters)
     }
+}
+
+/// What could not be had, as counters, so that it can be seen from outside.
+fn counted(notes: &[Note]) -> PublisherCounters {
+    let mut counters = PublisherCounters::default();
+    for note in notes {
+        match note {
+            Note::NotLocked { needed_bytes, .. } => counters.bytes_not_locked += needed_bytes,
+            Note::NoHugePages { .. } => counters.huge_pages_refused += 1,
+        }
+    }
+    counters
 }
 
 /// Where the message that is staged will end.
