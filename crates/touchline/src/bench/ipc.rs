@@ -13,7 +13,7 @@ pub struct Field {
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = cpus)]
     pub cpus: (usize, usize),
     /// Times that each subject is measured, by turns.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Rivals to be measured in the same run: `all`, or names. Build them with competitors/install.
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]

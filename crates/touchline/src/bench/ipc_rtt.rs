@@ -22,7 +22,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = payload)]
     payload: usize,
     /// Round trips of each subject in each round.
-    #[arg(long, value_name = "N", default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
     /// Write the whole distribution of each subject into this folder, in HdrHistogram's text form.
     #[arg(long, value_name = "DIR")]
@@ -48,7 +48,8 @@ enum Subject {
 /// What was measured of a subject, over all rounds.
 struct Measured {
     subject: Subject,
-    histogram: Histogram<u64>,
+    /// One histogram a round.
+    rounds: Vec<Histogram<u64>>,
 }
 
 /// Runs the command.
@@ -59,15 +60,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .chain(rivals.into_iter().map(Subject::Rival))
         .map(|subject| Measured {
             subject,
-            histogram: latency_histogram(),
+            rounds: Vec::new(),
         })
         .collect();
     let host = Host::here();
     pin(arguments.field.cpus.0).map_err(failure)?;
     let folder = Folder::new().map_err(failure)?;
     for _ in 0..arguments.field.rounds {
-        for Measured { subject, histogram } in &mut measured {
-            arguments.measure(subject, &folder, histogram)?;
+        for Measured { subject, rounds } in &mut measured {
+            let mut histogram = latency_histogram();
+            arguments.measure(subject, &folder, &mut histogram)?;
+            rounds.push(histogram);
             folder.clear();
         }
     }
@@ -119,16 +122,20 @@ impl Arguments {
     }
 
     fn report(&self, measured: Vec<Measured>, host: &Host) -> Result<(), Failure> {
+        let means: Vec<Vec<f64>> = measured
+            .iter()
+            .map(|measured| measured.rounds.iter().map(middle_mean).collect())
+            .collect();
         let lines: Vec<_> = measured
             .into_iter()
-            .map(|Measured { subject, histogram }| Figures {
+            .map(|Measured { subject, rounds }| Figures {
                 bench: "ipc-rtt",
                 payload_bytes: match subject {
                     Subject::Floor => 8,
                     _ => self.payload as u64,
                 },
                 subject: subject.name().to_owned(),
-                histogram,
+                histogram: merged(&rounds),
             })
             .collect();
         if let Some(folder) = &self.histograms {
@@ -145,18 +152,53 @@ impl Arguments {
             "{} bytes there and back, processors {},{}, {} rounds by turns",
             self.payload, self.field.cpus.0, self.field.cpus.1, self.field.rounds
         );
-        println!("{}{:>10}{:>9}", Figures::HEAD, "to floor", "to ours");
-        let median = |line: &Figures| line.histogram.value_at_quantile(0.5) as f64;
-        let (floor, ours) = (median(&lines[0]), median(&lines[1]));
-        for line in &lines {
+        println!("{}{:>10}{:>10}", Figures::HEAD, "to floor", "to ours");
+        for (line, means_of_line) in lines.iter().zip(&means) {
+            let ratio_to = |other: &[f64]| median_ratio(means_of_line, other);
             println!(
-                "{line}{:>10.2}{:>9.2}",
-                median(line) / floor,
-                median(line) / ours
+                "{line}{:>10.2}{:>10.2}",
+                ratio_to(&means[0]),
+                ratio_to(&means[1])
             );
         }
+        println!(
+            "ratios: mean of the middle nine tenths, round by round beside the other's; their median"
+        );
         Ok(())
     }
+}
+
+/// Mean between the 5th and the 95th percentile: the counter that is read moves in steps of some
+/// nanoseconds, which medians would show.
+fn middle_mean(histogram: &Histogram<u64>) -> f64 {
+    let (low, high) = (
+        histogram.value_at_quantile(0.05),
+        histogram.value_at_quantile(0.95),
+    );
+    let middle = histogram
+        .iter_recorded()
+        .map(|step| (step.value_iterated_to(), step.count_at_value()))
+        .filter(|(value, _)| (low..=high).contains(value));
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (value, times) in middle {
+        sum += value as f64 * times as f64;
+        count += times as f64;
+    }
+    sum / f64::max(count, 1.0)
+}
+
+fn median_ratio(ours: &[f64], theirs: &[f64]) -> f64 {
+    let mut ratios: Vec<_> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
+}
+
+fn merged(rounds: &[Histogram<u64>]) -> Histogram<u64> {
+    let mut all = latency_histogram();
+    for round in rounds {
+        all.add(round).expect("they have the same bounds");
+    }
+    all
 }
 
 impl Subject {

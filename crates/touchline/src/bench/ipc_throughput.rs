@@ -21,13 +21,13 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", default_value_t = 70, value_parser = payload)]
     payload: usize,
     /// Messages of each subject in each round.
-    #[arg(long, value_name = "N", default_value_t = 20_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
     /// Readers, each a process of its own, all on the second processor; several give way to each other.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     readers: u32,
     /// Bytes of the ring: a power of two.
-    #[arg(long, value_name = "BYTES", default_value_t = 64 * 1024 * 1024)]
+    #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     ring_bytes: u64,
     #[command(flatten)]
     field: Field,
