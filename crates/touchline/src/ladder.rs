@@ -24,8 +24,11 @@ pub fn ladder(
         Validity::Live => paint.green(validity.name()),
         _ => paint.yellow(validity.name()),
     };
-    let symbol = paint.bold(definition.symbol);
-    let _ = writeln!(text, " {symbol}, {}, {state}", definition.venue_id);
+    let (symbol, venue_id) = (definition.symbol, definition.venue_id);
+    let _ = match symbol.is_empty() {
+        true => writeln!(text, " {}, {state}", paint.bold(venue_id)),
+        false => writeln!(text, " {}, {venue_id}, {state}", paint.bold(symbol)),
+    };
     let head = format!(
         " {:>6}{:>9}{:>11}{:>12} | {:<12}{:>10}{:>9}{:>7}",
         "orders", "implied", "direct", "bid", "ask", "direct", "implied", "orders"
