@@ -1,6 +1,6 @@
 //! The faults, by what they break.
 
-use super::{Mutant, ring};
+use super::{Mutant, bus, ring};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -11,6 +11,7 @@ pub const ALL: &[&[Mutant]] = &[
     VISIBILITY,
     SESSIONS,
     SEGMENTS,
+    bus::USERS,
     ring::PROTOCOL,
     ring::ORDERINGS,
 ];

@@ -1,0 +1,42 @@
+//! Faults of the bus as its users see it: the gateway that publishes, the commands that look.
+
+use super::Mutant;
+
+/// All of them.
+pub const USERS: &[Mutant] = &[
+    Mutant {
+        name: "bus: an instrument has no name before its definition",
+        file: "crates/gateway/src/stages.rs",
+        find: "if !definition.defined {",
+        replace: "if false {",
+        test: "-p touchline-gateway --test rules an_instrument_is_told_of_once",
+    },
+    Mutant {
+        name: "bus: what was counted last is not shown",
+        file: "crates/gateway/src/replay.rs",
+        find: "    pipeline.finish();\n    show(board, pipeline, ticks());",
+        replace: "    pipeline.finish();",
+        test: "-p touchline --test command what_is_counted_can_be_read_after_the_end",
+    },
+    Mutant {
+        name: "bus: the book of a publisher that is gone is live",
+        file: "crates/transport/src/shm/images.rs",
+        find: "if self.publisher.is_none() && ",
+        replace: "if false && ",
+        test: "-p touchline --test command a_finished_bus_can_be_looked_at",
+    },
+    Mutant {
+        name: "bus: who is gone is told of twice",
+        file: "crates/transport/src/shm/subscriber/joining.rs",
+        find: "self.watch.gone_told = true;",
+        replace: "",
+        test: "-p touchline --test command a_tail_s_books_are_those_that_replay_writes",
+    },
+    Mutant {
+        name: "bus: after a loss books are not taken anew",
+        file: "crates/transport/src/shm/subscriber.rs",
+        find: "            broadcast::Notice::Lapped(lapped) => {\n                self.resync();",
+        replace: "            broadcast::Notice::Lapped(lapped) => {",
+        test: "-p touchline --test sessions a_reader_that_is_overrun",
+    },
+];
