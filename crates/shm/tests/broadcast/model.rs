@@ -159,7 +159,7 @@ fn read(reader: &mut Reader<Memory>, origin: Mark) -> Given {
 
 fn session(seed: u64, steps: usize) -> u64 {
     let mut random = Random::from_seed(seed);
-    let geometry = Geometry::new(64 << random.below(8)).unwrap();
+    let geometry = Geometry::new(64 << random.below(if cfg!(miri) { 2 } else { 8 })).unwrap();
     let memory = zeroed(geometry.words());
     // The model's positions count from a whole lap.
     let near = random.pick(&NEAR_ENDS);

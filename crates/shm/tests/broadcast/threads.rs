@@ -8,7 +8,12 @@ use std::time::Duration;
 use touchline_shm::broadcast::{Mark, Writer};
 
 /// Bytes of the longest letter; with their heads they are a third of a cache line to five of them.
-const LENGTH_MAX: usize = 256;
+const LENGTH_MAX: usize = if cfg!(miri) { 64 } else { 256 };
+
+/// Polls between two naps of the slow reader, and how long they are. Miri's clock counts 5 us for a few
+/// instructions.
+const NAP_EVERY: u64 = if cfg!(miri) { 8 } else { 1000 };
+const NAP: Duration = Duration::from_micros(if cfg!(miri) { 500_000 } else { 500 });
 
 /// How a reader behaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +22,7 @@ enum Pace {
     Busy,
     /// Gives its processor away in the middle of every 64th message.
     Interrupted,
-    /// Sleeps after every thousand messages.
+    /// Sleeps now and then.
     Slow,
 }
 
@@ -38,8 +43,8 @@ fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, Mark) {
             Ok(false) => std::hint::spin_loop(),
             Err(accusation) => panic!("{pace:?} reader after {}: {accusation}", reader.tally()),
         }
-        if pace == Pace::Slow && polls % 1000 == 0 {
-            thread::sleep(Duration::from_micros(500));
+        if pace == Pace::Slow && polls % NAP_EVERY == 0 {
+            thread::sleep(NAP);
         }
         if cfg!(miri) {
             thread::yield_now();
@@ -66,8 +71,8 @@ fn write(memory: &Memory, mut writer: Writer<Memory>, messages: u64) -> Mark {
 
 #[test]
 fn no_reader_sees_anything_but_the_next_message_or_what_it_lost() {
-    let messages = number("MESSAGES", if cfg!(miri) { 120 } else { 10_000_000 });
-    let capacity = if cfg!(miri) { 2048 } else { 1 << 16 };
+    let messages = number("MESSAGES", if cfg!(miri) { 40 } else { 10_000_000 });
+    let capacity = if cfg!(miri) { 512 } else { 1 << 16 };
     let (memory, writer) = ring(capacity, BEGINNING);
     let done = AtomicBool::new(false);
     let paces = [Pace::Busy, Pace::Interrupted, Pace::Slow];
