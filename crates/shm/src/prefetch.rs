@@ -14,3 +14,21 @@ pub fn to_read(word: &AtomicU64) {
     }
     let _ = word;
 }
+
+/// Asks for the line of `word` to write it: copies of others are taken away meanwhile.
+#[inline(always)]
+pub fn to_write(word: &AtomicU64) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
+    // SAFETY: PREFETCHW reads and writes no memory in the sense of the language, changes no register
+    // and no flag, uses no stack, and faults on no address; this one is of a live reference anyway.
+    // Processors of before 2014 that lack it execute it as a no-op, as both vendors' manuals say of
+    // 0F 0D in 64-bit mode.
+    unsafe {
+        std::arch::asm!(
+            "prefetchw [{0}]",
+            in(reg) std::ptr::from_ref(word),
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    let _ = word;
+}
