@@ -6,14 +6,18 @@
 
 use anyhow::{Context, Result, bail};
 use std::{
+    fs,
     path::Path,
     process::{Command, Stdio},
     time::Instant,
 };
 
-/// What Miri runs: it is some thousand times slower than the processor, and these are the tests in which threads race.
-/// The ring itself is safe Rust, so that there is nothing else for Miri to find in it.
-const MIRI_TESTS: &[&str] = &["threads::", "middle_of_a_read"];
+/// The tests in which threads race. The ring itself is safe Rust: nothing else is to be found in it.
+const RACES: &[&str] = &["threads::", "middle_of_a_read"];
+
+/// The standard library is not instrumented. Where the one for tests says over a channel that a test has ended, it is
+/// accused for nothing; that channel carries nothing else.
+const SUPPRESSIONS: &str = "race:test::event::CompletedTest\n";
 
 /// How thorough to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +136,7 @@ fn miri(root: &Path, options: Options) -> Result<Run, String> {
     command
         .args(["+nightly", "miri", "test", "--quiet"])
         .args(["-p", "touchline-shm", "--test", "broadcast", "--"])
-        .args(MIRI_TESTS)
+        .args(RACES)
         .env("MIRIFLAGS", format!("-Zmiri-many-seeds=0..{seeds}"));
     Ok(Run {
         about: format!("readers and a writer in threads, in a small size, {seeds} seeds"),
@@ -165,18 +169,27 @@ fn thread_sanitizer(root: &Path, options: Options) -> Result<Run, String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err(format!("not tried on {host}"));
     }
+    let folder = crate::target_folder(root).join("memory-model");
+    let suppressions = folder.join("tsan.suppressions");
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::write(&suppressions, SUPPRESSIONS))
+        .map_err(|error| format!("{}: {error}", suppressions.display()))?;
     let messages = options.choose("500000", "10000000");
     let mut command = cargo(root, "tsan");
     command
         .args(["test", "--quiet", "--target", &host])
         .args(["-p", "touchline-shm", "--test", "broadcast"])
-        // One at a time: the library that runs tests side by side is not instrumented, and accused for nothing.
-        .args(["--", "--test-threads=1", "threads::", "middle_of_a_read"])
+        .args(["--", "--test-threads=1"])
+        .args(RACES)
         // The sanitizer is there on stable, behind a flag that the compiler wants to be asked for.
         .env("RUSTC_BOOTSTRAP", "1")
         .env(
             "RUSTFLAGS",
             "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer",
+        )
+        .env(
+            "TSAN_OPTIONS",
+            format!("suppressions={}", suppressions.display()),
         )
         .env("MESSAGES", messages)
         .env("FLIPS", options.choose("20000", "1000000"));
