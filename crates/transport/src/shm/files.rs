@@ -281,6 +281,8 @@ pub struct Reading {
     pub ring: broadcast::Reader<Mapping>,
     pub definitions: TableReader,
     pub images: TableReader,
+    /// The writer whose beginning is behind the ring's place, and the next one's is not.
+    pub epoch: u64,
 }
 
 impl Reading {
@@ -292,14 +294,20 @@ impl Reading {
     ) -> Result<(Reading, Option<SlotGuard>), Error> {
         let start = Instant::now();
         loop {
-            let reading = Reading::open(root, bus)?;
-            if reading.is_of_writer(reading.ring.epoch()) {
-                return match named {
+            let mut reading = Reading::open(root, bus)?;
+            if let Some(epoch) = reading.writer() {
+                // It has marked its beginning before the tables were its own.
+                reading.ring.skip_to_mark();
+                let (reading, guard) = match named {
                     true => reading
                         .named()
-                        .map(|(reading, guard)| (reading, Some(guard))),
-                    false => Ok((reading, None)),
+                        .map(|(reading, guard)| (reading, Some(guard)))?,
+                    false => (reading, None),
                 };
+                // A mark of the next one would have told of it.
+                if reading.ring.epoch() == epoch {
+                    return Ok((Reading { epoch, ..reading }, guard));
+                }
             }
             if start.elapsed() > START_MAX {
                 let bus = bus.to_owned();
@@ -336,6 +344,7 @@ impl Reading {
                 .map_err(|refused| Error::contents(&ring, refused))?,
             definitions: table(definitions)?,
             images: table(images)?,
+            epoch: 0,
             directory,
         })
     }
@@ -358,6 +367,12 @@ impl Reading {
         let guard = SlotLocks::open(&self.directory, cursors.slots() as u32)?.acquire()?;
         let ring = self.ring.named(cursors, guard.index() as usize);
         Ok((Reading { ring, ..self }, guard))
+    }
+
+    /// The writer that the tables belong to; `None` while one is just beginning.
+    pub fn writer(&self) -> Option<u64> {
+        let epoch = self.definitions.epoch();
+        (epoch != 0 && self.images.epoch() == epoch).then_some(epoch)
     }
 
     /// Whether the tables belong to this writer, its number in the ring.

@@ -53,7 +53,7 @@ impl Images {
         Ok(Images {
             root: root.clone(),
             bus: bus.to_owned(),
-            epoch: reading.ring.epoch(),
+            epoch: reading.epoch,
             publisher: reading.publisher()?,
             content: vec![0; content_words.max(channel_state::WORDS)].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),

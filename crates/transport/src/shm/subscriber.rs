@@ -60,6 +60,8 @@ pub struct Subscriber {
     guard: Option<SlotGuard>,
     /// The writer that is being read, its number in the ring.
     epoch: u64,
+    /// Another writer has begun, and its beginning may be among what was lost.
+    restart_missed: bool,
     joining: Option<Joining>,
     rows: Rows,
     scratch: Scratch,
@@ -136,7 +138,8 @@ impl Subscriber {
         Ok(Subscriber {
             scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
             rows: Rows::new(settings.filter.is_some(), settings.live_only, position),
-            epoch: reading.ring.epoch(),
+            epoch: reading.epoch,
+            restart_missed: false,
             joining: Some(Joining::new()),
             watch: Watch::new(is_gone),
             batch_open: false,
@@ -215,6 +218,8 @@ impl Subscriber {
         match read {
             Ok(Some(frame)) => self.message(frame, take),
             Ok(None) => self.nothing(take),
+            // Of a file that was made shorter nothing is read any more.
+            Err(_) if !self.reading.is_intact() => self.damaged(take),
             Err(notice) => Step::Given(take(Item::Notice(self.interrupted(notice)))),
         }
     }
@@ -314,6 +319,7 @@ impl Subscriber {
             broadcast::Notice::Epoch(epoch) => {
                 self.rows.restart(next.position);
                 self.epoch = epoch;
+                self.restart_missed = false;
                 self.joining = None;
                 self.watch.is_back();
                 Notice::Restarted { epoch }
@@ -329,10 +335,51 @@ impl Subscriber {
         Step::Given(take(Item::Notice(Notice::Corrupt { sequence })))
     }
 
+    /// After a loss. It may have been so long that another writer's beginning is lost with it.
     fn resync(&mut self) {
         self.rows.forget_orders();
-        if self.settings.resync {
+        self.restart_missed = self.reading.ring.epoch() != self.epoch;
+        if self.restart_missed {
+            self.rows.restart(self.reading.ring.next().position);
+        }
+        if self.settings.resync || self.restart_missed {
             self.joining = Some(Joining::new());
+        }
+    }
+
+    /// Another writer has begun, and the ring may not say so any more: goes behind its beginning.
+    #[cold]
+    fn find_restart<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        let Some(epoch) = self.reading.writer() else {
+            return self.nothing(take);
+        };
+        let lost = self.reading.ring.skip_to_mark();
+        if lost.bytes > 0 {
+            return Step::Given(take(Item::Notice(Notice::Lapped {
+                messages: lost.messages,
+                bytes: lost.bytes,
+            })));
+        }
+        if self.reading.ring.epoch() != epoch {
+            return Step::Passed;
+        }
+        let notice = self.interrupted(broadcast::Notice::Epoch(epoch));
+        self.rows.forget_orders();
+        self.joining = Some(Joining::new());
+        Step::Given(take(Item::Notice(notice)))
+    }
+
+    /// A file of the bus is not what it was: says so once, and waits for another.
+    #[cold]
+    fn damaged<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        self.joining = None;
+        if !std::mem::replace(&mut self.watch.damage_told, true) {
+            return Step::Given(take(Item::Notice(Notice::Damaged)));
+        }
+        let due = self.watch.is_due();
+        match due.then(|| self.look()).flatten() {
+            Some(notice) => Step::Given(take(Item::Notice(notice))),
+            None => Step::Nothing,
         }
     }
 
@@ -387,7 +434,8 @@ impl Subscriber {
         );
         self.rows.restart(next.position);
         self.rows.forget_orders();
-        self.epoch = reading.ring.epoch();
+        self.epoch = reading.epoch;
+        self.restart_missed = false;
         self.joining = Some(Joining::new());
         self.watch = Watch::new(matches!(reading.publisher(), Ok(None)));
         self.reading = reading;

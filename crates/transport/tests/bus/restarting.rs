@@ -100,6 +100,65 @@ fn who_joins_a_bus_that_nobody_writes_sees_its_last_books_as_stale() {
 }
 
 #[test]
+fn who_was_overtaken_over_a_restart_is_told_of_both_and_has_the_new_books() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Told::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    drop(publisher);
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(2, 6);
+    market.define(&mut publisher);
+    // Three to four rings long, so that the beginning of this publisher is overwritten.
+    (0..1_500).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    drain(&mut subscriber, &mut reader);
+    let told = &reader.0.0;
+    assert!(
+        told.iter()
+            .any(|notice| matches!(notice, Notice::Lapped { .. })),
+        "{told:?}"
+    );
+    assert!(told.contains(&Notice::Restarted { epoch: 2 }), "{told:?}");
+    market.assert_equal(&reader.1, "after the restart");
+}
+
+#[test]
+fn a_ring_that_is_cut_short_is_told_of_once_and_joined_again_when_it_is_whole() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Told::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    drop(publisher);
+    let ring = stage.root().path().join("test/ring");
+    let file = std::fs::File::options().write(true).open(ring).unwrap();
+    file.set_len(0).unwrap();
+    let told_before = reader.0.0.len();
+    let polls = (0..10_000).filter(|_| subscriber.drain(1, &mut reader) > 0);
+    assert_eq!(polls.count(), 1, "{:?}", &reader.0.0[told_before..]);
+    assert_eq!(reader.0.0[told_before..], [Notice::Damaged]);
+    assert_eq!(reader.1.validity(Instrument(0)), Validity::Stale);
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(2, 6);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    wait_for(&mut subscriber, &mut reader, Notice::Restarted { epoch: 1 });
+    drain(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "on the new ring");
+}
+
+#[test]
 fn a_bus_of_another_size_is_joined_again() {
     let stage = Stage::new();
     let mut publisher = stage.publisher();

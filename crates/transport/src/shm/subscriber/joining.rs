@@ -68,6 +68,9 @@ impl Subscriber {
     }
 
     fn join_channel<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        if self.restart_missed {
+            return self.find_restart(take);
+        }
         let mut content = [0; channel_state::WORDS];
         let found = self.reading.images.read(channel_state::SLOT, &mut content);
         let channel = match found {
@@ -231,6 +234,8 @@ impl Subscriber {
         let same = self.reading.is_of_writer(self.epoch);
         if !same {
             self.joining = None;
+            // What comes before the ring says so goes on from books that nobody was handed.
+            self.rows.forget_books();
         }
         same
     }

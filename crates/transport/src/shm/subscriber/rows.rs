@@ -132,6 +132,14 @@ impl Rows {
         caught_up
     }
 
+    /// Price books are unknown.
+    pub fn forget_books(&mut self) {
+        self.unseen.book_held = false;
+        for row in &mut self.rows {
+            row.book_held = false;
+        }
+    }
+
     /// Order books are unknown.
     pub fn forget_orders(&mut self) {
         self.unseen.orders_held = false;
