@@ -28,6 +28,8 @@ pub struct Role {
     pub payload_bytes: usize,
     /// Messages that will come.
     pub messages: u64,
+    /// Rounds of waiting where a stream has nothing, so that some messages gather.
+    pub gather: u32,
     /// Others run on the same processor, so that waiting gives it to them.
     pub shares_cpu: bool,
 }

@@ -37,14 +37,14 @@ impl<M: Words> Claim<'_, M> {
     }
 
     /// The payload in place: store with relaxed ordering, the commit orders it.
-    #[inline]
+    #[inline(always)]
     pub fn words(&self) -> &[AtomicU64] {
         let begin = self.index + 1;
         &self.writer.data()[begin..begin + self.length.div_ceil(8)]
     }
 
     /// Writes the message from its beginning; what is over its length is left out.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, bytes: &[u8]) {
         let words = self.words();
         let (whole, rest) = bytes.as_chunks::<8>();
@@ -60,7 +60,7 @@ impl<M: Words> Claim<'_, M> {
 
     /// Writes the message from its beginning, by words in the byte order of the host; what is over
     /// its length is left out.
-    #[inline]
+    #[inline(always)]
     pub fn write_words(&mut self, message: &[u64]) {
         for (word, value) in self.words().iter().zip(message) {
             word.store(*value, Ordering::Relaxed);
@@ -68,7 +68,7 @@ impl<M: Words> Claim<'_, M> {
     }
 
     /// Makes the message visible, and gives the position behind it.
-    #[inline]
+    #[inline(always)]
     pub fn commit(self, flags: Flags) -> u64 {
         let Claim { writer, length, .. } = self;
         writer.commit(length, flags)

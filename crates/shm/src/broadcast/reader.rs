@@ -89,7 +89,7 @@ impl<M: Words> Reader<M> {
     ///
     /// # Errors
     /// A [`Notice`], which is not always bad news.
-    #[inline]
+    #[inline(always)]
     pub fn read<T>(&mut self, take: impl FnOnce(&Frame<'_>) -> T) -> Result<Option<T>, Notice> {
         let Mark { position, sequence } = self.next;
         let index = self.geometry.index(position);
@@ -159,13 +159,13 @@ impl<M: Words> Reader<M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn data(&self) -> &[AtomicU64] {
         &self.memory.words()[CONTROL_WORDS..self.geometry.words()]
     }
 
     /// The next message, if the word is its head and it lies within the data.
-    #[inline]
+    #[inline(always)]
     fn frame(&self, word: u64) -> Option<Frame<'_>> {
         let Mark { position, sequence } = self.next;
         let length = Head::message_length(word, sequence)?;
@@ -184,7 +184,7 @@ impl<M: Words> Reader<M> {
     }
 
     /// Whether something at or behind this position was announced to be overwritten.
-    #[inline]
+    #[inline(always)]
     fn is_lapped(&self) -> bool {
         // SYNC POINT: who has read a word that was stored after an announcement sees it now.
         fence(Ordering::Acquire);
@@ -193,7 +193,7 @@ impl<M: Words> Reader<M> {
         ahead > self.geometry.capacity()
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, position: u64, sequence: u64) {
         self.next = Mark { position, sequence };
         if let Some(cursor) = &self.cursor {
@@ -233,7 +233,7 @@ impl<M: Words> Reader<M> {
     }
 
     /// No head: the end of the stream, unless the zero is that of a writer a lap ahead.
-    #[inline]
+    #[inline(always)]
     fn nothing<T>(&mut self, index: usize) -> Result<Option<T>, Notice> {
         if self.is_lapped() {
             return Err(self.lapped());

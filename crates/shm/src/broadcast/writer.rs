@@ -2,7 +2,7 @@
 
 use super::cursors::Cursors;
 use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
-use super::head::{Flags, Head, Kind, frame_bytes};
+use super::head::{BATCH_END, Flags, Head, Kind, frame_bytes};
 use super::mark::Mark;
 use super::{Claim, Reader};
 use crate::Words;
@@ -162,7 +162,7 @@ impl<M: Words> Writer<M> {
     }
 
     /// Claims room for a message of `length` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn claim(&mut self, length: usize) -> Result<Claim<'_, M>, NoRoom> {
         self.make_room(length)?;
         let index = self.geometry.index(self.next.position);
@@ -174,7 +174,7 @@ impl<M: Words> Writer<M> {
     }
 
     /// Publishes a message: claim, write, commit. Gives the position behind it.
-    #[inline]
+    #[inline(always)]
     pub fn publish(&mut self, message: &[u8], flags: Flags) -> Result<u64, NoRoom> {
         let mut claim = self.claim(message.len())?;
         claim.write(message);
@@ -207,12 +207,12 @@ impl<M: Words> Writer<M> {
         &self.memory
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn data(&self) -> &[AtomicU64] {
         &self.memory.words()[CONTROL_WORDS..]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn commit(&mut self, length: usize, flags: Flags) -> u64 {
         self.commit_frame(Kind::Message, length as u64, flags);
         self.next.sequence = self.next.sequence.wrapping_add(1);
@@ -220,7 +220,7 @@ impl<M: Words> Writer<M> {
     }
 
     /// The frame after this one does not exist yet; then this one does.
-    #[inline]
+    #[inline(always)]
     fn commit_frame(&mut self, kind: Kind, length: u64, flags: Flags) {
         let begin = self.next.position;
         let end = begin.wrapping_add(frame_bytes(length));
@@ -234,28 +234,40 @@ impl<M: Words> Writer<M> {
         data[self.geometry.index(end)].store(0, Ordering::Relaxed);
         // SYNC POINT: payload and the zero behind it are visible to who reads the head.
         data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
-        self.own_lines_ahead(begin, end);
+        if flags.0 & BATCH_END.0 == 0 {
+            self.own_lines_ahead(begin, end);
+        }
         self.next.position = end;
     }
 
     /// Readers have copies of the lines that come next, from a lap ago. Stores wait for each other, so
-    /// taking the copies away must begin long before: for each line that a frame begins, one ahead is
-    /// asked for.
-    #[inline]
+    /// in a stream taking the copies away must begin long before they are made. A message that ends its
+    /// batch is no stream: then it would only be in the way of the message itself.
+    #[inline(always)]
     fn own_lines_ahead(&self, begin: u64, end: u64) {
-        let data = self.data();
-        let first = begin.wrapping_add(LINE - 1) & !(LINE - 1);
+        self.own_line(begin.wrapping_add(AHEAD));
+        self.own_line(begin.wrapping_add(AHEAD + LINE));
+        if end.wrapping_sub(begin) > 2 * LINE {
+            self.own_more_lines_ahead(begin.wrapping_add(2 * LINE), end);
+        }
+    }
+
+    #[inline(never)]
+    fn own_more_lines_ahead(&self, begin: u64, end: u64) {
         for offset in (0..end.wrapping_sub(begin)).step_by(LINE as usize) {
-            let line = first.wrapping_add(offset);
-            if (line.wrapping_sub(end) as i64) >= 0 {
-                break;
-            }
-            prefetch::to_write(&data[self.geometry.index(line.wrapping_add(AHEAD))]);
+            self.own_line(begin.wrapping_add(AHEAD + offset));
+        }
+    }
+
+    #[inline(always)]
+    fn own_line(&self, position: u64) {
+        if let Some(word) = self.data().get(self.geometry.index(position)) {
+            prefetch::to_write(word);
         }
     }
 
     /// Room for a message of so many bytes, in one piece and announced.
-    #[inline]
+    #[inline(always)]
     fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
         // The longest message comes first: the frame of any number of bytes would be none at all.
         if length > self.geometry.message_max()
@@ -267,7 +279,7 @@ impl<M: Words> Writer<M> {
     }
 
     /// Announces that a frame of so many bytes, and the head behind it, will be written.
-    #[inline]
+    #[inline(always)]
     fn announce(&mut self, frame: u64) -> Result<(), NoRoom> {
         let end = self.next.position.wrapping_add(frame + WORD);
         // Positions may wrap; what is ahead of the watermark is less than half the numbers ahead.

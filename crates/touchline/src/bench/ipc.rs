@@ -65,6 +65,8 @@ pub struct PeerArguments {
     #[arg(long)]
     messages: u64,
     #[arg(long)]
+    gather: u32,
+    #[arg(long)]
     shares_cpu: bool,
 }
 
@@ -76,6 +78,7 @@ pub fn peer(arguments: &PeerArguments) -> Result<(), Failure> {
         cpu: arguments.cpu,
         payload_bytes: arguments.payload,
         messages: arguments.messages,
+        gather: arguments.gather,
         shares_cpu: arguments.shares_cpu,
     };
     play(&role).map_err(failure)
@@ -91,6 +94,7 @@ pub fn start(role: &Role) -> Result<Peer, Failure> {
         ("--cpu", role.cpu as u64),
         ("--payload", role.payload_bytes as u64),
         ("--messages", role.messages),
+        ("--gather", u64::from(role.gather)),
     ];
     for (name, value) in numbers {
         command.arg(name).arg(value.to_string());

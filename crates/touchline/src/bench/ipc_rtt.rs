@@ -96,6 +96,7 @@ impl Arguments {
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
             messages: warmup + messages,
+            gather: 1,
             shares_cpu: false,
         };
         match subject {

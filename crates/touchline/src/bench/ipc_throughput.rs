@@ -5,7 +5,7 @@ use crate::output::Failure;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use touchline_lab::bench::Host;
-use touchline_lab::bench::ipc::ring::{Letter, PAYLOAD_BYTES_MAX, Written};
+use touchline_lab::bench::ipc::ring::{Flags, Letter, PAYLOAD_BYTES_MAX, Written};
 use touchline_lab::bench::ipc::rival::Rival;
 use touchline_lab::bench::ipc::{Folder, Part, Role, floor, pin};
 
@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Bytes of the ring: a power of two.
     #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     ring_bytes: u64,
+    /// Rounds of waiting of a reader that finds nothing: when it looks again, messages have gathered.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    gather: u32,
     #[command(flatten)]
     field: Field,
 }
@@ -89,6 +92,7 @@ impl Arguments {
             cpu: self.field.cpus.1,
             payload_bytes: self.payload,
             messages,
+            gather: self.gather,
             shares_cpu: self.readers > 1,
         }
     }
@@ -131,7 +135,7 @@ impl Arguments {
         let mut letter = Letter::new(self.payload);
         for number in 1..=self.messages {
             letter.set_number(number);
-            letter.send(&mut stream.writer, self.readers > 1);
+            letter.send(&mut stream.writer, Flags::default(), self.readers > 1);
         }
         let mut round = Round {
             rate: f64::INFINITY,

@@ -4,7 +4,7 @@ use super::ipc::{failure, start};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::ipc::ring::{Letter, PAYLOAD_BYTES_MAX, Written};
+use touchline_lab::bench::ipc::ring::{BATCH_END, Letter, PAYLOAD_BYTES_MAX, Written};
 use touchline_lab::bench::ipc::{Folder, Part, Role, pin};
 use touchline_lab::bench::{Figures, Host};
 use touchline_net::clock::{Clock, ticks};
@@ -85,6 +85,7 @@ impl Arguments {
             payload_bytes: self.payload,
             // They read until they are killed.
             messages: u64::MAX,
+            gather: 1,
             shares_cpu: readers > 1,
         };
         let company = (0..readers)
@@ -101,7 +102,7 @@ impl Arguments {
         for number in 1..=self.messages {
             letter.set_number(number);
             let begin = ticks();
-            letter.send(&mut stream.writer, false);
+            letter.send(&mut stream.writer, BATCH_END, false);
             let end = ticks();
             into.saturating_record(clock.between_ns(begin, end));
             while clock.between_ns(begin, ticks()) < self.every_ns {

@@ -7,7 +7,8 @@ use std::hint::spin_loop;
 use std::path::Path;
 use std::time::Instant;
 use touchline_net::clock::{Clock, ticks};
-use touchline_shm::broadcast::{BATCH_END, Cursors, Geometry, Notice, Reader, Writer};
+pub use touchline_shm::broadcast::{BATCH_END, Flags};
+use touchline_shm::broadcast::{Cursors, Geometry, Notice, Reader, Writer};
 use touchline_shm::segment::{Access, Mapping, Options, SlotGuard, SlotLocks, WriterLock};
 
 const THERE: &str = "there";
@@ -90,13 +91,14 @@ impl Letter {
         self.words[0] = number;
     }
 
-    /// Sends it; waits where the ring is full, for readers that may share a processor.
+    /// Sends it; waits where the ring is full, for readers that may share a processor. `flags` says
+    /// whether another follows at once.
     #[inline]
-    pub fn send(&self, writer: &mut Writer<Mapping>, shares_cpu: bool) {
+    pub fn send(&self, writer: &mut Writer<Mapping>, flags: Flags, shares_cpu: bool) {
         loop {
             if let Ok(mut claim) = writer.claim(self.bytes) {
                 claim.write_words(&self.words);
-                claim.commit(BATCH_END);
+                claim.commit(flags);
                 return;
             }
             wait(shares_cpu);
@@ -138,7 +140,7 @@ pub fn round_trips(
     for number in 1..=warmup + messages {
         sent.set_number(number);
         let begin = ticks();
-        sent.send(&mut there.writer, false);
+        sent.send(&mut there.writer, BATCH_END, false);
         received.wait(&mut back)?;
         let end = ticks();
         if received.number() != number {
@@ -162,7 +164,7 @@ pub fn echo(role: &Role) -> Result<(), Failed> {
     say_ready();
     for _ in 0..role.messages {
         letter.wait(&mut there)?;
-        letter.send(&mut back.writer, false);
+        letter.send(&mut back.writer, BATCH_END, false);
     }
     Ok(())
 }
@@ -185,7 +187,7 @@ pub fn read(role: &Role, named: bool) -> Result<(), Failed> {
     say_ready();
     while received + lost < role.messages {
         match letter.receive(&mut reader) {
-            Ok(false) => wait(role.shares_cpu),
+            Ok(false) => (0..role.gather).for_each(|_| wait(role.shares_cpu)),
             Ok(true) => {
                 begin.get_or_insert_with(Instant::now);
                 received += 1;
