@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The two readings must be the same, line by line, and the messages written again the same, byte by byte. Then the
-//! same with a [newer](variants::newer) schema: its reader must read what an older writer wrote, and we, the older
-//! reader, what it writes. At last with a [swapped](variants::swapped) field, which must be noticed.
+//! same with a newer schema: its reader must read what an older writer wrote, and we, the older
+//! reader, what it writes. At last with a swapped field, which must be noticed.
 //!
 //! Needs a JDK and Maven, and says so where they are missing. All files are below the target folder.
 

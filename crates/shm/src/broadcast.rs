@@ -51,7 +51,7 @@ mod reader;
 mod writer;
 
 pub use claim::Claim;
-pub use cursors::Cursors;
+pub use cursors::{Cursors, Taking};
 pub use frame::Frame;
 pub use geometry::{Geometry, Refused};
 pub use head::{BATCH_END, Flags};

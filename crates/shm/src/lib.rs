@@ -10,7 +10,7 @@
 //! shared memory; lets a reader slow the writer, unless the publication is lossless by setting.
 //!
 //! # Path
-//! [`broadcast::Writer::claim`] takes a message in, [`broadcast::Reader::poll`] gives it out.
+//! [`broadcast::Writer::claim`] takes a message in, [`broadcast::Reader::read`] gives it out.
 //!
 //! # Tests
 //! The same lines run over plain memory, over mapped files, under loom, Miri and ThreadSanitizer;

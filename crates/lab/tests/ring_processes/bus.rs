@@ -113,10 +113,13 @@ impl Writing {
 }
 
 fn free_if_dead(slots: &SlotLocks, named: &Cursors<Mapping>, slot: usize) {
+    let Some(taking) = named.taking(slot) else {
+        return;
+    };
     if slots.is_held(slot as u32).unwrap() {
         std::thread::yield_now();
     } else {
-        named.free(slot);
+        named.free(slot, taking);
     }
 }
 

@@ -8,10 +8,14 @@ use crate::atomic::{AtomicU64, Ordering};
 
 /// Words of a slot: 128 bytes, so that neighbours do not share a pair of lines.
 const SLOT_WORDS: usize = 16;
-/// Word of a slot: 0 where it is free.
-const ACTIVE: usize = 0;
+/// Word of a slot: odd where it is taken, and another number each time that it is.
+const TAKING: usize = 0;
 /// Word of a slot: everything below was read.
 const POSITION: usize = 1;
+
+/// One taking of a slot, so that two of them are not mistaken for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taking(u64);
 
 /// One cursor for each named reader.
 #[derive(Debug)]
@@ -36,11 +40,14 @@ impl<M: Words> Cursors<M> {
     }
 
     /// Takes a slot that is the caller's (see [`SlotLocks`](crate::segment::SlotLocks)).
-    pub fn take(&self, slot: usize, position: u64) {
-        if let Some(words) = self.slot(slot) {
-            words[POSITION].store(position, Ordering::Relaxed);
-            words[ACTIVE].store(1, Ordering::Release);
-        }
+    pub fn take(&self, slot: usize, position: u64) -> Taking {
+        let Some(words) = self.slot(slot) else {
+            return Taking(0);
+        };
+        let taking = words[TAKING].load(Ordering::Relaxed).wrapping_add(2) | 1;
+        words[POSITION].store(position, Ordering::Relaxed);
+        words[TAKING].store(taking, Ordering::Release);
+        Taking(taking)
     }
 
     /// Everything below `position` was read.
@@ -53,21 +60,26 @@ impl<M: Words> Cursors<M> {
     }
 
     /// Frees a slot: of a reader that leaves, or that is dead, or that was waited for long enough.
-    pub fn free(&self, slot: usize) {
+    /// Does nothing if it was taken again since: who judged its last holder must not free its next.
+    pub fn free(&self, slot: usize, taking: Taking) {
         if let Some(words) = self.slot(slot) {
-            words[ACTIVE].store(0, Ordering::Release);
+            let free = taking.0.wrapping_add(1);
+            let relaxed = Ordering::Relaxed;
+            // Whoever took it since keeps it.
+            let _ = words[TAKING].compare_exchange(taking.0, free, Ordering::AcqRel, relaxed);
         }
     }
 
-    /// Whether a slot is taken.
-    pub fn is_taken(&self, slot: usize) -> bool {
-        self.slot(slot)
-            .is_some_and(|words| words[ACTIVE].load(Ordering::Acquire) != 0)
+    /// The taking of a slot; `None` if it is free.
+    pub fn taking(&self, slot: usize) -> Option<Taking> {
+        let taking = self.slot(slot)?[TAKING].load(Ordering::Acquire);
+        (taking & 1 == 1).then_some(Taking(taking))
     }
 
     /// What the reader in a slot has read, as far as it has said; `None` if the slot is free.
     pub fn position(&self, slot: usize) -> Option<u64> {
-        let words = self.slot(slot).filter(|_| self.is_taken(slot))?;
+        self.taking(slot)?;
+        let words = self.slot(slot)?;
         Some(words[POSITION].load(Ordering::Acquire))
     }
 
@@ -76,7 +88,7 @@ impl<M: Words> Cursors<M> {
         let mut slowest = (tail, usize::MAX);
         for slot in 0..self.slots() {
             let Some(words) = self.slot(slot) else { break };
-            if words[ACTIVE].load(Ordering::Acquire) == 0 {
+            if words[TAKING].load(Ordering::Acquire) & 1 == 0 {
                 continue;
             }
             // SYNC POINT: the reader is done with everything below.

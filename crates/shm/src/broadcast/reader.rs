@@ -1,7 +1,7 @@
 //! The reading side: any number, none of which writes anything.
 
 use super::Frame;
-use super::cursors::Cursors;
+use super::cursors::{Cursors, Taking};
 use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
 use super::head::{Head, Kind, frame_bytes};
 use super::mark::Mark;
@@ -23,6 +23,8 @@ pub struct Reader<M: Words> {
 struct Cursor<M: Words> {
     cursors: Cursors<M>,
     slot: usize,
+    /// Its last taking of the slot.
+    taking: Option<Taking>,
     /// The position that was last told.
     told: u64,
 }
@@ -30,7 +32,9 @@ struct Cursor<M: Words> {
 /// A reader that leaves is not waited for.
 impl<M: Words> Drop for Cursor<M> {
     fn drop(&mut self) {
-        self.cursors.free(self.slot);
+        if let Some(taking) = self.taking {
+            self.cursors.free(self.slot, taking);
+        }
     }
 }
 
@@ -76,6 +80,7 @@ impl<M: Words> Reader<M> {
         self.cursor = Some(Cursor {
             cursors,
             slot,
+            taking: None,
             told: self.next.position,
         });
         self.take_slot();
@@ -215,8 +220,10 @@ impl<M: Words> Reader<M> {
 
     /// Is waited for, from the last mark on; nobody may have waited so far.
     fn take_slot(&mut self) {
-        let Some(cursor) = &self.cursor else { return };
-        cursor.cursors.take(cursor.slot, self.next.position);
+        let Some(cursor) = &mut self.cursor else {
+            return;
+        };
+        cursor.taking = Some(cursor.cursors.take(cursor.slot, self.next.position));
         // SYNC POINT: either the writer sees that the slot is taken, or its last mark is seen here. It
         // gives up nothing behind that mark before it has looked at the slots once more.
         fence(Ordering::SeqCst);

@@ -45,12 +45,14 @@ fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
     while slow.read(|_| ()).unwrap().is_some() {}
     let (more, _) = fill(&mut writer);
     assert!(more > 0);
-    assert!(!writer.named().unwrap().is_taken(1));
+    assert_eq!(writer.named().unwrap().taking(1), None);
 
     // One is dead and its slot freed, the other one leaves.
     while fast.read(|_| ()).unwrap().is_some() {}
     assert_eq!(fill(&mut writer).1, NoRoom::Full { slot: 2 });
-    writer.named().unwrap().free(2);
+    let named = writer.named().unwrap();
+    let taking = named.taking(2).unwrap();
+    named.free(2, taking);
     while fast.read(|_| ()).unwrap().is_some() {}
     assert!(fill(&mut writer).0 > 0);
     drop(fast);
@@ -136,4 +138,17 @@ fn a_publication_without_named_readers_is_not_slowed() {
     while idle.poll().unwrap() {}
     assert!(idle.tally().lost > 0, "it has no name and nobody waited");
     assert_eq!(idle.reader().next(), writer.next());
+}
+
+/// The writer judges a reader to be dead while another one takes its slot: the other keeps it.
+#[test]
+fn who_takes_the_slot_of_a_dead_reader_is_not_freed_in_its_place() {
+    let cursors = cursors(1)();
+    cursors.take(0, 8);
+    let judged = cursors.taking(0).unwrap();
+    cursors.take(0, 16);
+    cursors.free(0, judged);
+    assert_eq!(cursors.position(0), Some(16));
+    cursors.free(0, cursors.taking(0).unwrap());
+    assert_eq!(cursors.position(0), None);
 }

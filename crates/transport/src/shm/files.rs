@@ -168,9 +168,14 @@ impl Named {
                 Err(broadcast::Refused::Full { slot }) => slot,
                 other => return other,
             };
+            let cursors = Cursors::new(&self.cursors);
+            // Before it is judged: who takes the slot after that is another.
+            let Some(taking) = cursors.taking(slot) else {
+                continue;
+            };
             match self.patience.judge(slot) {
                 Verdict::Wait => std::thread::sleep(START_POLL),
-                Verdict::Dead | Verdict::TooSlow => Cursors::new(&self.cursors).free(slot),
+                Verdict::Dead | Verdict::TooSlow => cursors.free(slot, taking),
             }
         }
     }

@@ -246,6 +246,10 @@ fn wait(
     else {
         unreachable!("parts fit the ring, and only a lossless one is ever full");
     };
+    // Before it is judged: who takes the slot after that is another.
+    let Some(taking) = named.taking(slot) else {
+        return;
+    };
     match patience.judge(slot) {
         Verdict::Wait => {
             counters.waits += 1;
@@ -253,11 +257,11 @@ fn wait(
         }
         Verdict::Dead => {
             counters.readers_dead += 1;
-            named.free(slot);
+            named.free(slot, taking);
         }
         Verdict::TooSlow => {
             counters.readers_left_behind += 1;
-            named.free(slot);
+            named.free(slot, taking);
         }
     }
 }

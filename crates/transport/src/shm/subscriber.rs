@@ -24,7 +24,8 @@ pub struct Join {
     /// Hands out live books only. A book that stops being live is told of by its state alone; it
     /// comes back whole.
     pub live_only: bool,
-    /// After a loss, takes every book from its image again.
+    /// After a loss, takes every book from its image again at once. Without it each book comes back
+    /// from its image when it changes next.
     pub resync: bool,
     /// Which instruments; `None` is all of them.
     pub filter: Option<Filter>,
@@ -256,8 +257,22 @@ impl Subscriber {
                     }
                     (_, Ok(Some(update))) => give(update),
                     (_, Ok(None)) => Step::Passed,
+                    // The beginning of a long update was before ours, or it is longer than we are
+                    // prepared for: its book is unknown until it comes whole.
+                    (Body::OrderUpdate(_) | Body::OrdersSnapshot(_), Err(_)) => {
+                        let orders = message.instrument().map(|instrument| OrdersUpdate {
+                            instrument,
+                            validity: rows.forget_orders_of(instrument),
+                            changes: &[],
+                        });
+                        orders.map_or(Step::Passed, |orders| give(Update::Orders(orders)))
+                    }
                     (_, Err(Unfit::PartMissing | Unfit::NoRoom)) => {
-                        return self.corrupt(frame.sequence, take);
+                        let state = message.instrument().map(|instrument| State {
+                            instrument,
+                            validity: rows.forget_book_of(instrument),
+                        });
+                        state.map_or(Step::Passed, |state| give(Update::State(state)))
                     }
                 }
             }
@@ -344,6 +359,8 @@ impl Subscriber {
         }
         if self.settings.resync || self.restart_missed {
             self.joining = Some(Joining::new());
+        } else {
+            self.rows.forget_books();
         }
     }
 
@@ -425,6 +442,8 @@ impl Subscriber {
 
     /// The bus was begun anew, in other files.
     fn reattach(&mut self) -> Result<Notice, Error> {
+        // Its place was in the old files.
+        self.guard = None;
         let (reading, guard) = Reading::join(&self.root, &self.bus, self.settings.named)?;
         let next = reading.ring.next();
         self.scratch = Scratch::new(

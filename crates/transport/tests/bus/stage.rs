@@ -205,6 +205,16 @@ impl Market {
         }
     }
 
+    /// What the mirror calls live equals ours, and the mirror missed nothing.
+    pub fn assert_what_is_live(&self, mirror: &Mirror, context: &str) {
+        assert_eq!(mirror.misfits(), 0, "{context}");
+        for instrument in (0..self.instruments).map(Instrument) {
+            if mirror.validity(instrument) == Validity::Live {
+                self.assert_one_equal(mirror, instrument, context);
+            }
+        }
+    }
+
     /// One book equals that of the mirror.
     pub fn assert_one_equal(&self, mirror: &Mirror, instrument: Instrument, context: &str) {
         for kind in [BookKind::Direct, BookKind::Implied] {

@@ -140,6 +140,18 @@ impl Rows {
         }
     }
 
+    /// An instrument's price book is unknown; gives what it is therefore.
+    pub fn forget_book_of(&mut self, instrument: Instrument) -> Validity {
+        self.row(instrument).book_held = false;
+        Validity::Recovering
+    }
+
+    /// An instrument's order book is unknown; gives what it is therefore.
+    pub fn forget_orders_of(&mut self, instrument: Instrument) -> Validity {
+        self.row(instrument).orders_held = false;
+        Validity::Recovering
+    }
+
     /// Order books are unknown.
     pub fn forget_orders(&mut self) {
         self.unseen.orders_held = false;
