@@ -299,27 +299,39 @@ impl Reading {
     ) -> Result<(Reading, Option<SlotGuard>), Error> {
         let start = Instant::now();
         loop {
-            let mut reading = Reading::open(root, bus)?;
-            if let Some(epoch) = reading.writer() {
-                // It has marked its beginning before the tables were its own.
-                reading.ring.skip_to_mark();
-                let (reading, guard) = match named {
-                    true => reading
-                        .named()
-                        .map(|(reading, guard)| (reading, Some(guard)))?,
-                    false => (reading, None),
-                };
-                // A mark of the next one would have told of it.
-                if reading.ring.epoch() == epoch {
-                    return Ok((Reading { epoch, ..reading }, guard));
+            match Reading::try_join(root, bus, named) {
+                Err(Error::HalfStarted { .. }) if start.elapsed() < START_MAX => {
+                    std::thread::sleep(START_POLL);
                 }
+                other => return other,
             }
-            if start.elapsed() > START_MAX {
-                let bus = bus.to_owned();
-                return Err(Error::HalfStarted { bus });
-            }
-            std::thread::sleep(START_POLL);
         }
+    }
+
+    /// The same without waiting: a writer that is just starting is an error.
+    pub fn try_join(
+        root: &Root,
+        bus: &str,
+        named: bool,
+    ) -> Result<(Reading, Option<SlotGuard>), Error> {
+        let half_started = || Error::HalfStarted {
+            bus: bus.to_owned(),
+        };
+        let mut reading = Reading::open(root, bus)?;
+        let epoch = reading.writer().ok_or_else(half_started)?;
+        // It has marked its beginning before the tables were its own.
+        reading.ring.skip_to_mark();
+        let (reading, guard) = match named {
+            true => reading
+                .named()
+                .map(|(reading, guard)| (reading, Some(guard)))?,
+            false => (reading, None),
+        };
+        // A mark of the next one would have told of it.
+        if reading.ring.epoch() != epoch {
+            return Err(half_started());
+        }
+        Ok((Reading { epoch, ..reading }, guard))
     }
 
     /// Attaches to what stands there; the ring at its last mark.

@@ -444,7 +444,7 @@ impl Subscriber {
     fn reattach(&mut self) -> Result<Notice, Error> {
         // Its place was in the old files.
         self.guard = None;
-        let (reading, guard) = Reading::join(&self.root, &self.bus, self.settings.named)?;
+        let (reading, guard) = Reading::try_join(&self.root, &self.bus, self.settings.named)?;
         let next = reading.ring.next();
         self.scratch = Scratch::new(
             &reading,
