@@ -127,7 +127,8 @@ fn what_is_counted_can_be_read_after_the_end() {
 fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
     let desk = Desk::new("bus-killed");
     let replay = "replay --config bus.toml --pcap session.pcap --publish --quiet";
-    for name in ["INT", "TERM", "KILL"] {
+    // Not INT: where a shell started these tests in the background, it is ignored, here and in the child.
+    for name in ["TERM", "KILL"] {
         let mut child = desk.start(&format!("{replay} --speed {}", desk.speed_for(20.0)));
         desk.wait_for_messages(300);
         signal(&child, name);
