@@ -7,6 +7,7 @@ use touchline_lab::capture::{Arrival, Feed, Line};
 use touchline_lab::cme::{Options, SentPacket, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::picture::{BookRow, OrdersRow, Picture};
+use touchline_lab::random::seeds;
 use touchline_lab::reference::cme::{Flaw, Handler, Settings, run};
 
 #[test]
@@ -357,17 +358,4 @@ fn same(seed: u64, what: &str, ours: &str, truth: &str) {
         truth.lines().count(),
         "seed {seed}: number of {what}"
     );
-}
-
-/// The seeds 0 to `count`, or what `SEED` and `SEEDS` say.
-fn seeds(count: u64) -> std::ops::Range<u64> {
-    let number = |name| {
-        std::env::var(name)
-            .ok()
-            .map(|text| text.parse().expect("SEED and SEEDS are numbers"))
-    };
-    match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("SEEDS").unwrap_or(count),
-    }
 }

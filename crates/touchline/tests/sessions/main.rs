@@ -19,17 +19,8 @@ use std::io::Write;
 /// The seeds to run: `SEED`, or the first `SEEDS`, or the first `count`. Says how far it is after
 /// each thousand.
 fn seeds(count: u64) -> impl Iterator<Item = u64> {
-    let number = |name| {
-        std::env::var(name)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-    };
-    let seeds = match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("SEEDS").unwrap_or(count),
-    };
     let name = std::thread::current().name().unwrap_or("a test").to_owned();
-    seeds.inspect(move |seed| {
+    touchline_lab::random::seeds(count).inspect(move |seed| {
         if seed % 1000 == 0 && *seed > 0 {
             // Not by `println!`: the harness would keep it until the end.
             let _ = writeln!(std::io::stderr(), "{name}: {seed} seeds so far");

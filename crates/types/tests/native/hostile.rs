@@ -1,7 +1,7 @@
 //! Bytes that are no message are refused, whatever they are; nothing panics and nothing is half used.
 
-use crate::{Reader, seeds};
-use touchline_lab::random::Random;
+use crate::Reader;
+use touchline_lab::random::{Random, seeds};
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
     Body, Flags, Malformed, Message, PART_BYTES_MAX, Part, Unfit, encode, parts,

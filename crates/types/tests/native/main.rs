@@ -11,19 +11,6 @@ use touchline_types::{
     Update,
 };
 
-/// The seeds to try: `SEED` alone, or so many as `SEEDS` says, from 1 on.
-fn seeds(default: u64) -> std::ops::RangeInclusive<u64> {
-    let number = |name| {
-        std::env::var(name)
-            .ok()
-            .and_then(|text: String| text.parse().ok())
-    };
-    match number("SEED") {
-        Some(seed) => seed..=seed,
-        None => 1..=number("SEEDS").unwrap_or(default),
-    }
-}
-
 /// A decoder and the memory that it needs.
 struct Reader {
     decoder: Decoder,

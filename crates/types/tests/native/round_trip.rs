@@ -1,6 +1,7 @@
 //! What is written is what is read, for every kind of update, whole and in parts.
 
-use crate::{Reader, seeds};
+use crate::Reader;
+use touchline_lab::random::seeds;
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
     Flags, Message, PART_BYTES_MAX, PART_BYTES_MIN, Part, encode, encoded_len, parts,
