@@ -8,7 +8,6 @@ mod kills;
 mod named;
 mod player;
 mod roles;
-mod slow;
 
 /// The number in an environment variable, or the usual one.
 fn number(variable: &str, usual: u64) -> u64 {

@@ -1,6 +1,6 @@
 //! A part that is played in a process of its own: this very program, started again.
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+use rustix::process::{Pid, WaitOptions, waitpid};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -81,12 +81,6 @@ impl Player {
             .unwrap()
             .unwrap();
         assert!(status.stopped(), "{status:?}");
-    }
-
-    /// SIGSTOP.
-    pub fn stop(&mut self) {
-        kill_process(self.pid(), Signal::STOP).unwrap();
-        self.wait_for_stop();
     }
 
     /// Waits for its end, and says whether it found nothing wrong.

@@ -3,12 +3,11 @@
 use super::bus::{self, LENGTH_MAX, Writing};
 use super::player::{FOLDER, ROLE, say};
 use rustix::process::{Signal, getpid, kill_process};
-use rustix::thread::{CpuSet, sched_setaffinity};
 use std::path::Path;
 use std::time::Duration;
 use touchline_lab::letter;
 use touchline_lab::witness::{Accusation, Tally, Witness};
-use touchline_shm::broadcast::{Flags, Reader};
+use touchline_shm::broadcast::Flags;
 use touchline_shm::segment::Mapping;
 
 /// What a writer that dies at a chosen point has published before.
@@ -46,7 +45,6 @@ fn play() {
             say(&reader.next().position.to_string());
             stop();
         }
-        "reader beside" => read_beside(bus::attach(folder)),
         other => panic!("no such role: {other}"),
     }
 }
@@ -144,16 +142,5 @@ fn read(folder: &Path, mut witness: Witness<Mapping>) -> Result<Tally, Accusatio
             }
             std::thread::sleep(Duration::from_micros(50));
         }
-    }
-}
-
-/// Reads as fast as it can on the first processor, and leaves the others to the writer.
-fn read_beside(mut reader: Reader<Mapping>) {
-    let mut first = CpuSet::new();
-    first.set(0);
-    sched_setaffinity(None, &first).unwrap();
-    say("attached");
-    loop {
-        let _ = reader.read(|frame| frame.word(0));
     }
 }
