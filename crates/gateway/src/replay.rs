@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use touchline_feed::cme::{CmeFeed, Feed, Line};
 use touchline_net::clock::{Clock, ticks};
-use touchline_net::{Error, Packet, PacketSource};
+use touchline_net::{Error, Packet, PacketSource, Received};
 use touchline_transport::Publish;
 
 /// How fast captured time runs.
@@ -71,8 +71,9 @@ pub fn replay<P: Publish>(
     let mut pace = Pace::new(speed);
     let outcome = loop {
         let packet = match source.receive() {
-            Ok(Some(packet)) => packet,
-            Ok(None) => break Ok(()),
+            Ok(Received::Packet(packet)) => packet,
+            Ok(Received::Nothing) => continue,
+            Ok(Received::End) => break Ok(()),
             Err(error) => break Err(error),
         };
         let route = channel.route(packet.destination);

@@ -106,7 +106,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_net::{PacketSource, PcapSource};
+    use touchline_net::{PacketSource, PcapSource, Received};
 
     #[test]
     fn a_capture_reads_back_as_it_was_written() {
@@ -125,6 +125,7 @@ mod tests {
             let packet = source
                 .receive()
                 .expect("the capture is whole")
+                .packet()
                 .expect("a packet is there");
             assert_eq!(packet.receive_ns, arrival.time_ns);
             assert_eq!(
@@ -133,7 +134,8 @@ mod tests {
             );
             assert_eq!(packet.payload, arrival.payload);
         }
-        assert_eq!(source.receive().expect("the capture is whole"), None);
+        let end = source.receive().expect("the capture is whole");
+        assert_eq!(end, Received::End);
         std::fs::remove_file(path).expect("the file is ours");
     }
 

@@ -171,7 +171,7 @@ fn session(name: &str) -> Option<Session> {
 fn packets(file: &str) -> Option<Vec<(u64, String, Vec<u8>)>> {
     let mut source = PcapSource::open([captures()?.join(file)]).expect("the capture opens");
     let mut packets = Vec::new();
-    while let Some(packet) = source.receive().expect("the capture is whole") {
+    while let Some(packet) = source.receive().expect("the capture is whole").packet() {
         packets.push((
             packet.receive_ns,
             packet.destination.to_string(),

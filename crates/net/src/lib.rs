@@ -39,13 +39,34 @@ pub use pcap_source::{PcapSource, Skipped};
 ///
 /// A pipeline is generic over its source, so that replay and live run the same code.
 pub trait PacketSource {
-    /// Lends the next packet; `None` when the source has ended (a live source never does).
+    /// Lends the next packet, and never waits for one.
     ///
     /// The packet borrows a buffer that the next call reuses.
     ///
     /// # Errors
     /// The source is damaged or gone. The text names the place and the fix.
-    fn receive(&mut self) -> Result<Option<Packet<'_>>, Error>;
+    fn receive(&mut self) -> Result<Received<'_>, Error>;
+}
+
+/// What one call of [`PacketSource::receive`] brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received<'a> {
+    /// A packet.
+    Packet(Packet<'a>),
+    /// No packet at present: poll again.
+    Nothing,
+    /// The source has ended; a socket never does.
+    End,
+}
+
+impl<'a> Received<'a> {
+    /// The packet, if there is one.
+    pub fn packet(self) -> Option<Packet<'a>> {
+        match self {
+            Received::Packet(packet) => Some(packet),
+            Received::Nothing | Received::End => None,
+        }
+    }
 }
 
 /// One UDP packet over IPv4 with the time of its arrival.

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::capture_order::CaptureOrder;
 use crate::frame::{self, NotUdp};
 use crate::pcap::{Progress, Reader, Record};
-use crate::{Error, Packet, PacketSource, StampSource};
+use crate::{Error, Packet, PacketSource, Received, StampSource};
 
 /// Lends the UDP packets of captures in capture order, line by line.
 ///
@@ -129,7 +129,8 @@ impl<R: Read> PcapSource<R> {
 }
 
 impl<R: Read> PacketSource for PcapSource<R> {
-    fn receive(&mut self) -> Result<Option<Packet<'_>>, Error> {
+    /// The next packet in capture order, or [`Received::End`]; never [`Received::Nothing`].
+    fn receive(&mut self) -> Result<Received<'_>, Error> {
         self.order.take_back();
         while self.error.is_none() && !self.order.is_due() {
             match self.read() {
@@ -139,8 +140,8 @@ impl<R: Read> PacketSource for PcapSource<R> {
             }
         }
         match self.order.lend() {
-            None => self.error.take().map_or(Ok(None), Err),
-            packet => Ok(packet),
+            Some(packet) => Ok(Received::Packet(packet)),
+            None => self.error.take().map_or(Ok(Received::End), Err),
         }
     }
 }

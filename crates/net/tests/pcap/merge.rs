@@ -35,7 +35,7 @@ fn source<'a>(captures: &[&'a [u8]]) -> PcapSource<&'a [u8]> {
 
 fn payloads(source: &mut PcapSource<&[u8]>) -> Vec<(u64, String)> {
     let mut all = Vec::new();
-    while let Some(packet) = source.receive().expect("a sound capture") {
+    while let Some(packet) = source.receive().expect("a sound capture").packet() {
         assert_eq!(packet.stamp, StampSource::Capture);
         assert_eq!((packet.source, packet.destination), (SOURCE, GROUP));
         let text = String::from_utf8(packet.payload.to_vec()).expect("the payloads are text");
@@ -138,7 +138,7 @@ fn a_damaged_file_is_said_once_and_the_others_go_on() {
     let a = capture(&[(10, datagram(b"a1")), (20, datagram(b"a2"))]);
     let b = capture(&[(15, datagram(b"b1")), (30, datagram(b"b2"))]);
     let mut source = source(&[&a[..a.len() - 1], &b]);
-    assert!(source.receive().expect("a1").is_some());
+    assert!(source.receive().expect("a1").packet().is_some());
     let Err(Error::Capture(error)) = source.receive() else {
         panic!("the cut is not noticed")
     };

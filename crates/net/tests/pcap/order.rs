@@ -60,7 +60,7 @@ fn capture(packets: &[Sent]) -> Vec<u8> {
 fn replayed(file: &[u8]) -> Vec<Sent> {
     let mut source = PcapSource::new([Reader::new(file).expect("a capture")]);
     let mut packets = Vec::new();
-    while let Some(packet) = source.receive().expect("a sound capture") {
+    while let Some(packet) = source.receive().expect("a sound capture").packet() {
         packets.push(Sent {
             line: packet.destination.ip().octets()[3],
             time_ns: packet.receive_ns - START_NS,

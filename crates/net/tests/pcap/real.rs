@@ -21,7 +21,7 @@ fn at_hand(path: &str) -> Option<PathBuf> {
 fn count(path: PathBuf) -> BTreeMap<String, (u64, u64)> {
     let mut counts: BTreeMap<SocketAddrV4, (u64, u64)> = BTreeMap::new();
     let mut source = PcapSource::open([path]).expect("a capture");
-    while let Some(packet) = source.receive().expect("a sound capture") {
+    while let Some(packet) = source.receive().expect("a sound capture").packet() {
         let count = counts.entry(packet.destination).or_default();
         count.0 += 1;
         count.1 += packet.payload.len() as u64;
@@ -64,7 +64,7 @@ fn channel_340_has_line_b_first_in_96_of_100_packets() {
     // The venue's packet number stands first in the payload; both lines carry it.
     let mut first: BTreeMap<[u8; 4], u16> = BTreeMap::new();
     let mut last_ns: BTreeMap<SocketAddrV4, u64> = BTreeMap::new();
-    while let Some(packet) = source.receive().expect("a sound capture") {
+    while let Some(packet) = source.receive().expect("a sound capture").packet() {
         let number = *packet.payload.first_chunk().expect("a packet header");
         first.entry(number).or_insert(packet.destination.port());
         let last_ns = last_ns.insert(packet.destination, packet.receive_ns);

@@ -134,7 +134,7 @@ fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stre
     let channel = ChannelConfig::read(config_xml, channel).map_err(Failure::usage)?;
     let mut source = PcapSource::open(pcap).map_err(Failure::run)?;
     let mut stretch = Stretch::new();
-    while let Some(packet) = source.receive().map_err(Failure::run)? {
+    while let Some(packet) = source.receive().map_err(Failure::run)?.packet() {
         if let Some((Feed::Incremental, line)) = channel.route(packet.destination) {
             stretch.add((Feed::Incremental, line), packet.receive_ns, packet.payload);
         }

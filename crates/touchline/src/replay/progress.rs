@@ -1,7 +1,7 @@
 //! A progress bar that watches a source from outside the path.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use touchline_net::{Error, Packet, PacketSource, PcapSource};
+use touchline_net::{Error, PacketSource, PcapSource, Received};
 
 /// A source of captures that shows how far it has been read.
 pub struct Watched {
@@ -42,7 +42,7 @@ impl Watched {
 }
 
 impl PacketSource for Watched {
-    fn receive(&mut self) -> Result<Option<Packet<'_>>, Error> {
+    fn receive(&mut self) -> Result<Received<'_>, Error> {
         self.packets += 1;
         if self.packets.is_multiple_of(PACKETS_BETWEEN) {
             self.bar.set_position(self.source.progress().consumed_bytes);

@@ -75,7 +75,7 @@ fn arrivals(
 ) -> Vec<Arrival> {
     let mut source = PcapSource::open([capture]).expect("the capture opens");
     let mut arrivals = Vec::new();
-    while let Some(packet) = source.receive().expect("a whole capture") {
+    while let Some(packet) = source.receive().expect("a whole capture").packet() {
         let (feed, line) = route(packet.destination).expect("a destination of the channel");
         arrivals.push(Arrival {
             time_ns: packet.receive_ns,
