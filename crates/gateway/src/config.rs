@@ -13,8 +13,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use touchline_feed::cme::Join;
 
 pub mod cme;
+mod duty;
+mod network;
 mod publication;
 
+pub use duty::{Duty, IdleKind};
+pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
 
 /// The configuration of one gateway, complete with its defaults.
@@ -29,6 +33,12 @@ pub struct Config {
     /// What memory is taken at start, and so what is refused later.
     #[serde(default)]
     pub limits: Limits,
+    /// How packets are received.
+    #[serde(default)]
+    pub network: Network,
+    /// The gateway's thread.
+    #[serde(default, rename = "gateway")]
+    pub duty: Duty,
     /// How the bus is made.
     #[serde(default)]
     pub publication: Publication,
@@ -136,6 +146,8 @@ impl Config {
                 symbols: Symbols::default(),
             },
             limits: Limits::default(),
+            network: Network::default(),
+            duty: Duty::default(),
             publication: Publication::default(),
         }
     }
@@ -339,191 +351,4 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LEAST: &str =
-        "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
-
-    fn read(text: &str) -> Result<Config, ConfigError> {
-        Config::parse(Path::new("gateway.toml"), text)
-    }
-
-    fn least() -> Config {
-        read(LEAST).expect("the least that works")
-    }
-
-    #[test]
-    fn the_least_that_works_has_the_documented_defaults() {
-        let config = least();
-        assert_eq!(config.bus, "cme-340");
-        let expected = Venue {
-            kind: Kind::Cme,
-            channel: 340,
-            config_xml: "config.xml".into(),
-            join: Join::Snapshot,
-            wait_ms: 20,
-            interface: None,
-            symbols: Symbols::default(),
-        };
-        assert_eq!(config.venue, expected);
-        assert_eq!(config.limits, Limits::default());
-        assert_eq!(Config::of_cme_channel("config.xml", 340), config);
-    }
-
-    #[test]
-    fn every_setting_is_read_and_written_as_it_was() {
-        let text = r#"bus = "b.1"
-
-[venue]
-kind = "cme"
-channel = 310
-config_xml = "/etc/touchline/config.xml"
-join = "natural"
-wait_ms = 0
-interface = "eth0"
-symbols = ["ES*", "NQ*"]
-
-[limits]
-hold_packets_max = 1
-packet_bytes_max = 65507
-instruments_max = 2
-queue_entries_max = 3
-orders_max = 4
-event_changes_max = 5
-
-[publication]
-directory = "/dev/hugepages/touchline"
-ring_bytes = 65536
-image_levels_max = 10
-tops = false
-huge_pages = true
-lock_memory = "required"
-
-[publication.lossless]
-readers_max = 2
-wait_ms = 250
-"#;
-        assert_eq!(read(text).expect("all settings").to_toml(), text);
-        let effective = least().to_toml();
-        assert_eq!(
-            read(&effective).expect("an effective configuration"),
-            least()
-        );
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_with_its_place() {
-        let venue = |line: &str| format!("{LEAST}{line}\n");
-        let limits = |line: &str| format!("{LEAST}[limits]\n{line}\n");
-        let publication = |line: &str| format!("{LEAST}[publication]\n{line}\n");
-        for (text, line, word) in [
-            (venue("wait_sm = 20"), 6, "wait_ms"),
-            (venue("wait_ms = 10001"), 6, "10001 is not in 0..=10000"),
-            (venue("wait_ms = -1"), 6, "-1 is not in 0..=10000"),
-            (venue("wait_ms = \"20\""), 6, "invalid type"),
-            (venue("join = \"later\""), 6, "`snapshot` or `natural`"),
-            (venue("interface = \"\""), 6, "no interface"),
-            (venue("symbols = [\"\"]"), 6, "empty pattern"),
-            (limits("hold_packets_max = 0"), 7, "0 is not in 1..=1048576"),
-            (
-                limits("packet_bytes_max = 65508"),
-                7,
-                "65508 is not in 64..=65507",
-            ),
-            (limits("orders = 1"), 7, "orders_max"),
-            (publication("ring_bytes = 65537"), 7, "power of two"),
-            (publication("ring_bytes = 2048"), 7, "from 4096 to"),
-            (publication("ring_bytes = -4096"), 7, "power of two"),
-            (
-                publication("image_levels_max = 257"),
-                7,
-                "257 is not in 1..=256",
-            ),
-            (publication("lock_memory = \"yes\""), 7, "`if-allowed`"),
-            (publication("directory = \"\""), 7, "empty path"),
-            (publication("readers_max = 3"), 7, "unknown field"),
-            (
-                publication("lossless = { readers_max = 0 }"),
-                7,
-                "0 is not in 1..=1024",
-            ),
-            (LEAST.replace("cme\"", "nyse\""), 3, "expected `cme`"),
-            (LEAST.replace("cme-340", "../cme"), 1, "cannot be a bus"),
-            (LEAST.replace("cme-340", ""), 1, "cannot be a bus"),
-            (LEAST.replace("340\n", "-1\n"), 4, "-1"),
-            (
-                LEAST.replace("channel = 340\n", ""),
-                2,
-                "missing field `channel`",
-            ),
-            (LEAST.replace("[venue]", "[venue"), 2, "expected"),
-        ] {
-            let error = read(&text).expect_err(&text);
-            let said = error.to_string();
-            assert_eq!(error.line, Some(line), "{said}");
-            assert!(
-                said.contains(word) && said.contains("gateway.toml:"),
-                "{word}: {said}"
-            );
-            assert!(
-                said.contains('^') && said.contains("docs/operations.md"),
-                "{said}"
-            );
-        }
-        let missing = Config::read("/nowhere/gateway.toml").expect_err("there is none");
-        assert!(
-            missing
-                .to_string()
-                .starts_with("/nowhere/gateway.toml: cannot read it")
-        );
-    }
-
-    #[test]
-    fn a_file_that_is_no_configuration_is_refused() {
-        let folder = std::env::temp_dir().join(format!("touchline-config-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
-        let path = folder.join("gateway.toml");
-        let written = |bytes: &[u8]| {
-            std::fs::write(&path, bytes).expect("a temporary file");
-            Config::read(&path)
-        };
-        let config = written(LEAST.as_bytes()).expect("the least that works");
-        assert_eq!(config.venue.config_xml, folder.join("config.xml"));
-        assert!(
-            written(&[0xff, 0xfe, 0])
-                .expect_err("no text")
-                .what
-                .contains("UTF-8")
-        );
-        let long = vec![b'#'; FILE_BYTES_MAX as usize + 1];
-        assert!(
-            written(&long)
-                .expect_err("too long")
-                .what
-                .contains("more than 16777216")
-        );
-        std::fs::remove_dir_all(&folder).expect("our own folder");
-    }
-
-    #[test]
-    fn patterns_admit_what_they_should() {
-        assert!(Symbols::default().admit("ESU4"));
-        for (pattern, symbol, admitted) in [
-            ("ESU4", "ESU4", true),
-            ("ESU4", "ESU", false),
-            ("ESU4", "ESU44", false),
-            ("ES*", "ES", true),
-            ("ES*", "ESU4-ESZ4", true),
-            ("ES*", "NESU4", false),
-            ("*", "", true),
-            ("*U4", "ESU4U4", true),
-            ("E*U*4", "ESUU4", true),
-            ("E*U*4", "ESU5", false),
-            ("**a**", "bab", true),
-        ] {
-            let symbols = Symbols(vec!["no".to_owned(), pattern.to_owned()]);
-            assert_eq!(symbols.admit(symbol), admitted, "{pattern} {symbol}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,199 @@
+//! The gateway's thread: where it runs, what it does when there is nothing to do, how often it looks up.
+
+use super::within;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::time::Duration;
+use touchline_transport::{BackOff, Idle};
+
+/// The duty cycle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Duty {
+    /// Processor that the thread is bound to; it goes where the system puts it if absent.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "processor"
+    )]
+    pub loop_cpu_affinity: Option<usize>,
+    /// What a round does that found nothing.
+    pub idle: IdleKind,
+    /// How long such a round sleeps at most, 0..=1 s, with `idle` as `sleep` or `backoff`.
+    #[serde(with = "LoopSleep")]
+    pub loop_sleep: Duration,
+    /// How often timers are looked at, 1 us..=1 s: holes that waited long enough, and everything
+    /// that is not a packet.
+    #[serde(with = "LoopTimer")]
+    pub loop_timer_freq: Duration,
+    /// A sign of life on the bus where nothing else was published for so long, milliseconds,
+    /// 10..=60,000.
+    #[serde(deserialize_with = "within::<_, _, 10, 60_000>")]
+    pub heartbeat_ms: u64,
+    /// Books are stale after so long without any packet of the incremental feed, milliseconds,
+    /// 0..=3,600,000; 0 means never.
+    #[serde(deserialize_with = "within::<_, _, 0, 3_600_000>")]
+    pub stale_after_ms: u64,
+    /// While the channel is quiet, one order book is published whole each so many milliseconds, in
+    /// turn, for those who joined late, 0..=60,000; 0 means never.
+    #[serde(deserialize_with = "within::<_, _, 0, 60_000>")]
+    pub order_refresh_ms: u64,
+}
+
+/// What a round of the loop does that found nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdleKind {
+    /// Looks again at once: the lowest latency, and a processor of its own.
+    Spin,
+    /// Lets others run that wait for the processor.
+    Yield,
+    /// Spins, yields, then sleeps longer and longer, up to `loop_sleep`.
+    BackOff,
+    /// Sleeps for `loop_sleep`.
+    Sleep,
+}
+
+impl Duty {
+    /// The idle strategy that these settings make.
+    pub fn idle(&self) -> Idle {
+        match self.idle {
+            IdleKind::Spin => Idle::BusySpin,
+            IdleKind::Yield => Idle::Yield,
+            IdleKind::Sleep => Idle::Sleep(self.loop_sleep),
+            IdleKind::BackOff => {
+                let usual = BackOff::default();
+                Idle::BackOff(BackOff {
+                    sleep_min: usual.sleep_min.min(self.loop_sleep),
+                    sleep_max: self.loop_sleep,
+                    ..usual
+                })
+            }
+        }
+    }
+}
+
+impl Default for Duty {
+    fn default() -> Self {
+        Self {
+            loop_cpu_affinity: None,
+            idle: IdleKind::BackOff,
+            loop_sleep: Duration::from_micros(500),
+            loop_timer_freq: Duration::from_millis(1),
+            heartbeat_ms: 1_000,
+            stale_after_ms: 45_000,
+            order_refresh_ms: 100,
+        }
+    }
+}
+
+/// A duration with its unit, as `500ns`, `20us`, `1ms` or `1s`.
+fn read_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit_ns = match unit.trim_start() {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => 0,
+    };
+    let ns = number
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(unit_ns))
+        .filter(|_| unit_ns > 0);
+    ns.map(Duration::from_nanos).ok_or_else(|| {
+        format!(
+            "{text:?} is no duration: give a whole number and ns, us, ms or s, such as \"500ns\""
+        )
+    })
+}
+
+fn write_duration(duration: Duration) -> String {
+    let ns = duration.as_nanos() as u64;
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let fits = |(unit_ns, _): &(u64, &str)| ns > 0 && ns.is_multiple_of(*unit_ns);
+    let (unit_ns, unit) = UNITS.into_iter().find(fits).unwrap_or((1, "ns"));
+    format!("{}{unit}", ns / unit_ns)
+}
+
+/// A duration that must be in a range; refused while reading, so that the message shows the place.
+fn duration_within<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    least: Duration,
+    most: Duration,
+) -> Result<Duration, D::Error> {
+    let duration = read_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)?;
+    if (least..=most).contains(&duration) {
+        return Ok(duration);
+    }
+    Err(D::Error::custom(format_args!(
+        "{} is not in {}..={}",
+        write_duration(duration),
+        write_duration(least),
+        write_duration(most)
+    )))
+}
+
+/// How `loop_sleep` is written.
+struct LoopSleep;
+
+impl LoopSleep {
+    fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&write_duration(*value))
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        duration_within(deserializer, Duration::ZERO, Duration::from_secs(1))
+    }
+}
+
+/// How `loop_timer_freq` is written.
+struct LoopTimer;
+
+impl LoopTimer {
+    fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        LoopSleep::serialize(value, serializer)
+    }
+
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let least = Duration::from_micros(1);
+        duration_within(deserializer, least, Duration::from_secs(1))
+    }
+}
+
+fn processor<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    within::<D, usize, 0, 4_095>(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_and_written_with_their_unit() {
+        for (text, ns) in [
+            ("0ns", 0),
+            ("500ns", 500),
+            ("20us", 20_000),
+            ("1ms", 1_000_000),
+            ("1s", 1_000_000_000),
+        ] {
+            let duration = read_duration(text).expect("a duration");
+            assert_eq!(duration.as_nanos(), ns);
+            assert_eq!(write_duration(duration), text);
+        }
+        assert_eq!(read_duration("1500 us"), Ok(Duration::from_micros(1_500)));
+        for wrong in [
+            "",
+            "5",
+            "ms",
+            "-1ms",
+            "1.5ms",
+            "1m",
+            "18446744073709551615s",
+        ] {
+            assert!(read_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}
