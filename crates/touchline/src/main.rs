@@ -9,6 +9,7 @@ mod figures;
 mod interrupt;
 mod json;
 mod ladder;
+mod metrics;
 mod output;
 mod paint;
 mod place;
@@ -38,6 +39,7 @@ enum Command {
     Tail(tail::Arguments),
     Book(book::Arguments),
     Stat(stat::Arguments),
+    Metrics(metrics::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::Tail(arguments) => tail::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
+        Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     match outcome {

@@ -4,6 +4,7 @@
 
 mod bus;
 mod demo;
+mod metrics;
 mod output;
 mod refusal;
 mod summary;

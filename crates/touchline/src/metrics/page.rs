@@ -1,0 +1,216 @@
+//! The page: every bus of a directory, as it is at this moment.
+
+use super::format::{Kind, Page};
+use super::{ladder, names};
+use touchline_transport::shm::{BoardView, Error, NamedReader, Overview, Root};
+
+/// Buses beyond this, by name, are counted and not shown.
+const BUSES_MAX: usize = 64;
+
+/// What the exporter itself says of a bus: name, kind, help. The board of a bus adds its own.
+mod of_bus {
+    use super::Kind;
+
+    type Row = (&'static str, Kind, &'static str);
+
+    pub const UNREADABLE: Row = (
+        "touchline_bus_unreadable",
+        Kind::Gauge,
+        "1 if the bus cannot be read: it is being begun, damaged, or not ours; touchline stat says why.",
+    );
+    pub const PUBLISHER_UP: Row = (
+        "touchline_bus_publisher_up",
+        Kind::Gauge,
+        "1 while a process publishes on the bus.",
+    );
+    pub const EPOCH: Row = (
+        "touchline_bus_epoch",
+        Kind::Gauge,
+        "How many publishers the bus had.",
+    );
+    pub const INSTRUMENTS: Row = (
+        "touchline_bus_instruments",
+        Kind::Gauge,
+        "Instruments with a definition.",
+    );
+    pub const BOOKS: Row = (
+        "touchline_bus_books",
+        Kind::Gauge,
+        "Instruments with a book.",
+    );
+    pub const MESSAGES: Row = (
+        "touchline_bus_messages_total",
+        Kind::Counter,
+        "Messages since the bus was begun.",
+    );
+    pub const POSITION: Row = (
+        "touchline_bus_position_bytes",
+        Kind::Gauge,
+        "Bytes of the stream since the bus was begun.",
+    );
+    pub const RING: Row = (
+        "touchline_bus_ring_bytes",
+        Kind::Gauge,
+        "Bytes that the ring holds: how far a reader may fall behind.",
+    );
+    pub const MEMORY: Row = (
+        "touchline_bus_memory_bytes",
+        Kind::Gauge,
+        "Memory that the files of the bus take.",
+    );
+    pub const START_TIME: Row = (
+        "touchline_start_time_seconds",
+        Kind::Gauge,
+        "When the process that counts was started, seconds since 1970.",
+    );
+    pub const READER_ALIVE: Row = (
+        "touchline_reader_alive",
+        Kind::Gauge,
+        "1 while the process of a reader that is waited for lives; readers of a lossless bus, by place.",
+    );
+    pub const READER_BEHIND: Row = (
+        "touchline_reader_behind_bytes",
+        Kind::Gauge,
+        "What a reader that is waited for has not read yet, to a thirty-second of the ring; readers of a lossless bus, by place.",
+    );
+}
+
+/// The page of a directory of buses. What cannot be read is a number on it, never an error.
+pub fn of(root: &Root) -> String {
+    let mut page = Page::default();
+    let version = env!("CARGO_PKG_VERSION");
+    let help = "1; the version of the exporter is its label.";
+    if let Some(mut samples) = page.family("touchline_build_info", Kind::Gauge, help) {
+        samples.add(&[("version", version)], 1);
+    }
+    let listed = root.buses();
+    let is_readable = listed.is_ok();
+    let buses = listed.unwrap_or_default();
+    for bus in buses.iter().take(BUSES_MAX) {
+        write_bus(&mut page, root, bus);
+    }
+    let not_shown = buses.len().saturating_sub(BUSES_MAX);
+    let numbers = [
+        (
+            "touchline_directory_unreadable",
+            "1 if the directory of the buses cannot be read; touchline stat says why.",
+            u64::from(!is_readable),
+        ),
+        (
+            "touchline_buses",
+            "Buses in the directory.",
+            buses.len() as u64,
+        ),
+        (
+            "touchline_buses_not_shown",
+            "Buses in the directory that are too many to be shown.",
+            not_shown as u64,
+        ),
+        (
+            "touchline_metrics_refused",
+            "Numbers of boards that have no place on this page: a name that cannot be one, or too many.",
+            page.refused(),
+        ),
+    ];
+    for (name, help, value) in numbers {
+        if let Some(mut samples) = page.family(name, Kind::Gauge, help) {
+            samples.add(&[], value);
+        }
+    }
+    page.to_text()
+}
+
+/// Whether the directory can be read: what /healthz says.
+pub fn health(root: &Root) -> Result<(), Error> {
+    root.buses()?;
+    Ok(())
+}
+
+fn write_bus(page: &mut Page, root: &Root, bus: &str) {
+    let looked = Overview::of(root, bus).and_then(|overview| {
+        let board = BoardView::open(root, bus)?;
+        Ok((overview, board))
+    });
+    write(page, of_bus::UNREADABLE, bus, u64::from(looked.is_err()));
+    // Why is said by `touchline stat`: a text that changes has no place in a label.
+    let Ok((overview, board)) = looked else {
+        return;
+    };
+    write_overview(page, &overview);
+    for reader in overview.readers.iter().flatten() {
+        write_reader(page, bus, reader);
+    }
+    if let Some(board) = board {
+        write_board(page, bus, &board);
+    }
+}
+
+fn write_overview(page: &mut Page, overview: &Overview) {
+    let numbers = [
+        (
+            of_bus::PUBLISHER_UP,
+            u64::from(overview.publisher.is_some()),
+        ),
+        (of_bus::EPOCH, overview.epoch),
+        (of_bus::INSTRUMENTS, overview.definitions as u64),
+        (of_bus::BOOKS, overview.books as u64),
+        (of_bus::MESSAGES, overview.messages),
+        (of_bus::POSITION, overview.position),
+        (of_bus::RING, overview.ring_bytes),
+        (of_bus::MEMORY, overview.memory_bytes),
+    ];
+    for (row, value) in numbers {
+        write(page, row, &overview.bus, value);
+    }
+}
+
+fn write_reader(page: &mut Page, bus: &str, reader: &NamedReader) {
+    let place = reader.place.to_string();
+    let numbers = [
+        (of_bus::READER_ALIVE, u64::from(reader.is_alive)),
+        (of_bus::READER_BEHIND, reader.behind_bytes),
+    ];
+    for ((name, kind, help), value) in numbers {
+        if let Some(mut samples) = page.family(name, kind, help) {
+            samples.add(&[("bus", bus), ("reader", &place)], value);
+        }
+    }
+}
+
+fn write_board(page: &mut Page, bus: &str, board: &BoardView) {
+    let start = board.origin().start_unix_ns as f64 / 1e9;
+    write(page, of_bus::START_TIME, bus, start);
+    for (what, value) in board.counters() {
+        write_counter(page, bus, &names::of_counter(what), value);
+    }
+    for (what, view) in board.histograms() {
+        let (name, scale) = names::of_histogram(what);
+        let help = format!("{} The sum is estimated, within 0.4 %.", what.help);
+        if let Some(mut samples) = page.family(&name, Kind::Histogram, &help) {
+            ladder::write(&mut samples, bus, &view, scale);
+        }
+    }
+}
+
+fn write_counter(page: &mut Page, bus: &str, shown: &names::Shown, value: u64) {
+    let Some(mut samples) = page.family(&shown.name, shown.kind, &shown.help) else {
+        return;
+    };
+    let labels = [("bus", bus), ("line", shown.line.unwrap_or_default())];
+    let labels = &labels[..1 + usize::from(shown.line.is_some())];
+    match shown.seconds {
+        Some(seconds) => samples.add(labels, value as f64 * seconds),
+        None => samples.add(labels, value),
+    }
+}
+
+fn write(
+    page: &mut Page,
+    (name, kind, help): (&str, Kind, &str),
+    bus: &str,
+    value: impl std::fmt::Display,
+) {
+    if let Some(mut samples) = page.family(name, kind, help) {
+        samples.add(&[("bus", bus)], value);
+    }
+}

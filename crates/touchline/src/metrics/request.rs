@@ -1,0 +1,139 @@
+//! What a request asks for. Two paths, one method; everything else has its status.
+
+/// The longest request line and headers, in bytes.
+pub const HEAD_BYTES_MAX: usize = 8192;
+/// The most headers. Prometheus sends five.
+const HEADERS_MAX: usize = 64;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The page.
+    Metrics,
+    /// Whether all is well.
+    Health,
+}
+
+/// Why it is not given, by its status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// 400.
+    Malformed,
+    /// 404.
+    Path,
+    /// 405.
+    Method,
+    /// 408.
+    TooSlow,
+    /// 431.
+    TooLong,
+}
+
+impl Refused {
+    /// Status and reason, as they stand in the answer.
+    pub fn status(self) -> &'static str {
+        match self {
+            Refused::Malformed => "400 Bad Request",
+            Refused::Path => "404 Not Found",
+            Refused::Method => "405 Method Not Allowed",
+            Refused::TooSlow => "408 Request Timeout",
+            Refused::TooLong => "431 Request Header Fields Too Large",
+        }
+    }
+
+    /// What to do instead.
+    pub fn fix(self) -> &'static str {
+        match self {
+            Refused::Malformed => "this is not HTTP/1.1\n",
+            Refused::Path => "there are /metrics and /healthz\n",
+            Refused::Method => "only GET\n",
+            Refused::TooSlow => "send the request within 5 seconds\n",
+            Refused::TooLong => "at most 8192 bytes and 64 headers\n",
+        }
+    }
+}
+
+/// Judges what came so far: `None` while it may still become a request.
+pub fn judge(head: &[u8]) -> Option<Result<Wanted, Refused>> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut request = httparse::Request::new(&mut headers);
+    match request.parse(head) {
+        Ok(httparse::Status::Complete(_)) => Some(wanted(&request)),
+        Ok(httparse::Status::Partial) if head.len() < HEAD_BYTES_MAX => None,
+        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+            Some(Err(Refused::TooLong))
+        }
+        Err(_) => Some(Err(Refused::Malformed)),
+    }
+}
+
+fn wanted(request: &httparse::Request) -> Result<Wanted, Refused> {
+    let path = request.path.unwrap_or_default();
+    let path = path.split_once('?').map_or(path, |(path, _)| path);
+    let wanted = match path {
+        "/metrics" => Wanted::Metrics,
+        "/healthz" => Wanted::Health,
+        _ => return Err(Refused::Path),
+    };
+    match request.method {
+        Some("GET") => Ok(wanted),
+        _ => Err(Refused::Method),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_paths_one_method() {
+        for (head, expected) in [
+            ("GET /metrics HTTP/1.1\r\n\r\n", Ok(Wanted::Metrics)),
+            (
+                "GET /metrics?x=1 HTTP/1.0\r\nA: b\r\n\r\n",
+                Ok(Wanted::Metrics),
+            ),
+            ("GET /healthz HTTP/1.1\r\n\r\n", Ok(Wanted::Health)),
+            ("GET / HTTP/1.1\r\n\r\n", Err(Refused::Path)),
+            ("GET /metrics/ HTTP/1.1\r\n\r\n", Err(Refused::Path)),
+            ("GET /metrics/../x HTTP/1.1\r\n\r\n", Err(Refused::Path)),
+            ("GET http://a/metrics HTTP/1.1\r\n\r\n", Err(Refused::Path)),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", Err(Refused::Method)),
+            ("POST /metrics HTTP/1.1\r\n\r\n", Err(Refused::Method)),
+            ("get /metrics HTTP/1.1\r\n\r\n", Err(Refused::Method)),
+            ("GET /metrics HTTP/2.0\r\n\r\n", Err(Refused::Malformed)),
+            ("GET /metrics\r\n\r\n", Err(Refused::Malformed)),
+            ("\u{16}\u{3}\u{1}", Err(Refused::Malformed)),
+        ] {
+            assert_eq!(judge(head.as_bytes()), Some(expected), "{head:?}");
+        }
+    }
+
+    /// The same answer wherever a request is cut, and none before its end.
+    #[test]
+    fn a_request_may_come_in_pieces() {
+        let head = b"GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n";
+        for end in 0..head.len() {
+            assert_eq!(judge(&head[..end]), None, "{end}");
+        }
+        assert_eq!(judge(head), Some(Ok(Wanted::Metrics)));
+    }
+
+    #[test]
+    fn long_heads_are_refused() {
+        let many = format!(
+            "GET /metrics HTTP/1.1\r\n{}",
+            "A: b\r\n".repeat(HEADERS_MAX + 1)
+        );
+        assert_eq!(
+            judge(format!("{many}\r\n").as_bytes()),
+            Some(Err(Refused::TooLong))
+        );
+        let long = format!("GET /metrics HTTP/1.1\r\nA: {}", "x".repeat(HEAD_BYTES_MAX));
+        assert_eq!(judge(&long.as_bytes()[..HEAD_BYTES_MAX - 1]), None);
+        assert_eq!(
+            judge(&long.as_bytes()[..HEAD_BYTES_MAX]),
+            Some(Err(Refused::TooLong))
+        );
+    }
+}

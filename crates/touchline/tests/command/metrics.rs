@@ -1,0 +1,550 @@
+//! `metrics`: the page, and who may ask for it how.
+
+use super::{Desk, signal};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A page, read by the rules of the text format; what breaks one fails the test.
+struct Page {
+    kinds: BTreeMap<String, String>,
+    samples: Vec<Sample>,
+}
+
+#[derive(Debug)]
+struct Sample {
+    name: String,
+    labels: BTreeMap<String, String>,
+    value: f64,
+}
+
+#[test]
+fn the_page_has_what_the_buses_count() {
+    let desk = Desk::new("metrics-page");
+    desk.publish("").done();
+    desk.publish("--bus other").done();
+    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    for bus in ["lab", "other"] {
+        let stat: serde_json::Value =
+            serde_json::from_str(&desk.run(&format!("stat {bus} --json")).done().stdout)
+                .expect("an object");
+        let counters = stat["counters"].as_object().expect("counters");
+        assert!(counters.len() > 50);
+        for (name, value) in counters {
+            let line = name.strip_suffix("_a").map(|stem| (stem, "a"));
+            let line = line.or_else(|| name.strip_suffix("_b").map(|stem| (stem, "b")));
+            let shown = match line {
+                Some((stem, line)) => page.labelled(
+                    &format!("touchline_line_{stem}_total"),
+                    &[("bus", bus), ("line", line)],
+                ),
+                None => page.value(&format!("touchline_{name}_total"), bus),
+            };
+            assert_eq!(shown, value.as_f64(), "{name}");
+        }
+        let value = |name: &str| page.value(name, bus).unwrap_or_else(|| panic!("{name}"));
+        assert_eq!(
+            value("touchline_bus_messages_total"),
+            stat["messages"].as_f64().unwrap()
+        );
+        assert_eq!(
+            value("touchline_bus_position_bytes"),
+            stat["position"].as_f64().unwrap()
+        );
+        assert_eq!(value("touchline_bus_epoch"), 1.0);
+        assert_eq!(value("touchline_bus_publisher_up"), 0.0);
+        assert_eq!(value("touchline_bus_unreadable"), 0.0);
+        let histogram = &stat["histograms"]["packet_ns"];
+        let count = value("touchline_packet_seconds_count");
+        assert!(count > 0.0 && Some(count) == histogram["count"].as_f64());
+        page.check_histogram("touchline_packet_seconds", bus, &histogram["p50"]);
+    }
+    assert_eq!(page.alone("touchline_buses"), 2.0);
+    assert_eq!(page.alone("touchline_metrics_refused"), 0.0);
+}
+
+#[test]
+fn what_cannot_be_read_is_a_number() {
+    let desk = Desk::new("metrics-unreadable");
+    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    assert_eq!(
+        (
+            page.alone("touchline_buses"),
+            page.alone("touchline_directory_unreadable")
+        ),
+        (0.0, 0.0)
+    );
+    desk.publish("").done();
+    let buses = desk.path("buses");
+    for bus in ["damaged", "empty", "a b", "x\"}\ny 1", "..x", ".hidden"] {
+        std::fs::create_dir(buses.join(bus)).expect("our folder");
+    }
+    std::fs::write(buses.join("file"), "").expect("our folder");
+    std::os::unix::fs::symlink(buses.join("lab"), buses.join("link")).expect("our folder");
+    for file in ["ring", "definitions", "images", "counters"] {
+        std::fs::write(buses.join("damaged").join(file), [7; 8192]).expect("our folder");
+    }
+    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    assert_eq!(page.buses(), ["damaged", "empty", "file", "lab", "link"]);
+    for bus in page.buses() {
+        let expected = if bus == "lab" { 0.0 } else { 1.0 };
+        assert_eq!(
+            page.value("touchline_bus_unreadable", &bus),
+            Some(expected),
+            "{bus}"
+        );
+    }
+    // A board that is damaged takes the rest of its bus with it, and no other bus.
+    desk.publish("--bus other").done();
+    let counters = std::fs::File::options()
+        .write(true)
+        .open(buses.join("other/counters"));
+    counters
+        .and_then(|mut file| file.write_all(&[7; 64]))
+        .expect("our file");
+    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    assert_eq!(page.value("touchline_bus_unreadable", "other"), Some(1.0));
+    assert_eq!(page.value("touchline_bus_unreadable", "lab"), Some(0.0));
+
+    std::fs::remove_dir_all(&buses).expect("our folder");
+    std::fs::write(&buses, "").expect("our folder");
+    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    assert_eq!(page.alone("touchline_directory_unreadable"), 1.0);
+}
+
+#[test]
+fn the_page_has_a_limit_of_buses_and_no_symbol() {
+    let desk = Desk::new("metrics-many");
+    desk.publish("").done();
+    for number in 0..100 {
+        std::fs::create_dir(desk.path("buses").join(format!("z{number:03}"))).expect("our folder");
+    }
+    let text = desk.run("metrics --print").done().stdout;
+    let page = Page::read(&text);
+    assert_eq!(page.buses().len(), 64);
+    assert_eq!(
+        (
+            page.alone("touchline_buses"),
+            page.alone("touchline_buses_not_shown")
+        ),
+        (101.0, 37.0)
+    );
+    let list = desk.run("book lab").done().stdout;
+    let symbols: Vec<_> = list
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(symbols.len() > 3, "{list}");
+    for symbol in symbols {
+        assert!(!text.contains(symbol), "{symbol}");
+    }
+}
+
+/// `promtool check metrics` finds nothing to say. Without it this says so.
+#[test]
+fn promtool_finds_nothing() {
+    let desk = Desk::new("metrics-promtool");
+    desk.publish("").done();
+    let page = desk.run("metrics --print").done().stdout;
+    let Some((status, said)) = promtool(&["check", "metrics"], &page) else {
+        return;
+    };
+    assert!(status && said.is_empty(), "{said}");
+    let broken = format!("{page}touchline_no_help 1\n");
+    let (status, said) = promtool(&["check", "metrics"], &broken).expect("it was there");
+    assert!(
+        !status && said.contains("no_help"),
+        "it finds something where there is: {said}"
+    );
+}
+
+#[test]
+fn it_is_served_until_it_is_stopped() {
+    let desk = Desk::new("metrics-served");
+    desk.publish("").done();
+    let mut server = Served::start(&desk);
+    assert_eq!(server.address.ip().to_string(), "127.0.0.1");
+    let page = server.get("/metrics");
+    assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
+    let (head, body) = page.split_once("\r\n\r\n").expect("a head");
+    assert!(
+        head.contains("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8"),
+        "{head}"
+    );
+    assert!(
+        head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())),
+        "{head}"
+    );
+    assert!(Page::read(body).buses() == ["lab"]);
+    assert!(server.get("/healthz").ends_with("\r\n\r\nok\n"));
+
+    let address = server.address.to_string();
+    desk.run(&format!("metrics --listen {address}"))
+        .refused(1, &[&address, "ss -ltnp", "--listen"]);
+    desk.run("metrics --listen 192.0.2.1:9464")
+        .refused(1, &["192.0.2.1:9464", "no such address"]);
+    desk.run("metrics --listen nowhere")
+        .refused(2, &["--listen"]);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn other_requests_are_refused() {
+    let desk = Desk::new("metrics-refused");
+    desk.publish("").done();
+    let server = Served::start(&desk);
+    let long = format!("GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(9000));
+    let body = format!(
+        "POST /metrics HTTP/1.1\r\nContent-Length: 100000\r\n\r\n{}",
+        "x".repeat(100_000)
+    );
+    for (request, status) in [
+        ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+        ("DELETE /healthz HTTP/1.1\r\n\r\n", "405"),
+        ("GET / HTTP/1.1\r\n\r\n", "404"),
+        ("GET /metrics/../../etc/passwd HTTP/1.1\r\n\r\n", "404"),
+        ("nonsense\r\n\r\n", "400"),
+        (&long, "431"),
+        (&body, "405"),
+    ] {
+        let answer = server.ask(request);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{status}: {answer}"
+        );
+        assert!(answer.contains("\r\nConnection: close\r\n"), "{answer}");
+    }
+    assert!(server.get("/metrics").starts_with("HTTP/1.1 200 "));
+}
+
+/// Clients that send nothing, one byte now and then, or never read hold nobody up.
+#[test]
+fn slow_clients_give_way() {
+    let desk = Desk::new("metrics-slow");
+    desk.publish("").done();
+    let server = Served::start(&desk);
+    let before = server.resident_kib();
+    let mut slow: Vec<TcpStream> = (0..100).map(|_| server.connect()).collect();
+    for (number, client) in slow.iter_mut().enumerate() {
+        let bytes: &[u8] = match number % 3 {
+            0 => b"",
+            1 => b"GET /met",
+            _ => b"GET /metrics HTTP/1.1\r\n\r\n",
+        };
+        // One that was put out already cannot write.
+        let _ = client.write_all(bytes);
+    }
+    assert!(
+        server.get("/metrics").starts_with("HTTP/1.1 200 "),
+        "it is served behind all of them"
+    );
+    assert!(server.threads() <= 2 + 8, "{}", server.threads());
+    let after = server.resident_kib();
+    assert!(after < before + 16 * 1024, "{before} KiB, then {after} KiB");
+    drop(slow);
+    assert!(server.get("/healthz").ends_with("ok\n"));
+}
+
+/// Alone, a slow one has five seconds: then its place is free, without anybody asking.
+#[test]
+fn a_request_has_to_come_in_time() {
+    let desk = Desk::new("metrics-time");
+    let server = Served::start(&desk);
+    let mut client = server.connect();
+    client
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .expect("a socket");
+    client
+        .write_all(b"GET /metrics HTTP/1.1\r\n")
+        .expect("it listens");
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).expect("it is told");
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[test]
+fn a_hundred_clients_at_once_are_served() {
+    let desk = Desk::new("metrics-hundred");
+    desk.publish("").done();
+    let server = Served::start(&desk);
+    let served = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..100)
+            .map(|_| scope.spawn(|| server.get("/metrics")))
+            .collect();
+        clients
+            .into_iter()
+            .map(|client| client.join().expect("it is answered"))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(served.len(), 100);
+    for page in served {
+        let (_, body) = page.split_once("\r\n\r\n").expect("a head");
+        assert_eq!(Page::read(body).buses(), ["lab"]);
+    }
+}
+
+/// A server on a free port; it ends with the value.
+struct Served {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Served {
+    fn start(desk: &Desk) -> Served {
+        let mut child = desk.start("metrics --listen 127.0.0.1:0");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("a pipe");
+        BufReader::new(stdout)
+            .read_line(&mut line)
+            .expect("it says where");
+        let address = line
+            .trim()
+            .strip_suffix("/metrics")
+            .and_then(|line| line.rsplit('/').next());
+        let address = address.and_then(|address| address.parse().ok());
+        let address = address.unwrap_or_else(|| panic!("no address: {line:?}"));
+        Served { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).expect("it listens")
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.ask(&format!("GET {path} HTTP/1.1\r\nHost: here\r\n\r\n"))
+    }
+
+    fn ask(&self, request: &str) -> String {
+        let mut client = self.connect();
+        client
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .expect("a socket");
+        // It may answer before it has heard everything.
+        let sent = client.write_all(request.as_bytes());
+        assert!(sent.is_ok() || request.len() > 8192, "{sent:?}");
+        let mut answer = Vec::new();
+        match client.read_to_end(&mut answer) {
+            Err(error) if error.kind() != ErrorKind::ConnectionReset => {
+                panic!("no answer: {error}")
+            }
+            _ => String::from_utf8(answer).expect("text"),
+        }
+    }
+
+    fn resident_kib(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    fn threads(&self) -> u64 {
+        self.status("Threads:")
+    }
+
+    fn status(&self, key: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("it runs");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(key))
+            .expect(key);
+        line.split_whitespace()
+            .next()
+            .and_then(|number| number.parse().ok())
+            .expect(key)
+    }
+
+    fn stop(&mut self) -> Option<i32> {
+        signal(&self.child, "TERM");
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(60) {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Page {
+    fn read(text: &str) -> Page {
+        let mut page = Page {
+            kinds: BTreeMap::new(),
+            samples: Vec::new(),
+        };
+        let (mut family, mut helped) = (String::new(), BTreeSet::new());
+        assert!(text.ends_with('\n'), "the last line has an end");
+        for line in text.lines() {
+            if let Some(help) = line.strip_prefix("# HELP ") {
+                let (name, help) = help
+                    .split_once(' ')
+                    .unwrap_or_else(|| panic!("no help: {line}"));
+                assert!(is_name(name) && !help.is_empty(), "{line}");
+                assert!(helped.insert(name.to_owned()), "twice: {line}");
+            } else if let Some(kind) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = kind.split_once(' ').expect(line);
+                assert!(helped.contains(name), "type before help: {line}");
+                assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
+                family = name.to_owned();
+                let other = page.kinds.insert(family.clone(), kind.to_owned());
+                assert_eq!(other, None, "a family in two parts: {line}");
+            } else {
+                let sample = Sample::read(line);
+                let suffixes: &[&str] = match page.kinds.get(&family).map(String::as_str) {
+                    Some("histogram") => &["_bucket", "_sum", "_count"],
+                    _ => &[""],
+                };
+                let suffix = sample.name.strip_prefix(&family);
+                assert!(
+                    suffix.is_some_and(|suffix| suffixes.contains(&suffix)),
+                    "outside its family: {line}"
+                );
+                page.samples.push(sample);
+            }
+        }
+        let series: BTreeSet<_> = page
+            .samples
+            .iter()
+            .map(|sample| (&sample.name, &sample.labels))
+            .collect();
+        assert_eq!(series.len(), page.samples.len(), "a series is there twice");
+        page
+    }
+
+    fn value(&self, name: &str, bus: &str) -> Option<f64> {
+        self.labelled(name, &[("bus", bus)])
+    }
+
+    fn labelled(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let owned = |(label, value): &(&str, &str)| ((*label).to_owned(), (*value).to_owned());
+        let labels: BTreeMap<_, _> = labels.iter().map(owned).collect();
+        let mut samples = self.samples.iter();
+        let found = samples.find(|sample| sample.name == name && sample.labels == labels);
+        found.map(|sample| sample.value)
+    }
+
+    fn alone(&self, name: &str) -> f64 {
+        let found = self
+            .samples
+            .iter()
+            .find(|sample| sample.name == name && sample.labels.is_empty());
+        found.unwrap_or_else(|| panic!("no {name}")).value
+    }
+
+    fn buses(&self) -> Vec<String> {
+        let buses = self
+            .samples
+            .iter()
+            .filter_map(|sample| sample.labels.get("bus"));
+        buses
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .cloned()
+            .collect()
+    }
+
+    /// Its buckets ascend to its count, its median lies where `p50` is, and its sum is no wonder.
+    fn check_histogram(&self, name: &str, bus: &str, p50_ns: &serde_json::Value) {
+        let bucket = format!("{name}_bucket");
+        let of_bus = |sample: &&Sample| sample.name == bucket && sample.labels["bus"] == bus;
+        let buckets: Vec<(f64, f64)> = self
+            .samples
+            .iter()
+            .filter(of_bus)
+            .map(|sample| (sample.labels["le"].parse().expect("a bound"), sample.value))
+            .collect();
+        assert_eq!(buckets.len(), 26);
+        assert!(
+            buckets.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1),
+            "{buckets:?}"
+        );
+        assert_eq!(
+            (buckets[0].0, buckets[24].0, buckets[25].0),
+            (1e-7, 10.0, f64::INFINITY)
+        );
+        let count = self.value(&format!("{name}_count"), bus).expect("a count");
+        assert_eq!(buckets[25].1, count);
+        let p50 = p50_ns.as_f64().expect("a median") / 1e9;
+        let half = buckets
+            .iter()
+            .find(|(_, below)| *below >= count / 2.0)
+            .expect("the last is all");
+        assert!(p50 <= half.0 && p50 * 2.6 >= half.0, "{p50} in {half:?}");
+        let sum = self.value(&format!("{name}_sum"), bus).expect("a sum");
+        assert!(sum > 0.0 && sum >= p50 * count / 2.0, "{sum}");
+    }
+}
+
+impl Sample {
+    fn read(line: &str) -> Sample {
+        let (series, value) = line
+            .rsplit_once(' ')
+            .unwrap_or_else(|| panic!("no value: {line}"));
+        let value = value
+            .parse()
+            .unwrap_or_else(|_| panic!("no number: {line}"));
+        let (name, labels) = match series.split_once('{') {
+            Some((name, labels)) => (name, labels.strip_suffix('}').expect(line)),
+            None => (series, ""),
+        };
+        assert!(is_name(name), "{line}");
+        let labels = labels
+            .split(',')
+            .filter(|label| !label.is_empty())
+            .map(|label| {
+                let (name, value) = label
+                    .split_once("=\"")
+                    .unwrap_or_else(|| panic!("no label: {line}"));
+                let value = value.strip_suffix('"').expect(line);
+                let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+                assert!(is_name(name) && value.chars().all(plain), "{line}");
+                (name.to_owned(), value.to_owned())
+            });
+        Sample {
+            name: name.to_owned(),
+            labels: labels.collect(),
+            value,
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(plain)
+}
+
+/// Whether it was content, and what it said; `None`, and said so, where there is none.
+fn promtool(arguments: &[&str], input: &str) -> Option<(bool, String)> {
+    let mut command = Command::new("promtool");
+    command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            println!("skipped: no promtool here; Debian's package prometheus has it");
+            return None;
+        }
+        spawned => spawned.expect("promtool starts"),
+    };
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(input.as_bytes()).expect("it reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    let said = [output.stdout, output.stderr].concat();
+    Some((
+        output.status.success(),
+        String::from_utf8_lossy(&said).into_owned(),
+    ))
+}
