@@ -1,26 +1,29 @@
 //! Packet sources: where a packet's bytes and its receive stamp come from.
 //!
 //! A [`PacketSource`] lends one UDP packet at a time, with the time at which it was received and
-//! the place where that time was taken. [`PcapSource`] takes packets from captures; [`pcap`] reads
-//! and writes the capture files, [`frame`] finds the UDP datagram in a link-layer frame.
+//! the place where that time was taken. [`UdpSource`] takes packets from sockets, [`PcapSource`]
+//! from captures; [`pcap`] reads and writes the capture files, [`frame`] finds the UDP datagram in a
+//! link-layer frame.
 //!
 //! # Never
 //! Knows a venue or a message: a payload is bytes. Reorders, drops or joins the packets to one
 //! destination: lines, sequence numbers and gaps belong to `feed`.
 //!
 //! # Path
-//! It enters with the bytes of a file (later: of a socket) and leaves through
-//! [`PacketSource::receive`]:
+//! It enters with the bytes of a file or a socket and leaves through [`PacketSource::receive`]:
 //!
 //! ```text
 //! file ─► pcap::Reader ─► frame::datagram ─► PcapSource::receive ─► Packet
 //!         one record      headers off         lines merged by time
+//! sockets ─► udp::kernel ───────────────────► UdpSource::receive ──► Packet
+//!            recvmsg, recvmmsg                urgent ones first, stamps
 //! ```
 //!
 //! # Tests
 //! `tests/pcap` builds every format by hand, byte for byte, cuts each file at every length, feeds
 //! random bytes, and counts real captures where they are at hand; `tests/frame.rs` does the same
-//! for link layers; `tests/hostile.rs` holds damaged and malicious files against limits of time and
+//! for link layers; `tests/udp` sends over the loopback interface, and where it may over virtual cards
+//! in network namespaces of its own; `tests/hostile.rs` holds damaged and malicious files against limits of time and
 //! memory; fuzz target `pcap_reader`.
 #![deny(unsafe_code)]
 
@@ -32,8 +35,10 @@ pub mod clock;
 pub mod frame;
 pub mod pcap;
 mod pcap_source;
+pub mod udp;
 
 pub use pcap_source::{PcapSource, Skipped};
+pub use udp::UdpSource;
 
 /// Where packets come from: a capture, or later a socket.
 ///
@@ -103,4 +108,7 @@ pub enum Error {
     /// A capture file is missing, damaged or of an unknown kind.
     #[error(transparent)]
     Capture(#[from] pcap::Error),
+    /// A socket cannot be opened or has broken.
+    #[error(transparent)]
+    Udp(#[from] udp::Error),
 }

@@ -1,0 +1,350 @@
+//! UDP packets out of sockets: multicast groups and addresses of this host.
+//!
+//! Each endpoint has a socket of its own, bound to its very address, so that the address says which
+//! feed and line a packet belongs to. Why sockets are set up as they are, and what each way of
+//! receiving costs: `docs/design/sockets.md`.
+
+mod control;
+mod error;
+mod interface;
+#[allow(unsafe_code)] // calls of the kernel that take pointers
+mod kernel;
+mod sender;
+mod socket;
+
+pub use error::{Error, Note};
+pub use sender::{Sender, SenderSettings, Sent};
+
+use crate::{Packet, PacketSource, Received, StampSource};
+use control::Control;
+use kernel::Slots;
+use socket::Socket;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Something to receive from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// A group, or an address of this host, and the port. Port 0 takes a free one.
+    pub address: SocketAddrV4,
+    /// Whose packets are taken; empty: everybody's. A group is joined for these sources alone.
+    pub sources: Vec<Ipv4Addr>,
+    /// Polled at each call; the others take turns, one of them at each call.
+    pub urgent: bool,
+}
+
+/// How to receive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Name or address of the interface on which groups are joined; `None`: the kernel's routes
+    /// decide.
+    pub interface: Option<String>,
+    /// Bytes of each socket's receive buffer.
+    pub receive_buffer_bytes: usize,
+    /// Microseconds for which the kernel may poll the driver within a receive call; 0: not at all.
+    pub busy_poll_us: u32,
+    /// Packets that one system call may bring. 1 is `recvmsg`, more is `recvmmsg`.
+    pub batch: usize,
+    /// Ask the network card and the kernel for receive stamps.
+    pub stamps: bool,
+    /// The longest packet, in bytes of payload; longer ones are dropped and counted.
+    pub packet_bytes_max: usize,
+    /// Join groups for every source, also where sources are given, and filter here: for networks
+    /// without IGMPv3. Packets of others then cost a receive call, and are counted.
+    pub any_source_joins: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            interface: None,
+            receive_buffer_bytes: 16 * 1024 * 1024,
+            busy_poll_us: 0,
+            batch: 1,
+            stamps: true,
+            packet_bytes_max: 9_000,
+            any_source_joins: false,
+        }
+    }
+}
+
+/// What happened so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets that were handed over.
+    pub packets: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// Packets that the kernel dropped, mostly because a receive buffer was full; as known from the
+    /// last packet, or from [`UdpSource::ask_for_drops`].
+    pub dropped_kernel: u64,
+    /// Packets of a source that is not taken.
+    pub foreign_source: u64,
+    /// Packets longer than [`Settings::packet_bytes_max`].
+    pub truncated: u64,
+    /// Packets without the stamp that was asked for; they have the time of the poll.
+    pub stamps_missing: u64,
+    /// Stamps of the network card more than a second away from the kernel's; the kernel's was taken.
+    pub stamps_implausible: u64,
+    /// Stamps before that of a packet handed over earlier; the earlier one was given instead.
+    pub stamps_raised: u64,
+    /// Receive calls that failed for another reason than that nothing was there.
+    pub receive_errors: u64,
+}
+
+/// Lends packets out of sockets, and never waits for one.
+///
+/// At each call urgent sockets are polled first, in turn, then one of the others. While urgent ones
+/// never run dry, one of the others gets every 32nd turn. All memory is taken when it is opened.
+///
+/// `receive_ns` never steps back: a packet that was polled after one with a later stamp has that
+/// later one.
+pub struct UdpSource {
+    /// The urgent ones first.
+    sockets: Vec<Socket>,
+    urgent: usize,
+    slots: Slots,
+    /// Packets of the last receive call that wait: of which socket, which is next, how many.
+    from: usize,
+    next: usize,
+    count: usize,
+    /// The urgent socket and the other one to be polled first.
+    turn_urgent: usize,
+    turn_other: usize,
+    /// Receive calls of urgent sockets since one of the others was polled.
+    urgent_in_a_row: u32,
+    polled_ns: u64,
+    latest_ns: u64,
+    stamps: bool,
+    notes: Vec<Note>,
+}
+
+/// Urgent receive calls in a row after which one of the others is polled.
+const URGENT_IN_A_ROW_MAX: u32 = 32;
+
+/// Packets that one call may discard, so that it ends whatever arrives.
+const DISCARDED_MAX: usize = 64;
+
+/// A card's clock may be this far from the kernel's. Further is another time scale, such as TAI.
+const STAMPS_APART_MAX_NS: u64 = 1_000_000_000;
+
+impl UdpSource {
+    /// Opens a socket for each endpoint and joins its group.
+    ///
+    /// # Errors
+    /// An interface or address that does not exist, a port that is taken, a group that is refused.
+    pub fn open(endpoints: &[Endpoint], settings: &Settings) -> Result<UdpSource, crate::Error> {
+        if endpoints.is_empty() {
+            return Err(Error::NoEndpoint.into());
+        }
+        let mut notes = Vec::new();
+        let mut ordered: Vec<&Endpoint> = endpoints.iter().collect();
+        ordered.sort_by_key(|endpoint| !endpoint.urgent);
+        let sockets: Result<Vec<_>, _> = ordered
+            .into_iter()
+            .map(|endpoint| Socket::open(endpoint, settings, &mut notes))
+            .collect();
+        Ok(UdpSource {
+            sockets: sockets?,
+            urgent: endpoints.iter().filter(|endpoint| endpoint.urgent).count(),
+            slots: Slots::new(settings.batch.max(1), settings.packet_bytes_max),
+            from: 0,
+            next: 0,
+            count: 0,
+            turn_urgent: 0,
+            turn_other: 0,
+            urgent_in_a_row: 0,
+            polled_ns: 0,
+            latest_ns: 0,
+            stamps: settings.stamps,
+            notes,
+        })
+    }
+
+    /// What is less than was asked for.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// What happened so far, over all endpoints.
+    pub fn totals(&self) -> Totals {
+        self.endpoints()
+            .fold(Totals::default(), |sum, (_, one)| sum.plus(one))
+    }
+
+    /// Each endpoint as it is bound, and what happened there; the urgent ones first.
+    pub fn endpoints(&self) -> impl Iterator<Item = (SocketAddrV4, Totals)> + '_ {
+        self.sockets
+            .iter()
+            .map(|socket| (socket.address, socket.totals))
+    }
+
+    /// Asks the kernel what it dropped: one system call for each socket, so not for the path. A
+    /// packet that arrives says the same of its socket without one.
+    pub fn ask_for_drops(&mut self) {
+        self.sockets.iter_mut().for_each(Socket::ask_for_drops);
+    }
+
+    /// Polls sockets until one has something. `false` if there is nothing.
+    #[inline]
+    fn poll(&mut self) -> Result<bool, Error> {
+        let others = self.sockets.len() - self.urgent;
+        if others > 0 && self.urgent_in_a_row >= URGENT_IN_A_ROW_MAX && self.poll_other(others)? {
+            return Ok(true);
+        }
+        for _ in 0..self.urgent {
+            let turn = self.turn_urgent;
+            self.turn_urgent = if turn + 1 == self.urgent { 0 } else { turn + 1 };
+            if self.poll_one(turn)? {
+                self.urgent_in_a_row += 1;
+                return Ok(true);
+            }
+        }
+        match others {
+            0 => Ok(false),
+            _ => self.poll_other(others),
+        }
+    }
+
+    fn poll_other(&mut self, others: usize) -> Result<bool, Error> {
+        let turn = self.turn_other;
+        self.turn_other = if turn + 1 == others { 0 } else { turn + 1 };
+        self.urgent_in_a_row = 0;
+        self.poll_one(self.urgent + turn)
+    }
+
+    /// One receive call.
+    #[inline]
+    fn poll_one(&mut self, from: usize) -> Result<bool, Error> {
+        let socket = &mut self.sockets[from];
+        match self.slots.receive(socket.fd()) {
+            Ok(count) => {
+                (self.from, self.next, self.count) = (from, 0, count);
+                if !self.stamps {
+                    self.polled_ns = now_ns();
+                }
+                Ok(count > 0)
+            }
+            Err(error) => socket.note_error(error).map(|()| false),
+        }
+    }
+
+    /// Judges the next packet of the last receive call. `None` if it is not to be seen.
+    #[inline]
+    fn judge(&mut self, index: usize) -> Option<(u64, StampSource)> {
+        let socket = &mut self.sockets[self.from];
+        let arrived = self.slots.get(index);
+        let control = control::read(arrived.control);
+        if let Some(drops) = control.drops {
+            socket.note_drops(drops);
+        }
+        if !socket.accepts(*arrived.source.ip()) {
+            socket.totals.foreign_source += 1;
+            return None;
+        }
+        if arrived.truncated {
+            socket.totals.truncated += 1;
+            return None;
+        }
+        socket.totals.packets += 1;
+        socket.totals.bytes += arrived.payload.len() as u64;
+        let (stamp_ns, stamp) = match self.stamps {
+            true => best_stamp(&control, &mut socket.totals),
+            false => (self.polled_ns, StampSource::Poll),
+        };
+        if stamp_ns < self.latest_ns {
+            socket.totals.stamps_raised += 1;
+        }
+        self.latest_ns = self.latest_ns.max(stamp_ns);
+        Some((self.latest_ns, stamp))
+    }
+}
+
+impl PacketSource for UdpSource {
+    /// The next packet, or [`Received::Nothing`]; never [`Received::End`].
+    #[inline]
+    fn receive(&mut self) -> Result<Received<'_>, crate::Error> {
+        for _ in 0..DISCARDED_MAX {
+            if self.next == self.count && !self.poll()? {
+                return Ok(Received::Nothing);
+            }
+            let index = self.next;
+            self.next += 1;
+            if let Some((receive_ns, stamp)) = self.judge(index) {
+                let arrived = self.slots.get(index);
+                return Ok(Received::Packet(Packet {
+                    receive_ns,
+                    stamp,
+                    destination: self.sockets[self.from].address,
+                    source: arrived.source,
+                    payload: arrived.payload,
+                }));
+            }
+        }
+        Ok(Received::Nothing)
+    }
+}
+
+impl Socket {
+    /// Nothing there is no error; what passes is counted; what does not pass is our own mistake.
+    #[inline]
+    fn note_error(&mut self, error: io::Error) -> Result<(), Error> {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EINTR) => Ok(()),
+            Some(libc::EBADF | libc::ENOTSOCK | libc::EFAULT | libc::EINVAL) => {
+                Err(socket::refused("receiving", self.address, error))
+            }
+            _ => {
+                self.totals.receive_errors += 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Totals {
+    fn plus(self, other: Totals) -> Totals {
+        Totals {
+            packets: self.packets + other.packets,
+            bytes: self.bytes + other.bytes,
+            dropped_kernel: self.dropped_kernel + other.dropped_kernel,
+            foreign_source: self.foreign_source + other.foreign_source,
+            truncated: self.truncated + other.truncated,
+            stamps_missing: self.stamps_missing + other.stamps_missing,
+            stamps_implausible: self.stamps_implausible + other.stamps_implausible,
+            stamps_raised: self.stamps_raised + other.stamps_raised,
+            receive_errors: self.receive_errors + other.receive_errors,
+        }
+    }
+}
+
+/// The card's stamp, else the kernel's, else the time now.
+#[inline]
+fn best_stamp(control: &Control, totals: &mut Totals) -> (u64, StampSource) {
+    match (control.hardware_ns, control.kernel_ns) {
+        (None, Some(kernel_ns)) => (kernel_ns, StampSource::Kernel),
+        (Some(hardware_ns), kernel_ns) => {
+            let near_ns = kernel_ns.unwrap_or_else(now_ns);
+            if hardware_ns.abs_diff(near_ns) <= STAMPS_APART_MAX_NS {
+                return (hardware_ns, StampSource::Hardware);
+            }
+            totals.stamps_implausible += 1;
+            let source = match kernel_ns {
+                Some(_) => StampSource::Kernel,
+                None => StampSource::Poll,
+            };
+            (near_ns, source)
+        }
+        (None, None) => {
+            totals.stamps_missing += 1;
+            (now_ns(), StampSource::Poll)
+        }
+    }
+}
+
+/// The host's clock, nanoseconds since 1970; no system call where the kernel maps it.
+fn now_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |since| since.as_nanos() as u64)
+}

@@ -1,0 +1,246 @@
+//! The calls that neither the standard library nor `socket2` offers: all unsafe code of the sockets.
+//!
+//! What the kernel wrote is handed out as slices and numbers; nobody else sees a pointer.
+
+use libc::{c_int, c_void, iovec, mmsghdr, msghdr, sockaddr_in, socklen_t};
+use std::ffi::CStr;
+use std::io;
+use std::mem::{size_of, size_of_val, zeroed};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+/// Bytes of control messages of a packet: stamps take 64, drops 24.
+const CONTROL_BYTES: usize = 128;
+
+/// What the kernel fills beside a payload. A control message begins with a `usize`, so words.
+#[repr(C)]
+struct Beside {
+    buffer: iovec,
+    source: sockaddr_in,
+    control: [u64; CONTROL_BYTES / 8],
+}
+
+/// Room for the packets of one receive call; all memory is taken when it is made.
+pub(super) struct Slots {
+    /// One for each packet, pointing into the other two.
+    headers: Vec<mmsghdr>,
+    beside: Vec<Beside>,
+    payloads: Vec<u8>,
+    bytes_each: usize,
+    /// Headers that the last call wrote to.
+    filled: usize,
+}
+
+/// One packet as the kernel handed it over.
+pub(super) struct Arrived<'a> {
+    pub source: SocketAddrV4,
+    pub payload: &'a [u8],
+    /// Control messages, one after the other.
+    pub control: &'a [u8],
+    /// It was longer than its room.
+    pub truncated: bool,
+}
+
+// SAFETY: the pointers in `headers` lead to the heap memory of `beside` and `payloads`, which moves
+// with its owner without changing its address; nothing is shared with another value or thread.
+unsafe impl Send for Slots {}
+
+impl Slots {
+    /// Room for `count` packets of at most `bytes_each` bytes.
+    pub fn new(count: usize, bytes_each: usize) -> Slots {
+        let mut slots = Slots {
+            headers: Vec::with_capacity(count),
+            beside: Vec::with_capacity(count),
+            payloads: vec![0; count * bytes_each],
+            bytes_each,
+            filled: 0,
+        };
+        // From here on the vectors never grow, and no reference to all of these two is made.
+        let (beside, payloads) = (slots.beside.as_mut_ptr(), slots.payloads.as_mut_ptr());
+        for index in 0..count {
+            // SAFETY: all three are C structs of integers and pointers, for which zeros are valid.
+            let (mut header, nothing) = unsafe { (zeroed::<mmsghdr>(), zeroed::<Beside>()) };
+            slots.beside.push(nothing);
+            // SAFETY: element `index` was pushed within the capacity, and `count * bytes_each`
+            // bytes of payloads exist; the pointers come from the vectors' own, so that what is
+            // read through those later sees what the kernel wrote through these.
+            unsafe {
+                let own = beside.add(index);
+                (*own).buffer.iov_base = payloads.add(index * bytes_each).cast::<c_void>();
+                (*own).buffer.iov_len = bytes_each;
+                header.msg_hdr.msg_name = (&raw mut (*own).source).cast();
+                header.msg_hdr.msg_iov = &raw mut (*own).buffer;
+                header.msg_hdr.msg_iovlen = 1;
+                header.msg_hdr.msg_control = (&raw mut (*own).control).cast();
+            }
+            reset(&mut header.msg_hdr);
+            slots.headers.push(header);
+        }
+        slots
+    }
+
+    /// Takes what waits in a socket, at most one packet for each slot, and never waits.
+    ///
+    /// One slot is one `recvmsg`, more are one `recvmmsg`.
+    pub fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+        for header in &mut self.headers[..self.filled] {
+            reset(&mut header.msg_hdr);
+        }
+        self.filled = 0;
+        let (fd, first, flags) = (
+            socket.as_raw_fd(),
+            self.headers.as_mut_ptr(),
+            libc::MSG_DONTWAIT,
+        );
+        let count = if self.headers.len() == 1 {
+            // SAFETY: `first` is one valid header: name, buffer and control point to memory of
+            // `beside` and `payloads`, which lives as long as `self`, to which nobody holds a
+            // reference (that would borrow `self`), and whose sizes stand beside the pointers.
+            let len = unsafe { libc::recvmsg(fd, &raw mut (*first).msg_hdr, flags) };
+            let Ok(len) = u32::try_from(len) else {
+                return Err(io::Error::last_os_error());
+            };
+            self.headers[0].msg_len = len;
+            1
+        } else {
+            let room = self.headers.len() as u32;
+            // SAFETY: `first` is followed by `room` headers, each valid as above; no time limit.
+            let count = unsafe { libc::recvmmsg(fd, first, room, flags as _, ptr::null_mut()) };
+            usize::try_from(count).map_err(|_| io::Error::last_os_error())?
+        };
+        self.filled = count;
+        Ok(count)
+    }
+
+    /// A packet of the last receive call.
+    #[inline]
+    pub fn get(&self, index: usize) -> Arrived<'_> {
+        assert!(index < self.filled, "so many packets were received");
+        let header = &self.headers[index];
+        let hdr = &header.msg_hdr;
+        let len = (header.msg_len as usize).min(self.bytes_each);
+        let control_len = hdr.msg_controllen.min(CONTROL_BYTES as _);
+        // SAFETY: both are memory of `index`'s slot and were set to zeros at the start, so every
+        // byte has a value; the lengths are cut to the slot's. The kernel writes there only during
+        // `receive`, which needs `self` exclusively, so not while these borrows live.
+        let (payload, control, source) = unsafe {
+            let payload = self.payloads.as_ptr().add(index * self.bytes_each);
+            let own = self.beside.as_ptr().add(index);
+            (
+                std::slice::from_raw_parts(payload, len),
+                std::slice::from_raw_parts((&raw const (*own).control).cast::<u8>(), control_len),
+                (*own).source,
+            )
+        };
+        Arrived {
+            source: SocketAddrV4::new(
+                Ipv4Addr::from_bits(u32::from_be(source.sin_addr.s_addr)),
+                u16::from_be(source.sin_port),
+            ),
+            payload,
+            control,
+            truncated: hdr.msg_flags & libc::MSG_TRUNC != 0,
+        }
+    }
+}
+
+/// The fields that the kernel overwrites.
+#[inline]
+fn reset(header: &mut msghdr) {
+    header.msg_namelen = size_of::<sockaddr_in>() as socklen_t;
+    header.msg_controllen = CONTROL_BYTES as _;
+    header.msg_flags = 0;
+}
+
+/// Sets an option of a socket that is an `int`.
+pub(super) fn set_option(
+    socket: BorrowedFd<'_>,
+    level: c_int,
+    name: c_int,
+    value: c_int,
+) -> io::Result<()> {
+    let len = size_of_val(&value) as socklen_t;
+    // SAFETY: the pointer and the length are those of `value`, which lives until the call is over.
+    let done = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            len,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Packets that the kernel has dropped because a socket's buffer was full, since it was opened;
+/// the count wraps. `None` where the kernel does not say.
+pub(super) fn drops(socket: BorrowedFd<'_>) -> Option<u32> {
+    const SK_MEMINFO_DROPS: usize = 8;
+    let mut numbers = [0u32; SK_MEMINFO_DROPS + 1];
+    let mut len = size_of_val(&numbers) as socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes, the size of `numbers`, and any bytes are
+    // valid integers; both live until the call is over.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            numbers.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    (done == 0 && len as usize == size_of_val(&numbers)).then(|| numbers[SK_MEMINFO_DROPS])
+}
+
+/// An address of a network interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Interface {
+    pub name: String,
+    pub address: Ipv4Addr,
+    pub up: bool,
+    /// Groups can be joined there.
+    pub multicast: bool,
+}
+
+/// Every IPv4 address of the host, in the kernel's order.
+pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
+    let mut first = ptr::null_mut();
+    // SAFETY: `first` is a place for one pointer, which the call fills when it returns 0.
+    if unsafe { libc::getifaddrs(&raw mut first) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut found = Vec::new();
+    let mut next = first;
+    // SAFETY: the list that `getifaddrs` made is whole and ours until `freeifaddrs`: each element
+    // is valid or the end, its name is a string that ends with 0, and its address, if there is
+    // one, is as large as its family says. All that is kept is copied.
+    unsafe {
+        while let Some(entry) = next.as_ref() {
+            next = entry.ifa_next;
+            let Some(address) = entry.ifa_addr.as_ref() else {
+                continue;
+            };
+            if c_int::from(address.sa_family) != libc::AF_INET {
+                continue;
+            }
+            let address = entry.ifa_addr.cast::<sockaddr_in>().read_unaligned();
+            let flag = |flag: c_int| entry.ifa_flags & flag as u32 != 0;
+            found.push(Interface {
+                name: CStr::from_ptr(entry.ifa_name)
+                    .to_string_lossy()
+                    .into_owned(),
+                address: Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr)),
+                up: flag(libc::IFF_UP),
+                // The loopback interface does not say so, but takes groups.
+                multicast: flag(libc::IFF_MULTICAST) || flag(libc::IFF_LOOPBACK),
+            });
+        }
+        libc::freeifaddrs(first);
+    }
+    Ok(found)
+}

@@ -1,0 +1,219 @@
+//! One endpoint's socket, set up.
+
+use super::kernel::{drops, set_option};
+use super::{Endpoint, Error, Note, Settings, Totals, interface};
+use socket2::{Domain, Protocol, Type};
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// The socket of one endpoint, and what it has seen.
+#[derive(Debug)]
+pub(super) struct Socket {
+    socket: socket2::Socket,
+    /// As bound: every packet was sent to it.
+    pub address: SocketAddrV4,
+    /// Whose packets are taken; empty: everybody's.
+    sources: Vec<Ipv4Addr>,
+    pub totals: Totals,
+    /// The kernel's count of drops when it was last seen.
+    drops_seen: u32,
+}
+
+impl Socket {
+    /// Opens, binds and joins. What is less than was asked for goes into `notes`.
+    pub fn open(
+        endpoint: &Endpoint,
+        settings: &Settings,
+        notes: &mut Vec<Note>,
+    ) -> Result<Socket, Error> {
+        let address = endpoint.address;
+        let group = address.ip().is_multicast();
+        if address.ip().is_unspecified() || address.ip().is_broadcast() {
+            return Err(Error::Address { address });
+        }
+        let refused = |what| move |error| refused(what, address, error);
+        let socket = socket2::Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))
+            .map_err(refused("opening a socket"))?;
+        if group {
+            // Several processes may follow one group. For a host's own address it would mean that
+            // the one who binds last silently takes everything.
+            socket
+                .set_reuse_address(true)
+                .map_err(refused("sharing the port"))?;
+            // Otherwise the socket gets every group that anybody on this host has joined.
+            socket
+                .set_multicast_all_v4(false)
+                .map_err(refused("limiting the socket to its own group"))?;
+        }
+        // Everything that is said of packets is on before the first one can arrive.
+        reserve(&socket, address, settings, notes)?;
+        ask_for_stamps(&socket, address, settings, notes);
+        let address = bind(&socket, address)?;
+        if group {
+            join(&socket, address, endpoint, settings)?;
+        }
+        Ok(Socket {
+            socket,
+            address,
+            sources: endpoint.sources.clone(),
+            totals: Totals::default(),
+            drops_seen: 0,
+        })
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Whether packets of this source are taken.
+    #[inline]
+    pub fn accepts(&self, source: Ipv4Addr) -> bool {
+        self.sources.is_empty() || self.sources.contains(&source)
+    }
+
+    /// Takes over the kernel's count of drops, which wraps.
+    #[inline]
+    pub fn note_drops(&mut self, drops: u32) {
+        let more = drops.wrapping_sub(self.drops_seen);
+        // A packet may carry a count that is older than one asked for since.
+        if more < u32::MAX / 2 {
+            self.totals.dropped_kernel += u64::from(more);
+            self.drops_seen = drops;
+        }
+    }
+
+    /// Asks the kernel for its count of drops: one system call.
+    pub fn ask_for_drops(&mut self) {
+        if let Some(drops) = drops(self.fd()) {
+            self.note_drops(drops);
+        }
+    }
+}
+
+/// Receive buffer and busy polling.
+fn reserve(
+    socket: &socket2::Socket,
+    address: SocketAddrV4,
+    settings: &Settings,
+    notes: &mut Vec<Note>,
+) -> Result<(), Error> {
+    let refused = |what| move |error| refused(what, address, error);
+    let asked_bytes = settings.receive_buffer_bytes;
+    let asked = i32::try_from(asked_bytes).unwrap_or(i32::MAX);
+    // Whoever may administrate the network is not bound by rmem_max.
+    if set_option(
+        socket.as_fd(),
+        libc::SOL_SOCKET,
+        libc::SO_RCVBUFFORCE,
+        asked,
+    )
+    .is_err()
+    {
+        socket
+            .set_recv_buffer_size(asked as usize)
+            .map_err(refused("sizing the receive buffer"))?;
+    }
+    // The kernel reserves twice what it is asked for, for its own records.
+    let granted_bytes = socket
+        .recv_buffer_size()
+        .map_err(refused("reading the size of the receive buffer"))?
+        / 2;
+    if granted_bytes < asked_bytes {
+        notes.push(Note::ReceiveBuffer {
+            address,
+            asked_bytes,
+            granted_bytes,
+        });
+    }
+    let asked_us = settings.busy_poll_us;
+    if asked_us > 0 && socket.set_busy_poll(asked_us).is_err() {
+        notes.push(Note::BusyPoll { address, asked_us });
+    }
+    Ok(())
+}
+
+/// Receive stamps and counts of drops, as control messages beside each packet.
+fn ask_for_stamps(
+    socket: &socket2::Socket,
+    address: SocketAddrV4,
+    settings: &Settings,
+    notes: &mut Vec<Note>,
+) {
+    let stamps = libc::SOF_TIMESTAMPING_RX_HARDWARE
+        | libc::SOF_TIMESTAMPING_RAW_HARDWARE
+        | libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_SOFTWARE;
+    let on = |name, value| set_option(socket.as_fd(), libc::SOL_SOCKET, name, value).is_ok();
+    if settings.stamps && !on(libc::SO_TIMESTAMPING, stamps as i32) {
+        notes.push(Note::Stamps { address });
+    }
+    if !on(libc::SO_RXQ_OVFL, 1) {
+        notes.push(Note::Drops { address });
+    }
+}
+
+/// Binds to the very address, so that no packet to another one is received. Port 0 takes any.
+fn bind(socket: &socket2::Socket, address: SocketAddrV4) -> Result<SocketAddrV4, Error> {
+    socket
+        .bind(&SocketAddr::V4(address).into())
+        .map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => Error::Taken { address },
+            ErrorKind::AddrNotAvailable => Error::NotOurs {
+                address,
+                there: interface::all(),
+            },
+            _ => refused("binding", address, error),
+        })?;
+    let bound = socket
+        .local_addr()
+        .map_err(|error| refused("reading the port", address, error))?;
+    Ok(bound.as_socket_ipv4().unwrap_or(address))
+}
+
+fn join(
+    socket: &socket2::Socket,
+    address: SocketAddrV4,
+    endpoint: &Endpoint,
+    settings: &Settings,
+) -> Result<(), Error> {
+    let interface = interface::address_of(settings.interface.as_deref())?;
+    let why = |error: io::Error| match error.raw_os_error() {
+        Some(libc::ENOBUFS) => Error::TooManyJoins {
+            address,
+            sources: endpoint.sources.len(),
+        },
+        Some(libc::ENODEV) if interface.is_unspecified() => Error::NoRoute { address },
+        Some(libc::EPERM | libc::EACCES) => Error::NotPermitted {
+            what: "joining the group",
+            address,
+        },
+        _ => Error::Join {
+            address,
+            interface,
+            error,
+        },
+    };
+    if endpoint.sources.is_empty() || settings.any_source_joins {
+        return socket
+            .join_multicast_v4(address.ip(), &interface)
+            .map_err(why);
+    }
+    endpoint
+        .sources
+        .iter()
+        .try_for_each(|source| socket.join_ssm_v4(source, address.ip(), &interface))
+        .map_err(why)
+}
+
+/// What the kernel said to an attempt.
+pub(super) fn refused(what: &'static str, address: SocketAddrV4, error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::PermissionDenied => Error::NotPermitted { what, address },
+        _ => Error::Refused {
+            what,
+            address,
+            error,
+        },
+    }
+}
