@@ -18,12 +18,16 @@ pub struct Flow {
     pub markets: Vec<Market>,
     /// The best prices after each event: truth.
     pub tops: Vec<TopRow>,
+    /// Note the best prices; they are kept for ever.
+    pub keep_tops: bool,
     /// Use DeleteThru, DeleteFrom and Overlay where they are natural.
     pub bulk_actions: bool,
     /// Share of events that bring a message of an unknown template.
     pub unknown_share: f64,
     /// Share of messages behind which a packet ends in the middle of its event.
     pub split_share: f64,
+    /// How long such a pause in an event may be, nanoseconds; less than this.
+    pub split_pause_ns: u64,
     volumes: Vec<i64>,
     last_order: u64,
     /// The message that may turn out to be the last of its event, with its own bits of MatchEventIndicator.
@@ -48,9 +52,11 @@ impl Flow {
         Self {
             markets: vec![Market::default(); instruments.len()],
             tops: Vec::new(),
+            keep_tops: false,
             bulk_actions: false,
             unknown_share: 0.0,
             split_share: 0.15,
+            split_pause_ns: 3_000,
             volumes: vec![0; instruments.len()],
             last_order: 7_000_000_000_000,
             held: None,
@@ -243,7 +249,11 @@ impl Flow {
             publisher.instruments[index].security_id,
             publisher.instruments[index].wide,
         );
-        self.volumes[index] += trades.iter().map(|trade| trade.quantity).sum::<i64>();
+        let traded: i64 = trades.iter().map(|trade| trade.quantity).sum();
+        let volume = self.volumes[index] + traded;
+        // Where the number of a narrow message ends, the count of another day begins.
+        let fits = wide || i32::try_from(volume).is_ok();
+        self.volumes[index] = if fits { volume } else { traded };
         let entries = trades.iter().map(|trade| TradeEntry {
             security_id,
             rpt_seq: 0,
@@ -450,7 +460,7 @@ impl Flow {
             publisher.emit(body, self.transact_time, bits | more_bits, &mut self.random);
             if more_bits == 0 && self.random.chance(self.split_share) {
                 publisher.flush();
-                publisher.now_ns += self.random.below(3_000);
+                publisher.now_ns += self.random.below(self.split_pause_ns);
             }
         }
     }
@@ -509,6 +519,9 @@ impl Flow {
                 publisher.published[index].orders.values().eq(&resting),
                 "the venue published other orders"
             );
+            if !self.keep_tops {
+                continue;
+            }
             let best = |list: List| list.of(market, 1).first().map(|&rung| rung.into());
             self.tops.push(TopRow {
                 sequence: publisher.open_sequence(),
@@ -517,5 +530,6 @@ impl Flow {
                 ask: best(List::ALL[1]),
             });
         }
+        publisher.note_states();
     }
 }

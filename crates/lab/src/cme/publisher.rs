@@ -6,6 +6,7 @@ use super::encode::{Version, packet};
 use super::instrument::Instrument;
 use super::ladder::{Ladder, LevelUpdate, List, Rung};
 use super::market::RestingOrder;
+use super::truth::{self, BookState};
 use crate::capture::Feed;
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,10 +35,16 @@ pub struct Publisher {
     pub published: Vec<Published>,
     /// Sequence of the last packet sent.
     pub sequence: u32,
-    /// Everything sent, on all feeds.
+    /// What was sent on all feeds, until somebody takes it.
     pub packets: Vec<SentPacket>,
     /// Instruments whose direct book had an entry in the open event.
     pub touched: BTreeSet<usize>,
+    /// Instruments of which any list had an entry in the open event.
+    pub changed: BTreeSet<usize>,
+    /// The states of books after each event, until somebody takes them.
+    pub states: Vec<BookState>,
+    /// Note the states.
+    pub keep_states: bool,
     /// The venue's clock, nanoseconds since 1970.
     pub now_ns: u64,
     /// Faults leave alone what is sent now.
@@ -62,6 +69,9 @@ impl Publisher {
             sequence: 0,
             packets: Vec::new(),
             touched: BTreeSet::new(),
+            changed: BTreeSet::new(),
+            states: Vec::new(),
+            keep_states: false,
             now_ns,
             spared: false,
             future_share: 0.0,
@@ -133,6 +143,25 @@ impl Publisher {
     pub fn forget_published(&mut self) {
         self.published.fill(Published::default());
         self.touched.clear();
+        self.changed = (0..self.instruments.len()).collect();
+        self.note_states();
+    }
+
+    /// Notes the state of each book that changed since this was last asked for.
+    pub fn note_states(&mut self) {
+        let changed = std::mem::take(&mut self.changed);
+        if !self.keep_states {
+            return;
+        }
+        let sequence = self.open_sequence();
+        self.states.extend(changed.into_iter().map(|index| {
+            let published = &self.published[index];
+            BookState {
+                sequence,
+                security_id: self.instruments[index].security_id,
+                hash: truth::hash_of_ladders(&published.ladders),
+            }
+        }));
     }
 
     fn number(&mut self, body: &mut Body) {
@@ -221,6 +250,7 @@ impl Publisher {
         let published = &mut self.published[index];
         update.apply(&mut published.ladders[list.index()], depth);
         published.transact_time = transact_time;
+        self.changed.insert(index);
         if !list.implied {
             self.touched.insert(index);
         }

@@ -131,14 +131,31 @@ impl Captured {
     }
 }
 
+/// Definitions in one packet of their loop.
+const DEFINITIONS_PER_PACKET: usize = 4;
+
+/// Packets of one loop of the definitions of `defined` instruments.
+pub fn definition_packets(defined: usize) -> usize {
+    defined.div_ceil(DEFINITIONS_PER_PACKET)
+}
+
+/// Sends one packet of the loop of the first `defined` instruments; `number` counts from 0.
+pub fn send_definition_packet(publisher: &mut Publisher, defined: usize, number: usize) {
+    let first = number * DEFINITIONS_PER_PACKET;
+    let last = (first + DEFINITIONS_PER_PACKET).min(defined);
+    let encode = |instrument| definition::encode(publisher.version, instrument, defined as u32, 0);
+    let messages: Vec<Vec<u8>> = publisher.instruments[first..last]
+        .iter()
+        .map(encode)
+        .collect();
+    let sequence = number as u32 + 1;
+    publisher.send(Feed::Definitions, sequence, publisher.now_ns, &messages);
+}
+
 /// Sends one whole loop of the definitions of the first `defined` instruments, a millisecond apart.
 pub fn send_definitions(publisher: &mut Publisher, defined: usize) {
-    let instruments = publisher.instruments[..defined].to_vec();
-    for (packet, sequence) in instruments.chunks(4).zip(1..) {
-        let encode =
-            |instrument| definition::encode(publisher.version, instrument, defined as u32, 0);
-        let messages: Vec<Vec<u8>> = packet.iter().map(encode).collect();
-        publisher.send(Feed::Definitions, sequence, publisher.now_ns, &messages);
+    for number in 0..definition_packets(defined) {
+        send_definition_packet(publisher, defined, number);
         publisher.now_ns += 1_000_000;
     }
 }

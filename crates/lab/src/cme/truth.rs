@@ -1,0 +1,117 @@
+//! What is true of an exchange's books: in the end as a picture, and after each event as a hash.
+
+use super::flow::Flow;
+use super::ladder::{Ladder, List};
+use super::market::{Market, RestingOrder};
+use super::publisher::{Published, Publisher};
+use crate::picture::{BookRow, Level, OrderRow, OrdersRow, Picture, Side, State};
+
+/// The state of one book after an event that changed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BookState {
+    /// Sequence of the packet that ends the event.
+    pub sequence: u32,
+    /// The venue's id of the instrument.
+    pub security_id: i32,
+    /// [`hash`] of its four lists.
+    pub hash: u64,
+}
+
+/// A hash of the four lists of a book as a subscriber shows them: direct bids, direct offers, implied bids, implied
+/// offers, each best first, as price in units of 1e-9, quantity, and number of orders. The venue counts no orders for
+/// implied levels, so that their number does not matter.
+///
+/// Two books that differ have the same hash by a chance of 2⁻⁶⁴; nobody chooses the books against it.
+pub fn hash<L: IntoIterator<Item = (i64, i64, i64)>>(lists: [L; 4]) -> u64 {
+    let mut state = 0;
+    for (list, levels) in lists.into_iter().enumerate() {
+        // What no level begins with: a level that moves to another list is another book.
+        state = mix(state ^ (list as u64 + 1));
+        for (price, quantity, orders) in levels {
+            let orders = if list < 2 { orders } else { 0 };
+            for number in [price, quantity, orders] {
+                state = mix(state.rotate_left(23) ^ number as u64);
+            }
+        }
+    }
+    state
+}
+
+/// The finaliser of SplitMix64: every bit of the input moves every bit of the output.
+fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// [`hash`] of what was published, in the order of [`List::ALL`].
+pub(super) fn hash_of_ladders(ladders: &[Ladder; 4]) -> u64 {
+    hash(ladders.each_ref().map(|ladder| {
+        ladder
+            .iter()
+            .map(|rung| (rung.price, rung.quantity, rung.orders.map_or(0, i64::from)))
+    }))
+}
+
+/// What a subscriber that misses nothing has.
+pub(super) fn picture(publisher: &Publisher, flow: &Flow) -> Picture {
+    let mut truth = Picture {
+        tops: flow.tops.clone(),
+        ..Picture::default()
+    };
+    let rows = publisher.instruments.iter().zip(&publisher.published);
+    for ((instrument, published), market) in rows.zip(&flow.markets) {
+        let levels = |list: List| {
+            let depth = if list.implied {
+                instrument.implied_depth()
+            } else {
+                instrument.depth()
+            };
+            let ladder = list.of(market, depth);
+            ladder.into_iter().map(|rung| Some(rung.into())).collect()
+        };
+        let symbol = Some(instrument.symbol.clone());
+        truth.orders.push(OrdersRow {
+            security_id: instrument.security_id,
+            symbol: symbol.clone(),
+            state: State::Live,
+            bids: orders(market, Side::Bid),
+            asks: orders(market, Side::Ask),
+        });
+        truth.books.push(book(
+            instrument.security_id,
+            symbol,
+            published,
+            List::ALL.map(levels),
+        ));
+    }
+    truth
+}
+
+fn orders(market: &Market, side: Side) -> Vec<OrderRow> {
+    let row = |order: &RestingOrder| OrderRow {
+        id: order.id,
+        price: Some(order.price),
+        quantity: Some(order.quantity),
+    };
+    market.orders(side).iter().map(row).collect()
+}
+
+fn book(
+    security_id: i32,
+    symbol: Option<String>,
+    published: &Published,
+    [bids, asks, implied_bids, implied_asks]: [Vec<Option<Level>>; 4],
+) -> BookRow {
+    BookRow {
+        security_id,
+        symbol,
+        state: State::Live,
+        last_rpt_seq: published.rpt_seq,
+        bids,
+        asks,
+        implied_bids,
+        implied_asks,
+    }
+}
