@@ -3,7 +3,10 @@
 use crate::config::{Config, LockMemory};
 use std::path::Path;
 use std::time::Duration;
-use touchline_transport::shm::{Error, Lock, Lossless, Publisher, Root, Settings};
+use touchline_net::clock::{Clock, ticks};
+use touchline_transport::shm::{
+    Error, FineClock, Lock, Lossless, Publisher, ReaderBoard, Root, Settings,
+};
 
 /// Takes over the bus that the configuration names, or begins it.
 ///
@@ -17,6 +20,18 @@ pub fn open(config: &Config) -> Result<Publisher, Error> {
 /// Where the buses are: in a directory that somebody chose, or in that of this user.
 pub fn root(directory: Option<&Path>) -> Root {
     directory.map_or_else(Root::of_this_user, Root::at)
+}
+
+/// A name for a reader of a bus, under which it is seen. Takes 20 ms: the clock is calibrated.
+///
+/// # Errors
+/// Among others: another reader has that name.
+pub fn reader_board(root: &Root, bus: &str, name: &str) -> Result<ReaderBoard, Error> {
+    let clock = FineClock {
+        ticks,
+        ns_per_tick: Clock::calibrated().ns_per_tick(),
+    };
+    ReaderBoard::create(root, bus, name, clock)
 }
 
 fn settings(config: &Config) -> Settings {

@@ -7,7 +7,7 @@ use crate::output::{Failure, say};
 use crate::place::Place;
 use crate::screen;
 use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{BoardView, Error, Overview, Root};
+use touchline_transport::shm::{BoardView, Error, Overview, ReaderView, Root};
 
 /// List the buses, or show one: who publishes, how far it is, and everything that is counted.
 ///
@@ -38,7 +38,8 @@ Examples:
 
 What to look at:
   publisher  nobody: it has ended or died, the books are as it left them
-  readers    of a lossless bus: one far behind slows the publisher down
+  readers    by name, if they gave one; a slow one loses messages, or on a
+             lossless bus slows the publisher down
   counters   docs/operations.md says which ones mean trouble
 
 Exit status:
@@ -49,6 +50,7 @@ Exit status:
 /// A bus with its board.
 struct Bus {
     overview: Overview,
+    readers: Vec<ReaderView>,
     board: Option<BoardView>,
 }
 
@@ -69,8 +71,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn one(root: &Root, bus: &str, as_json: bool) -> Result<String, Failure> {
+    let (overview, readers) = Overview::with_readers(root, bus).map_err(Failure::run)?;
     let bus = Bus {
-        overview: Overview::of(root, bus).map_err(Failure::run)?,
+        overview,
+        readers,
         board: BoardView::open(root, bus).map_err(Failure::run)?,
     };
     Ok(match as_json {

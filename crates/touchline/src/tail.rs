@@ -10,8 +10,9 @@ use crate::output::{Failure, Output};
 use crate::place::Place;
 use known::Known;
 use std::time::Duration;
+use touchline_gateway::bus;
 use touchline_gateway::config::{Symbols, bus_name};
-use touchline_transport::shm::{Item, Join, Subscriber};
+use touchline_transport::shm::{Item, Join, Root, Subscriber};
 use touchline_transport::{BackOff, Idle, Idler, Notice};
 
 /// Follow a bus: every book as it is now, then everything that is published, a line each.
@@ -40,6 +41,9 @@ pub struct Arguments {
     /// Without the definitions and books that stand when the bus is joined.
     #[arg(long)]
     no_images: bool,
+    /// Be seen by this name in `stat` and `top`: how far behind, what was lost, how long things took.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Have the publisher of a lossless bus wait for this reader.
     #[arg(long)]
     named: bool,
@@ -52,6 +56,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline tail cme-340
   touchline tail cme-340 --symbol 'ES*' --live-only
+  touchline tail cme-340 --name screen-2
   touchline tail cme-340 --json --no-images | jq 'select(.message == \"trade\")'
 
 Changes:
@@ -76,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let root = arguments.place.root();
     let mut subscriber =
-        Subscriber::join(&root, &arguments.bus, arguments.join()?).map_err(Failure::run)?;
+        Subscriber::join(&root, &arguments.bus, arguments.join(&root)?).map_err(Failure::run)?;
     let mut tail = Tail::new(arguments)?;
     let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while tail.goes_on() && !interrupt.is_asked() {
@@ -114,8 +119,11 @@ struct Tail {
 }
 
 impl Arguments {
-    fn join(&self) -> Result<Join, Failure> {
+    fn join(&self, root: &Root) -> Result<Join, Failure> {
+        let board = self.name.as_ref();
+        let board = board.map(|name| bus::reader_board(root, &self.bus, name));
         let mut join = Join {
+            board: board.transpose().map_err(Failure::run)?,
             named: self.named,
             live_only: self.live_only,
             ..Join::default()

@@ -8,11 +8,13 @@
 //!               counters       what the writer counts              shm::counters
 //!               readers        who is waited for, if the bus is lossless
 //!               cursors        how far they have read
+//!               boards/<name>  what a reader that gave a name shows of itself
 //! ```
 //!
 //! [`Publisher`] writes all of it; [`Subscriber`] joins: definitions and images first, then the ring
 //! from there, nothing lost and nothing twice. [`Images`] is for who looks only now and then. [`Board`]
-//! holds what is counted, [`Overview`] what can be said of a bus from outside.
+//! holds what is counted, [`Overview`] what can be said of a bus from outside, and [`ReaderBoard`] what a
+//! reader shows of itself there.
 
 mod board;
 mod book_image;
@@ -23,6 +25,7 @@ mod images;
 mod lossless;
 mod overview;
 mod publisher;
+mod reader_board;
 mod settings;
 mod subscriber;
 mod tables;
@@ -33,8 +36,11 @@ pub use book_image::BookImage;
 pub use counters::PublisherCounters;
 pub use files::Error;
 pub use images::{Images, Unseen};
-pub use overview::{NamedReader, Overview};
+pub use overview::{NamedReader, Overview, readers};
 pub use publisher::Publisher;
+pub use reader_board::{
+    FineClock, READER_HISTOGRAMS, READERS_MAX, ReaderBoard, ReaderCounters, ReaderView,
+};
 pub use settings::{Lossless, Settings};
 pub use subscriber::{Filter, Item, Join, Received, Subscriber};
 pub use touchline_shm::segment::{Directory, Holder, Lock, Note, Root, Sharing};

@@ -282,6 +282,13 @@ impl Directory {
         }
     }
 
+    /// Removes the directory, which must be empty.
+    pub(super) fn remove_itself(&self) -> Result<(), Error> {
+        let root = self.root.open_root()?;
+        rustix::fs::unlinkat(&root, &self.name, AtFlags::REMOVEDIR)
+            .map_err(Error::system("remove", self.path()))
+    }
+
     fn file_mode(&self, written_by: WrittenBy) -> u32 {
         match (self.root.sharing, written_by) {
             (Sharing::Private, _) => 0o600,

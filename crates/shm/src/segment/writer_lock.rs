@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// It stays for ever: whoever removed it could let two writers in.
+/// It stays as long as the directory: whoever removed it without holding it could let two writers in.
 const FILE: &str = "lock";
 /// Held by the writer.
 const WRITER_BYTE: u64 = 0;
@@ -28,7 +28,8 @@ impl WriterLock {
     /// Takes the bus, and removes what an earlier writer left unfinished.
     ///
     /// # Errors
-    /// [`Error::Busy`] says who writes it.
+    /// [`Error::Busy`] says who writes it. [`Error::Missing`]: somebody has just removed it, see
+    /// [`WriterLock::remove_directory`].
     pub fn acquire(directory: Directory) -> Result<Self, Error> {
         let file = LockFile::from(directory.open_or_create_file(FILE, WrittenBy::Owner)?);
         let failed = || Error::system("lock", directory.path_of(FILE));
@@ -36,6 +37,12 @@ impl WriterLock {
             return Err(Error::Busy {
                 bus: directory.name().to_owned(),
                 holder: wait_for_signature(&file),
+            });
+        }
+        // Its last holder may have removed it after we had opened it: then it locks nothing.
+        if rustix::fs::fstat(&file).map_err(failed())?.st_nlink == 0 {
+            return Err(Error::Missing {
+                path: directory.path_of(FILE),
             });
         }
         sign(&file).map_err(failed())?;
@@ -70,6 +77,23 @@ impl WriterLock {
     pub fn remove(&self, file: &str) -> Result<(), Error> {
         directory::check_name("file", file)?;
         self.directory.remove_file(file)
+    }
+
+    /// Removes the directory with all its files, and gives up the right to write it. Readers that have
+    /// a file mapped keep it. Who takes the lock at this moment learns that it is gone.
+    ///
+    /// # Errors
+    /// The system refuses, or somebody else has put a file into it meanwhile.
+    pub fn remove_directory(self) -> Result<(), Error> {
+        let entries = directory::entries(self.directory.handle())
+            .map_err(Error::system("list", self.directory.path()))?;
+        let others = |name: &&String| !matches!(name.as_str(), "." | ".." | FILE);
+        for name in entries.iter().filter(others) {
+            self.directory.remove_file(name)?;
+        }
+        // The lock last: until then nobody else begins.
+        self.directory.remove_file(FILE)?;
+        self.directory.remove_itself()
     }
 }
 

@@ -4,13 +4,14 @@ use crate::place::{BUS, PAGE, Place, open, publish, root_in};
 use crate::roles::{Player, ready, wait_for_the_end};
 use std::path::Path;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use touchline_shm::Words;
 use touchline_shm::segment::{Error, Mapping, Options, SlotLocks, WriterLock};
 
 pub fn play_writer(folder: &Path) {
     let lock = WriterLock::acquire(root_in(folder).create(BUS).unwrap()).unwrap();
-    publish(&lock, "ring", PAGE).words()[0].store(7, std::sync::atomic::Ordering::Relaxed);
+    publish(&lock, "ring", PAGE).words()[0].store(7, Ordering::Relaxed);
     let _half_made = Mapping::create(&lock, "image", PAGE, &Options::default()).unwrap();
     ready("");
     wait_for_the_end();
@@ -53,13 +54,50 @@ fn a_killed_writer_leaves_nothing_that_the_next_one_minds() {
         let lock = WriterLock::acquire(directory).unwrap();
         assert!(!place.path_of(".image.new").exists());
         let ring = open(lock.directory(), "ring").unwrap();
-        assert_eq!(
-            ring.words()[0].load(std::sync::atomic::Ordering::Relaxed),
-            7
-        );
+        assert_eq!(ring.words()[0].load(Ordering::Relaxed), 7);
         let holder = WriterLock::holder(lock.directory()).unwrap().unwrap();
         assert_eq!(holder.pid, std::process::id(), "not that of the one before");
     }
+}
+
+#[test]
+fn a_removed_directory_is_gone_with_its_files_and_its_lock_locks_nothing() {
+    let place = Place::new();
+    let before = place.root().create(BUS).unwrap();
+    let lock = WriterLock::acquire(before.clone()).unwrap();
+    publish(&lock, "ring", PAGE);
+    lock.remove_directory().unwrap();
+    assert_eq!(place.root().buses().unwrap(), Vec::<String>::new());
+    let gone = WriterLock::acquire(before).unwrap_err().to_string();
+    assert!(gone.contains(BUS), "{gone}");
+    let lock = WriterLock::acquire(place.root().create(BUS).unwrap()).unwrap();
+    assert!(open(lock.directory(), "ring").is_err());
+}
+
+/// Taking and removing at once: never two holders.
+#[test]
+fn a_lock_that_is_removed_while_others_take_it_is_held_by_one() {
+    const TAKERS: usize = 4;
+    let place = Place::new();
+    let (holders, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..TAKERS {
+            scope.spawn(|| {
+                for _ in 0..2_000 {
+                    let lock = place.root().create(BUS).and_then(WriterLock::acquire);
+                    let Ok(lock) = lock else { continue };
+                    assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
+                    taken.fetch_add(1, Ordering::Relaxed);
+                    thread::yield_now();
+                    holders.fetch_sub(1, Ordering::SeqCst);
+                    // Where another has begun in it meanwhile, it stays.
+                    let _ = lock.remove_directory();
+                }
+            });
+        }
+    });
+    let taken = taken.into_inner();
+    assert!(taken > 100, "{taken} times taken: no test");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::text::points;
 use super::{Bus, Row};
 use serde_json::{Map, Value, json};
-use touchline_transport::shm::{BoardView, NamedReader, Overview};
+use touchline_transport::shm::{BoardView, NamedReader, Overview, ReaderView};
 
 /// A line for each bus.
 pub fn list(rows: &[Row]) -> String {
@@ -17,6 +17,8 @@ pub fn list(rows: &[Row]) -> String {
 /// Everything of one bus.
 pub fn bus(bus: &Bus) -> String {
     let mut object = about(&bus.overview);
+    let named = bus.readers.iter().map(by_name).collect();
+    object.insert("readers_by_name".to_owned(), Value::Array(named));
     let board = bus.board.as_ref();
     object.insert("counted_by".to_owned(), board.map_or(Value::Null, origin));
     object.insert("counters".to_owned(), board.map_or(Value::Null, counters));
@@ -63,6 +65,18 @@ fn reader(reader: &NamedReader) -> Value {
         "place": reader.place,
         "alive": reader.is_alive,
         "behind_bytes": reader.behind_bytes,
+    })
+}
+
+fn by_name(reader: &ReaderView) -> Value {
+    let board = reader.board.as_ref();
+    json!({
+        "name": reader.name,
+        "pid": reader.process.as_ref().map(|process| process.pid),
+        "behind_bytes": reader.behind_bytes,
+        "counters": board.map_or(Value::Null, counters),
+        "histograms": board.map_or(Value::Null, histograms),
+        "error": board.err().map(ToString::to_string),
     })
 }
 

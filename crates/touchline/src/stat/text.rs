@@ -1,11 +1,12 @@
 //! Buses for people.
 
 use super::{Bus, Row};
-use crate::figures::{bytes, count, counted, duration};
+use crate::figures::{bytes, count, counted, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
 use touchline_transport::shm::{
-    BoardView, Description, HistogramView, NamedReader, Overview, Root,
+    BoardView, Description, HistogramView, NamedReader, Overview, READER_HISTOGRAMS, ReaderView,
+    Root,
 };
 
 /// A line for each bus.
@@ -44,7 +45,8 @@ pub fn list(root: &Root, rows: &[Row]) -> String {
 pub fn bus(bus: &Bus) -> String {
     let paint = Paint::for_stdout();
     let mut text = String::new();
-    write_overview(&mut text, &bus.overview, paint);
+    write_overview(&mut text, bus, paint);
+    write_readers(&mut text, bus, paint);
     match &bus.board {
         Some(board) => {
             write_histograms(&mut text, board, paint);
@@ -55,7 +57,8 @@ pub fn bus(bus: &Bus) -> String {
     text
 }
 
-fn write_overview(text: &mut String, bus: &Overview, paint: Paint) {
+fn write_overview(text: &mut String, whole: &Bus, paint: Paint) {
+    let bus = &whole.overview;
     let mut row = |name: &str, what: String| {
         let _ = writeln!(text, "{name:<12} {what}");
     };
@@ -85,7 +88,7 @@ fn write_overview(text: &mut String, bus: &Overview, paint: Paint) {
         Some(readers) if readers.is_empty() => row("readers", "waited for, none there".to_owned()),
         Some(readers) => readers
             .iter()
-            .for_each(|reader| row("reader", named_reader(reader, bus, paint))),
+            .for_each(|reader| row("reader", waited_for(reader, whole, paint))),
     }
 }
 
@@ -96,13 +99,73 @@ fn publisher(bus: &Overview, paint: Paint) -> String {
     }
 }
 
-fn named_reader(reader: &NamedReader, bus: &Overview, paint: Paint) -> String {
-    let behind = bytes(reader.behind_bytes);
-    let share = reader.behind_bytes as f64 / bus.ring_bytes as f64 * 100.0;
+/// A reader of a lossless bus, by its place and, if it gave one, its name.
+fn waited_for(reader: &NamedReader, bus: &Bus, paint: Paint) -> String {
+    let place = u64::from(reader.place) + 1;
+    let has_place = |other: &&ReaderView| other.process.is_some() && other.counters.place == place;
+    let name = bus.readers.iter().find(has_place);
+    let name = name.map_or(String::new(), |other| format!(" ({})", other.name));
     let place = reader.place;
+    let (behind, ring) = (reader.behind_bytes, bus.overview.ring_bytes);
     match reader.is_alive {
-        true => format!("{place}: {behind} behind, {share:.0} % of the ring"),
-        false => paint.yellow(format!("{place}: died {behind} behind, not waited for")),
+        true => format!("{place}{name}: {}", behind_of(behind, ring)),
+        false => paint.yellow(format!(
+            "{place}: died {} behind, not waited for",
+            bytes(behind)
+        )),
+    }
+}
+
+fn behind_of(behind_bytes: u64, ring_bytes: u64) -> String {
+    let share = behind_bytes as f64 / ring_bytes as f64 * 100.0;
+    format!("{} behind, {share:.0} % of the ring", bytes(behind_bytes))
+}
+
+/// Readers that gave a name, a line each.
+fn write_readers(text: &mut String, bus: &Bus, paint: Paint) {
+    if bus.readers.is_empty() {
+        return;
+    }
+    let head = format!(
+        "{:<20}{:>11}{:>6}{:>14}{:>9}{:>11}{:>11}{:>11}  process",
+        "reader", "behind", "ring", "messages", "lapped", "lost", "p50", "p99"
+    );
+    let _ = writeln!(text, "\n{}", paint.dim(head));
+    for reader in &bus.readers {
+        let line = match &reader.board {
+            Ok(board) => reader_line(reader, board, bus.overview.ring_bytes, paint),
+            Err(error) => paint.red(format!("{:<20}{error}", reader.name)),
+        };
+        let _ = writeln!(text, "{line}");
+    }
+    let note = "p50 and p99: from published to consumed";
+    let _ = writeln!(text, "  {}", paint.dim(note));
+}
+
+fn reader_line(reader: &ReaderView, board: &BoardView, ring_bytes: u64, paint: Paint) -> String {
+    let counters = &reader.counters;
+    let mut consumed = board.histograms();
+    let consumed = consumed.find(|(what, _)| what.name == READER_HISTOGRAMS[0].name);
+    let [p50, p99] = consumed.map_or([None; 2], |(_, view)| {
+        let [p50, p99, ..] = points(&view);
+        [p50, p99]
+    });
+    let shown = |ns: Option<u64>| ns.map_or("-".to_owned(), duration);
+    let line = format!(
+        "{:<20}{:>11}{:>6}{:>14}{:>9}{:>11}{:>11}{:>11}  ",
+        reader.name,
+        bytes(reader.behind_bytes),
+        share(reader.behind_bytes, ring_bytes),
+        count(counters.messages),
+        count(counters.lapped),
+        count(counters.lapped_messages),
+        shown(p50),
+        shown(p99),
+    );
+    match &reader.process {
+        Some(process) if counters.lapped == 0 => format!("{line}{process}"),
+        Some(process) => format!("{line}{}", paint.yellow(process)),
+        None => paint.dim(format!("{line}died")),
     }
 }
 

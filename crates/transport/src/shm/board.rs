@@ -4,7 +4,7 @@ use super::files::Error;
 use super::{Publisher, Root};
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_shm::counters::{self, Descriptor, words_needed};
-use touchline_shm::segment::{self, Access, Lock, Mapping, Options};
+use touchline_shm::segment::{self, Access, Lock, Mapping, Options, WriterLock};
 use touchline_types::CounterInfo;
 
 pub use touchline_shm::counters::{Description, HistogramView, Origin};
@@ -15,6 +15,7 @@ const FILE: &str = "counters";
 #[derive(Debug)]
 pub struct Board {
     writer: counters::Writer<Mapping>,
+    file: Mapping,
 }
 
 /// The reading side, while the gateway runs and after it died.
@@ -36,14 +37,25 @@ impl Board {
         counters: impl IntoIterator<Item = &'a CounterInfo>,
         histograms: impl IntoIterator<Item = &'a CounterInfo>,
     ) -> Result<Board, Error> {
+        Board::under(publisher.lock(), ns_per_tick, counters, histograms)
+    }
+
+    /// The same where this lock gives the right to write.
+    pub(super) fn under<'a>(
+        lock: &WriterLock,
+        ns_per_tick: f64,
+        counters: impl IntoIterator<Item = &'a CounterInfo>,
+        histograms: impl IntoIterator<Item = &'a CounterInfo>,
+    ) -> Result<Board, Error> {
         let counters: Vec<_> = counters.into_iter().map(descriptor).collect();
         let histograms: Vec<_> = histograms.into_iter().map(descriptor).collect();
-        let bytes = (words_needed(counters.len(), histograms.len()) * 8).next_multiple_of(4096);
+        let bytes = words_needed(counters.len(), histograms.len()) * 8;
+        let bytes = bytes.next_multiple_of(lock.directory().page_bytes()?);
         let options = Options {
             lock: Lock::No,
             ..Options::default()
         };
-        let draft = Mapping::create(publisher.lock(), FILE, bytes, &options)?;
+        let draft = Mapping::create(lock, FILE, bytes, &options)?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let origin = Origin {
             pid: std::process::id(),
@@ -52,8 +64,8 @@ impl Board {
         };
         let writer = counters::Writer::create(draft.mapping(), &origin, &counters, &histograms)
             .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
-        draft.publish()?;
-        Ok(Board { writer })
+        let file = draft.publish()?;
+        Ok(Board { writer, file })
     }
 
     /// Says what was counted, in the order of the tables.
@@ -73,6 +85,11 @@ impl Board {
     #[inline]
     pub fn record(&mut self, histogram: usize, value: u64) {
         self.writer.record(histogram, value);
+    }
+
+    /// Whether somebody has removed it, or put another in its place: nobody finds it any more.
+    pub(super) fn is_orphaned(&self) -> bool {
+        self.file.is_replaced()
     }
 }
 
@@ -104,6 +121,13 @@ impl BoardView {
     /// Each counter with its value at this moment.
     pub fn counters(&self) -> impl Iterator<Item = (&Description, u64)> {
         self.reader.values()
+    }
+
+    /// The value of a counter at this moment, by its name; `None` if there is none.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        let mut counters = self.reader.counters().iter();
+        let counter = counters.position(|description| description.name == name)?;
+        Some(self.reader.value(counter))
     }
 
     /// Each histogram with what it holds at this moment.

@@ -58,6 +58,26 @@ pub enum Error {
         /// Name of the bus.
         bus: String,
     },
+    /// Another reader of the bus has this name.
+    #[error(
+        "bus {bus} has a reader called {name} already: {holder}; give another name, or stop it"
+    )]
+    NameTaken {
+        /// Name of the bus.
+        bus: String,
+        /// Name of the reader.
+        name: String,
+        /// Who has it.
+        holder: Holder,
+    },
+    /// As many readers have given a name as there may be.
+    #[error("bus {bus} has {readers_max} named readers already; stop one, or read without a name")]
+    TooManyReaders {
+        /// Name of the bus.
+        bus: String,
+        /// How many there may be.
+        readers_max: usize,
+    },
     /// A named reader of a bus whose writer waits for nobody.
     #[error(
         "bus {bus} is not lossless: its writer waits for no reader; join without a name, or make it lossless"

@@ -1,6 +1,7 @@
 //! What can be said of a bus from outside: its publisher, its sizes, how far it is.
 
 use super::files::{CURSORS, Error, Reading};
+use super::reader_board::{self, ReaderView};
 use super::{Directory, Holder, Root};
 use std::os::unix::fs::MetadataExt;
 use touchline_shm::broadcast::{Cursors, Notice};
@@ -69,6 +70,17 @@ impl Overview {
         })
     }
 
+    /// The same with the named readers, as they were just before.
+    ///
+    /// # Errors
+    /// As [`Overview::of`]. A board that cannot be read is one that says so.
+    pub fn with_readers(root: &Root, bus: &str) -> Result<(Overview, Vec<ReaderView>), Error> {
+        let mut readers = reader_board::views(root, bus)?;
+        let overview = Overview::of(root, bus)?;
+        reader_board::measure(&mut readers, overview.position);
+        Ok((overview, readers))
+    }
+
     /// Who publishes on a bus, whatever its files are like; `None` if nobody does.
     ///
     /// # Errors
@@ -76,6 +88,14 @@ impl Overview {
     pub fn publisher_of(root: &Root, bus: &str) -> Result<Option<Holder>, Error> {
         Ok(WriterLock::holder(&root.open(bus)?)?)
     }
+}
+
+/// The readers of a bus that gave a name, by name; disturbs nobody.
+///
+/// # Errors
+/// As [`Overview::of`].
+pub fn readers(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
+    Ok(Overview::with_readers(root, bus)?.1)
 }
 
 /// From the last mark, which is at most a block before the end; not for ever, if it is being written.

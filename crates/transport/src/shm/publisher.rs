@@ -3,6 +3,7 @@
 use super::counters::PublisherCounters;
 use super::files::{Error, Writing};
 use super::lossless::{Patience, Verdict};
+use super::reader_board;
 use super::tables::{Kept, Tables, Told};
 use super::tops::Tops;
 use super::{Root, Settings};
@@ -52,6 +53,7 @@ impl Publisher {
             images,
             patience,
         } = Writing::open(root, bus, settings)?;
+        reader_board::sweep_of(root, bus);
         let counters = counted(ring.memory().notes());
         let message_bytes_max = ring.geometry().message_max().min(native::PART_BYTES_MAX);
         Ok(Publisher {

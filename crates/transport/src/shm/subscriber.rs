@@ -6,7 +6,8 @@ mod scratch;
 mod watch;
 
 use super::files::{Error, Reading};
-use super::{Holder, Root};
+use super::reader_board::ReaderCounters;
+use super::{Holder, ReaderBoard, Root};
 use crate::{Envelope, Notice, Subscribe};
 use joining::Joining;
 use rows::{Rows, Verdict};
@@ -19,6 +20,8 @@ use watch::Watch;
 
 /// How to join a bus.
 pub struct Join {
+    /// Shows this reader to those who look at the bus, by name; `None` reads unseen.
+    pub board: Option<ReaderBoard>,
     /// Takes a place among the readers that a lossless publisher waits for.
     pub named: bool,
     /// Hands out live books only. A book that stops being live is told of by its state alone; it
@@ -41,6 +44,7 @@ pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send>;
 impl Default for Join {
     fn default() -> Join {
         Join {
+            board: None,
             named: false,
             live_only: false,
             resync: true,
@@ -136,7 +140,7 @@ impl Subscriber {
         let (reading, guard) = Reading::join(root, bus, settings.named)?;
         let position = reading.ring.next().position;
         let is_gone = reading.publisher()?.is_none();
-        Ok(Subscriber {
+        let mut subscriber = Subscriber {
             scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
             rows: Rows::new(settings.filter.is_some(), settings.live_only, position),
             epoch: reading.epoch,
@@ -149,7 +153,9 @@ impl Subscriber {
             settings,
             reading,
             guard,
-        })
+        };
+        subscriber.show(|_| ());
+        Ok(subscriber)
     }
 
     /// Hands the next thing that happened to `take`, if there is one. Never waits.
@@ -185,6 +191,11 @@ impl Subscriber {
     /// If the system does not say.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         self.reading.publisher()
+    }
+
+    /// What this reader shows of itself, if it gave a name.
+    pub fn board(&self) -> Option<&ReaderBoard> {
+        self.settings.board.as_ref()
     }
 
     /// Whether definitions and books are still being handed out.
@@ -239,6 +250,15 @@ impl Subscriber {
             return self.corrupt(frame.sequence, take);
         };
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
+        // Before it is handed out: what the reader does with it is its own time.
+        let consumed = match &mut settings.board {
+            Some(board) if batch_end => Some((message.stamps(), board.ticks())),
+            Some(board) => {
+                board.message();
+                None
+            }
+            None => None,
+        };
         let mut give = |update| Step::Given(take(received(frame, &message, update)));
         let step = match rows.judge(&message, frame.end, &mut settings.filter) {
             verdict @ (Verdict::Deliver | Verdict::DeliverAndRejoin) => {
@@ -288,6 +308,9 @@ impl Subscriber {
                 changes: &[],
             })),
         };
+        if let (Some((stamps, ticks)), Some(board)) = (consumed, &mut self.settings.board) {
+            board.batch(&stamps, ticks, frame.end);
+        }
         self.close_batch(step, batch_end, take)
     }
 
@@ -320,6 +343,11 @@ impl Subscriber {
         match notice {
             broadcast::Notice::Lapped(lapped) => {
                 self.resync();
+                self.show(|counters| {
+                    counters.lapped += 1;
+                    counters.lapped_messages += lapped.messages;
+                    counters.lapped_bytes += lapped.bytes;
+                });
                 Notice::Lapped {
                     messages: lapped.messages,
                     bytes: lapped.bytes,
@@ -327,6 +355,7 @@ impl Subscriber {
             }
             broadcast::Notice::Corrupt { .. } => {
                 self.resync();
+                self.show(|counters| counters.corrupt += 1);
                 Notice::Corrupt {
                     sequence: next.sequence,
                 }
@@ -337,6 +366,7 @@ impl Subscriber {
                 self.restart_missed = false;
                 self.joining = None;
                 self.watch.is_back();
+                self.show(|counters| counters.restarts += 1);
                 Notice::Restarted { epoch }
             }
         }
@@ -347,6 +377,7 @@ impl Subscriber {
     fn corrupt<T>(&mut self, sequence: u64, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         self.scratch.decoder.forget();
         self.resync();
+        self.show(|counters| counters.corrupt += 1);
         Step::Given(take(Item::Notice(Notice::Corrupt { sequence })))
     }
 
@@ -372,6 +403,11 @@ impl Subscriber {
         };
         let lost = self.reading.ring.skip_to_mark();
         if lost.bytes > 0 {
+            self.show(|counters| {
+                counters.lapped += 1;
+                counters.lapped_messages += lost.messages;
+                counters.lapped_bytes += lost.bytes;
+            });
             return Step::Given(take(Item::Notice(Notice::Lapped {
                 messages: lost.messages,
                 bytes: lost.bytes,
@@ -440,6 +476,18 @@ impl Subscriber {
         None
     }
 
+    /// Shows on its board what happened to the subscription, and where it is now.
+    fn show(&mut self, note: impl FnOnce(&mut ReaderCounters)) {
+        let place = self.guard.as_ref().map(|guard| guard.index() + 1);
+        let position = self.reading.ring.next().position;
+        if let Some(board) = &mut self.settings.board {
+            board.note(position, |counters| {
+                counters.place = place.map_or(0, u64::from);
+                note(counters);
+            });
+        }
+    }
+
     /// The bus was begun anew, in other files.
     fn reattach(&mut self) -> Result<Notice, Error> {
         // Its place was in the old files.
@@ -459,6 +507,10 @@ impl Subscriber {
         self.watch = Watch::new(matches!(reading.publisher(), Ok(None)));
         self.reading = reading;
         self.guard = guard;
+        if let Some(board) = &mut self.settings.board {
+            board.follow();
+        }
+        self.show(|counters| counters.restarts += 1);
         Ok(Notice::Restarted { epoch: self.epoch })
     }
 }

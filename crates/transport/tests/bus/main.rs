@@ -6,4 +6,5 @@ mod live_only;
 mod losing;
 mod lossless;
 mod restarting;
+mod seen;
 mod stage;

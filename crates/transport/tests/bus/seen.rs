@@ -1,0 +1,406 @@
+//! Readers that gave a name are seen from outside: how far they are, what they lost, how long things
+//! took to them, and whether they live.
+
+use crate::stage::{Market, Stage, mirror, small};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_transport::Publish;
+use touchline_transport::shm::{
+    Error, FineClock, Join, Lossless, Overview, Publisher, READERS_MAX, ReaderBoard, ReaderView,
+    Root, Settings, Subscriber, readers,
+};
+use touchline_types::{Headline, Instrument, Stamps, State, Update, Validity};
+
+/// A clock that stands still at 5,000 ticks of 2 ns.
+const CLOCK: FineClock = FineClock {
+    ticks: || 5_000,
+    ns_per_tick: 2.0,
+};
+
+fn named(stage: &Stage, name: &str) -> Subscriber {
+    stage.join(seen_as(&stage.root(), name).expect("the name is free"))
+}
+
+fn seen_as(root: &Root, name: &str) -> Result<Join, Error> {
+    Ok(Join {
+        board: Some(ReaderBoard::create(root, "test", name, CLOCK)?),
+        ..Join::default()
+    })
+}
+
+fn seen(stage: &Stage) -> Vec<ReaderView> {
+    readers(&stage.root(), "test").expect("the bus is there")
+}
+
+fn drain(subscriber: &mut Subscriber) {
+    while subscriber.drain(usize::MAX, &mut mirror()) > 0 {}
+}
+
+#[test]
+fn who_reads_is_seen_with_what_it_has_not_read() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    assert!(seen(&stage).is_empty());
+    let (mut quick, idle) = (named(&stage, "quick"), named(&stage, "an-idle.one"));
+    let unseen = stage.join(Join::default());
+    (0..100).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    drain(&mut quick);
+    let readers = seen(&stage);
+    let names: Vec<_> = readers.iter().map(|reader| reader.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["an-idle.one", "quick"],
+        "and not the one without a name"
+    );
+    for reader in &readers {
+        let process = reader.process.as_ref().expect("it lives");
+        assert_eq!(process.pid, std::process::id());
+    }
+    let counters = publisher.counters();
+    let (idle_seen, quick_seen) = (&readers[0], &readers[1]);
+    assert_eq!(
+        (quick_seen.behind_bytes, idle_seen.counters.batches),
+        (0, 0)
+    );
+    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    let position = overview.position;
+    assert_eq!(
+        idle_seen.behind_bytes,
+        position - idle_seen.counters.position
+    );
+    // It joined at the last mark, before which nothing can be to read.
+    assert!(idle_seen.behind_bytes > counters.bytes_published / 2);
+    assert_eq!(quick_seen.counters.position, position);
+    assert_eq!(quick_seen.counters.messages, counters.messages_published);
+    assert_eq!(quick_seen.counters.batches, counters.batches_published);
+    assert!(counters.batches_published > 20, "too few to tell");
+    drop((quick, idle, unseen));
+    assert!(seen(&stage).is_empty(), "who leaves takes its board along");
+    let left = std::fs::read_dir(stage.root().path().join("test/boards")).expect("a folder");
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn how_long_things_took_is_known_by_both_clocks() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut subscriber = named(&stage, "timed");
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970");
+    let now = now.as_nanos() as u64;
+    let mut publish = |published, receive_ns| {
+        let stamps = Stamps {
+            packet: Headline {
+                receive_ns,
+                ..Headline::default()
+            },
+            published,
+            ..Stamps::default()
+        };
+        let state = State {
+            instrument: Instrument(0),
+            validity: Validity::Live,
+        };
+        // The first of the batch has other times, and does not count.
+        publisher.publish(&Update::State(state), &Stamps::default());
+        publisher.publish(&Update::State(state), &stamps);
+        publisher.commit();
+        drain(&mut subscriber);
+    };
+    publish(4_900, now - 20_000_000_000); // 100 ticks ago, twenty seconds ago
+    publish(5_001, now + 30_000_000_000); // the clocks are a little apart
+    publish(0, now - 3_600_000_000_000); // no marks, and of a recording
+    publish(0, 0); // nothing is known
+    let reader = seen(&stage).pop().expect("it lives");
+    let board = reader.board.expect("its board is whole");
+    let histograms: Vec<_> = board.histograms().collect();
+    let [(by_ticks, published), (_, received)] = &histograms[..] else {
+        panic!("two histograms");
+    };
+    assert_eq!(by_ticks.name, "published_to_consumed_ns");
+    let ends = (published.count(), published.min(), published.max());
+    assert_eq!(ends, (2, Some(0), Some(200)));
+    assert_eq!((received.count(), received.min()), (2, Some(0)));
+    let longest = received.max().expect("two values");
+    assert!(
+        (5_000_000_000..60_000_000_000).contains(&longest),
+        "{longest}"
+    );
+    assert_eq!(reader.counters.receive_stamps_far, 1);
+    assert_eq!(reader.counters.batches, 4);
+    let published = publisher.counters().messages_published;
+    assert!(published >= 8 && reader.counters.messages == published);
+    let written = reader.counters.written_unix_ns;
+    assert!(written.abs_diff(now) < 60_000_000_000, "{written}, {now}");
+}
+
+#[test]
+fn who_was_overtaken_is_seen_with_its_loss() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(3, 6);
+    market.define(&mut publisher);
+    let mut subscriber = named(&stage, "slow");
+    (0..4_000).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let behind = seen(&stage)[0].behind_bytes;
+    assert!(
+        behind > small().ring_bytes,
+        "{behind}: more than can be caught up"
+    );
+    drain(&mut subscriber);
+    let reader = seen(&stage).pop().expect("it lives");
+    assert_eq!((reader.counters.lapped, reader.behind_bytes), (1, 0));
+    let lost = reader.counters.lapped_messages;
+    let published = publisher.counters().messages_published;
+    assert_eq!(
+        lost + reader.counters.messages,
+        published,
+        "each is read or lost"
+    );
+    assert!(lost > 0 && reader.counters.lapped_bytes > small().ring_bytes);
+}
+
+#[test]
+fn a_name_has_one_reader_and_a_bus_so_many() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let first = named(&stage, "one");
+    let refused = seen_as(&stage.root(), "one")
+        .err()
+        .expect("it is taken")
+        .to_string();
+    let start = format!(
+        "bus test has a reader called one already: process {}",
+        std::process::id()
+    );
+    assert!(
+        refused.starts_with(&start) && !refused.contains('\n'),
+        "{refused}"
+    );
+    for name in [
+        "",
+        "../x",
+        "/etc/x",
+        ".hidden",
+        "a b",
+        "a\0",
+        &"x".repeat(300),
+    ] {
+        let refused = seen_as(&stage.root(), name).err().expect(name).to_string();
+        assert!(
+            refused.contains("cannot be the name of a reader"),
+            "{refused}"
+        );
+    }
+    drop(first);
+    let all: Vec<_> = (0..READERS_MAX)
+        .map(|number| ReaderBoard::create(&stage.root(), "test", &number.to_string(), CLOCK))
+        .collect::<Result<_, _>>()
+        .expect("room for all");
+    let refused = seen_as(&stage.root(), "one")
+        .err()
+        .expect("no room")
+        .to_string();
+    assert!(
+        refused.contains("has 64 named readers already"),
+        "{refused}"
+    );
+    drop(all);
+    drop(named(&stage, "one"));
+    let nowhere = ReaderBoard::create(&stage.root(), "other", "one", CLOCK);
+    assert!(nowhere.is_err(), "a reader does not begin a bus");
+    assert!(!stage.root().path().join("other").exists());
+}
+
+#[test]
+fn of_a_waited_for_reader_the_place_is_known() {
+    let stage = Stage::new();
+    let lossless = Settings {
+        lossless: Some(Lossless::default()),
+        ..small()
+    };
+    let _publisher = Publisher::open(&stage.root(), "test", &lossless).expect("a bus");
+    let _nameless = stage.join(Join {
+        named: true,
+        ..Join::default()
+    });
+    let _reader = stage.join(Join {
+        named: true,
+        ..seen_as(&stage.root(), "waited-for").expect("the name is free")
+    });
+    let (overview, seen) = Overview::with_readers(&stage.root(), "test").expect("a bus");
+    let places: Vec<_> = overview
+        .readers
+        .expect("a lossless one")
+        .iter()
+        .map(|r| r.place)
+        .collect();
+    assert_eq!(places, [0, 1]);
+    assert_eq!(seen[0].counters.place, 2, "counted from 1");
+}
+
+#[test]
+fn a_reader_follows_its_bus_into_another_directory() {
+    let stage = Stage::new();
+    let publisher = stage.publisher();
+    let mut subscriber = named(&stage, "faithful");
+    drop(publisher);
+    std::fs::remove_dir_all(stage.root().path().join("test")).expect("our folder");
+    let _publisher = stage.publisher();
+    assert!(seen(&stage).is_empty());
+    let start = std::time::Instant::now();
+    while seen(&stage).is_empty() {
+        assert!(start.elapsed().as_secs() < 20, "it looks every 100 ms");
+        drain(&mut subscriber);
+    }
+    assert_eq!(seen(&stage)[0].counters.restarts, 1);
+}
+
+#[test]
+fn a_board_that_is_hostile_is_said_to_be_and_harms_nobody_else() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let (mut good, _spoilt) = (named(&stage, "good"), named(&stage, "spoilt"));
+    let boards = stage.root().path().join("test/boards");
+    let file = boards.join("spoilt/counters");
+    let whole = std::fs::read(&file).expect("its board");
+    let mut random = touchline_lab::random::Random::from_seed(9);
+    for round in 0..200 {
+        let mut spoilt = whole.clone();
+        // The header and the descriptors: the rest is numbers, which may be any.
+        for _ in 0..1 + random.below(8) {
+            let at = random.below(4_096) as usize;
+            spoilt[at] = random.below(256) as u8;
+        }
+        if round % 5 == 0 {
+            spoilt.truncate(4_096 * random.below(8) as usize);
+        }
+        std::fs::write(&file, &spoilt).expect("our file");
+        let seen = seen(&stage);
+        assert_eq!(seen.len(), 2);
+        assert!(seen[0].board.is_ok() && seen[0].name == "good");
+        if let Err(error) = &seen[1].board {
+            assert_eq!(error.to_string().lines().count(), 1, "{error}");
+        }
+    }
+    std::fs::write(&file, b"").expect("our file");
+    assert!(seen(&stage)[1].board.is_err(), "an empty file is no board");
+    std::os::unix::fs::symlink("/etc", boards.join("linked")).expect("our folder");
+    std::fs::write(boards.join("a-file"), b"x").expect("our folder");
+    assert_eq!(
+        seen(&stage).len(),
+        2,
+        "what is no reader's is not looked at"
+    );
+    drain(&mut good);
+}
+
+/// Killed, it is seen as dead; the next of its name takes over, and who died long ago is swept away.
+#[test]
+fn a_reader_that_is_killed_is_seen_as_dead_until_the_next_of_its_name() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let player = Player::start(stage.root().path());
+    let reader = seen(&stage).pop().expect("it lives");
+    assert_eq!(
+        reader.process.map(|process| process.pid),
+        Some(player.child.id())
+    );
+    player.kill();
+    let reader = seen(&stage).pop().expect("its board is left");
+    assert!(reader.process.is_none());
+    assert_eq!(
+        reader.board.expect("whole").origin().pid,
+        reader_pid(&stage)
+    );
+    let other = named(&stage, "other");
+    assert_eq!(seen(&stage).len(), 2, "it died a moment ago, and stays");
+    let next = named(&stage, "killed");
+    assert!(seen(&stage).iter().all(|reader| reader.process.is_some()));
+    drop((next, other));
+
+    Player::start(stage.root().path()).kill();
+    age(&stage.root().path().join("test/boards/killed/counters"));
+    drop(named(&stage, "other"));
+    assert!(seen(&stage).is_empty(), "an hour is over");
+
+    Player::start(stage.root().path()).kill();
+    age(&stage.root().path().join("test/boards/killed/counters"));
+    drop(_publisher);
+    let _publisher = stage.publisher();
+    assert!(seen(&stage).is_empty(), "a publisher sweeps as well");
+}
+
+fn reader_pid(stage: &Stage) -> u32 {
+    seen(stage)[0].board.as_ref().expect("whole").origin().pid
+}
+
+/// Makes a board one of long ago, in the words of its file: where it began, and when it was written.
+fn age(file: &Path) {
+    let mut bytes = std::fs::read(file).expect("a board");
+    let word = |bytes: &[u8], at: usize| {
+        u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
+    };
+    let hour_ago = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970")
+        .as_nanos() as u64
+        - 3_601_000_000_000;
+    let (counters, values_at) = (word(&bytes, 5), word(&bytes, 9) as usize);
+    for at in [3, values_at + counters as usize - 1] {
+        assert!(word(&bytes, at) > hour_ago, "it is younger than an hour");
+        bytes[at * 8..at * 8 + 8].copy_from_slice(&hour_ago.to_le_bytes());
+    }
+    std::fs::write(file, bytes).expect("our file");
+}
+
+const ROOT: &str = "TOUCHLINE_TEST_ROOT";
+const READY: &str = "the reader is there";
+
+/// A reader called `killed` in a process of its own: this very program, started again.
+struct Player {
+    child: Child,
+}
+
+impl Player {
+    fn start(root: &Path) -> Player {
+        let mut child = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "seen::role", "--nocapture"])
+            .env(ROOT, root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let ready = lines.any(|line| line.expect("text").contains(READY));
+        assert!(ready, "it ended early");
+        Player { child }
+    }
+
+    /// SIGKILL, and the process is gone when this returns.
+    fn kill(mut self) {
+        self.child.kill().expect("it lives");
+        self.child.wait().expect("it ends");
+    }
+}
+
+/// The door through which that process enters; in the run of all tests it does nothing.
+#[test]
+fn role() {
+    let Some(root) = std::env::var_os(ROOT) else {
+        return;
+    };
+    let root = Root::at(PathBuf::from(root));
+    let join = seen_as(&root, "killed").expect("the name is free");
+    let _reader = Subscriber::join(&root, "test", join).expect("the bus is there");
+    println!("{READY}");
+    // Until the one who started it is gone, or longer if this is killed first.
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+}
