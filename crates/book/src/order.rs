@@ -18,8 +18,23 @@ pub struct OrderBooks {
     pool: OrderPool,
     /// (instrument, order id) → node.
     index: HashTable<NodeIndex>,
-    /// Roots by instrument and side.
-    sides: Vec<[NodeIndex; 2]>,
+    /// By instrument.
+    books: Vec<Book>,
+}
+
+/// The orders of one instrument.
+#[derive(Clone, Copy, Debug)]
+struct Book {
+    /// The trees, by side.
+    roots: [NodeIndex; 2],
+    len: u32,
+}
+
+impl Book {
+    const EMPTY: Book = Book {
+        roots: [NONE; 2],
+        len: 0,
+    };
 }
 
 impl OrderBooks {
@@ -29,7 +44,7 @@ impl OrderBooks {
             pool: OrderPool::new(orders_max),
             // Twice the room: at half load removed entries are cleaned up in place, never by growing.
             index: HashTable::with_capacity(orders_max * 2),
-            sides: Vec::with_capacity(instruments_max),
+            books: Vec::with_capacity(instruments_max),
         }
     }
 
@@ -51,27 +66,27 @@ impl OrderBooks {
 
     /// Visits the orders of one side, best first.
     pub fn visit(&self, instrument: Instrument, side: Side, mut visitor: impl FnMut(&Order)) {
-        if let Some(roots) = self.sides.get(instrument.index()) {
+        if let Some(book) = self.books.get(instrument.index()) {
             self.pool
-                .visit(roots[side.index()], &mut |_, order| visitor(order));
+                .visit(book.roots[side.index()], &mut |_, order| visitor(order));
         }
     }
 
     /// The best order of one side.
     pub fn best(&self, instrument: Instrument, side: Side) -> Option<&Order> {
         self.pool
-            .best(self.sides.get(instrument.index())?[side.index()])
+            .best(self.books.get(instrument.index())?.roots[side.index()])
     }
 
     /// Empties one instrument's book.
     pub fn clear(&mut self, instrument: Instrument) {
-        let Some(roots) = self.sides.get(instrument.index()).copied() else {
+        let Some(book) = self.books.get(instrument.index()).copied() else {
             return;
         };
-        for (side, root) in Side::BOTH.into_iter().zip(roots) {
+        for root in book.roots {
             self.release(root);
-            self.sides[instrument.index()][side.index()] = NONE;
         }
+        self.books[instrument.index()] = Book::EMPTY;
     }
 
     /// Empties every book.
@@ -81,7 +96,13 @@ impl OrderBooks {
         }
         self.pool.clear();
         self.index.clear();
-        self.sides.fill([NONE; 2]);
+        self.books.fill(Book::EMPTY);
+    }
+
+    /// Number of orders in one instrument's book.
+    pub fn len_of(&self, instrument: Instrument) -> usize {
+        let book = self.books.get(instrument.index());
+        book.map_or(0, |book| book.len as usize)
     }
 
     /// Number of orders in all books.
@@ -120,9 +141,10 @@ impl OrderBooks {
                 hash(order.instrument, order.order_id)
             });
         let row = event.instrument.index();
-        if row >= self.sides.len() {
-            self.sides.resize(row + 1, [NONE; 2]);
+        if row >= self.books.len() {
+            self.books.resize(row + 1, Book::EMPTY);
         }
+        self.books[row].len += 1;
         self.link(node);
         Ok(step(OrderAction::New, &order))
     }
@@ -166,12 +188,14 @@ impl OrderBooks {
 
     fn link(&mut self, node: NodeIndex) {
         let (row, side) = self.place(node);
-        self.sides[row][side] = self.pool.insert(self.sides[row][side], node);
+        let root = &mut self.books[row].roots[side];
+        *root = self.pool.insert(*root, node);
     }
 
     fn unlink(&mut self, node: NodeIndex) {
         let (row, side) = self.place(node);
-        self.sides[row][side] = self.pool.remove(self.sides[row][side], node);
+        let root = &mut self.books[row].roots[side];
+        *root = self.pool.remove(*root, node);
     }
 
     fn place(&self, node: NodeIndex) -> (usize, usize) {
@@ -182,6 +206,7 @@ impl OrderBooks {
     /// Takes a node that is in no tree out of the index and gives it back.
     fn forget(&mut self, node: NodeIndex) {
         let order = self.pool.order(node);
+        self.books[order.instrument as usize].len -= 1;
         let found = self
             .index
             .find_entry(hash(order.instrument, order.order_id), |&n| n == node);

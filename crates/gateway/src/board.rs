@@ -1,7 +1,9 @@
 //! What this gateway counts, in shared memory: one table of what the feed, the path and the publisher
 //! count, and the histograms.
 
+use crate::anatomy::{HISTOGRAMS, Marks};
 use crate::counters::Counters;
+use crate::live::LiveCounters;
 use std::time::Duration;
 use touchline_feed::cme;
 use touchline_net::clock::Clock;
@@ -10,13 +12,6 @@ use touchline_types::CounterInfo;
 
 /// How old the counters of a gateway at work can be.
 const EVERY: Duration = Duration::from_millis(100);
-
-const HISTOGRAMS: &[CounterInfo] = &[CounterInfo {
-    name: "packet_ns",
-    unit: "ns",
-    help: "From a packet polled to its updates published; packets of the incremental feed, first copies.",
-}];
-const PACKET_NS: usize = 0;
 
 /// The board of a gateway: histograms take each value, counters are shown now and then.
 #[derive(Debug)]
@@ -28,12 +23,14 @@ pub struct Board {
 }
 
 impl Board {
-    /// Begins a board on the publisher's bus. The clock is that of the marks.
+    /// Begins a board on the publisher's bus. The clock is that of the marks. A live gateway's has
+    /// the counters of its sockets and its loop, too.
     ///
     /// # Errors
     /// No room for the file.
-    pub fn create(publisher: &Publisher, clock: Clock) -> Result<Board, Error> {
-        let board = shm::Board::create(publisher, clock.ns_per_tick(), tables(), HISTOGRAMS)?;
+    pub fn create(publisher: &Publisher, clock: Clock, is_live: bool) -> Result<Board, Error> {
+        let tables = tables(is_live);
+        let board = shm::Board::create(publisher, clock.ns_per_tick(), tables, HISTOGRAMS)?;
         Ok(Board {
             board,
             clock,
@@ -41,10 +38,14 @@ impl Board {
         })
     }
 
-    /// A packet took so long from polled to published.
+    /// A packet went through the path.
     #[inline]
-    pub fn packet(&mut self, ns: u64) {
-        self.board.record(PACKET_NS, ns);
+    pub fn packet(&mut self, marks: &Marks) {
+        let Board { board, clock, .. } = self;
+        marks.values(
+            |from, to| clock.between_ns(from, to),
+            |histogram, ns| board.record(histogram, ns),
+        );
     }
 
     /// Whether the counters are to be shown again; `now` in ticks.
@@ -54,26 +55,36 @@ impl Board {
     }
 
     /// Shows what was counted until `now`, in ticks.
-    pub fn show(
-        &mut self,
-        now: u64,
-        feed: &cme::Counters,
-        path: &Counters,
-        publisher: &PublisherCounters,
-    ) {
+    pub fn show(&mut self, now: u64, counted: &Counted<'_>) {
         self.shown = now;
-        let values = feed.values().chain(path.values());
-        let values = values.chain(publisher.values());
+        let values = counted.feed.values().chain(counted.path.values());
+        let values = values.chain(counted.publisher.values());
+        let live = counted.live.map(LiveCounters::values);
+        let values = values.chain(live.into_iter().flatten());
         self.board.show(values.map(|(_, value)| value));
     }
 }
 
+/// What is shown on a board.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted<'a> {
+    /// What the feed counted.
+    pub feed: &'a cme::Counters,
+    /// What the path counted.
+    pub path: &'a Counters,
+    /// What the publisher counted.
+    pub publisher: &'a PublisherCounters,
+    /// What a live gateway counted beside the path.
+    pub live: Option<&'a LiveCounters>,
+}
+
 /// Every counter there is, in the order in which they are shown.
-fn tables() -> impl Iterator<Item = &'static CounterInfo> {
+fn tables(is_live: bool) -> impl Iterator<Item = &'static CounterInfo> {
     let tables = [
         cme::Counters::TABLE,
         Counters::TABLE,
         PublisherCounters::TABLE,
+        if is_live { LiveCounters::TABLE } else { &[] },
     ];
     tables.into_iter().flatten()
 }
@@ -85,7 +96,10 @@ mod tests {
 
     #[test]
     fn no_two_counters_have_one_name() {
-        let names: HashSet<_> = tables().chain(HISTOGRAMS).map(|info| info.name).collect();
-        assert_eq!(names.len(), tables().count() + HISTOGRAMS.len());
+        let names: HashSet<_> = tables(true)
+            .chain(HISTOGRAMS)
+            .map(|info| info.name)
+            .collect();
+        assert_eq!(names.len(), tables(true).count() + HISTOGRAMS.len());
     }
 }

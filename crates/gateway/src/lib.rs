@@ -15,18 +15,22 @@
 //! `crates/touchline/tests`.
 #![forbid(unsafe_code)]
 
+mod anatomy;
 mod board;
 pub mod bus;
 pub mod cme;
 pub mod config;
 mod counters;
 mod gathered;
+mod host_time;
+pub mod live;
 mod pipeline;
 pub mod replay;
 mod selection;
 mod stages;
 
-pub use board::Board;
+pub use anatomy::{HISTOGRAMS, Marks};
+pub use board::{Board, Counted};
 pub use counters::Counters;
 pub use pipeline::Pipeline;
 pub use selection::Selected;

@@ -1,11 +1,13 @@
 //! The path of a packet, on one screen.
 
+use crate::anatomy::Marks;
 use crate::counters::Counters;
 use crate::stages::{Limits, Stages};
 use touchline_book::{OrderBooks, PriceBooks};
 use touchline_feed::{Batch, Venue};
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
+use touchline_types::Instrument;
 
 /// One venue connection's path: feed, books, publisher, in this order, on the caller's thread.
 #[derive(Debug)]
@@ -67,6 +69,29 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
                 stages.event(event, venue, publisher);
             }
             publisher.commit();
+        }
+    }
+
+    /// Publishes an order book whole, for those who joined late. `false` if it is not to be shown now:
+    /// the venue is in the middle of an event, or the book is too long to be published beside the
+    /// path (4,096 orders).
+    pub fn refresh_orders(&mut self, instrument: Instrument) -> bool {
+        let shown = self
+            .stages
+            .refresh_orders(instrument, &self.venue, &mut self.publisher);
+        self.publisher.commit();
+        shown
+    }
+
+    /// When the packet that went through last passed each stage.
+    #[inline]
+    pub fn marks(&self, polled: u64, done: u64, waited_ns: Option<u64>) -> Marks {
+        Marks {
+            polled,
+            decoded: self.stages.stamps.decoded,
+            applied: self.stages.stamps.applied,
+            done,
+            waited_ns,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Replay: the path fed from captures, in capture order.
 
 use crate::config::cme::ChannelConfig;
-use crate::{Board, Pipeline};
+use crate::{Board, Counted, Pipeline};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -94,7 +94,7 @@ pub fn replay<P: Publish>(
             let ns = clock.between_ns(polled, done);
             report.packet_ns.saturating_record(ns);
             if let Some(board) = board {
-                board.packet(ns);
+                board.packet(&pipeline.marks(polled, done, None));
             }
         }
         if board.as_ref().is_some_and(|board| board.is_due(done)) {
@@ -117,8 +117,13 @@ pub fn replay<P: Publish>(
 fn show<P: Publish>(board: &mut Option<Board>, pipeline: &Pipeline<CmeFeed, P>, now: u64) {
     if let Some(board) = board {
         let publisher = pipeline.publisher().counters().copied().unwrap_or_default();
-        let feed = pipeline.venue().counters();
-        board.show(now, feed, pipeline.counters(), &publisher);
+        let counted = Counted {
+            feed: pipeline.venue().counters(),
+            path: pipeline.counters(),
+            publisher: &publisher,
+            live: None,
+        };
+        board.show(now, &counted);
     }
 }
 

@@ -80,7 +80,15 @@ impl<P: Publish> Publish for Selected<P> {
         self.publisher.commit();
     }
 
+    fn heartbeat(&mut self, stamps: &Stamps) {
+        self.publisher.heartbeat(stamps);
+    }
+
     fn counters(&self) -> Option<&PublisherCounters> {
         self.publisher.counters()
+    }
+
+    fn is_intact(&self) -> bool {
+        self.publisher.is_intact()
     }
 }

@@ -26,6 +26,9 @@ pub struct Limits {
     pub default_depth: Depth,
 }
 
+/// Orders of a book that is published whole beside the path: some ten microseconds.
+const REFRESH_ORDERS_MAX: usize = 4096;
+
 /// The books and the open event.
 #[derive(Debug)]
 pub struct Stages {
@@ -472,6 +475,20 @@ impl Stages {
             }),
             &self.stamps,
         );
+    }
+
+    /// Publishes an order book whole where nothing happened to it; says whether it did.
+    pub fn refresh_orders(
+        &mut self,
+        instrument: Instrument,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) -> bool {
+        if self.event_open(venue) || self.orders.len_of(instrument) > REFRESH_ORDERS_MAX {
+            return false;
+        }
+        self.publish_orders(instrument, venue.orders_validity(instrument), venue, out);
+        true
     }
 
     fn publish(&mut self, update: &Update<'_>, out: &mut impl Publish) {

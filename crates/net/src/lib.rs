@@ -51,6 +51,11 @@ pub trait PacketSource {
     /// # Errors
     /// The source is damaged or gone. The text names the place and the fix.
     fn receive(&mut self) -> Result<Received<'_>, Error>;
+
+    /// What happened at the sockets so far. May ask the kernel, so it is not for the path.
+    fn tally(&mut self) -> udp::Totals {
+        udp::Totals::default()
+    }
 }
 
 /// What one call of [`PacketSource::receive`] brought.

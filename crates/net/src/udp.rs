@@ -284,6 +284,11 @@ impl PacketSource for UdpSource {
         }
         Ok(Received::Nothing)
     }
+
+    fn tally(&mut self) -> Totals {
+        self.ask_for_drops();
+        self.totals()
+    }
 }
 
 impl Socket {

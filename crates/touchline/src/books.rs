@@ -3,11 +3,12 @@
 use crate::json::{push_price, push_quantity};
 use crate::output::{Failure, Output};
 use std::fmt::Write;
+use touchline_book::OrderBooks;
 use touchline_feed::Venue;
 use touchline_gateway::cme::CmePipeline;
 use touchline_gateway::config::Symbols;
 use touchline_transport::Publish;
-use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side};
+use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side, Validity};
 
 /// Writes one line for each instrument that is published, by ascending venue id.
 pub fn write_books<P: Publish>(
@@ -51,30 +52,50 @@ fn by_venue_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> Vec<
 fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
     let venue = pipeline.venue();
     let definition = venue.definition(instrument);
+    let book = pipeline.prices().get(instrument);
+    let levels = |kind, side| book.map_or(&[][..], |book| book.levels(kind, side));
+    let last = Some(venue.last_rpt_seq(instrument));
+    price_row(definition, venue.validity(instrument), last, levels)
+}
+
+/// The row of a price book; `last_rpt_seq` is `null` where it is not known.
+pub fn price_row<'a>(
+    definition: &InstrumentDefinition,
+    validity: Validity,
+    last_rpt_seq: Option<u32>,
+    levels: impl Fn(BookKind, Side) -> &'a [Level],
+) -> String {
     let mut line = String::new();
-    push_head(&mut line, definition, venue.validity(instrument).name());
-    let _ = write!(line, ",\"last_rpt_seq\":{}", venue.last_rpt_seq(instrument));
-    push_lists(&mut line, definition, |kind, side| {
-        let book = pipeline.prices().get(instrument);
-        book.map_or(&[][..], |book| book.levels(kind, side))
-    });
+    push_head(&mut line, definition, validity.name());
+    match last_rpt_seq {
+        Some(number) => {
+            let _ = write!(line, ",\"last_rpt_seq\":{number}");
+        }
+        None => line.push_str(",\"last_rpt_seq\":null"),
+    }
+    push_lists(&mut line, definition, levels);
     line.push('}');
     line
 }
 
 fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
     let venue = pipeline.venue();
-    let definition = venue.definition(instrument);
+    let validity = venue.orders_validity(instrument);
+    order_row(venue.definition(instrument), validity, pipeline.orders())
+}
+
+/// The row of an order book.
+pub fn order_row(
+    definition: &InstrumentDefinition,
+    validity: Validity,
+    books: &OrderBooks,
+) -> String {
     let mut line = String::new();
-    push_head(
-        &mut line,
-        definition,
-        venue.orders_validity(instrument).name(),
-    );
+    push_head(&mut line, definition, validity.name());
     for (name, side) in [("orders_bids", Side::Bid), ("orders_asks", Side::Ask)] {
         let _ = write!(line, ",\"{name}\":[");
         let mut separator = "";
-        pipeline.orders().visit(instrument, side, |order| {
+        books.visit(definition.instrument, side, |order| {
             let _ = write!(line, "{separator}[\"{}\",", order.order_id);
             push_price(&mut line, order.price);
             line.push(',');

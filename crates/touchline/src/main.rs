@@ -6,9 +6,12 @@ mod book;
 mod books;
 mod demo;
 mod figures;
+mod follow;
+mod gateway;
 mod interrupt;
 mod json;
 mod ladder;
+mod log;
 mod metrics;
 mod output;
 mod paint;
@@ -35,6 +38,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Arguments),
+    Gateway(gateway::Arguments),
+    Follow(follow::Arguments),
     Replay(replay::Arguments),
     Tail(tail::Arguments),
     Book(book::Arguments),
@@ -58,6 +63,8 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Gateway(arguments) => gateway::run(&arguments),
+        Command::Follow(arguments) => follow::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Tail(arguments) => tail::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),

@@ -283,7 +283,7 @@ fn publisher(arguments: &Arguments, config: &Config) -> Result<Option<Publisher>
 }
 
 fn board(bus: &Publisher) -> Result<Board, Failure> {
-    Board::create(bus, Clock::calibrated()).map_err(Failure::run)
+    Board::create(bus, Clock::calibrated(), false).map_err(Failure::run)
 }
 
 fn stopped(error: &touchline_net::Error, report: &Report) -> Failure {

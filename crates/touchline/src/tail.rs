@@ -8,7 +8,7 @@ mod text;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output};
 use crate::place::Place;
-use known::Known;
+pub use known::Known;
 use std::time::Duration;
 use touchline_gateway::bus;
 use touchline_gateway::config::{Symbols, bus_name};

@@ -304,7 +304,7 @@ fn counted_replay(
 ) -> Count {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .expect("the channel's file is right");
-    let board = |bus| Board::create(bus, Clock::calibrated()).expect("there is room");
+    let board = |bus| Board::create(bus, Clock::calibrated(), false).expect("there is room");
     let mut board = bus.as_ref().map(board);
     let mut path = pipeline(config, (Local::new(()), bus));
     let mut source = PcapSource::open([capture]).expect("the capture opens");

@@ -23,9 +23,17 @@ pub trait Publish {
     /// The batch of one packet ends: what was published may be acted on.
     fn commit(&mut self);
 
+    /// Says that the publication lives, where nothing else is to be said.
+    fn heartbeat(&mut self, _stamps: &Stamps) {}
+
     /// What it has counted, if it counts.
     fn counters(&self) -> Option<&PublisherCounters> {
         None
+    }
+
+    /// False if what it publishes into was damaged from outside: it must be begun anew.
+    fn is_intact(&self) -> bool {
+        true
     }
 }
 
@@ -88,6 +96,15 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.commit();
     }
 
+    fn heartbeat(&mut self, stamps: &Stamps) {
+        self.0.heartbeat(stamps);
+        self.1.heartbeat(stamps);
+    }
+
+    fn is_intact(&self) -> bool {
+        self.0.is_intact() && self.1.is_intact()
+    }
+
     /// Of the first one that counts.
     fn counters(&self) -> Option<&PublisherCounters> {
         self.0.counters().or_else(|| self.1.counters())
@@ -110,8 +127,18 @@ impl<P: Publish> Publish for Option<P> {
         }
     }
 
+    fn heartbeat(&mut self, stamps: &Stamps) {
+        if let Some(publication) = self {
+            publication.heartbeat(stamps);
+        }
+    }
+
     fn counters(&self) -> Option<&PublisherCounters> {
         self.as_ref().and_then(P::counters)
+    }
+
+    fn is_intact(&self) -> bool {
+        self.as_ref().is_none_or(P::is_intact)
     }
 }
 

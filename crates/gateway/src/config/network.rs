@@ -30,6 +30,9 @@ pub enum Sources {
     /// Those of the hosts that the venue publishes for it; anybody's where it publishes none.
     #[default]
     Published,
+    /// The same; groups are joined for everybody, and packets of others are dropped here, counted: for
+    /// networks without IGMPv3.
+    Filtered,
     /// Anybody's.
     Any,
 }

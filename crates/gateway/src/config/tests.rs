@@ -94,7 +94,11 @@ fn what_is_wrong_is_said_with_its_place() {
     let network = |line: &str| format!("{LEAST}[network]\n{line}\n");
     let gateway = |line: &str| format!("{LEAST}[gateway]\n{line}\n");
     for (text, line, word) in [
-        (network("sources = \"all\""), 7, "`published` or `any`"),
+        (
+            network("sources = \"all\""),
+            7,
+            "`published`, `filtered` or `any`",
+        ),
         (network("receive_buffer_bytes = 1"), 7, "1 is not in 4096.."),
         (network("batch = 65"), 7, "65 is not in 1..=64"),
         (network("buffer = 1"), 7, "receive_buffer_bytes"),

@@ -35,6 +35,11 @@ impl Known {
         known.copied().unwrap_or(unknown(instrument))
     }
 
+    /// Every instrument that was named or lies before one.
+    pub fn all(&self) -> impl Iterator<Item = InstrumentDefinition> + '_ {
+        self.definitions.iter().copied()
+    }
+
     fn row(&mut self, instrument: Instrument) -> &mut InstrumentDefinition {
         while self.definitions.len() <= instrument.index() {
             let next = Instrument(self.definitions.len() as u32);

@@ -76,16 +76,6 @@ impl Publisher {
         })
     }
 
-    /// Says that the publication lives, where nothing else is to be said.
-    pub fn heartbeat(&mut self, stamps: &Stamps) {
-        self.release(Flags::NONE);
-        let sequence = self.ring.next().sequence;
-        let bytes = self.staged.words.as_mut_bytes();
-        self.staged.length =
-            native::encode_heartbeat(sequence, Flags::NONE, stamps, bytes).unwrap_or(0);
-        self.release(Flags::END_OF_BATCH);
-    }
-
     /// What it counted.
     pub fn counters(&self) -> &PublisherCounters {
         &self.counters
@@ -109,11 +99,6 @@ impl Publisher {
     /// What was asked of the system and could not be had, without which everything is but slower.
     pub fn notes(&self) -> &[Note] {
         self.ring.memory().notes()
-    }
-
-    /// False if somebody has made a file of the bus shorter: it must be begun anew.
-    pub fn is_intact(&self) -> bool {
-        self.ring.memory().intact() && self.tables.is_intact()
     }
 
     /// The top of book goes first: who waits for it alone has it soonest.
@@ -203,8 +188,22 @@ impl Publish for Publisher {
         self.release(Flags::END_OF_BATCH);
     }
 
+    fn heartbeat(&mut self, stamps: &Stamps) {
+        self.release(Flags::NONE);
+        let sequence = self.ring.next().sequence;
+        let bytes = self.staged.words.as_mut_bytes();
+        self.staged.length =
+            native::encode_heartbeat(sequence, Flags::NONE, stamps, bytes).unwrap_or(0);
+        self.release(Flags::END_OF_BATCH);
+    }
+
     fn counters(&self) -> Option<&PublisherCounters> {
         Some(&self.counters)
+    }
+
+    /// False if somebody has made a file of the bus shorter: it must be begun anew.
+    fn is_intact(&self) -> bool {
+        self.ring.memory().intact() && self.tables.is_intact()
     }
 }
 

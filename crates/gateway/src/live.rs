@@ -1,0 +1,297 @@
+//! The live gateway: one thread, one loop, from the sockets to the bus.
+//!
+//! [`Gateway::do_work`] is a round of it: a packet through the path, if there is one, and now and then
+//! a look at everything that is no packet. It returns how much it did; who calls it decides what an
+//! idle round costs.
+
+mod affinity;
+mod counters;
+mod endpoints;
+mod refresh;
+mod survey;
+
+use crate::anatomy::Marks;
+use crate::cme::CmePipeline;
+use crate::config::Duty;
+use crate::config::cme::ChannelConfig;
+use crate::host_time::HostTime;
+use crate::{Board, Counted};
+use refresh::OrderRefresh;
+use std::time::Duration;
+use survey::Survey;
+use touchline_net::clock::{Clock, ticks};
+use touchline_net::{PacketSource, Received};
+use touchline_transport::Publish;
+use touchline_types::Stamps;
+
+pub use affinity::bind_to;
+pub use counters::LiveCounters;
+pub use endpoints::{endpoints, socket_settings};
+pub use survey::Standing;
+
+/// A gateway at work.
+#[derive(Debug)]
+pub struct Gateway<S, P> {
+    source: S,
+    channel: ChannelConfig,
+    pipeline: CmePipeline<P>,
+    board: Option<Board>,
+    time: HostTime,
+    timers: Timers,
+    survey: Survey,
+    refresh: OrderRefresh,
+    counters: LiveCounters,
+}
+
+/// Why a gateway cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A socket failed.
+    #[error(transparent)]
+    Source(#[from] touchline_net::Error),
+    /// The bus cannot be written any more.
+    #[error(
+        "a file of the bus was made shorter by somebody; start the gateway again, which begins it anew, and find out who did it"
+    )]
+    BusDamaged,
+}
+
+/// When what is due, in ticks.
+#[derive(Debug)]
+struct Timers {
+    look: Every,
+    intact: Every,
+    heartbeat: Every,
+    refresh: Option<Every>,
+    /// Messages published when the heartbeat was looked at last.
+    published: u64,
+    /// Packets received when an order book was published last.
+    received: u64,
+}
+
+/// Something that is due again and again.
+#[derive(Debug)]
+struct Every {
+    ticks: u64,
+    due: u64,
+}
+
+impl Every {
+    fn new(period: Duration, clock: &Clock, now: u64) -> Every {
+        let ticks = (period.as_nanos() as f64 / clock.ns_per_tick()) as u64;
+        let ticks = ticks.max(1);
+        Every {
+            ticks,
+            due: now.wrapping_add(ticks),
+        }
+    }
+
+    #[inline]
+    fn is_due(&self, now: u64) -> bool {
+        now >= self.due
+    }
+
+    /// Counts from now on again: what was missed is not made up for.
+    fn restart(&mut self, now: u64) {
+        self.due = now.wrapping_add(self.ticks);
+    }
+}
+
+impl<S: PacketSource, P: Publish> Gateway<S, P> {
+    /// A gateway that has received nothing yet. `clock` is that of the board.
+    pub fn new(
+        source: S,
+        channel: ChannelConfig,
+        pipeline: CmePipeline<P>,
+        board: Option<Board>,
+        clock: Clock,
+        duty: &Duty,
+    ) -> Gateway<S, P> {
+        Gateway {
+            source,
+            channel,
+            pipeline,
+            board,
+            time: HostTime::new(clock),
+            timers: Timers::new(duty, &clock),
+            survey: Survey::default(),
+            refresh: OrderRefresh::default(),
+            counters: LiveCounters::default(),
+        }
+    }
+
+    /// One round: at most one packet, and what is due. Says how much there was to do.
+    ///
+    /// # Errors
+    /// A socket failed, or the bus cannot be written any more.
+    #[inline]
+    pub fn do_work(&mut self) -> Result<usize, Error> {
+        let work = self.receive()?;
+        let now = ticks();
+        if self.timers.look.is_due(now) {
+            self.look_up(now)?;
+        }
+        Ok(work)
+    }
+
+    /// A packet through the path.
+    #[inline]
+    fn receive(&mut self) -> Result<usize, Error> {
+        let Received::Packet(packet) = self.source.receive()? else {
+            self.counters.rounds_idle += 1;
+            return Ok(0);
+        };
+        let polled = ticks();
+        self.counters.rounds_busy += 1;
+        let Some(route) = self.channel.route(packet.destination) else {
+            self.counters.packets_unrouted += 1;
+            return Ok(1);
+        };
+        let delivered = self.pipeline.venue().counters().packets_delivered;
+        self.pipeline
+            .packet(route, packet.payload, packet.receive_ns, polled);
+        if self.pipeline.venue().counters().packets_delivered > delivered
+            && let Some(board) = &mut self.board
+        {
+            let polled_ns = self.time.wall_ns(polled);
+            let waited_ns = Marks::waited_ns(packet.stamp, packet.receive_ns, polled_ns);
+            board.packet(&self.pipeline.marks(polled, ticks(), waited_ns));
+        }
+        Ok(1)
+    }
+
+    /// Everything that is no packet, each part of it short.
+    #[cold]
+    fn look_up(&mut self, now: u64) -> Result<(), Error> {
+        self.note_look(now);
+        self.time.set(now);
+        self.pipeline.advance(self.time.wall_ns(now));
+        self.survey.step(self.pipeline.venue());
+        self.say_alive(now);
+        self.refresh_orders(now);
+        if self.timers.intact.is_due(now) {
+            self.timers.intact.restart(now);
+            if !self.pipeline.publisher().is_intact() {
+                return Err(Error::BusDamaged);
+            }
+        }
+        if self.board.as_ref().is_some_and(|board| board.is_due(now)) {
+            self.show(now);
+        }
+        Ok(())
+    }
+
+    fn note_look(&mut self, now: u64) {
+        let late_ns = self.time.clock().between_ns(self.timers.look.due, now);
+        let latest = &mut self.counters.timer_late_ns_max;
+        *latest = late_ns.max(*latest);
+        self.counters.timers += 1;
+        self.timers.look.restart(now);
+    }
+
+    /// Subscribers must be able to tell a quiet venue from a gateway that is gone.
+    fn say_alive(&mut self, now: u64) {
+        let published = self.messages_published();
+        if published != self.timers.published {
+            self.timers.published = published;
+            self.timers.heartbeat.restart(now);
+        } else if self.timers.heartbeat.is_due(now) {
+            let stamps = Stamps {
+                published: now,
+                ..Stamps::default()
+            };
+            self.pipeline.publisher_mut().heartbeat(&stamps);
+            self.counters.heartbeats += 1;
+            self.timers.published = self.messages_published();
+            self.timers.heartbeat.restart(now);
+        }
+    }
+
+    /// Only where no packet came since the last one: nobody waits behind it.
+    fn refresh_orders(&mut self, now: u64) {
+        let Some(refresh) = &mut self.timers.refresh else {
+            return;
+        };
+        if !refresh.is_due(now) {
+            return;
+        }
+        let is_quiet = self.counters.rounds_busy == self.timers.received;
+        self.timers.received = self.counters.rounds_busy;
+        if is_quiet {
+            refresh.restart(now);
+            let is_done = self.refresh.step(&mut self.pipeline);
+            self.counters.order_books_refreshed += u64::from(is_done);
+        }
+    }
+
+    fn messages_published(&self) -> u64 {
+        let counters = self.pipeline.publisher().counters();
+        counters.map_or(0, |counters| counters.messages_published)
+    }
+
+    fn show(&mut self, now: u64) {
+        self.count();
+        let Some(board) = &mut self.board else { return };
+        let publisher = self.pipeline.publisher().counters();
+        board.show(
+            now,
+            &Counted {
+                feed: self.pipeline.venue().counters(),
+                path: self.pipeline.counters(),
+                publisher: &publisher.copied().unwrap_or_default(),
+                live: Some(&self.counters),
+            },
+        );
+    }
+
+    /// Brings together what is counted elsewhere.
+    fn count(&mut self) {
+        let totals = self.source.tally();
+        let standing = self.survey.standing();
+        self.counters = LiveCounters {
+            packets_received: totals.packets,
+            bytes_received: totals.bytes,
+            packets_dropped_kernel: totals.dropped_kernel,
+            packets_foreign: totals.foreign_source,
+            packets_truncated: totals.truncated,
+            packets_unstamped: totals.stamps_missing,
+            books_known: standing.known,
+            books_live: standing.live,
+            order_books_live: standing.orders_live,
+            ready: u64::from(standing.ready),
+            ..self.counters
+        };
+    }
+
+    /// The end: nothing waits any longer, and the last figures are shown.
+    pub fn finish(&mut self) {
+        self.pipeline.finish();
+        self.show(ticks());
+    }
+
+    /// The path.
+    pub fn pipeline(&self) -> &CmePipeline<P> {
+        &self.pipeline
+    }
+
+    /// What was counted until the figures were shown last.
+    pub fn counters(&self) -> &LiveCounters {
+        &self.counters
+    }
+}
+
+impl Timers {
+    fn new(duty: &Duty, clock: &Clock) -> Timers {
+        let now = ticks();
+        let every = |period| Every::new(period, clock, now);
+        let refresh = Some(Duration::from_millis(duty.order_refresh_ms));
+        Timers {
+            look: every(duty.loop_timer_freq),
+            intact: every(Duration::from_secs(1)),
+            heartbeat: every(Duration::from_millis(duty.heartbeat_ms)),
+            refresh: refresh.filter(|period| !period.is_zero()).map(every),
+            published: 0,
+            received: 0,
+        }
+    }
+}

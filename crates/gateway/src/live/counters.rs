@@ -1,0 +1,24 @@
+//! What a live gateway counts beside the path.
+
+touchline_types::counters! {
+    /// Counters of the sockets and of the duty cycle. A unit that ends in `now` goes up and down.
+    pub struct LiveCounters {
+        packets_received: "packets" = "Packets that the sockets gave.",
+        bytes_received: "bytes" = "Payload bytes of them.",
+        packets_dropped_kernel: "packets" = "Packets that the kernel dropped because a socket's buffer was full.",
+        packets_foreign: "packets" = "Packets of a source that the venue does not publish; dropped.",
+        packets_truncated: "packets" = "Packets longer than a receive buffer; dropped.",
+        packets_unstamped: "packets" = "Packets without a stamp of the card or the kernel: the poll stamped them.",
+        packets_unrouted: "packets" = "Packets to a group and port that the channel does not have.",
+        rounds_busy: "rounds" = "Rounds of the loop that found a packet.",
+        rounds_idle: "rounds" = "Rounds of the loop that found none.",
+        timers: "times" = "The loop looked at what is no packet.",
+        timer_late_ns_max: "ns now" = "The longest that timers were late since the start.",
+        heartbeats: "messages" = "Signs of life published where nothing else was.",
+        order_books_refreshed: "updates" = "Whole order books published for those who joined late.",
+        books_known: "books now" = "Instruments of the channel.",
+        books_live: "books now" = "Price books that are live.",
+        order_books_live: "books now" = "Order books that are live.",
+        ready: "yes/no now" = "Every definition was seen and every price book is live.",
+    }
+}

@@ -1,0 +1,27 @@
+//! Order books for those who joined late.
+//!
+//! A price book has an image that a late joiner takes; an order book has none, it can be of any
+//! length. While the channel is quiet each is published whole now and then, in turn.
+
+use crate::cme::CmePipeline;
+use touchline_feed::Venue;
+use touchline_transport::Publish;
+use touchline_types::Instrument;
+
+/// Whose turn it is.
+#[derive(Debug, Default)]
+pub struct OrderRefresh {
+    next: usize,
+}
+
+impl OrderRefresh {
+    /// Publishes the next order book, if there are any; says whether it did.
+    pub fn step<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>) -> bool {
+        let feed = pipeline.venue();
+        if !feed.orders_seen() || feed.instruments() == 0 {
+            return false;
+        }
+        self.next = (self.next + 1) % feed.instruments();
+        pipeline.refresh_orders(Instrument(self.next as u32))
+    }
+}

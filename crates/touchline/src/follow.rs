@@ -1,0 +1,184 @@
+//! `touchline follow`: a subscriber that keeps the books, as a strategy would.
+
+mod kept;
+
+use crate::books::{order_row, price_row};
+use crate::figures::{count, counted};
+use crate::interrupt::Interrupt;
+use crate::output::{Failure, Output, say};
+use crate::place::Place;
+use kept::Kept;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_gateway::config::bus_name;
+use touchline_transport::shm::{Error, Join, Overview, Subscriber};
+use touchline_transport::{BackOff, Idle, Idler};
+
+/// Join a bus, keep its books from updates alone, and write them at the end.
+///
+/// What a strategy does with a bus, without the strategy: it goes on through losses, laps and
+/// restarts of the gateway, and in the end shows what it holds. Compared with the books of the other
+/// side (`replay --books`, `sim cme --truth-books`) that says whether the way in between can be
+/// trusted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Name of the bus; `touchline stat` lists them.
+    #[arg(value_name = "BUS", value_parser = bus_name)]
+    bus: String,
+    #[command(flatten)]
+    place: Place,
+    /// Write the price books at the end, a JSON line for each instrument.
+    #[arg(long, value_name = "OUT")]
+    books: Option<PathBuf>,
+    /// Write the order books at the end, a JSON line for each instrument.
+    #[arg(long, value_name = "OUT")]
+    orders: Option<PathBuf>,
+    /// Wait so many seconds for the bus to be there.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    wait: u64,
+    /// End by itself after so many seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// No summary.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline follow cme-340 --books books.jsonl --seconds 60
+  touchline follow cme-340 --wait 10 --orders -
+
+Output:
+  As `replay` writes them; last_rpt_seq is null, since a bus does not carry it.
+  The summary goes to standard error where standard output is taken.
+
+Exit status:
+  0  stopped by Ctrl-C, SIGTERM or --seconds
+  1  the bus does not exist or cannot be read, or an output not be written
+  2  bad arguments";
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
+    let (books, orders) = (open(&arguments.books)?, open(&arguments.orders)?);
+    let start = Instant::now();
+    let end = arguments.seconds.map(Duration::from_secs);
+    let is_over = || interrupt.is_asked() || end.is_some_and(|end| start.elapsed() >= end);
+    let Some(mut subscriber) = join(arguments, &is_over)? else {
+        return Ok(());
+    };
+    let mut kept = Kept::new();
+    let mut idler = Idler::new(Idle::BackOff(PAUSES));
+    while !is_over() {
+        let work = subscriber.drain(BATCH, &mut kept);
+        idler.idle(work);
+    }
+    // What was published before the end was asked for is part of it.
+    while subscriber.drain(BATCH, &mut kept) > 0 {}
+    write(&kept, books, orders)?;
+    let summary = summary(arguments, &kept, start.elapsed());
+    match (arguments.quiet, arguments.takes_stdout()) {
+        (true, _) => Ok(()),
+        (false, false) => say(&summary),
+        (false, true) => {
+            eprint!("{summary}");
+            Ok(())
+        }
+    }
+}
+
+/// Things handed over between two looks at the clock.
+const BATCH: usize = 1024;
+
+const PAUSES: BackOff = BackOff {
+    spins: 100,
+    yields: 100,
+    sleep_min: Duration::from_micros(20),
+    sleep_max: Duration::from_micros(500),
+};
+
+impl Arguments {
+    fn takes_stdout(&self) -> bool {
+        let outputs = [&self.books, &self.orders];
+        outputs
+            .into_iter()
+            .flatten()
+            .any(|path| path.as_os_str() == crate::output::STDOUT)
+    }
+}
+
+/// Joins as soon as there is a publisher; `None` if the end comes first.
+fn join(arguments: &Arguments, is_over: &impl Fn() -> bool) -> Result<Option<Subscriber>, Failure> {
+    let root = arguments.place.root();
+    let patience = Instant::now() + Duration::from_secs(arguments.wait);
+    loop {
+        let is_last = Instant::now() >= patience;
+        // A bus without a publisher may be one of yesterday.
+        let is_there =
+            is_last || Overview::publisher_of(&root, &arguments.bus).is_ok_and(|p| p.is_some());
+        let joined = is_there.then(|| Subscriber::join(&root, &arguments.bus, Join::default()));
+        match joined {
+            Some(Ok(subscriber)) => return Ok(Some(subscriber)),
+            Some(Err(error)) if is_last => return Err(refused(&error, arguments)),
+            _ if is_over() => return Ok(None),
+            _ => thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+fn refused(error: &Error, arguments: &Arguments) -> Failure {
+    match arguments.wait {
+        0 => Failure::run(format!("{error} (--wait N waits for it)")),
+        seconds => Failure::run(format!("{error}, after {seconds} s")),
+    }
+}
+
+/// Writes both before the first one takes its name.
+fn write(
+    kept: &Kept,
+    mut books: Option<Output>,
+    mut orders: Option<Output>,
+) -> Result<(), Failure> {
+    for definition in kept.by_venue_id() {
+        let instrument = definition.instrument;
+        if let Some(books) = &mut books {
+            let book = kept.mirror.book(instrument);
+            let levels = |kind, side| book.map_or(&[][..], |book| book.levels(kind, side));
+            let validity = kept.mirror.validity(instrument);
+            books.line(&price_row(&definition, validity, None, levels))?;
+        }
+        if let Some(orders) = &mut orders {
+            let validity = kept.mirror.orders_validity(instrument);
+            let row = order_row(&definition, validity, kept.mirror.orders());
+            orders.line(&row)?;
+        }
+    }
+    let mut outputs: Vec<_> = [books, orders].into_iter().flatten().collect();
+    outputs.iter_mut().try_for_each(Output::flush)?;
+    outputs.into_iter().try_for_each(Output::finish)
+}
+
+fn summary(arguments: &Arguments, kept: &Kept, elapsed: Duration) -> String {
+    let seen = &kept.seen;
+    let (live, known) = kept.live();
+    format!(
+        "{}: {} in {} over {:.1} s, {} of {} live; {}, {}, {} lost by laps, {} of the publisher\n",
+        arguments.bus,
+        counted(seen.updates, "update"),
+        match seen.batches {
+            1 => "1 batch".to_owned(),
+            batches => format!("{} batches", count(batches)),
+        },
+        elapsed.as_secs_f64(),
+        count(live as u64),
+        counted(known as u64, "book"),
+        counted(seen.gaps, "gap"),
+        counted(seen.resets, "reset"),
+        counted(seen.lost, "message"),
+        counted(seen.restarts, "restart"),
+    )
+}
