@@ -27,5 +27,5 @@ mod templates;
 
 pub use channel::CmeFeed;
 pub use counters::Counters;
-pub use settings::{Feed, Join, Line, Settings};
+pub use settings::{Feed, Join, Line, Replay, Settings};
 pub use templates::{TemplateCount, Templates};

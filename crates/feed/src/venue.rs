@@ -22,6 +22,19 @@ impl Batch {
     }
 }
 
+/// What a venue wants sent. The control step of the duty cycle carries it out, and hands what comes
+/// of it to [`Venue::receive`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Ask for packets that every line lost again.
+    Replay {
+        /// First packet, at least 1.
+        first: u32,
+        /// Last packet, not before the first.
+        last: u32,
+    },
+}
+
 /// A venue's feed: bytes and time in, events out.
 pub trait Venue {
     /// Where a packet came in: which feed, which line.
@@ -43,6 +56,13 @@ pub trait Venue {
 
     /// No packet will come any more: nothing waits any longer. As [`Venue::advance`].
     fn finish(&mut self);
+
+    /// What is to be done outside, for as long as it is of use. It stays the same until it is done or
+    /// came to nothing.
+    fn action(&self) -> Option<Action>;
+
+    /// The action came to nothing: the venue goes on without it. As [`Venue::advance`].
+    fn failed(&mut self);
 
     /// The books ran out of room for this instrument's orders: its order book is lost from here.
     fn orders_overflowed(&mut self, instrument: Instrument);

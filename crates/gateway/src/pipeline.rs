@@ -4,7 +4,7 @@ use crate::anatomy::Marks;
 use crate::counters::Counters;
 use crate::stages::{Limits, Stages};
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Batch, Venue};
+use touchline_feed::{Action, Batch, Venue};
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
@@ -47,6 +47,17 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     /// No packet will come any more.
     pub fn finish(&mut self) {
         self.venue.finish();
+        self.run(&[]);
+    }
+
+    /// What is to be done outside of the path.
+    pub fn action(&self) -> Option<Action> {
+        self.venue.action()
+    }
+
+    /// The action came to nothing.
+    pub fn failed(&mut self) {
+        self.venue.failed();
         self.run(&[]);
     }
 

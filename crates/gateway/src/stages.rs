@@ -198,6 +198,11 @@ impl Stages {
             Event::Validity(instrument, validity) => {
                 self.validity(instrument, validity, venue, out)
             }
+            Event::Shown {
+                instrument,
+                price,
+                orders,
+            } => self.shown(instrument, price, orders, out),
             // Its book may hold half of the event until the event ends.
             Event::Confirmed(instrument) => {
                 self.levels
@@ -285,6 +290,31 @@ impl Stages {
                 }),
                 out,
             );
+        }
+    }
+
+    /// What subscribers hold is of this validity now, whatever the open event has changed since.
+    fn shown(
+        &mut self,
+        instrument: Instrument,
+        price: Option<Validity>,
+        orders: Option<Validity>,
+        out: &mut impl Publish,
+    ) {
+        if let Some(validity) = price {
+            let state = State {
+                instrument,
+                validity,
+            };
+            self.publish(&Update::State(state), out);
+        }
+        if let Some(validity) = orders {
+            let unchanged = OrdersUpdate {
+                instrument,
+                validity,
+                changes: &[],
+            };
+            self.publish(&Update::Orders(unchanged), out);
         }
     }
 

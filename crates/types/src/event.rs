@@ -214,6 +214,16 @@ pub enum Event {
     OrdersRebuilt(Instrument, Validity),
     /// The price book is unchanged and of this validity.
     Validity(Instrument, Validity),
+    /// What was shown of the instrument is of this validity from now on, also in the middle of an
+    /// event: packets are awaited that may change it, or no longer. `None`: as before.
+    Shown {
+        /// Which.
+        instrument: Instrument,
+        /// Of its price book.
+        price: Option<Validity>,
+        /// Of its order book.
+        orders: Option<Validity>,
+    },
     /// An entry of the open event confirmed the price book: it is live with that event.
     Confirmed(Instrument),
 }

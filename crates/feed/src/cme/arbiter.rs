@@ -5,6 +5,10 @@
 //! "Packet Structure"; the detection of a restarted numbering is ours (`docs/venues/cme.md`).
 
 use super::hold::{Held, Hold};
+use super::settings::Replay;
+use awaited::Awaited;
+
+mod awaited;
 
 /// What became of an offered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +53,16 @@ pub enum Step {
     },
     /// A packet far ahead says that this number and more may be lost, and nothing denies it.
     Doubt(u32),
+    /// What is missing of these numbers is asked for again; nothing goes on until it comes, or is
+    /// given up.
+    Awaited {
+        /// First number, which is missing.
+        first: u32,
+        /// Last number, which is missing.
+        last: u32,
+    },
+    /// All that was asked for is there.
+    Filled,
 }
 
 /// A packet beyond the window. One forged packet must not blind the channel, so the window jumps
@@ -99,11 +113,21 @@ pub struct Arbiter {
     /// The window is to move here.
     jump: Option<u64>,
     doubt: bool,
+    /// How holes wait for TCP replay, if they do.
+    replay: Option<Replay>,
+    awaited: Option<Awaited>,
+    /// The time at which packets were last let go.
+    released_ns: u64,
 }
 
 impl Arbiter {
     /// Memory for `hold_packets_max` waiting packets of `packet_bytes_max` bytes is taken now.
-    pub fn new(wait_ns: u64, hold_packets_max: usize, packet_bytes_max: usize) -> Arbiter {
+    pub fn new(
+        wait_ns: u64,
+        hold_packets_max: usize,
+        packet_bytes_max: usize,
+        replay: Option<Replay>,
+    ) -> Arbiter {
         Arbiter {
             wait_ns,
             next: 0,
@@ -120,6 +144,9 @@ impl Arbiter {
             aside_hold: Hold::new(1, packet_bytes_max),
             jump: None,
             doubt: false,
+            replay,
+            awaited: None,
+            released_ns: 0,
         }
     }
 
@@ -174,6 +201,7 @@ impl Arbiter {
 
     /// Nothing will come any more: every hole is lost.
     pub fn finish(&mut self) {
+        (self.replay, self.awaited) = (None, None);
         self.release_to = self.hold.highest();
         self.jump = self
             .aside
@@ -224,6 +252,7 @@ impl Arbiter {
             return Verdict::Duplicate;
         }
         self.oldest_ns = self.oldest_ns.min(receive_ns);
+        self.came(sequence);
         Verdict::Held
     }
 
@@ -298,6 +327,10 @@ impl Arbiter {
         if std::mem::take(&mut self.doubt) {
             return Some(Step::Doubt(self.next as u32));
         }
+        let flush = self.restarting || self.jump.is_some();
+        if let Some(step) = self.pop_awaited(flush) {
+            return step;
+        }
         self.adopt_aside();
         if let Some(held) = self.hold.take(self.next) {
             self.delivered(held.sending_ns, held.receive_ns);
@@ -306,7 +339,6 @@ impl Arbiter {
             }
             return Some(Step::Packet(held));
         }
-        let flush = self.restarting || self.jump.is_some();
         if let Some(first) = self
             .hold
             .first(self.next)
@@ -408,6 +440,10 @@ impl Arbiter {
 
     #[cold]
     fn release_overdue(&mut self, now_ns: u64) {
+        self.released_ns = now_ns;
+        if self.is_awaiting(now_ns) {
+            return;
+        }
         self.oldest_ns = u64::MAX;
         for held in self.hold.waiting(self.next) {
             if now_ns.saturating_sub(held.receive_ns) >= self.wait_ns {
@@ -416,6 +452,7 @@ impl Arbiter {
                 self.oldest_ns = self.oldest_ns.min(held.receive_ns);
             }
         }
+        self.await_overdue(now_ns);
     }
 }
 

@@ -8,7 +8,7 @@ use super::loops::LoopTracker;
 use super::queue::{Queue, QueuePool};
 use super::settings::{Feed, Join, Line, Settings};
 use super::templates::Templates;
-use crate::{Batch, Venue};
+use crate::{Action, Batch, Venue};
 use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
 
@@ -18,6 +18,9 @@ pub struct CmeFeed {
     arbiter: Arbiter,
     channel: Channel,
     arrived: Option<Arrival>,
+    /// Books are not as new as they could be: packets are awaited, or wait to be processed behind
+    /// those that were.
+    behind: bool,
 }
 
 /// A packet that was received and is not yet judged.
@@ -63,8 +66,10 @@ impl CmeFeed {
                 settings.wait_ns,
                 settings.hold_packets_max,
                 settings.packet_bytes_max,
+                settings.replay,
             ),
             arrived: None,
+            behind: false,
             channel: Channel {
                 counters: Counters::default(),
                 templates: Templates::new(),
@@ -121,19 +126,35 @@ impl CmeFeed {
                 if let Ok(packet) = Packet::parse(self.arbiter.payload(&held)) {
                     self.channel.incremental(&packet, &mut batch.events);
                 }
+                if self.behind && self.arbiter.is_caught_up() {
+                    self.behind = false;
+                    self.channel.show(Validity::Live, &mut batch.events);
+                }
             }
+            Step::Awaited { .. } => {
+                counters.replays_asked += 1;
+                self.behind = true;
+                self.channel.show(Validity::Gapped, &mut batch.events);
+            }
+            Step::Filled => counters.replays_filled += 1,
             Step::Joined(first) => self.channel.joined(first, &mut batch.events),
             Step::Lost { first, last } => {
                 counters.packets_lost += u64::from(last - first) + 1;
                 counters.gaps += 1;
+                // The loss says more of every book.
+                self.behind = false;
                 self.channel.lose(first, last, &mut batch.events);
             }
             Step::Doubt(at) => {
                 counters.doubts += 1;
                 self.channel.lose(at, at, &mut batch.events);
+                if self.behind {
+                    self.channel.distrust(&mut batch.events);
+                }
             }
             Step::Restarted { sending_ns } => {
                 counters.numbering_restarts += 1;
+                self.behind = false;
                 self.channel.lost = 0;
                 self.channel.reset(0, sending_ns, &mut batch.events);
             }
@@ -191,8 +212,26 @@ impl CmeFeed {
         let events = &mut batch.events;
         match arrival.feed {
             Feed::Definition => self.channel.definitions(&packet, events),
+            Feed::Replay => return self.fill(&packet, arrival.receive_ns, payload),
             _ => self.channel.snapshots(arrival.feed, &packet, events),
         }
+        if self.behind {
+            self.channel.distrust(events);
+        }
+    }
+
+    /// Takes a replayed packet into the hole that it was lost in.
+    fn fill(&mut self, packet: &Packet<'_>, receive_ns: u64, payload: &[u8]) {
+        let PacketHeader {
+            sequence,
+            sending_time_ns,
+        } = packet.header;
+        let counters = &mut self.channel.counters;
+        let filled = self
+            .arbiter
+            .accept_replayed(sequence, sending_time_ns, receive_ns, payload);
+        counters.packets_replayed += u64::from(filled);
+        counters.packets_replay_unused += u64::from(!filled);
     }
 }
 
@@ -207,6 +246,8 @@ impl Venue for CmeFeed {
             (Feed::Incremental, Line::B) => counters.packets_b += 1,
             (Feed::Definition, _) => counters.packets_definition += 1,
             (Feed::Snapshot | Feed::SnapshotOrders, _) => counters.packets_snapshot += 1,
+            // What becomes of it is counted.
+            (Feed::Replay, _) => {}
         }
         self.arbiter.advance(receive_ns);
         self.arrived = Some(Arrival {
@@ -244,6 +285,18 @@ impl Venue for CmeFeed {
 
     fn finish(&mut self) {
         self.arbiter.finish();
+    }
+
+    fn action(&self) -> Option<Action> {
+        let awaited = self.arbiter.awaited()?;
+        Some(Action::Replay {
+            first: awaited.first as u32,
+            last: awaited.last as u32,
+        })
+    }
+
+    fn failed(&mut self) {
+        self.arbiter.give_up();
     }
 
     fn orders_overflowed(&mut self, instrument: Instrument) {
@@ -365,6 +418,57 @@ impl Channel {
         }
     }
 
+    /// Says of every live book that what was shown of it is of this validity now.
+    fn show(&self, validity: Validity, events: &mut Vec<Event>) {
+        let live = |is| (is == Validity::Live).then_some(validity);
+        for row in self.instruments.rows() {
+            let price = live(self.validity(row));
+            let orders = live(self.orders_validity(row)).filter(|_| self.orders_seen);
+            if price.is_some() || orders.is_some() {
+                events.push(Event::Shown {
+                    instrument: row.definition.instrument,
+                    price,
+                    orders,
+                });
+            }
+        }
+    }
+
+    /// Books that became whole while packets are awaited are no newer than the others. An order book
+    /// is told of as live first, since no later message brings its orders again.
+    fn distrust(&self, events: &mut Vec<Event>) {
+        let worse = |validity: &mut Validity| {
+            if *validity == Validity::Live {
+                *validity = Validity::Gapped;
+            }
+        };
+        for at in 0..events.len() {
+            let rebuilt = match &mut events[at] {
+                Event::BookRebuilt(_, price) | Event::Validity(_, price) => {
+                    worse(price);
+                    None
+                }
+                Event::Defined {
+                    instrument,
+                    price,
+                    orders,
+                } => {
+                    worse(price);
+                    Some((*instrument, *orders))
+                }
+                Event::OrdersRebuilt(instrument, orders) => Some((*instrument, *orders)),
+                _ => None,
+            };
+            if let Some((instrument, Validity::Live)) = rebuilt.filter(|_| self.orders_seen) {
+                events.push(Event::Shown {
+                    instrument,
+                    price: None,
+                    orders: Some(Validity::Gapped),
+                });
+            }
+        }
+    }
+
     /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`.
     pub fn reset(&mut self, packet: u32, sending_ns: u64, events: &mut Vec<Event>) {
         self.known_from = packet;
@@ -402,7 +506,9 @@ fn events_max(settings: &Settings) -> usize {
     // in the making, and a whole loop touches every instrument with an empty snapshot.
     let queued = 2 * settings.queue_entries_max;
     let assembled = 4 * settings.snapshot_orders_max;
-    let from_recovery = queued + assembled + 3 * settings.instruments_max;
+    // Where packets are awaited, it is said of each what it is besides.
+    let per_instrument = 3 + usize::from(settings.replay.is_some());
+    let from_recovery = queued + assembled + per_instrument * settings.instruments_max;
     from_entries + from_recovery + 16
 }
 

@@ -82,6 +82,11 @@ impl Hold {
         true
     }
 
+    /// Whether a packet waits. The number must lie in the caller's window.
+    pub fn has(&self, sequence: u64) -> bool {
+        self.slots[self.index(sequence)].filled
+    }
+
     /// Takes a packet out. Its bytes stay readable through [`Hold::payload`] until another packet
     /// is kept.
     pub fn take(&mut self, sequence: u64) -> Option<Held> {

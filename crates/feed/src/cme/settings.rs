@@ -13,6 +13,8 @@ pub enum Feed {
     SnapshotOrders,
     /// `N`: instrument definitions in a loop.
     Definition,
+    /// `H`: packets of the incremental feed again, asked for over TCP.
+    Replay,
 }
 
 /// One of the two copies of a feed.
@@ -34,6 +36,16 @@ pub enum Join {
     Natural,
 }
 
+/// How packets that both lines lost are asked for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// How long a hole waits for what was asked for, nanoseconds, beyond [`Settings::wait_ns`].
+    pub wait_ns: u64,
+    /// Most packets that are asked for at once; a longer hole is lost at once. CME answers for at
+    /// most 2,000 (client systems wiki, "TCP Recovery").
+    pub packets_max: u32,
+}
+
 /// Settings and limits; all memory is taken from these at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -53,6 +65,8 @@ pub struct Settings {
     pub snapshot_orders_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
+    /// How lost packets are asked for again, before snapshots heal the loss; `None` does not ask.
+    pub replay: Option<Replay>,
 }
 
 impl Default for Settings {
@@ -69,6 +83,7 @@ impl Default for Settings {
                 direct: 10,
                 implied: 2,
             },
+            replay: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A path, a clock that the test moves, and what can be asked of them as one line of text.
 
-use touchline_feed::Venue;
-use touchline_feed::cme::{Counters, Feed, Join, Line, Settings};
+use touchline_feed::cme::{Counters, Feed, Join, Line, Replay, Settings};
+use touchline_feed::{Action, Venue};
 use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
@@ -44,6 +44,17 @@ impl Bench {
     pub fn with_queue(queue_entries_max: usize) -> Bench {
         Bench::with(Settings {
             queue_entries_max,
+            ..Settings::default()
+        })
+    }
+
+    /// A path whose holes of at most 8 packets wait 100 ms for replay.
+    pub fn asking() -> Bench {
+        Bench::with(Settings {
+            replay: Some(Replay {
+                wait_ns: 100 * MILLISECOND,
+                packets_max: 8,
+            }),
             ..Settings::default()
         })
     }
@@ -100,6 +111,17 @@ impl Bench {
     pub fn wait(&mut self) {
         self.now_ns += 30 * MILLISECOND;
         self.path.advance(self.now_ns);
+    }
+
+    /// The packets that the path wants again.
+    pub fn wanted(&self) -> Option<(u32, u32)> {
+        let Action::Replay { first, last } = self.path.action()?;
+        Some((first, last))
+    }
+
+    /// Nobody has them.
+    pub fn failed(&mut self) {
+        self.path.failed();
     }
 
     /// What was counted so far.

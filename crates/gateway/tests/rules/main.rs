@@ -11,4 +11,5 @@ mod messages;
 mod order_snapshots;
 mod orders;
 mod price_snapshots;
+mod replay;
 mod visibility;

@@ -59,6 +59,7 @@ pub fn feed_name(feed: Feed) -> &'static str {
         Feed::Incremental => "incremental",
         Feed::Snapshot => "snapshot",
         Feed::SnapshotOrders => "order snapshot",
+        Feed::Replay => "replay",
         Feed::Definition => "definition",
     }
 }

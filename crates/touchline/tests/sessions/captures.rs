@@ -84,6 +84,7 @@ fn arrivals(
                 Feed::Definition => capture::Feed::Definitions,
                 Feed::Snapshot => capture::Feed::Snapshot,
                 Feed::SnapshotOrders => capture::Feed::OrderSnapshot,
+                Feed::Replay => panic!("no group of the channel carries it"),
             },
             line: match line {
                 Line::A => capture::Line::A,

@@ -12,10 +12,38 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
+        Bench::with(None)
+    }
+
+    /// Holes of at most so many packets wait for replay, 50 longer than others.
+    fn asking(packets_max: u32) -> Bench {
+        Bench::with(Some(Replay {
+            wait_ns: 50,
+            packets_max,
+        }))
+    }
+
+    fn with(replay: Option<Replay>) -> Bench {
         Bench {
-            arbiter: Arbiter::new(WAIT, 8, 8),
+            arbiter: Arbiter::new(WAIT, 8, 8, replay),
             log: Vec::new(),
         }
+    }
+
+    /// Offers a packet that was replayed.
+    fn replayed(&mut self, sequence: u32, sending_ns: u64, now_ns: u64) -> bool {
+        self.advance(now_ns);
+        let payload = sequence.to_le_bytes();
+        let taken = self
+            .arbiter
+            .accept_replayed(sequence, sending_ns, now_ns, &payload);
+        self.drain();
+        taken
+    }
+
+    fn asked(&self) -> Option<(u64, u64)> {
+        let awaited = self.arbiter.awaited();
+        awaited.map(|awaited| (awaited.first, awaited.last))
     }
 
     /// Offers a packet whose sending time is its receive time.
@@ -56,6 +84,8 @@ impl Bench {
                 Step::Joined(first) => format!("joined {first}"),
                 Step::Restarted { sending_ns } => format!("restarted at {sending_ns}"),
                 Step::Doubt(at) => format!("doubt {at}"),
+                Step::Awaited { first, last } => format!("await {first}-{last}"),
+                Step::Filled => "filled".to_owned(),
             });
         }
     }
@@ -190,4 +220,140 @@ fn the_last_packet_of_all_is_believed_at_the_end() {
     bench.arbiter.finish();
     bench.drain();
     bench.expect("joined 1 1 lost 2-99 100");
+}
+
+#[test]
+fn an_overdue_hole_is_asked_for_and_goes_on_when_it_is_filled() {
+    let mut bench = Bench::asking(4);
+    bench.packet(1, 0);
+    bench.packet(4, 10);
+    bench.advance(109);
+    assert_eq!(bench.asked(), None);
+    bench.advance(110);
+    assert_eq!(bench.asked(), Some((2, 3)));
+    bench.packet(5, 111);
+    bench.expect("joined 1 1 await 2-3");
+    assert!(bench.replayed(3, 9, 112));
+    assert!(!bench.replayed(3, 9, 113), "a second copy");
+    bench.expect("");
+    assert!(bench.replayed(2, 8, 114));
+    bench.expect("filled 2 3 4 5");
+    assert!(bench.arbiter.is_caught_up());
+    assert_eq!(bench.asked(), None);
+    bench.packet(6, 200);
+    bench.expect("6");
+}
+
+#[test]
+fn a_late_copy_of_a_line_wins_over_replay() {
+    let mut bench = Bench::asking(4);
+    bench.packet(1, 0);
+    bench.packet(4, 10);
+    bench.advance(110);
+    assert_eq!(bench.sent(2, 8, 111), Verdict::Held);
+    assert!(!bench.replayed(2, 8, 112));
+    assert_eq!(bench.sent(3, 9, 113), Verdict::Held);
+    bench.expect("joined 1 1 await 2-3 filled 2 3 4");
+    assert!(!bench.replayed(3, 9, 114), "nothing is awaited any more");
+}
+
+/// Half an answer is used; what it lacks is lost, and no more than that.
+#[test]
+fn a_hole_that_is_not_filled_in_time_is_lost() {
+    for given_up in [true, false] {
+        let mut bench = Bench::asking(4);
+        bench.packet(1, 0);
+        bench.packet(5, 10);
+        bench.packet(7, 100);
+        bench.advance(110);
+        assert!(bench.replayed(2, 8, 120));
+        assert!(bench.replayed(4, 9, 121));
+        bench.advance(159);
+        bench.expect("joined 1 1 await 2-4");
+        match given_up {
+            true => {
+                bench.arbiter.give_up();
+                bench.drain();
+            }
+            false => bench.advance(160),
+        }
+        bench.expect("2 lost 3-3 4 5");
+        assert_eq!(bench.sent(3, 8, 161), Verdict::Late);
+        bench.expect("");
+        // What is behind waits its own time, and is asked for then.
+        bench.advance(199);
+        assert_eq!(bench.asked(), None);
+        bench.advance(200);
+        bench.expect("await 6-6");
+        bench.advance(250);
+        bench.expect("lost 6-6 7");
+    }
+}
+
+#[test]
+fn one_request_reaches_over_several_holes() {
+    let mut bench = Bench::asking(4);
+    bench.packet(1, 0);
+    for sequence in [3, 5, 8] {
+        bench.packet(sequence, 10);
+    }
+    bench.advance(110);
+    assert_eq!(bench.asked(), Some((2, 4)), "6 would be a fifth number");
+    bench.replayed(2, 5, 111);
+    bench.expect("joined 1 1 await 2-4");
+    bench.replayed(4, 5, 112);
+    bench.expect("filled 2 3 4 5");
+    assert!(!bench.arbiter.is_caught_up(), "8 waits too long already");
+    bench.advance(113);
+    bench.expect("await 6-7");
+}
+
+#[test]
+fn what_one_request_cannot_reach_is_lost_at_once() {
+    let mut bench = Bench::asking(2);
+    bench.packet(1, 0);
+    bench.packet(5, 10);
+    bench.advance(110);
+    bench.expect("joined 1 1 lost 2-4 5");
+    // Neither is what both lines lost before the first packet, or before a jump.
+    bench.packet(50, 111);
+    bench.packet(51, 112);
+    bench.expect("lost 6-49 50 51");
+}
+
+/// The numbers of another week, or of nobody: their times are not those of what was lost.
+#[test]
+fn a_replayed_packet_was_sent_between_its_neighbours() {
+    let mut bench = Bench::asking(4);
+    bench.packet(1, 5);
+    bench.packet(3, 10);
+    bench.advance(110);
+    assert!(!bench.replayed(2, 4, 111), "sent before what we have");
+    assert!(!bench.replayed(2, 11, 112), "sent after what is behind it");
+    assert!(!bench.replayed(1, 5, 113) && !bench.replayed(3, 10, 114));
+    assert!(bench.replayed(2, 5, 115));
+    bench.expect("joined 1 1 await 2-2 filled 2 3");
+}
+
+#[test]
+fn jumps_restarts_and_the_end_do_not_wait_for_replay() {
+    let awaiting = || {
+        let mut bench = Bench::asking(4);
+        bench.packet(1, 0);
+        bench.packet(3, 10);
+        bench.advance(110);
+        bench.expect("joined 1 1 await 2-2");
+        bench
+    };
+    let mut bench = awaiting();
+    bench.packet(50, 111);
+    bench.packet(51, 112);
+    bench.expect("lost 2-2 3 lost 4-49 50 51");
+    let mut bench = awaiting();
+    bench.packet(1, 111);
+    bench.expect("lost 2-2 3 restarted at 111 1");
+    let mut bench = awaiting();
+    bench.arbiter.finish();
+    bench.drain();
+    bench.expect("lost 2-2 3");
 }

@@ -182,6 +182,9 @@ impl Rows {
             }
             Body::OrderUpdate(_) | Body::OrdersSnapshot(_) => {
                 let whole = matches!(message.body, Body::OrdersSnapshot(_));
+                if validity == Validity::Gapped {
+                    return self.judge_orders_behind(instrument);
+                }
                 self.judge_orders(instrument, validity, whole)
             }
             Body::InstrumentDefinition(view) => {
@@ -236,6 +239,19 @@ impl Rows {
         }
         row.orders_held |= whole;
         match row.orders_held {
+            true => Verdict::Deliver,
+            false => Verdict::Skip,
+        }
+    }
+
+    /// An order book is as it was, and not as new as it could be: who wants live books alone is told
+    /// so, and still holds it when it is live again.
+    #[cold]
+    fn judge_orders_behind(&mut self, instrument: Instrument) -> Verdict {
+        let live_only = self.live_only;
+        let row = self.row(instrument);
+        match row.wanted && row.orders_held {
+            true if live_only => Verdict::OrdersState(instrument, Validity::Gapped),
             true => Verdict::Deliver,
             false => Verdict::Skip,
         }

@@ -1,0 +1,136 @@
+//! Holes that wait for TCP replay before they are lost.
+//!
+//! One request at a time, for what is missing up to a number. Until it is there, or given up, no
+//! packet goes on; whichever copy comes first counts, a replayed one or a late one of a line.
+
+use super::{Arbiter, Step};
+
+/// Numbers of which some are asked for again.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    /// The first number, which is missing.
+    pub first: u64,
+    /// The last number that is missing; the one behind it waits.
+    pub last: u64,
+    /// How many are still missing.
+    missing: u64,
+    /// When the packet behind them was sent: none of them was sent later.
+    behind_ns: u64,
+    /// When they are given up.
+    until_ns: u64,
+    told: bool,
+}
+
+impl Arbiter {
+    /// What is asked for and has not come yet.
+    pub fn awaited(&self) -> Option<&Awaited> {
+        self.awaited.as_ref().filter(|awaited| awaited.missing > 0)
+    }
+
+    /// Offers a valid packet that was replayed. `false` if it was not asked for or is not needed any
+    /// more, or if it cannot be what was lost: it must have been sent between its neighbours.
+    pub fn accept_replayed(
+        &mut self,
+        sequence: u32,
+        sending_ns: u64,
+        receive_ns: u64,
+        payload: &[u8],
+    ) -> bool {
+        let sequence = u64::from(sequence);
+        let Some(awaited) = self.awaited else {
+            return false;
+        };
+        let asked = (awaited.first..=awaited.last).contains(&sequence);
+        let in_time = (self.processed_ns..=awaited.behind_ns).contains(&sending_ns);
+        let kept = asked && in_time && self.hold.keep(sequence, sending_ns, receive_ns, payload);
+        if kept {
+            self.came(sequence);
+        }
+        kept
+    }
+
+    /// Nothing more will come of what was asked for.
+    pub fn give_up(&mut self) {
+        self.awaited = None;
+    }
+
+    /// Whether every packet that could go on has, so that books are as new as they can be.
+    pub fn is_caught_up(&self) -> bool {
+        let overdue =
+            |held: &super::Held| self.released_ns.saturating_sub(held.receive_ns) >= self.wait_ns;
+        self.awaited.is_none()
+            && !self.hold.has(self.next)
+            && !self.hold.waiting(self.next).any(overdue)
+    }
+
+    /// A number came that may have been asked for.
+    pub(super) fn came(&mut self, sequence: u64) {
+        if let Some(awaited) = &mut self.awaited
+            && sequence <= awaited.last
+        {
+            awaited.missing -= 1;
+        }
+    }
+
+    /// Whether packets are or were awaited: then nothing else is let go now. What was awaited for
+    /// too long is given up.
+    pub(super) fn is_awaiting(&mut self, now_ns: u64) -> bool {
+        let awaited = self.awaited;
+        if awaited.is_some_and(|awaited| now_ns >= awaited.until_ns) {
+            self.give_up();
+        }
+        awaited.is_some()
+    }
+
+    /// Lets the holes before overdue packets wait for replay, as far as one request reaches. If it
+    /// does not reach the end of the first, nothing is changed: it is lost.
+    pub(super) fn await_overdue(&mut self, now_ns: u64) {
+        let flush = self.restarting || self.jump.is_some();
+        let Some(replay) = self.replay.filter(|_| !flush) else {
+            return;
+        };
+        let (first, mut missing, mut expected) = (self.next, 0, self.next);
+        let overdue = self
+            .hold
+            .waiting(first)
+            .take_while(|held| held.sequence <= self.release_to);
+        for held in overdue {
+            if held.sequence > expected {
+                if held.sequence - first > u64::from(replay.packets_max) {
+                    break;
+                }
+                missing += held.sequence - expected;
+                self.awaited = Some(Awaited {
+                    first,
+                    last: held.sequence - 1,
+                    missing,
+                    behind_ns: held.sending_ns,
+                    until_ns: now_ns.saturating_add(replay.wait_ns),
+                    told: false,
+                });
+            }
+            expected = held.sequence + 1;
+        }
+        if let Some(awaited) = self.awaited {
+            // What is behind has its turn later, with a request of its own.
+            self.release_to = awaited.last;
+            self.oldest_ns = now_ns.saturating_sub(self.wait_ns);
+        }
+    }
+
+    /// What is to be done about packets that are awaited; `None` if there are none (any more).
+    pub(super) fn pop_awaited(&mut self, flush: bool) -> Option<Option<Step>> {
+        let awaited = self.awaited.as_mut()?;
+        if flush {
+            self.awaited = None;
+            return None;
+        }
+        if awaited.missing == 0 {
+            self.awaited = None;
+            return Some(Some(Step::Filled));
+        }
+        let (first, last) = (awaited.first as u32, awaited.last as u32);
+        let told = std::mem::replace(&mut awaited.told, true);
+        Some((!told).then_some(Step::Awaited { first, last }))
+    }
+}
