@@ -12,6 +12,7 @@ pub mod ladder;
 pub mod live;
 pub mod market;
 pub mod publisher;
+pub mod replay_server;
 pub mod snapshots;
 pub mod truth;
 

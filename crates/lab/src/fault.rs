@@ -3,8 +3,10 @@
 //! The same session, plan and seed give the same arrivals. The report says what was done, so that the counters of the
 //! system under test can be added up against it.
 
+pub mod command;
 mod damage;
 mod lines;
+pub mod stream;
 
 use crate::capture::{Arrival, Feed, Line};
 use crate::cme::{SentPacket, Session};

@@ -6,6 +6,8 @@ use crate::reference::cme::packet;
 /// Offset of the first message in a packet, and of fields in a message.
 const MESSAGE: usize = 12;
 const SCHEMA_ID: usize = 6;
+/// The shortest payload that [`corrupt`] can take: one with the schema id of a message in it.
+pub const CORRUPT_BYTES_MIN: usize = MESSAGE + SCHEMA_ID + 1;
 
 /// Changes bytes so that the packet is not valid any more.
 pub fn corrupt(payload: &mut [u8], random: &mut Random) {

@@ -224,7 +224,7 @@ impl Rule {
 }
 
 /// True if the next packet belongs to a burst; `left` counts what is left of the running one.
-fn in_burst(left: &mut u64, share: f64, packets_max: u64, random: &mut Random) -> bool {
+pub(super) fn in_burst(left: &mut u64, share: f64, packets_max: u64, random: &mut Random) -> bool {
     if *left == 0 && random.chance(share) {
         *left = random.below(packets_max.max(1)) + 1;
     }
