@@ -5,6 +5,7 @@ mod bench;
 mod book;
 mod books;
 mod demo;
+mod doctor;
 mod figures;
 mod follow;
 mod gateway;
@@ -45,6 +46,7 @@ enum Command {
     Book(book::Arguments),
     Stat(stat::Arguments),
     Metrics(metrics::Arguments),
+    Doctor(doctor::Arguments),
     Bench(bench::Arguments),
 }
 
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     match outcome {

@@ -4,6 +4,7 @@
 
 mod bus;
 mod demo;
+mod doctor;
 mod metrics;
 mod output;
 mod refusal;
@@ -45,6 +46,15 @@ impl Desk {
         let plan = FaultPlan::incremental([Fault::Duplicate { share: 0.1 }]);
         let arrivals = deliver(&session, &plan, 5).arrivals;
         Desk::with(name, session, arrivals)
+    }
+
+    /// A folder with nothing to replay, for commands that need no session.
+    fn bare(name: &str) -> Desk {
+        let options = Options {
+            events: 1,
+            ..Options::default()
+        };
+        Desk::with(name, generate(&options, 5), Vec::new())
     }
 
     fn with(name: &str, session: Session, arrivals: Vec<Arrival>) -> Desk {

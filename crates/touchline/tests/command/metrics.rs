@@ -251,7 +251,7 @@ fn slow_clients_give_way() {
 /// Alone, a slow one has five seconds: then its place is free, without anybody asking.
 #[test]
 fn a_request_has_to_come_in_time() {
-    let desk = Desk::new("metrics-time");
+    let desk = Desk::bare("metrics-time");
     let server = Served::start(&desk);
     let mut client = server.connect();
     client

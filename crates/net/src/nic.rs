@@ -1,0 +1,139 @@
+//! What a network card can do, by its driver's word: which clock stamps packets.
+
+use std::io;
+use std::mem::size_of;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+
+/// Who can stamp the packets that an interface receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamps {
+    /// The card, when the packet was on the wire, for every packet: not only for those of a time
+    /// protocol.
+    pub hardware: bool,
+    /// The kernel, when the driver handed the packet up.
+    pub software: bool,
+    /// Number of the card's clock, `/dev/ptpN`; `None` if it has none.
+    pub clock: Option<u32>,
+}
+
+/// The most bytes of an interface's name, the end mark not counted (`IFNAMSIZ` - 1).
+const NAME_BYTES_MAX: usize = 15;
+/// The command of `SIOCETHTOOL` that asks for `struct ethtool_ts_info` (`linux/ethtool.h`).
+const ETHTOOL_GET_TS_INFO: u32 = 0x41;
+/// `linux/sockios.h`.
+const SIOCETHTOOL: u32 = 0x8946;
+
+/// `struct ethtool_ts_info` of `linux/ethtool.h`.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct TsInfo {
+    command: u32,
+    so_timestamping: u32,
+    phc_index: i32,
+    tx_types: u32,
+    tx_reserved: [u32; 3],
+    rx_filters: u32,
+    rx_reserved: [u32; 3],
+}
+
+/// `struct ifreq` of `linux/if.h`: a name, and a union of 24 bytes of which the pointer is used.
+#[repr(C)]
+struct Request {
+    name: [u8; NAME_BYTES_MAX + 1],
+    data: *mut TsInfo,
+    rest: [u64; 2],
+}
+
+const _: () = assert!(size_of::<TsInfo>() == 44);
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Request>() == 40);
+
+/// Asks the driver of an interface. Needs no rights.
+///
+/// # Errors
+/// There is no such interface (`ENODEV`), or its driver does not say (`EOPNOTSUPP`).
+pub fn stamps(interface: &str) -> io::Result<Stamps> {
+    let bytes = interface.as_bytes();
+    if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX || bytes.contains(&0) {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    let mut name = [0; NAME_BYTES_MAX + 1];
+    name[..bytes.len()].copy_from_slice(bytes);
+    // Any socket will do: it is the way to the interfaces of this network namespace.
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).or_else(|_| UdpSocket::bind("[::]:0"))?;
+    let mut info = TsInfo {
+        command: ETHTOOL_GET_TS_INFO,
+        ..TsInfo::default()
+    };
+    let mut request = Request {
+        name,
+        data: &raw mut info,
+        rest: [0; 2],
+    };
+    // SAFETY: the kernel reads the name, which ends with a zero, and for this command writes the 44
+    // bytes of `info` that `data` points to; both live on this stack until the call returns, and
+    // `Request` is as large as the `ifreq` that the kernel copies.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(judge(&info))
+}
+
+fn judge(info: &TsInfo) -> Stamps {
+    let has = |flags: u32| info.so_timestamping & flags == flags;
+    let all_packets = info.rx_filters & (1 << libc::HWTSTAMP_FILTER_ALL) != 0;
+    Stamps {
+        hardware: has(libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE)
+            && all_packets,
+        software: has(libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE),
+        clock: u32::try_from(info.phc_index).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_stamped_by_the_kernel() {
+        let stamps = stamps("lo").expect("every Linux has it");
+        assert!(stamps.software, "{stamps:?}");
+        assert_eq!((stamps.hardware, stamps.clock), (false, None));
+    }
+
+    #[test]
+    fn what_is_no_interface_is_said() {
+        for name in ["", "nosuch0", "a-name-of-16-byte", "l\0o", "../lo"] {
+            let error = stamps(name).expect_err(name);
+            assert_eq!(
+                error.raw_os_error(),
+                Some(libc::ENODEV),
+                "{name:?}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_card_stamps_in_hardware_only_if_it_stamps_every_packet() {
+        let mut card = TsInfo {
+            so_timestamping: libc::SOF_TIMESTAMPING_RX_HARDWARE
+                | libc::SOF_TIMESTAMPING_RAW_HARDWARE,
+            rx_filters: 1 << libc::HWTSTAMP_FILTER_ALL,
+            phc_index: 3,
+            ..TsInfo::default()
+        };
+        let expected = Stamps {
+            hardware: true,
+            software: false,
+            clock: Some(3),
+        };
+        assert_eq!(judge(&card), expected);
+        card.rx_filters = 1 << 12;
+        assert!(!judge(&card).hardware, "only packets of PTP");
+        card.rx_filters = 1 << libc::HWTSTAMP_FILTER_ALL;
+        card.so_timestamping = libc::SOF_TIMESTAMPING_RX_HARDWARE;
+        assert!(!judge(&card).hardware, "the stamp is not handed out");
+    }
+}

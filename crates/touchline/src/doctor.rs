@@ -1,0 +1,103 @@
+//! `touchline doctor`: whether this host is fit for low and steady latency, and what to do.
+
+mod cpu_list;
+mod host;
+mod memory;
+mod network;
+mod processors;
+mod rules;
+mod show;
+#[cfg(test)]
+mod tests;
+
+use crate::output::{Failure, say};
+use cpu_list::CpuList;
+use host::Host;
+use rules::Status;
+use std::path::PathBuf;
+
+/// Check this host: clock, processors, memory, network. For each check what was seen, why it matters
+/// and the fix.
+///
+/// Nothing is changed, and no rights are needed. What a virtual machine or a container hides is
+/// `unknown`, which is not held against the host.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Processors that gateways and readers are to run on, like 2,3 or 4-7.
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Interface that packets come in by; by default the one that the system would choose for
+    /// multicast.
+    #[arg(long, value_name = "IF", value_parser = interface_name)]
+    interface: Option<String>,
+    /// One JSON object a line, for each check one.
+    #[arg(long)]
+    json: bool,
+    /// Look at the files of a made-up host below this directory.
+    #[arg(long, value_name = "DIR", hide = true)]
+    root: Option<PathBuf>,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline doctor
+  touchline doctor --cpus 2,3 --interface eth1
+  touchline doctor --json | jq 'select(.status == \"bad\")'
+
+Each check is one of:
+  ok       nothing to do
+  warn     it works, and will be slower or less steady than it could be
+  bad      it will not work, or its figures will be wrong
+  unknown  it cannot be seen from here
+
+Exit status:
+  0  nothing is bad
+  1  something is bad
+  2  bad arguments";
+
+/// What the checks are about.
+#[derive(Debug, Default)]
+pub struct Asked {
+    cpus: Option<CpuList>,
+    interface: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let host = match &arguments.root {
+        Some(root) => Host::made_up(root),
+        None => Host::this(),
+    };
+    let asked = Asked {
+        cpus: arguments.cpus.clone(),
+        interface: arguments.interface.clone(),
+    };
+    let checks = rules::check(&host, &asked);
+    say(&match arguments.json {
+        true => show::json(&checks),
+        false => show::text(&checks),
+    })?;
+    let bad = checks.iter().filter(|check| check.status == Status::Bad);
+    let bad: Vec<_> = bad.map(|check| check.name).collect();
+    match bad.as_slice() {
+        [] => Ok(()),
+        names => Err(Failure::run(format!(
+            "this host is not fit: {}; each says its fix",
+            names.join(", ")
+        ))),
+    }
+}
+
+/// A name that is one component of a path, as the kernel demands of interfaces, too.
+fn interface_name(name: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | ':');
+    let is_name =
+        (1..=15).contains(&name.len()) && name.chars().all(is_plain) && !matches!(name, "." | "..");
+    match is_name {
+        true => Ok(name.to_owned()),
+        false => Err(format!(
+            "{name:?} cannot be an interface; `ip -brief link` names them"
+        )),
+    }
+}

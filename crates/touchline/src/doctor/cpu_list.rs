@@ -1,0 +1,131 @@
+//! Lists of processors as the kernel writes them: `0-3,8,10-11`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// The kernel has no more.
+const CPUS_MAX: usize = 8192;
+
+/// Numbers of processors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CpuList(BTreeSet<usize>);
+
+impl CpuList {
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Those that the other list does not have.
+    pub fn without(&self, other: &CpuList) -> CpuList {
+        CpuList(&self.0 - &other.0)
+    }
+
+    /// Those that both lists have.
+    pub fn both(&self, other: &CpuList) -> CpuList {
+        CpuList(&self.0 & &other.0)
+    }
+
+    /// Those that either has.
+    pub fn either(&self, other: &CpuList) -> CpuList {
+        CpuList(&self.0 | &other.0)
+    }
+
+    /// What a file of the kernel says; an empty one, or `(null)`, says none.
+    pub fn of_kernel(text: &str) -> Option<CpuList> {
+        match text.trim() {
+            "" | "(null)" => Some(CpuList::default()),
+            list => list.parse().ok(),
+        }
+    }
+}
+
+impl FromIterator<usize> for CpuList {
+    fn from_iter<T: IntoIterator<Item = usize>>(cpus: T) -> Self {
+        CpuList(cpus.into_iter().collect())
+    }
+}
+
+impl FromStr for CpuList {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CpuList, String> {
+        let refused = || format!("{text:?} is no list of processors; write it like 2,3 or 4-7");
+        let number = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|number: &usize| *number < CPUS_MAX)
+        };
+        let mut cpus = BTreeSet::new();
+        for part in text.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            match (number(first), number(last)) {
+                (Some(first), Some(last)) if first <= last => cpus.extend(first..=last),
+                _ => return Err(refused()),
+            }
+        }
+        Ok(CpuList(cpus))
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0.iter().copied().peekable();
+        let mut separator = "";
+        while let Some(first) = rest.next() {
+            let mut last = first;
+            while let Some(next) = rest.next_if_eq(&(last + 1)) {
+                last = next;
+            }
+            match last - first {
+                0 => write!(f, "{separator}{first}")?,
+                _ => write!(f, "{separator}{first}-{last}")?,
+            }
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_and_written_as_the_kernel_does() {
+        for (text, written) in [
+            ("0", "0"),
+            ("2,3", "2-3"),
+            ("0-3,8,10-11", "0-3,8,10-11"),
+            ("5,4,4", "4-5"),
+        ] {
+            let list: CpuList = text.parse().expect(text);
+            assert_eq!(list.to_string(), written);
+        }
+        for text in [
+            "",
+            "a",
+            "1-",
+            "-1",
+            "3-2",
+            "1,,2",
+            "1 2",
+            "8192",
+            "0-99999999999999999999",
+        ] {
+            assert!(text.parse::<CpuList>().is_err(), "{text:?}");
+        }
+        assert_eq!(CpuList::of_kernel(" (null)\n"), Some(CpuList::default()));
+        assert_eq!(
+            CpuList::of_kernel("1-2\n"),
+            Some([1, 2].into_iter().collect())
+        );
+        assert_eq!(CpuList::of_kernel("x"), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! What can be seen of a host: files of the kernel, and what only calls tell.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use touchline_net::nic::{self, Stamps};
+
+/// The most that is read of one file, in bytes.
+const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// A host, seen through its files below a directory: `/`, or that of a made-up one.
+#[derive(Debug)]
+pub struct Host {
+    root: PathBuf,
+    calls: Calls,
+}
+
+/// What no file says.
+#[derive(Debug)]
+enum Calls {
+    /// This host is asked.
+    Made,
+    /// A made-up host has no kernel to ask; these are its answers, if it has any.
+    MadeUp(Answers),
+}
+
+/// What a kernel would have answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answers {
+    /// Of the file system at `/dev/shm`.
+    pub shm: Option<Space>,
+    /// Of the driver of the interface.
+    pub stamps: Option<Stamps>,
+}
+
+/// Room in a file system, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Space {
+    /// All of it.
+    pub total_bytes: u64,
+    /// What is left.
+    pub free_bytes: u64,
+}
+
+/// Why something cannot be told, in one line. It is not held against the host.
+#[derive(Debug)]
+pub struct Unknown(pub String);
+
+impl Unknown {
+    /// For this reason.
+    pub fn because(what: impl Display) -> Unknown {
+        Unknown(what.to_string())
+    }
+}
+
+impl Host {
+    /// The host that this process runs on.
+    pub fn this() -> Host {
+        Host {
+            root: "/".into(),
+            calls: Calls::Made,
+        }
+    }
+
+    /// A host of files; what is no file is unknown of it.
+    pub fn made_up(root: &Path) -> Host {
+        Host::answering(root, Answers::default())
+    }
+
+    /// A host of files and answers.
+    pub fn answering(root: &Path, answers: Answers) -> Host {
+        Host {
+            root: root.to_owned(),
+            calls: Calls::MadeUp(answers),
+        }
+    }
+
+    /// What a file says, without the space around it.
+    pub fn text(&self, path: &str) -> Result<String, Unknown> {
+        let mut bytes = Vec::new();
+        let read = File::open(self.place(path))
+            .and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
+        match read {
+            Ok(_) => Ok(String::from_utf8_lossy(&bytes).trim().to_owned()),
+            Err(error) => Err(Unknown(format!("{path} cannot be read: {error}"))),
+        }
+    }
+
+    /// The number that a file says.
+    pub fn number(&self, path: &str) -> Result<u64, Unknown> {
+        let text = self.text(path)?;
+        let number = text.parse();
+        number.map_err(|_| Unknown(format!("{path} has no number: {:?}", start(&text))))
+    }
+
+    /// The word that a file has in brackets, of those to choose from.
+    pub fn chosen(&self, path: &str) -> Result<String, Unknown> {
+        let text = self.text(path)?;
+        let chosen = text
+            .split_once('[')
+            .and_then(|(_, rest)| rest.split_once(']'));
+        match chosen {
+            Some((chosen, _)) => Ok(chosen.to_owned()),
+            None => Err(Unknown(format!("{path} has no choice: {:?}", start(&text)))),
+        }
+    }
+
+    /// The names in a directory, sorted; none if it cannot be read.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.place(path)).into_iter().flatten();
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let mut names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// Whether there is a directory.
+    pub fn has_directory(&self, path: &str) -> bool {
+        self.place(path).is_dir()
+    }
+
+    /// Room in `/dev/shm`.
+    pub fn shm_space(&self) -> Result<Space, Unknown> {
+        if let Calls::MadeUp(answers) = self.calls {
+            return answers.shm.ok_or_else(not_asked);
+        }
+        let space = rustix::fs::statvfs("/dev/shm");
+        let space =
+            space.map_err(|error| Unknown(format!("/dev/shm cannot be measured: {error}")))?;
+        Ok(Space {
+            total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
+            free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+        })
+    }
+
+    /// Who stamps the packets of an interface.
+    pub fn stamps(&self, interface: &str) -> Result<Stamps, Unknown> {
+        if let Calls::MadeUp(answers) = self.calls {
+            return answers.stamps.ok_or_else(not_asked);
+        }
+        let stamps = nic::stamps(interface);
+        stamps.map_err(|error| Unknown(format!("the driver of {interface} does not say: {error}")))
+    }
+
+    fn place(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+}
+
+fn not_asked() -> Unknown {
+    Unknown::because("a made-up host has no kernel to ask")
+}
+
+/// So that a message stays short.
+fn start(text: &str) -> String {
+    text.chars().take(40).collect()
+}

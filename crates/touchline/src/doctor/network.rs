@@ -1,0 +1,180 @@
+//! The network, as far as packets come in by it.
+
+use super::Asked;
+use super::host::{Host, Unknown};
+use super::memory::has_capability;
+use super::rules::Finding;
+use crate::figures::bytes;
+use std::net::Ipv4Addr;
+use touchline_gateway::config::Network;
+
+type Look = Result<Finding, Unknown>;
+
+/// `CAP_NET_ADMIN` of `linux/capability.h`.
+const CAP_NET_ADMIN: u32 = 12;
+/// A burst of a busy channel, through an interface that queues.
+const BACKLOG_PACKETS: u64 = 5_000;
+/// What a kernel is made with. A channel has eight groups, on a socket each.
+const MEMBERSHIPS: u64 = 20;
+/// A group as venues use them.
+const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 31, 1);
+/// Flags of `linux/if.h`.
+const UP: u64 = 0x1;
+const LOOPBACK: u64 = 0x8;
+const MULTICAST: u64 = 0x1000;
+
+pub fn receive_buffer(host: &Host, _: &Asked) -> Look {
+    let max = host.number("/proc/sys/net/core/rmem_max")?;
+    let usual = host.number("/proc/sys/net/core/rmem_default")?;
+    let wanted = Network::default().receive_buffer_bytes as u64;
+    let seen = format!("up to {}, {} unasked", bytes(max), bytes(usual));
+    Ok(match max >= wanted {
+        true => Finding::ok(seen),
+        false if has_capability(host, CAP_NET_ADMIN) => {
+            Finding::ok(format!("{seen}; more by CAP_NET_ADMIN"))
+        }
+        false => Finding::warn(
+            format!("{seen}; a gateway asks for {}", bytes(wanted)),
+            format!("sysctl -w net.core.rmem_max={wanted}"),
+        ),
+    })
+}
+
+pub fn backlog(host: &Host, _: &Asked) -> Look {
+    let packets = host.number("/proc/sys/net/core/netdev_max_backlog")?;
+    let seen = format!("{packets} packets");
+    Ok(match packets {
+        ..BACKLOG_PACKETS => Finding::warn(seen, "sysctl -w net.core.netdev_max_backlog=10000"),
+        _ => Finding::ok(seen),
+    })
+}
+
+pub fn busy_poll(host: &Host, _: &Asked) -> Look {
+    let us = host.number("/proc/sys/net/core/busy_read")?;
+    Ok(match us {
+        0 if has_capability(host, CAP_NET_ADMIN) => Finding::ok("any time, by CAP_NET_ADMIN"),
+        0 => Finding::warn(
+            "0 us",
+            "sysctl -w net.core.busy_read=50, if busy_poll_us is used",
+        ),
+        _ => Finding::ok(format!("{us} us")),
+    })
+}
+
+pub fn interface(host: &Host, asked: &Asked) -> Look {
+    let name = chosen(host, asked)?;
+    let Ok(flags) = host.text(&format!("/sys/class/net/{name}/flags")) else {
+        let there = host.names("/sys/class/net").join(", ");
+        return Ok(match there.is_empty() {
+            true => return Err(Unknown::because("/sys/class/net shows no interface")),
+            false => Finding::bad(
+                format!("there is no {name}"),
+                format!("--interface with one of these: {there}"),
+            ),
+        });
+    };
+    let flags = flags
+        .strip_prefix("0x")
+        .and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let flags = flags.ok_or_else(|| Unknown(format!("the flags of {name} are no number")))?;
+    Ok(if flags & UP == 0 {
+        Finding::bad(format!("{name} is down"), format!("ip link set {name} up"))
+    } else if flags & (MULTICAST | LOOPBACK) == 0 {
+        let fix = format!("ip link set {name} multicast on");
+        Finding::bad(format!("{name} knows no multicast"), fix)
+    } else {
+        // Groups come back on the loopback interface, although it does not say so.
+        Finding::ok(format!("{name} is up and knows multicast"))
+    })
+}
+
+pub fn multicast_route(host: &Host, asked: &Asked) -> Look {
+    let routed = routed(host)?;
+    let fix = |name: &str| {
+        format!("ip route add 224.0.0.0/4 dev {name}, or interface = \"{name}\" in [venue]")
+    };
+    Ok(match (routed, &asked.interface) {
+        (Some(by), None) => Finding::ok(format!("by {by}")),
+        (Some(by), Some(name)) if by == *name => Finding::ok(format!("by {by}")),
+        (Some(by), Some(name)) => Finding::warn(format!("by {by}, not by {name}"), fix(name)),
+        (None, name) => Finding::warn("none", fix(name.as_deref().unwrap_or("IF"))),
+    })
+}
+
+pub fn reverse_path(host: &Host, asked: &Asked) -> Look {
+    const CONF: &str = "/proc/sys/net/ipv4/conf";
+    let name = chosen(host, asked)?;
+    let of_all = host.number(&format!("{CONF}/all/rp_filter"))?;
+    let own = host.number(&format!("{CONF}/{name}/rp_filter"))?;
+    // The kernel takes the higher one; 1 is strict, 2 loose.
+    Ok(match of_all.max(own) {
+        0 => Finding::ok("off"),
+        1 => Finding::warn(
+            format!("strict on {name}"),
+            format!("sysctl -w net.ipv4.conf.{name}.rp_filter=2"),
+        ),
+        _ => Finding::ok("loose"),
+    })
+}
+
+pub fn memberships(host: &Host, _: &Asked) -> Look {
+    let groups = host.number("/proc/sys/net/ipv4/igmp_max_memberships")?;
+    let seen = format!("{groups} groups a socket");
+    let fix = format!("sysctl -w net.ipv4.igmp_max_memberships={MEMBERSHIPS}");
+    Ok(match groups {
+        0 => Finding::bad(seen, fix),
+        1..MEMBERSHIPS => Finding::warn(seen, fix),
+        _ => Finding::ok(seen),
+    })
+}
+
+pub fn stamps(host: &Host, asked: &Asked) -> Look {
+    let name = chosen(host, asked)?;
+    let stamps = host.stamps(&name)?;
+    let clock = match stamps.clock {
+        Some(number) => format!(", clock /dev/ptp{number}"),
+        None => String::new(),
+    };
+    Ok(match (stamps.hardware, stamps.software) {
+        (true, _) => Finding::ok(format!(
+            "{name} stamps every packet{clock}; `hwstamp_ctl -i {name} -r 1` switches it on"
+        )),
+        (false, true) => Finding::warn(
+            format!("{name}: by the kernel only"),
+            "a card that stamps every packet (`ethtool -T IF`: HWTSTAMP_FILTER_ALL)",
+        ),
+        (false, false) => Finding::bad(
+            format!("{name}: nobody stamps"),
+            "another driver, or stamps = false in [network]",
+        ),
+    })
+}
+
+/// The interface asked for, or the one that the system would choose.
+fn chosen(host: &Host, asked: &Asked) -> Result<String, Unknown> {
+    match &asked.interface {
+        Some(name) => Ok(name.clone()),
+        None => routed(host)?.ok_or_else(|| {
+            Unknown::because(
+                "no interface was asked about, and no route leads to one: --interface IF",
+            )
+        }),
+    }
+}
+
+/// The interface of the narrowest route to a group.
+fn routed(host: &Host) -> Result<Option<String>, Unknown> {
+    let routes = host.text("/proc/net/route")?;
+    let route = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        // As the kernel holds them: the first byte of an address is the lowest.
+        let address =
+            |word: Option<&&str>| u32::from_str_radix(word?, 16).ok().map(u32::swap_bytes);
+        let (network, mask) = (address(words.get(1))?, address(words.get(7))?);
+        (GROUP.to_bits() & mask == network).then(|| (mask, (*words[0]).to_owned()))
+    };
+    let found = routes.lines().skip(1).filter_map(route);
+    // Of equal ones the first, which has the lowest metric.
+    let narrowest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    Ok(narrowest.map(|(_, name)| name))
+}
