@@ -24,6 +24,7 @@ pub mod cme;
 pub mod fault;
 pub mod frozen;
 pub mod letter;
+pub mod pacing;
 pub mod picture;
 pub mod random;
 pub mod reference;

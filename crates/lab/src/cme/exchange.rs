@@ -68,9 +68,10 @@ impl Exchange {
         &mut self.publisher.states
     }
 
-    /// Notes the state of each book that an event changed, from now on. They are to be taken as they come.
+    /// Notes the state of each book, and from now on of each that an event changed. They are to be taken as they come.
     pub fn keep_states(&mut self) {
         self.publisher.keep_states = true;
+        self.publisher.note_all_states();
     }
 
     /// Notes the best prices after each event for the truth, which grows without end by that.

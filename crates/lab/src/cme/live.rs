@@ -157,7 +157,7 @@ impl Live {
         self.exchange.packets()
     }
 
-    /// Notes the state of each book after each event, from now on; they are to be taken from
+    /// Notes the state of each book now and, from now on, after each event; they are to be taken from
     /// [`states`](Self::states).
     pub fn keep_states(&mut self) {
         self.exchange.keep_states();

@@ -143,6 +143,11 @@ impl Publisher {
     pub fn forget_published(&mut self) {
         self.published.fill(Published::default());
         self.touched.clear();
+        self.note_all_states();
+    }
+
+    /// Notes the state of each book, changed or not.
+    pub fn note_all_states(&mut self) {
         self.changed = (0..self.instruments.len()).collect();
         self.note_states();
     }

@@ -1,5 +1,11 @@
 //! What is true of an exchange's books: in the end as a picture, and after each event as a hash.
 
+mod checker;
+mod log;
+
+pub use checker::{Checker, Verdict, Wrong};
+pub use log::NoState;
+
 use super::flow::Flow;
 use super::ladder::{Ladder, List};
 use super::market::{Market, RestingOrder};
@@ -113,5 +119,49 @@ fn book(
         asks,
         implied_bids,
         implied_asks,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_tells_every_difference_that_a_subscriber_would_show() {
+        let book = [
+            vec![(5, 1, 2), (4, 1, 1)],
+            vec![(6, 2, 1)],
+            vec![(3, 1, 0)],
+            vec![],
+        ];
+        let mut hashes = vec![hash(book.clone())];
+        let mut changed = |change: fn(&mut [Vec<(i64, i64, i64)>; 4])| {
+            let mut other = book.clone();
+            change(&mut other);
+            hashes.push(hash(other));
+        };
+        changed(|book| book[0][0].0 += 1);
+        changed(|book| book[0][0].1 += 1);
+        changed(|book| book[0][0].2 += 1);
+        changed(|book| book[0].swap(0, 1));
+        changed(|book| book.swap(2, 3));
+        changed(|book| book.swap(0, 1));
+        changed(|book| book[1].clear());
+        changed(|book| *book = Default::default());
+        changed(|book| {
+            let moved = book[0].pop();
+            book[1].splice(0..0, moved);
+        });
+        let all = hashes.len();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert_eq!(hashes.len(), all);
+        let mut counted = book.clone();
+        counted[2][0].2 = -1;
+        assert_eq!(
+            hash(counted),
+            hash(book),
+            "implied levels have no number of orders"
+        );
     }
 }

@@ -222,7 +222,7 @@ fn a_lane_is_not_moved_by_the_faults_of_another() {
     let mut more = on_a(Fault::Corrupt { share: 0.5 });
     more.lines = vec![Line::B];
     let lost = |settings: &[Setting]| numbers(&run(&mut FaultStream::new(8), settings), Line::A);
-    assert_eq!(lost(&[drop.clone()]), lost(&[more, drop]));
+    assert_eq!(lost(std::slice::from_ref(&drop)), lost(&[more, drop]));
 }
 
 #[test]
