@@ -11,8 +11,9 @@ use kept::Kept;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
+use touchline_gateway::bus;
 use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{Error, Join, Overview, Subscriber};
+use touchline_transport::shm::{Error, Join, Overview, Root, Subscriber};
 use touchline_transport::{BackOff, Idle, Idler};
 
 /// Join a bus, keep its books from updates alone, and write them at the end.
@@ -41,6 +42,12 @@ pub struct Arguments {
     /// End by itself after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
+    /// End when standard input does, for whoever starts this as a child.
+    #[arg(long)]
+    until_eof: bool,
+    /// Be seen by this name in `stat` and `top`: how far behind, what was lost, how long things took.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// No summary.
     #[arg(long, short)]
     quiet: bool,
@@ -56,13 +63,16 @@ Output:
   The summary goes to standard error where standard output is taken.
 
 Exit status:
-  0  stopped by Ctrl-C, SIGTERM or --seconds
+  0  stopped by Ctrl-C, SIGTERM, --seconds or --until-eof
   1  the bus does not exist or cannot be read, or an output not be written
   2  bad arguments";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
+    if arguments.until_eof {
+        interrupt.at_end_of_input();
+    }
     let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
     let (books, orders) = (open(&arguments.books)?, open(&arguments.orders)?);
     let start = Instant::now();
@@ -102,6 +112,15 @@ const PAUSES: BackOff = BackOff {
 };
 
 impl Arguments {
+    fn subscribe(&self, root: &Root) -> Result<Subscriber, Error> {
+        let board = |name: &String| bus::reader_board(root, &self.bus, name);
+        let join = Join {
+            board: self.name.as_ref().map(board).transpose()?,
+            ..Join::default()
+        };
+        Subscriber::join(root, &self.bus, join)
+    }
+
     fn takes_stdout(&self) -> bool {
         let outputs = [&self.books, &self.orders];
         outputs
@@ -120,7 +139,7 @@ fn join(arguments: &Arguments, is_over: &impl Fn() -> bool) -> Result<Option<Sub
         // A bus without a publisher may be one of yesterday.
         let is_there =
             is_last || Overview::publisher_of(&root, &arguments.bus).is_ok_and(|p| p.is_some());
-        let joined = is_there.then(|| Subscriber::join(&root, &arguments.bus, Join::default()));
+        let joined = is_there.then(|| arguments.subscribe(&root));
         match joined {
             Some(Ok(subscriber)) => return Ok(Some(subscriber)),
             Some(Err(error)) if is_last => return Err(refused(&error, arguments)),

@@ -44,6 +44,9 @@ pub struct Arguments {
     /// End by itself after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
+    /// End when standard input does, for whoever starts this as a child.
+    #[arg(long)]
+    until_eof: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -65,7 +68,7 @@ Log:
   time is said once a second, with its number.
 
 Exit status:
-  0  stopped by SIGTERM, Ctrl-C or --seconds
+  0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof
   1  the run failed: a socket, the bus, or somebody else publishes on it
   2  bad arguments or configuration";
 
@@ -80,6 +83,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(|error| Failure::configuration(&error))?;
     let interrupt = Interrupt::catch()?;
+    if arguments.until_eof {
+        interrupt.at_end_of_input();
+    }
     let mut log = Log::to_stderr(&format!("gateway {}", config.bus));
     let gateway = open(&config, channel, &mut log)?;
     let root = bus::root(config.publication.directory.as_deref());

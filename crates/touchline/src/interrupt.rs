@@ -25,6 +25,16 @@ impl Interrupt {
         Ok(Interrupt { asked })
     }
 
+    /// Asks also when standard input ends: that of a child whose parent has gone, or wants an end.
+    pub fn at_end_of_input(&self) {
+        let asked = Arc::clone(&self.asked);
+        std::thread::spawn(move || {
+            // An input that cannot be read has ended, too.
+            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            asked.store(true, Ordering::Relaxed);
+        });
+    }
+
     /// Whether it was asked.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)

@@ -4,8 +4,7 @@ use super::Arguments;
 use crate::figures::{count, counted, duration};
 use crate::paint::Paint;
 use std::fmt::Write;
-use touchline_feed::cme as feed;
-use touchline_lab::capture::{Arrival, Feed, Line};
+use touchline_lab::capture::Arrival;
 use touchline_lab::cme::encode::Version;
 use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{Fault, FaultPlan, Report, deliver};
@@ -89,21 +88,6 @@ impl Session {
         );
         text
     }
-}
-
-/// The feed and line of an arrival, in the feed handler's terms.
-pub fn route(arrival: &Arrival) -> (feed::Feed, feed::Line) {
-    let feed = match arrival.feed {
-        Feed::Incremental => feed::Feed::Incremental,
-        Feed::Definitions => feed::Feed::Definition,
-        Feed::Snapshot => feed::Feed::Snapshot,
-        Feed::OrderSnapshot => feed::Feed::SnapshotOrders,
-    };
-    let line = match arrival.line {
-        Line::A => feed::Line::A,
-        Line::B => feed::Line::B,
-    };
-    (feed, line)
 }
 
 /// Everything that happens to multicast on a bad day.

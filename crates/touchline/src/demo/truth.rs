@@ -1,67 +1,96 @@
-//! The subscriber's books against the exchange's.
+//! The subscriber's books against the exchange's, row by row.
 
+use crate::output::Failure;
 use crate::paint::Paint;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use touchline_feed::Venue;
-use touchline_lab::picture::{BookRow, Level, OrderRow, OrdersRow, Picture};
-use touchline_transport::Mirror;
-use touchline_types::{self as types, BookKind, Instrument, Side, Validity};
+use std::path::Path;
 
 /// How many books and order books were compared, and which of them differ.
-#[derive(Debug)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    books: usize,
-    order_books: usize,
-    books_wrong: Vec<String>,
-    orders_wrong: Vec<String>,
+    books: Compared,
+    order_books: Compared,
 }
 
-/// Compares every book that the exchange has with the subscriber's.
-pub fn compare(truth: &Picture, venue: &impl Venue, mirror: &Mirror) -> Comparison {
-    let instruments = (0..venue.instruments() as u32).map(Instrument);
-    let by_id: BTreeMap<i64, Instrument> = instruments
-        .map(|instrument| (venue.definition(instrument).venue_id, instrument))
-        .collect();
-    let find = |id: i32| by_id.get(&i64::from(id)).copied();
-    let wrong = |id: i32, symbol: &Option<String>, is_right: bool| {
-        let name = || symbol.clone().unwrap_or_else(|| id.to_string());
-        (!is_right).then(name)
+/// One kind of book.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Compared {
+    total: usize,
+    wrong: Vec<String>,
+}
+
+/// Compares what the exchange and the subscriber wrote into a folder.
+pub fn compare(folder: &Path) -> Result<Comparison, Failure> {
+    let compared = |kind: &str| {
+        let truth = read(&folder.join(format!("truth-{kind}.jsonl")))?;
+        let held = read(&folder.join(format!("{kind}.jsonl")))?;
+        Ok(rows(&truth, &held))
     };
-    let books_wrong = truth.books.iter().filter_map(|row| {
-        let is_right = find(row.security_id).is_some_and(|found| is_book(row, found, mirror));
-        wrong(row.security_id, &row.symbol, is_right)
-    });
-    let orders_wrong = truth.orders.iter().filter_map(|row| {
-        let is_right = find(row.security_id).is_some_and(|found| are_orders(row, found, mirror));
-        wrong(row.security_id, &row.symbol, is_right)
-    });
-    Comparison {
-        books: truth.books.len(),
-        order_books: truth.orders.len(),
-        books_wrong: books_wrong.collect(),
-        orders_wrong: orders_wrong.collect(),
+    Ok(Comparison {
+        books: compared("books")?,
+        order_books: compared("orders")?,
+    })
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::run(format!("{}: {error}", path.display())))
+}
+
+/// Every row of the truth must be there, the same but for the number that a bus does not carry.
+fn rows(truth: &str, held: &str) -> Compared {
+    let held: BTreeMap<i64, Value> = parsed(held).collect();
+    let mut compared = Compared::default();
+    for (id, expected) in parsed(truth) {
+        compared.total += 1;
+        if held.get(&id) != Some(&expected) {
+            let symbol = expected["symbol"].as_str().map(str::to_owned);
+            compared
+                .wrong
+                .push(symbol.unwrap_or_else(|| id.to_string()));
+        }
     }
+    compared
+}
+
+fn parsed(text: &str) -> impl Iterator<Item = (i64, Value)> + '_ {
+    text.lines().filter_map(|line| {
+        let mut row: Value = serde_json::from_str(line).ok()?;
+        row.as_object_mut()?.remove("last_rpt_seq");
+        Some((row["security_id"].as_i64()?, row))
+    })
 }
 
 impl Comparison {
-    /// Whether nothing differs.
+    /// Whether there was something to compare and nothing differs.
     pub fn is_equal(&self) -> bool {
-        self.books_wrong.is_empty() && self.orders_wrong.is_empty()
+        let compared = [&self.books, &self.order_books];
+        compared
+            .into_iter()
+            .all(|compared| compared.total > 0 && compared.wrong.is_empty())
     }
 
     /// What differs, in a line.
     pub fn difference(&self) -> String {
-        let (books, orders) = (self.books_wrong.join(", "), self.orders_wrong.join(", "));
+        let wrong = |compared: &Compared| match compared.total {
+            0 => "none at all".to_owned(),
+            _ => compared.wrong.join(", "),
+        };
+        let (books, orders) = (wrong(&self.books), wrong(&self.order_books));
         format!("the truth differs: books of [{books}], order books of [{orders}]")
     }
 
     /// The result, for a screen.
     pub fn describe(&self, paint: Paint) -> String {
-        let mut text = format!("\n{}\n", paint.bold("Against the exchange's own books"));
-        for (name, wrong, total) in [
-            ("price books", &self.books_wrong, self.books),
-            ("order books", &self.orders_wrong, self.order_books),
+        let mut text = format!(
+            "\n{}\n",
+            paint.bold("The subscriber's books against the exchange's")
+        );
+        for (name, Compared { total, wrong }) in [
+            ("price books", &self.books),
+            ("order books", &self.order_books),
         ] {
             let equal = format!("{} of {total} {name} equal the truth", total - wrong.len());
             let _ = match wrong.is_empty() {
@@ -73,55 +102,25 @@ impl Comparison {
     }
 }
 
-const LISTS: [(BookKind, Side); 4] = [
-    (BookKind::Direct, Side::Bid),
-    (BookKind::Direct, Side::Ask),
-    (BookKind::Implied, Side::Bid),
-    (BookKind::Implied, Side::Ask),
-];
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn is_book(truth: &BookRow, instrument: Instrument, mirror: &Mirror) -> bool {
-    let expected = [
-        &truth.bids,
-        &truth.asks,
-        &truth.implied_bids,
-        &truth.implied_asks,
-    ];
-    let lists = LISTS.into_iter().zip(expected);
-    let are_equal = lists.map(|((kind, side), expected)| {
-        let book = mirror.book(instrument);
-        let levels = book.map_or(&[][..], |book| book.levels(kind, side));
-        levels
-            .iter()
-            .map(|level| seen(level, kind))
-            .eq(expected.iter().copied())
-    });
-    are_equal.into_iter().all(|equal| equal) && mirror.validity(instrument) == Validity::Live
-}
+    const ROW: &str =
+        r#"{"security_id":7,"symbol":"ZQ","state":"live","last_rpt_seq":5,"bids":[["1",2,1]]}"#;
 
-/// A level in the terms of the truth.
-fn seen(level: &types::Level, kind: BookKind) -> Option<Level> {
-    let orders = (kind == BookKind::Direct && level.orders >= 0).then(|| level.orders.into());
-    level.known.then(|| Level {
-        price: (!level.price.is_null()).then_some(level.price.0),
-        quantity: (!level.quantity.is_null()).then_some(level.quantity.0),
-        orders,
-    })
-}
-
-fn are_orders(truth: &OrdersRow, instrument: Instrument, mirror: &Mirror) -> bool {
-    let orders = |side| {
-        let mut rows = Vec::new();
-        mirror.orders().visit(instrument, side, |order| {
-            rows.push(OrderRow {
-                id: order.order_id,
-                price: (!order.price.is_null()).then_some(order.price.0),
-                quantity: (!order.quantity.is_null()).then_some(order.quantity.0),
-            });
-        });
-        rows
-    };
-    orders(Side::Bid) == truth.bids
-        && orders(Side::Ask) == truth.asks
-        && mirror.orders_validity(instrument) == Validity::Live
+    #[test]
+    fn a_book_that_is_missing_or_other_is_named() {
+        let held = ROW.replace("\"last_rpt_seq\":5", "\"last_rpt_seq\":null");
+        assert_eq!(rows(ROW, &held).wrong, [""; 0]);
+        for other in [
+            String::new(),
+            held.replace("[\"1\",2,1]", "[\"1\",3,1]"),
+            held.replace("live", "gapped"),
+            held.replace("\"security_id\":7", "\"security_id\":8"),
+        ] {
+            assert_eq!(rows(ROW, &other).wrong, ["ZQ"], "{other}");
+        }
+        assert!(!Comparison::default().is_equal(), "nothing was compared");
+    }
 }

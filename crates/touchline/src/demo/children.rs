@@ -1,0 +1,164 @@
+//! The processes of the demo: this very program with other arguments.
+//!
+//! Each reads its standard input and ends when that ends, so that none is left over however this
+//! process ends. They are out of the terminal's reach: Ctrl-C is for the demo, which ends them in
+//! order.
+
+use crate::output::Failure;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A process of the demo.
+#[derive(Debug)]
+pub struct Process {
+    name: &'static str,
+    child: Child,
+    said: [Listener; 2],
+}
+
+/// What a process wrote on one of its outputs.
+#[derive(Debug)]
+struct Listener {
+    lines: Arc<Mutex<Vec<String>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Process {
+    /// Starts it.
+    pub fn start(name: &'static str, arguments: &[String]) -> Result<Process, Failure> {
+        let failed = |error| Failure::run(format!("the {name} cannot be started: {error}"));
+        let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let said = [
+            Listener::to(child.stdout.take()),
+            Listener::to(child.stderr.take()),
+        ];
+        Ok(Process { name, child, said })
+    }
+
+    /// Waits until it has written a line on standard output or error that contains `word`.
+    pub fn wait_for(&mut self, word: &str, patience: Duration) -> Result<(), Failure> {
+        let start = Instant::now();
+        loop {
+            if self.said().iter().any(|line| line.contains(word)) {
+                return Ok(());
+            }
+            if let Some(failure) = self.failure() {
+                return Err(failure);
+            }
+            if start.elapsed() > patience {
+                return Err(Failure::run(format!(
+                    "the {} is not up after {} s",
+                    self.name,
+                    patience.as_secs()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Why it has ended, if it has, before it was asked to.
+    pub fn failure(&mut self) -> Option<Failure> {
+        let status = self.child.try_wait().ok()??;
+        self.hear_out();
+        Some(self.ended(status))
+    }
+
+    /// Writes a line to its standard input.
+    pub fn tell(&mut self, line: &str) {
+        if let Some(input) = &mut self.child.stdin {
+            // One that has ended is noticed elsewhere.
+            let _ = writeln!(input, "{line}");
+        }
+    }
+
+    /// Asks it to end, and waits; what it wrote on standard output is returned.
+    pub fn end(mut self, patience: Duration) -> Result<Vec<String>, Failure> {
+        drop(self.child.stdin.take());
+        let start = Instant::now();
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                self.hear_out();
+                return match status.success() {
+                    true => Ok(self.said[0].heard()),
+                    false => Err(self.ended(status)),
+                };
+            }
+            if start.elapsed() > patience {
+                return Err(Failure::run(format!("the {} does not end", self.name)));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn said(&self) -> Vec<String> {
+        let [out, error] = &self.said;
+        out.heard().into_iter().chain(error.heard()).collect()
+    }
+
+    /// Everything that an ended process wrote arrives.
+    fn hear_out(&mut self) {
+        for listener in &mut self.said {
+            if let Some(thread) = listener.thread.take() {
+                let _ = thread.join();
+            }
+        }
+    }
+
+    fn ended(&self, status: ExitStatus) -> Failure {
+        let last = self.said[1].heard().pop().unwrap_or_default();
+        let last = last.trim_start_matches("touchline: ");
+        Failure::run(format!("the {} ended ({status}): {last}", self.name))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that was ended properly is no more.
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Listener {
+    fn to(output: Option<impl Read + Send + 'static>) -> Listener {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&lines);
+        let thread = output.map(|output| {
+            std::thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    keep(&heard, line);
+                }
+            })
+        });
+        Listener { lines, thread }
+    }
+
+    fn heard(&self) -> Vec<String> {
+        let lines = self.lines.lock();
+        lines.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Lines kept of one output: a demo may run for a day.
+const LINES_MAX: usize = 512;
+
+fn keep(lines: &Mutex<Vec<String>>, line: String) {
+    let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    if lines.len() >= LINES_MAX {
+        lines.remove(0);
+    }
+    lines.push(line);
+}

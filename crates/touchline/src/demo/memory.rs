@@ -1,0 +1,117 @@
+//! Where the demo's bus goes, and how large its ring is: what there is decides.
+
+use crate::figures::bytes;
+use crate::output::Failure;
+use std::path::{Path, PathBuf};
+use touchline_gateway::bus;
+
+/// The ring of a demo with memory to spare, and the smallest one that is worth showing.
+const RING_BYTES: u64 = 8 * 1024 * 1024;
+const RING_BYTES_MIN: u64 = 256 * 1024;
+
+/// What the rest of the bus takes: images and definitions of a few instruments, counters, slack.
+const REST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Directory of the buses.
+    pub directory: PathBuf,
+    /// Bytes of the ring.
+    pub ring_bytes: u64,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// Chooses by the room that there is.
+///
+/// # Errors
+/// No room for the smallest ring, neither in shared memory nor beside `temporary`.
+pub fn choose(directory: Option<&Path>, temporary: &Path) -> Result<Choice, Failure> {
+    let shared = bus::root(directory).path().to_owned();
+    let free = free_bytes(&shared);
+    if let Some(choice) = ring_for(free).map(|ring_bytes| within(&shared, ring_bytes, free)) {
+        return Ok(choice);
+    }
+    let free_there = free_bytes(temporary);
+    match (directory, ring_for(free_there)) {
+        (None, Some(ring_bytes)) => Ok(Choice {
+            directory: temporary.join("buses"),
+            ring_bytes,
+            reason: format!(
+                "{} free in /dev/shm are too few: a ring of {} in a file of {}, slower",
+                bytes(free),
+                bytes(ring_bytes),
+                temporary.display()
+            ),
+        }),
+        _ => Err(Failure::run(format!(
+            "{}: {} free, {} needed; remount it larger, or give another place with --dir",
+            shared.display(),
+            bytes(free),
+            bytes(RING_BYTES_MIN + REST_BYTES)
+        ))),
+    }
+}
+
+fn within(directory: &Path, ring_bytes: u64, free: u64) -> Choice {
+    Choice {
+        directory: directory.to_owned(),
+        ring_bytes,
+        reason: format!(
+            "a ring of {} in {}, where {} are free",
+            bytes(ring_bytes),
+            directory.display(),
+            bytes(free)
+        ),
+    }
+}
+
+/// The largest ring that leaves half of the room to others.
+fn ring_for(free: u64) -> Option<u64> {
+    let most = (free / 2).checked_sub(REST_BYTES)?;
+    let fits = |ring: &u64| *ring <= most;
+    let rings = std::iter::successors(Some(RING_BYTES), |ring| Some(ring / 2));
+    rings.take_while(|ring| *ring >= RING_BYTES_MIN).find(fits)
+}
+
+/// Room at a place that may not be there yet.
+fn free_bytes(place: &Path) -> u64 {
+    let there = place
+        .ancestors()
+        .find_map(|path| rustix::fs::statvfs(path).ok());
+    there.map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ring_fits_the_room() {
+        const MIB: u64 = 1024 * 1024;
+        for (free, ring) in [
+            (24 * 1024 * MIB, Some(8 * MIB)),
+            (64 * MIB, Some(8 * MIB)),
+            (24 * MIB, Some(8 * MIB)),
+            (23 * MIB, Some(4 * MIB)),
+            (9 * MIB, Some(MIB / 2)),
+            (8 * MIB, None),
+            (0, None),
+        ] {
+            assert_eq!(ring_for(free), ring, "{free}");
+        }
+    }
+
+    #[test]
+    fn a_place_without_room_is_refused_with_what_is_needed() {
+        // A file system that has no room for anybody.
+        let said = choose(Some(Path::new("/proc/nowhere")), Path::new("/proc"));
+        let Err(Failure::Run(said)) = said else {
+            panic!("{said:?}")
+        };
+        assert!(said.contains("needed") && said.contains("--dir"), "{said}");
+        let said = choose(None, Path::new("/tmp"));
+        assert!(said.is_ok(), "{said:?}");
+    }
+}
