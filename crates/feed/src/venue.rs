@@ -41,7 +41,7 @@ pub trait Venue {
     type Channel: Copy;
 
     /// Takes one packet received at `receive_ns` (nanoseconds since the Unix epoch; never less
-    /// than before). The caller then calls [`Venue::next`] with the same bytes until it is `false`.
+    /// than before, unless the host's clock was set back). The caller then calls [`Venue::next`] with the same bytes until it is `false`.
     fn receive(&mut self, channel: Self::Channel, payload: &[u8], receive_ns: u64);
 
     /// A batch with room for what any one packet can give, for [`Venue::next`].

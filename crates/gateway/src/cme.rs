@@ -35,6 +35,10 @@ pub fn settings(config: &Config) -> Settings {
         packet_bytes_max: config.limits.packet_bytes_max,
         instruments_max: config.limits.instruments_max,
         queue_entries_max: config.limits.queue_entries_max,
+        stale_ns: match config.duty.stale_after_ms {
+            0 => u64::MAX,
+            ms => ms * 1_000_000,
+        },
         ..Settings::default()
     }
 }

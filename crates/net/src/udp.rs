@@ -99,7 +99,7 @@ pub struct Totals {
 /// never run dry, one of the others gets every 32nd turn. All memory is taken when it is opened.
 ///
 /// `receive_ns` never steps back: a packet that was polled after one with a later stamp has that
-/// later one.
+/// later one. Only where the host's clock was set back, by more than a second, it follows.
 pub struct UdpSource {
     /// The urgent ones first.
     sockets: Vec<Socket>,
@@ -125,6 +125,9 @@ const URGENT_IN_A_ROW_MAX: u32 = 32;
 
 /// Packets that one call may discard, so that it ends whatever arrives.
 const DISCARDED_MAX: usize = 64;
+
+/// A stamp that is further back than this is of a clock that was set back.
+const SET_BACK_NS: u64 = 1_000_000_000;
 
 /// A card's clock may be this far from the kernel's. Further is another time scale, such as TAI.
 const STAMPS_APART_MAX_NS: u64 = 1_000_000_000;
@@ -253,6 +256,9 @@ impl UdpSource {
             true => best_stamp(&control, &mut socket.totals),
             false => (self.polled_ns, StampSource::Poll),
         };
+        if self.latest_ns.saturating_sub(stamp_ns) > SET_BACK_NS {
+            self.latest_ns = stamp_ns;
+        }
         if stamp_ns < self.latest_ns {
             socket.totals.stamps_raised += 1;
         }

@@ -185,11 +185,11 @@ impl Arbiter {
     /// Lets packets that waited long enough go, and doubts a packet far ahead that nothing denied.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
-        if self.oldest_ns != u64::MAX && now_ns.saturating_sub(self.oldest_ns) >= self.wait_ns {
+        if self.oldest_ns != u64::MAX && is_over(self.oldest_ns, now_ns, self.wait_ns) {
             self.release_overdue(now_ns);
         }
         if let Some(aside) = &mut self.aside {
-            let overdue = now_ns.saturating_sub(aside.held.receive_ns) >= self.wait_ns;
+            let overdue = is_over(aside.held.receive_ns, now_ns, self.wait_ns);
             if overdue && aside.contested && self.hold.is_empty() {
                 self.forget_aside();
             } else if overdue && !aside.contested && !aside.doubted {
@@ -446,7 +446,7 @@ impl Arbiter {
         }
         self.oldest_ns = u64::MAX;
         for held in self.hold.waiting(self.next) {
-            if now_ns.saturating_sub(held.receive_ns) >= self.wait_ns {
+            if is_over(held.receive_ns, now_ns, self.wait_ns) {
                 self.release_to = held.sequence;
             } else {
                 self.oldest_ns = self.oldest_ns.min(held.receive_ns);
@@ -454,6 +454,13 @@ impl Arbiter {
         }
         self.await_overdue(now_ns);
     }
+}
+
+/// Whether a time is over. Our clock may be set back while something waits, and then it has waited
+/// for nobody knows how long; waiting until the clock is there again could take an hour.
+#[inline]
+fn is_over(since_ns: u64, now_ns: u64, wait_ns: u64) -> bool {
+    now_ns.abs_diff(since_ns) >= wait_ns
 }
 
 #[cfg(test)]

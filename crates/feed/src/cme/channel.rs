@@ -21,6 +21,19 @@ pub struct CmeFeed {
     /// Books are not as new as they could be: packets are awaited, or wait to be processed behind
     /// those that were.
     behind: bool,
+    silence: Silence,
+}
+
+/// Whether the incremental feed is heard. A venue that has nothing to say sends heartbeats, so
+/// silence means that neither line reaches us, and what books show grows old.
+#[derive(Debug)]
+struct Silence {
+    /// When it was heard last; 0 before the first packet.
+    heard_ns: u64,
+    /// It is silent.
+    is_on: bool,
+    /// Subscribers are to be told of a change.
+    is_due: bool,
 }
 
 /// A packet that was received and is not yet judged.
@@ -70,6 +83,11 @@ impl CmeFeed {
             ),
             arrived: None,
             behind: false,
+            silence: Silence {
+                heard_ns: 0,
+                is_on: false,
+                is_due: false,
+            },
             channel: Channel {
                 counters: Counters::default(),
                 templates: Templates::new(),
@@ -215,9 +233,29 @@ impl CmeFeed {
             Feed::Replay => return self.fill(&packet, arrival.receive_ns, payload),
             _ => self.channel.snapshots(arrival.feed, &packet, events),
         }
-        if self.behind {
+        if self.behind || self.silence.is_on {
             self.channel.distrust(events);
         }
+    }
+
+    /// The incremental feed is heard, or silent for too long.
+    #[cold]
+    fn turn(&mut self, is_silent: bool) {
+        self.silence.is_on = is_silent;
+        self.silence.is_due = true;
+        self.channel.counters.silences += u64::from(is_silent);
+    }
+
+    /// Tells of a silence that has begun or ended.
+    #[cold]
+    fn tell_of_silence(&mut self, batch: &mut Batch) {
+        self.silence.is_due = false;
+        let shown = match (self.silence.is_on, self.behind) {
+            (true, _) => Validity::Stale,
+            (false, true) => Validity::Gapped,
+            (false, false) => Validity::Live,
+        };
+        self.channel.show(shown, &mut batch.events);
     }
 
     /// Takes a replayed packet into the hole that it was lost in.
@@ -249,6 +287,12 @@ impl Venue for CmeFeed {
             // What becomes of it is counted.
             (Feed::Replay, _) => {}
         }
+        if feed == Feed::Incremental {
+            self.silence.heard_ns = receive_ns;
+            if self.silence.is_on {
+                self.turn(false);
+            }
+        }
         self.arbiter.advance(receive_ns);
         self.arrived = Some(Arrival {
             feed,
@@ -265,7 +309,9 @@ impl Venue for CmeFeed {
     fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool {
         batch.events.clear();
         while batch.events.is_empty() {
-            if let Some(step) = self.arbiter.pop() {
+            if self.silence.is_due {
+                self.tell_of_silence(batch);
+            } else if let Some(step) = self.arbiter.pop() {
                 self.step(step, batch);
             } else if let Some(arrival) = self.arrived.take() {
                 match arrival.feed {
@@ -280,6 +326,13 @@ impl Venue for CmeFeed {
     }
 
     fn advance(&mut self, now_ns: u64) {
+        let Silence {
+            heard_ns, is_on, ..
+        } = self.silence;
+        let silent_ns = now_ns.saturating_sub(heard_ns);
+        if heard_ns > 0 && !is_on && silent_ns >= self.channel.settings.stale_ns {
+            self.turn(true);
+        }
         self.arbiter.advance(now_ns);
     }
 

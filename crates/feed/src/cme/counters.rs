@@ -28,6 +28,7 @@ touchline_types::counters! {
         gaps: "gaps" = "Holes declared lost.",
         doubts: "times" = "A packet far ahead waited out its time unconfirmed, and the channel was marked gapped.",
         numbering_restarts: "times" = "Packet numbering started again (weekly reset).",
+        silences: "times" = "Both lines of the incremental feed were silent for too long, and books were marked stale.",
         channel_resets: "messages" = "Channel resets (template 4).",
         messages: "messages" = "Messages processed on the incremental feed.",
         messages_unknown: "messages" = "Messages of a template that this version does not know, skipped by their size.",

@@ -65,6 +65,9 @@ pub struct Settings {
     pub snapshot_orders_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
+    /// Books are stale after so long without a packet of the incremental feed, nanoseconds; `u64::MAX`
+    /// means never.
+    pub stale_ns: u64,
     /// How lost packets are asked for again, before snapshots heal the loss; `None` does not ask.
     pub replay: Option<Replay>,
 }
@@ -83,6 +86,7 @@ impl Default for Settings {
                 direct: 10,
                 implied: 2,
             },
+            stale_ns: u64::MAX,
             replay: None,
         }
     }

@@ -59,6 +59,20 @@ impl Bench {
         })
     }
 
+    /// A path whose books are stale after 100 ms of silence.
+    pub fn growing_stale() -> Bench {
+        Bench::with(Settings {
+            stale_ns: 100 * MILLISECOND,
+            ..Settings::default()
+        })
+    }
+
+    /// Nothing comes for so many milliseconds.
+    pub fn silence(&mut self, ms: u64) {
+        self.now_ns += ms * MILLISECOND;
+        self.path.advance(self.now_ns);
+    }
+
     fn with(settings: Settings) -> Bench {
         let settings = Settings {
             hold_packets_max: 64,

@@ -12,4 +12,5 @@ mod order_snapshots;
 mod orders;
 mod price_snapshots;
 mod replay;
+mod silence;
 mod visibility;

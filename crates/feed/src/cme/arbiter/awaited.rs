@@ -3,7 +3,7 @@
 //! One request at a time, for what is missing up to a number. Until it is there, or given up, no
 //! packet goes on; whichever copy comes first counts, a replayed one or a late one of a line.
 
-use super::{Arbiter, Step};
+use super::{Arbiter, Step, is_over};
 
 /// Numbers of which some are asked for again.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,9 @@ pub struct Awaited {
     missing: u64,
     /// When the packet behind them was sent: none of them was sent later.
     behind_ns: u64,
-    /// When they are given up.
-    until_ns: u64,
+    /// Since when they are awaited, and how long they may be.
+    since_ns: u64,
+    wait_ns: u64,
     told: bool,
 }
 
@@ -57,7 +58,7 @@ impl Arbiter {
     /// Whether every packet that could go on has, so that books are as new as they can be.
     pub fn is_caught_up(&self) -> bool {
         let overdue =
-            |held: &super::Held| self.released_ns.saturating_sub(held.receive_ns) >= self.wait_ns;
+            |held: &super::Held| is_over(held.receive_ns, self.released_ns, self.wait_ns);
         self.awaited.is_none()
             && !self.hold.has(self.next)
             && !self.hold.waiting(self.next).any(overdue)
@@ -76,7 +77,7 @@ impl Arbiter {
     /// too long is given up.
     pub(super) fn is_awaiting(&mut self, now_ns: u64) -> bool {
         let awaited = self.awaited;
-        if awaited.is_some_and(|awaited| now_ns >= awaited.until_ns) {
+        if awaited.is_some_and(|awaited| is_over(awaited.since_ns, now_ns, awaited.wait_ns)) {
             self.give_up();
         }
         awaited.is_some()
@@ -105,7 +106,8 @@ impl Arbiter {
                     last: held.sequence - 1,
                     missing,
                     behind_ns: held.sending_ns,
-                    until_ns: now_ns.saturating_add(replay.wait_ns),
+                    since_ns: now_ns,
+                    wait_ns: replay.wait_ns,
                     told: false,
                 });
             }

@@ -357,3 +357,16 @@ fn jumps_restarts_and_the_end_do_not_wait_for_replay() {
     bench.drain();
     bench.expect("lost 2-2 3");
 }
+
+/// A clock that is set back must not make a hole wait until it is there again.
+#[test]
+fn a_clock_that_is_set_back_lets_a_hole_go() {
+    const HOUR: u64 = 3_600_000;
+    let mut bench = Bench::asking(4);
+    bench.packet(1, 2 * HOUR);
+    bench.packet(3, 2 * HOUR + 1);
+    bench.advance(HOUR);
+    bench.expect("joined 1 1 await 2-2");
+    bench.advance(0);
+    bench.expect("lost 2-2 3");
+}

@@ -1,0 +1,53 @@
+//! Neither line of the incremental feed says anything: books grow old.
+
+use crate::bench::Bench;
+use crate::messages::*;
+
+/// A live book with a bid and an order.
+fn live() -> Bench {
+    let mut bench = Bench::growing_stale();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[orders(20, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "2: orders live"]);
+    bench
+}
+
+#[test]
+fn a_silent_channel_is_stale_until_it_is_heard_again() {
+    let mut bench = live();
+    bench.silence(99);
+    bench.published(&[]);
+    bench.silence(1);
+    bench.published(&["2: stale", "2: orders stale"]);
+    bench.silence(500);
+    bench.published(&[]);
+    bench.packet(3, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.published(&["2: live", "2: orders live", "3: book 7 live 101 | -"]);
+    assert_eq!(bench.counters().silences, 1);
+}
+
+#[test]
+fn a_heartbeat_is_a_sign_of_life() {
+    let mut bench = live();
+    for packet in 3..6 {
+        bench.silence(60);
+        bench.packet(packet, &[heartbeat()]);
+    }
+    bench.published(&[]);
+    assert_eq!(bench.counters().silences, 0);
+}
+
+/// The snapshot feeds may go on where the incremental feed does not: what they tell is old, too.
+#[test]
+fn a_snapshot_does_not_make_a_silent_channel_live() {
+    let mut bench = live();
+    bench.packet(4, &[heartbeat()]);
+    bench.wait();
+    bench.silence(100);
+    bench.published(&["4: gap 3-3"]);
+    bench.snapshots(1, &[snapshot(4, 1, &[100])]);
+    bench.published(&["1: snapshot 7 gapped 100 | -"]);
+    bench.packet(5, &[heartbeat()]);
+    bench.published(&["1: live"]);
+    bench.book(ID, "live 100 |");
+}
