@@ -36,6 +36,10 @@ pub struct Arguments {
     /// Write the order books at the end, a JSON line for each instrument.
     #[arg(long, value_name = "OUT")]
     orders: Option<PathBuf>,
+    /// Write each state of each live price book while it goes on: packet, venue id and a hash of the
+    /// four lists, in the form of `sim cme --truth-log`.
+    #[arg(long, value_name = "OUT")]
+    states: Option<PathBuf>,
     /// Wait so many seconds for the bus to be there.
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait: u64,
@@ -81,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(mut subscriber) = join(arguments, &is_over)? else {
         return Ok(());
     };
-    let mut kept = Kept::new();
+    let mut kept = Kept::new(open(&arguments.states)?);
     let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while !is_over() {
         let work = subscriber.drain(BATCH, &mut kept);
@@ -91,6 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     while subscriber.drain(BATCH, &mut kept) > 0 {}
     write(&kept, books, orders)?;
     let summary = summary(arguments, &kept, start.elapsed());
+    kept.finish()?;
     match (arguments.quiet, arguments.takes_stdout()) {
         (true, _) => Ok(()),
         (false, false) => say(&summary),
@@ -122,7 +127,7 @@ impl Arguments {
     }
 
     fn takes_stdout(&self) -> bool {
-        let outputs = [&self.books, &self.orders];
+        let outputs = [&self.books, &self.orders, &self.states];
         outputs
             .into_iter()
             .flatten()

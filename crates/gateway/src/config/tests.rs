@@ -97,7 +97,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             network("sources = \"all\""),
             7,
-            "`published`, `filtered` or `any`",
+            "`published`, `filtered`, `any`",
         ),
         (network("receive_buffer_bytes = 1"), 7, "1 is not in 4096.."),
         (network("batch = 65"), 7, "65 is not in 1..=64"),

@@ -44,9 +44,9 @@ fn a_snapshot_does_not_make_a_silent_channel_live() {
     bench.packet(4, &[heartbeat()]);
     bench.wait();
     bench.silence(100);
-    bench.published(&["4: gap 3-3"]);
+    bench.published(&["lost 3-3"]);
     bench.snapshots(1, &[snapshot(4, 1, &[100])]);
-    bench.published(&["1: snapshot 7 gapped 100 | -"]);
+    bench.published(&["whole book gapped 1"]);
     bench.packet(5, &[heartbeat()]);
     bench.published(&["1: live"]);
     bench.book(ID, "live 100 |");

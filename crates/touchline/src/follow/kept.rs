@@ -1,8 +1,10 @@
 //! What a subscriber holds: the books, and what happened to the subscription.
 
+use crate::output::{Failure, Output};
 use crate::tail::Known;
+use touchline_lab::cme::truth::{self, BookState};
 use touchline_transport::{Envelope, Mirror, Notice, Subscribe};
-use touchline_types::{InstrumentDefinition, Update, Validity};
+use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side, Update, Validity};
 
 /// Books, definitions, and a tally.
 #[derive(Debug)]
@@ -12,6 +14,7 @@ pub struct Kept {
     /// What happened.
     pub seen: Seen,
     known: Known,
+    states: Option<States>,
 }
 
 /// What happened to the subscription.
@@ -31,13 +34,32 @@ pub struct Seen {
     pub restarts: u64,
 }
 
+/// The states of live books, a line each.
+#[derive(Debug)]
+struct States {
+    output: Output,
+    /// The first that could not be written.
+    failed: Option<Failure>,
+}
+
+const LISTS: [(BookKind, Side); 4] = [
+    (BookKind::Direct, Side::Bid),
+    (BookKind::Direct, Side::Ask),
+    (BookKind::Implied, Side::Bid),
+    (BookKind::Implied, Side::Ask),
+];
+
 impl Kept {
     /// Nothing is held yet. Memory grows with what the bus shows.
-    pub fn new() -> Kept {
+    pub fn new(states: Option<Output>) -> Kept {
         Kept {
             mirror: Mirror::new(INSTRUMENTS, ORDERS_MAX),
             seen: Seen::default(),
             known: Known::default(),
+            states: states.map(|output| States {
+                output,
+                failed: None,
+            }),
         }
     }
 
@@ -58,6 +80,45 @@ impl Kept {
     }
 }
 
+impl Kept {
+    /// Closes the file of states.
+    pub fn finish(self) -> Result<(), Failure> {
+        let Some(mut states) = self.states else {
+            return Ok(());
+        };
+        match states.failed {
+            Some(failed) => Err(failed),
+            None => states.output.flush().and_then(|()| states.output.finish()),
+        }
+    }
+
+    /// Notes the state of a book that an update left live.
+    fn note_state(&mut self, instrument: Instrument, envelope: &Envelope<'_>) {
+        let Some(states) = &mut self.states else {
+            return;
+        };
+        if self.mirror.validity(instrument) != Validity::Live || states.failed.is_some() {
+            return;
+        }
+        let book = self.mirror.book(instrument);
+        let lists = LISTS.map(|(kind, side)| {
+            let levels = book.map_or(&[][..], |book| book.levels(kind, side));
+            levels.iter().map(numbers)
+        });
+        let state = BookState {
+            sequence: envelope.stamps.packet.sequence,
+            security_id: self.known.of(instrument).venue_id as i32,
+            hash: truth::hash(lists),
+        };
+        states.failed = states.output.line(&state.to_string()).err();
+    }
+}
+
+/// A level as the simulator's truth has it.
+fn numbers(level: &Level) -> (i64, i64, i64) {
+    (level.price.0, level.quantity.0, i64::from(level.orders))
+}
+
 /// Before it grows.
 const INSTRUMENTS: usize = 1_024;
 
@@ -70,6 +131,9 @@ impl Subscribe for Kept {
         self.known.note(envelope.update);
         self.mirror.update(envelope);
         match envelope.update {
+            Update::Book(update) => self.note_state(update.instrument, envelope),
+            Update::BookSnapshot(snapshot) => self.note_state(snapshot.instrument, envelope),
+            Update::State(state) => self.note_state(state.instrument, envelope),
             Update::Gap(_) => self.seen.gaps += 1,
             Update::Reset => self.seen.resets += 1,
             _ => {}

@@ -57,8 +57,7 @@ impl Arbiter {
 
     /// Whether every packet that could go on has, so that books are as new as they can be.
     pub fn is_caught_up(&self) -> bool {
-        let overdue =
-            |held: &super::Held| is_over(held.receive_ns, self.released_ns, self.wait_ns);
+        let overdue = |held: &super::Held| is_over(held.receive_ns, self.released_ns, self.wait_ns);
         self.awaited.is_none()
             && !self.hold.has(self.next)
             && !self.hold.waiting(self.next).any(overdue)
