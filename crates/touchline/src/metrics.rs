@@ -4,6 +4,7 @@ mod format;
 mod ladder;
 mod names;
 mod page;
+mod readers;
 mod request;
 mod server;
 

@@ -1,6 +1,7 @@
 //! A histogram of 7,424 narrow buckets on a ladder of few bounds.
 
 use super::format::Samples;
+use super::names::Unit;
 use touchline_transport::shm::HistogramView;
 
 /// The bounds: 1, 2 and 5 of each power of ten, from 100 to 10^10, in the histogram's own unit. Of
@@ -11,27 +12,26 @@ fn bounds() -> impl Iterator<Item = u64> {
     steps.chain([10_000_000_000])
 }
 
-/// Writes a histogram's samples, with its bounds and its sum in units of which one value is `scale`.
+/// Writes a histogram's samples, in base units.
 ///
 /// A narrow bucket counts up to a bound when its largest value does not exceed it, so what is said to
 /// be within a bound is. The sum is that of the middles of the buckets, within 0.4 %.
-pub fn write(samples: &mut Samples, bus: &str, view: &HistogramView, scale: Option<f64>) {
-    let scaled = |value: f64| match scale {
-        // Dividing by a power of ten rounds once, so that a tenth is 0.1; multiplying does it twice.
-        Some(scale) => value / (1.0 / scale).round(),
-        None => value,
-    };
+pub fn write(samples: &mut Samples, labels: &[(&str, &str)], view: &HistogramView, unit: Unit) {
     let mut buckets = view.buckets().peekable();
     let mut count: u64 = 0;
     for bound in bounds() {
         while let Some(bucket) = buckets.next_if(|bucket| *bucket.values.end() <= bound) {
             count = count.saturating_add(bucket.count);
         }
-        let le = scaled(bound as f64).to_string();
-        samples.suffixed("_bucket", &[("bus", bus), ("le", &le)], count);
+        let le = unit.base(bound as f64).to_string();
+        samples.suffixed("_bucket", &[labels, &[("le", &le)]].concat(), count);
     }
-    samples.suffixed("_bucket", &[("bus", bus), ("le", "+Inf")], view.count());
+    samples.suffixed(
+        "_bucket",
+        &[labels, &[("le", "+Inf")]].concat(),
+        view.count(),
+    );
     let sum = view.mean().unwrap_or(0.0) * view.count() as f64;
-    samples.suffixed("_sum", &[("bus", bus)], scaled(sum));
-    samples.suffixed("_count", &[("bus", bus)], view.count());
+    samples.suffixed("_sum", labels, unit.base(sum));
+    samples.suffixed("_count", labels, view.count());
 }

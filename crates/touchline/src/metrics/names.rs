@@ -14,12 +14,28 @@ pub struct Shown {
     pub kind: Kind,
     /// Which of the venue's lines is counted, if it is one of them.
     pub line: Option<&'static str>,
-    /// Seconds in one count, for a time.
-    pub seconds: Option<f64>,
+    /// Its unit.
+    pub unit: Unit,
 }
 
-/// Units of time, as a name ends in them, with the seconds of one.
-const TIMES: &[(&str, f64)] = &[("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3)];
+/// What a number is divided by to be in a base unit: 1 for what is no time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit(f64);
+
+impl Unit {
+    /// A number in its base unit. Dividing by a power of ten rounds once, so that a tenth is 0.1.
+    pub fn base(self, value: f64) -> f64 {
+        value / self.0
+    }
+
+    /// Whether a number already is.
+    pub fn is_base(self) -> bool {
+        self.0 == 1.0
+    }
+}
+
+/// Units of time, as a name has them, with how many of them make a second.
+const TIMES: &[(&str, f64)] = &[("ns", 1e9), ("us", 1e6), ("ms", 1e3)];
 
 /// Endings of the counters of one line, the label that takes their place, and the line in their help.
 const LINES: &[(&str, &str, &str)] = &[("_a", "a", "line A"), ("_b", "b", "line B")];
@@ -27,13 +43,14 @@ const LINES: &[(&str, &str, &str)] = &[("_a", "a", "line A"), ("_b", "b", "line 
 /// What a counter is called: `touchline_<name>_total`, times in seconds.
 ///
 /// One that ends in `_a` or `_b` counts a line: `touchline_line_<name without it>_total`, and the line
-/// is a label, because a metric's name may not end in a letter that could be a unit. One that ends in
-/// `_now` goes up and down: `touchline_<name without it>`.
+/// is a label, because a metric's name may not end in a letter that could be a unit. One whose unit
+/// ends in `now` goes up and down: `touchline_<name>`.
 pub fn of_counter(what: &Description) -> Shown {
-    let (stem, is_gauge) = match what.name.strip_suffix("_now") {
-        Some(stem) => (stem, true),
-        None => (what.name.as_str(), false),
+    let (unit, is_gauge) = match what.unit.strip_suffix("now") {
+        Some(unit) => (unit.trim_end(), true),
+        None => (what.unit.as_str(), false),
     };
+    let stem = what.name.as_str();
     let of_line = LINES.iter().find_map(|(end, label, words)| {
         let stem = stem.strip_suffix(end)?;
         Some((
@@ -46,7 +63,7 @@ pub fn of_counter(what: &Description) -> Shown {
         Some((stem, line, help)) => (stem, Some(line), help),
         None => (stem.to_owned(), None, what.help.clone()),
     };
-    let (stem, seconds) = in_seconds(&stem, &what.unit);
+    let (stem, unit) = in_seconds(&stem, unit);
     let (kind, end) = match is_gauge {
         true => (Kind::Gauge, ""),
         false => (Kind::Counter, "_total"),
@@ -56,26 +73,23 @@ pub fn of_counter(what: &Description) -> Shown {
         help,
         kind,
         line,
-        seconds,
+        unit,
     }
 }
 
-/// What a histogram is called, with the seconds of one count; `None` for what is not a time: its
-/// values are shown as they are.
-pub fn of_histogram(what: &Description) -> (String, Option<f64>) {
-    let (stem, seconds) = in_seconds(&what.name, &what.unit);
-    (format!("touchline_{stem}"), seconds)
+/// What a histogram is called, and the unit of its values: `touchline_<of><name>`, times in seconds.
+pub fn of_histogram(of: &str, what: &Description) -> (String, Unit) {
+    let (stem, unit) = in_seconds(&what.name, &what.unit);
+    (format!("touchline_{of}{stem}"), unit)
 }
 
-/// `wait_ns` in ns is `wait_seconds`, and so is `wait` in ns.
-fn in_seconds(name: &str, unit: &str) -> (String, Option<f64>) {
-    let Some((unit, seconds)) = TIMES.iter().find(|(time, _)| *time == unit) else {
-        return (name.to_owned(), None);
+/// `wait_ns` in ns is `wait_seconds`, and so is `wait` in ns; `wait_ns_max` is `wait_max_seconds`.
+fn in_seconds(name: &str, unit: &str) -> (String, Unit) {
+    let Some((unit, of_a_second)) = TIMES.iter().find(|(time, _)| *time == unit) else {
+        return (name.to_owned(), Unit(1.0));
     };
-    let stem = name
-        .strip_suffix(unit)
-        .and_then(|stem| stem.strip_suffix('_'));
-    (format!("{}_seconds", stem.unwrap_or(name)), Some(*seconds))
+    let stem: Vec<_> = name.split('_').filter(|word| word != unit).collect();
+    (format!("{}_seconds", stem.join("_")), Unit(*of_a_second))
 }
 
 #[cfg(test)]
@@ -92,47 +106,43 @@ mod tests {
 
     #[test]
     fn names_say_what_they_are_in_base_units() {
-        for (name, unit, metric, kind, seconds) in [
-            ("gaps", "gaps", "touchline_gaps_total", Kind::Counter, None),
-            ("sent", "bytes", "touchline_sent_total", Kind::Counter, None),
+        for (name, unit, metric, kind, of_a_second) in [
+            ("gaps", "gaps", "touchline_gaps_total", Kind::Counter, 1.0),
+            ("sent", "bytes", "touchline_sent_total", Kind::Counter, 1.0),
             (
                 "wait_ms",
                 "ms",
                 "touchline_wait_seconds_total",
                 Kind::Counter,
-                Some(1e-3),
+                1e3,
             ),
             (
-                "books_live_now",
-                "books",
-                "touchline_books_live",
+                "late_ns_max",
+                "ns now",
+                "touchline_late_max_seconds",
                 Kind::Gauge,
-                None,
+                1e9,
             ),
-            (
-                "age_ns_now",
-                "ns",
-                "touchline_age_seconds",
-                Kind::Gauge,
-                Some(1e-9),
-            ),
+            ("ready", "yes/no now", "touchline_ready", Kind::Gauge, 1.0),
+            ("nsa", "now", "touchline_nsa", Kind::Gauge, 1.0),
         ] {
             let shown = of_counter(&described(name, unit));
-            assert_eq!(
-                (shown.name.as_str(), shown.kind, shown.seconds),
-                (metric, kind, seconds)
-            );
+            let found = (shown.name.as_str(), shown.kind, shown.unit);
+            assert_eq!(found, (metric, kind, Unit(of_a_second)));
         }
         let shown = of_counter(&described("packets_first_b", "packets"));
         assert_eq!(shown.name, "touchline_line_packets_first_total");
         assert_eq!((shown.line, shown.help.as_str()), (Some("b"), "Of a line."));
-        for (name, unit, metric, seconds) in [
-            ("packet_ns", "ns", "touchline_packet_seconds", Some(1e-9)),
-            ("wait", "us", "touchline_wait_seconds", Some(1e-6)),
-            ("batch", "messages", "touchline_batch", None),
+        for (name, unit, metric, of_a_second) in [
+            ("packet_ns", "ns", "touchline_packet_seconds", 1e9),
+            ("wait", "us", "touchline_wait_seconds", 1e6),
+            ("batch", "messages", "touchline_batch", 1.0),
         ] {
-            let shown = of_histogram(&described(name, unit));
-            assert_eq!(shown, (metric.to_owned(), seconds));
+            let shown = of_histogram("", &described(name, unit));
+            assert_eq!(shown, (metric.to_owned(), Unit(of_a_second)));
         }
+        assert_eq!(of_histogram("", &described("a", "ns")).1.base(300.0), 3e-7);
+        let of_reader = of_histogram("reader_", &described("a_ns", "ns"));
+        assert_eq!(of_reader.0, "touchline_reader_a_seconds");
     }
 }

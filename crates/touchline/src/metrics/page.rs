@@ -1,8 +1,9 @@
 //! The page: every bus of a directory, as it is at this moment.
 
 use super::format::{Kind, Page};
+use super::readers::Readers;
 use super::{ladder, names};
-use touchline_transport::shm::{BoardView, Error, NamedReader, Overview, Root};
+use touchline_transport::shm::{BoardView, Error, Overview, Root};
 
 /// Buses beyond this, by name, are counted and not shown.
 const BUSES_MAX: usize = 64;
@@ -63,16 +64,6 @@ mod of_bus {
         Kind::Gauge,
         "When the process that counts was started, seconds since 1970.",
     );
-    pub const READER_ALIVE: Row = (
-        "touchline_reader_alive",
-        Kind::Gauge,
-        "1 while the process of a reader that is waited for lives; readers of a lossless bus, by place.",
-    );
-    pub const READER_BEHIND: Row = (
-        "touchline_reader_behind_bytes",
-        Kind::Gauge,
-        "What a reader that is waited for has not read yet, to a thirty-second of the ring; readers of a lossless bus, by place.",
-    );
 }
 
 /// The page of a directory of buses. What cannot be read is a number on it, never an error.
@@ -86,8 +77,9 @@ pub fn of(root: &Root) -> String {
     let listed = root.buses();
     let is_readable = listed.is_ok();
     let buses = listed.unwrap_or_default();
+    let mut readers = Readers::default();
     for bus in buses.iter().take(BUSES_MAX) {
-        write_bus(&mut page, root, bus);
+        write_bus(&mut page, &mut readers, root, bus);
     }
     let not_shown = buses.len().saturating_sub(BUSES_MAX);
     let numbers = [
@@ -105,6 +97,11 @@ pub fn of(root: &Root) -> String {
             "touchline_buses_not_shown",
             "Buses in the directory that are too many to be shown.",
             not_shown as u64,
+        ),
+        (
+            "touchline_readers_not_shown",
+            "Named readers that are too many to be shown.",
+            readers.not_shown(),
         ),
         (
             "touchline_metrics_refused",
@@ -126,20 +123,19 @@ pub fn health(root: &Root) -> Result<(), Error> {
     Ok(())
 }
 
-fn write_bus(page: &mut Page, root: &Root, bus: &str) {
-    let looked = Overview::of(root, bus).and_then(|overview| {
+fn write_bus(page: &mut Page, readers: &mut Readers, root: &Root, bus: &str) {
+    let looked = Overview::with_readers(root, bus).and_then(|(overview, named)| {
         let board = BoardView::open(root, bus)?;
-        Ok((overview, board))
+        Ok((overview, named, board))
     });
     write(page, of_bus::UNREADABLE, bus, u64::from(looked.is_err()));
     // Why is said by `touchline stat`: a text that changes has no place in a label.
-    let Ok((overview, board)) = looked else {
+    let Ok((overview, named, board)) = looked else {
         return;
     };
     write_overview(page, &overview);
-    for reader in overview.readers.iter().flatten() {
-        write_reader(page, bus, reader);
-    }
+    readers.write(page, bus, &named);
+    readers.write_places(page, bus, overview.readers.as_deref().unwrap_or_default());
     if let Some(board) = board {
         write_board(page, bus, &board);
     }
@@ -164,30 +160,27 @@ fn write_overview(page: &mut Page, overview: &Overview) {
     }
 }
 
-fn write_reader(page: &mut Page, bus: &str, reader: &NamedReader) {
-    let place = reader.place.to_string();
-    let numbers = [
-        (of_bus::READER_ALIVE, u64::from(reader.is_alive)),
-        (of_bus::READER_BEHIND, reader.behind_bytes),
-    ];
-    for ((name, kind, help), value) in numbers {
-        if let Some(mut samples) = page.family(name, kind, help) {
-            samples.add(&[("bus", bus), ("reader", &place)], value);
-        }
-    }
-}
-
 fn write_board(page: &mut Page, bus: &str, board: &BoardView) {
     let start = board.origin().start_unix_ns as f64 / 1e9;
     write(page, of_bus::START_TIME, bus, start);
     for (what, value) in board.counters() {
         write_counter(page, bus, &names::of_counter(what), value);
     }
+    write_histograms(page, "", &[("bus", bus)], board);
+}
+
+/// Every histogram of a board; `of` stands before its name.
+pub(super) fn write_histograms(
+    page: &mut Page,
+    of: &str,
+    labels: &[(&str, &str)],
+    board: &BoardView,
+) {
     for (what, view) in board.histograms() {
-        let (name, scale) = names::of_histogram(what);
+        let (name, unit) = names::of_histogram(of, what);
         let help = format!("{} The sum is estimated, within 0.4 %.", what.help);
         if let Some(mut samples) = page.family(&name, Kind::Histogram, &help) {
-            ladder::write(&mut samples, bus, &view, scale);
+            ladder::write(&mut samples, labels, &view, unit);
         }
     }
 }
@@ -198,9 +191,10 @@ fn write_counter(page: &mut Page, bus: &str, shown: &names::Shown, value: u64) {
     };
     let labels = [("bus", bus), ("line", shown.line.unwrap_or_default())];
     let labels = &labels[..1 + usize::from(shown.line.is_some())];
-    match shown.seconds {
-        Some(seconds) => samples.add(labels, value as f64 * seconds),
-        None => samples.add(labels, value),
+    match shown.unit.is_base() {
+        // Counts are exact beyond what a floating-point number is.
+        true => samples.add(labels, value),
+        false => samples.add(labels, shown.unit.base(value as f64)),
     }
 }
 

@@ -5,6 +5,7 @@
 mod bus;
 mod demo;
 mod doctor;
+mod exposition;
 mod metrics;
 mod output;
 mod refusal;

@@ -1,31 +1,18 @@
 //! `metrics`: the page, and who may ask for it how.
 
+use super::exposition::Page;
 use super::{Desk, signal};
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// A page, read by the rules of the text format; what breaks one fails the test.
-struct Page {
-    kinds: BTreeMap<String, String>,
-    samples: Vec<Sample>,
-}
-
-#[derive(Debug)]
-struct Sample {
-    name: String,
-    labels: BTreeMap<String, String>,
-    value: f64,
-}
 
 #[test]
 fn the_page_has_what_the_buses_count() {
     let desk = Desk::new("metrics-page");
     desk.publish("").done();
     desk.publish("--bus other").done();
-    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    let page = desk.page();
     for bus in ["lab", "other"] {
         let stat: serde_json::Value =
             serde_json::from_str(&desk.run(&format!("stat {bus} --json")).done().stdout)
@@ -65,10 +52,66 @@ fn the_page_has_what_the_buses_count() {
     assert_eq!(page.alone("touchline_metrics_refused"), 0.0);
 }
 
+/// Readers by name while they read, and after they died.
+#[test]
+fn readers_are_seen_by_name() {
+    let desk = Desk::new("metrics-readers");
+    desk.publish("").done();
+    let mut readers = ["quick", "slow"].map(|name| {
+        let mut tail = desk.command(&format!("tail lab --json --name {name}"));
+        tail.stdout(Stdio::null()).spawn().expect("it starts")
+    });
+    let read = |page: &Page, name: &str, reader: &str| {
+        page.labelled(name, &[("bus", "lab"), ("reader", reader)])
+    };
+    let waited = Instant::now();
+    while read(&desk.page(), "touchline_reader_alive", "slow") != Some(1.0)
+        || read(&desk.page(), "touchline_reader_alive", "quick") != Some(1.0)
+    {
+        assert!(waited.elapsed() < Duration::from_secs(60), "nobody joined");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // A reader that does not run any more reads nothing, and one that does reads everything.
+    signal(&readers[1], "STOP");
+    desk.publish("").done();
+    let page = loop {
+        let page = desk.page();
+        let messages = read(&page, "touchline_reader_messages_total", "quick");
+        if messages > Some(0.0)
+            && read(&page, "touchline_reader_behind_bytes", "quick") == Some(0.0)
+        {
+            break page;
+        }
+        assert!(
+            waited.elapsed() < Duration::from_secs(60),
+            "it reads nothing"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(read(&page, "touchline_reader_behind_bytes", "slow") > Some(100_000.0));
+    let batches = read(&page, "touchline_reader_batches_total", "quick").expect("batches");
+    let latencies = read(
+        &page,
+        "touchline_reader_published_to_consumed_seconds_count",
+        "quick",
+    );
+    assert!(
+        batches > 0.0 && latencies > Some(0.0),
+        "{batches} {latencies:?}"
+    );
+    for reader in &mut readers {
+        reader.kill().and_then(|()| reader.wait()).expect("a child");
+    }
+    assert_eq!(
+        read(&desk.page(), "touchline_reader_alive", "slow"),
+        Some(0.0)
+    );
+}
+
 #[test]
 fn what_cannot_be_read_is_a_number() {
     let desk = Desk::new("metrics-unreadable");
-    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    let page = desk.page();
     assert_eq!(
         (
             page.alone("touchline_buses"),
@@ -86,7 +129,7 @@ fn what_cannot_be_read_is_a_number() {
     for file in ["ring", "definitions", "images", "counters"] {
         std::fs::write(buses.join("damaged").join(file), [7; 8192]).expect("our folder");
     }
-    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    let page = desk.page();
     assert_eq!(page.buses(), ["damaged", "empty", "file", "lab", "link"]);
     for bus in page.buses() {
         let expected = if bus == "lab" { 0.0 } else { 1.0 };
@@ -104,13 +147,13 @@ fn what_cannot_be_read_is_a_number() {
     counters
         .and_then(|mut file| file.write_all(&[7; 64]))
         .expect("our file");
-    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    let page = desk.page();
     assert_eq!(page.value("touchline_bus_unreadable", "other"), Some(1.0));
     assert_eq!(page.value("touchline_bus_unreadable", "lab"), Some(0.0));
 
     std::fs::remove_dir_all(&buses).expect("our folder");
     std::fs::write(&buses, "").expect("our folder");
-    let page = Page::read(&desk.run("metrics --print").done().stdout);
+    let page = desk.page();
     assert_eq!(page.alone("touchline_directory_unreadable"), 1.0);
 }
 
@@ -286,6 +329,12 @@ fn a_hundred_clients_at_once_are_served() {
     }
 }
 
+impl Desk {
+    fn page(&self) -> Page {
+        Page::read(&self.run("metrics --print").done().stdout)
+    }
+}
+
 /// A server on a free port; it ends with the value.
 struct Served {
     child: Child,
@@ -374,153 +423,6 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-impl Page {
-    fn read(text: &str) -> Page {
-        let mut page = Page {
-            kinds: BTreeMap::new(),
-            samples: Vec::new(),
-        };
-        let (mut family, mut helped) = (String::new(), BTreeSet::new());
-        assert!(text.ends_with('\n'), "the last line has an end");
-        for line in text.lines() {
-            if let Some(help) = line.strip_prefix("# HELP ") {
-                let (name, help) = help
-                    .split_once(' ')
-                    .unwrap_or_else(|| panic!("no help: {line}"));
-                assert!(is_name(name) && !help.is_empty(), "{line}");
-                assert!(helped.insert(name.to_owned()), "twice: {line}");
-            } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-                let (name, kind) = kind.split_once(' ').expect(line);
-                assert!(helped.contains(name), "type before help: {line}");
-                assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
-                family = name.to_owned();
-                let other = page.kinds.insert(family.clone(), kind.to_owned());
-                assert_eq!(other, None, "a family in two parts: {line}");
-            } else {
-                let sample = Sample::read(line);
-                let suffixes: &[&str] = match page.kinds.get(&family).map(String::as_str) {
-                    Some("histogram") => &["_bucket", "_sum", "_count"],
-                    _ => &[""],
-                };
-                let suffix = sample.name.strip_prefix(&family);
-                assert!(
-                    suffix.is_some_and(|suffix| suffixes.contains(&suffix)),
-                    "outside its family: {line}"
-                );
-                page.samples.push(sample);
-            }
-        }
-        let series: BTreeSet<_> = page
-            .samples
-            .iter()
-            .map(|sample| (&sample.name, &sample.labels))
-            .collect();
-        assert_eq!(series.len(), page.samples.len(), "a series is there twice");
-        page
-    }
-
-    fn value(&self, name: &str, bus: &str) -> Option<f64> {
-        self.labelled(name, &[("bus", bus)])
-    }
-
-    fn labelled(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-        let owned = |(label, value): &(&str, &str)| ((*label).to_owned(), (*value).to_owned());
-        let labels: BTreeMap<_, _> = labels.iter().map(owned).collect();
-        let mut samples = self.samples.iter();
-        let found = samples.find(|sample| sample.name == name && sample.labels == labels);
-        found.map(|sample| sample.value)
-    }
-
-    fn alone(&self, name: &str) -> f64 {
-        let found = self
-            .samples
-            .iter()
-            .find(|sample| sample.name == name && sample.labels.is_empty());
-        found.unwrap_or_else(|| panic!("no {name}")).value
-    }
-
-    fn buses(&self) -> Vec<String> {
-        let buses = self
-            .samples
-            .iter()
-            .filter_map(|sample| sample.labels.get("bus"));
-        buses
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .cloned()
-            .collect()
-    }
-
-    /// Its buckets ascend to its count, its median lies where `p50` is, and its sum is no wonder.
-    fn check_histogram(&self, name: &str, bus: &str, p50_ns: &serde_json::Value) {
-        let bucket = format!("{name}_bucket");
-        let of_bus = |sample: &&Sample| sample.name == bucket && sample.labels["bus"] == bus;
-        let buckets: Vec<(f64, f64)> = self
-            .samples
-            .iter()
-            .filter(of_bus)
-            .map(|sample| (sample.labels["le"].parse().expect("a bound"), sample.value))
-            .collect();
-        assert_eq!(buckets.len(), 26);
-        assert!(
-            buckets.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1),
-            "{buckets:?}"
-        );
-        assert_eq!(
-            (buckets[0].0, buckets[24].0, buckets[25].0),
-            (1e-7, 10.0, f64::INFINITY)
-        );
-        let count = self.value(&format!("{name}_count"), bus).expect("a count");
-        assert_eq!(buckets[25].1, count);
-        let p50 = p50_ns.as_f64().expect("a median") / 1e9;
-        let half = buckets
-            .iter()
-            .find(|(_, below)| *below >= count / 2.0)
-            .expect("the last is all");
-        assert!(p50 <= half.0 && p50 * 2.6 >= half.0, "{p50} in {half:?}");
-        let sum = self.value(&format!("{name}_sum"), bus).expect("a sum");
-        assert!(sum > 0.0 && sum >= p50 * count / 2.0, "{sum}");
-    }
-}
-
-impl Sample {
-    fn read(line: &str) -> Sample {
-        let (series, value) = line
-            .rsplit_once(' ')
-            .unwrap_or_else(|| panic!("no value: {line}"));
-        let value = value
-            .parse()
-            .unwrap_or_else(|_| panic!("no number: {line}"));
-        let (name, labels) = match series.split_once('{') {
-            Some((name, labels)) => (name, labels.strip_suffix('}').expect(line)),
-            None => (series, ""),
-        };
-        assert!(is_name(name), "{line}");
-        let labels = labels
-            .split(',')
-            .filter(|label| !label.is_empty())
-            .map(|label| {
-                let (name, value) = label
-                    .split_once("=\"")
-                    .unwrap_or_else(|| panic!("no label: {line}"));
-                let value = value.strip_suffix('"').expect(line);
-                let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
-                assert!(is_name(name) && value.chars().all(plain), "{line}");
-                (name.to_owned(), value.to_owned())
-            });
-        Sample {
-            name: name.to_owned(),
-            labels: labels.collect(),
-            value,
-        }
-    }
-}
-
-fn is_name(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(plain)
 }
 
 /// Whether it was content, and what it said; `None`, and said so, where there is none.
