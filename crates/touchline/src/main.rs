@@ -19,6 +19,7 @@ mod paint;
 mod place;
 mod replay;
 mod screen;
+mod sim;
 mod stat;
 mod tail;
 mod tops;
@@ -45,6 +46,7 @@ enum Command {
     Tail(tail::Arguments),
     Book(book::Arguments),
     Stat(stat::Arguments),
+    Sim(sim::Arguments),
     Metrics(metrics::Arguments),
     Doctor(doctor::Arguments),
     Bench(bench::Arguments),
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Tail(arguments) => tail::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
+        Command::Sim(arguments) => sim::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

@@ -22,8 +22,14 @@ pub fn group(feed: Feed, line: Line) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(239, 10, third, fourth), port)
 }
 
-/// The text of `config.xml`.
+/// The text of `config.xml` of a session in a file, whose packets come from nowhere in particular.
 pub fn config_xml() -> String {
+    config_xml_of(Some(Ipv4Addr::new(10, 0, 0, 2)), None)
+}
+
+/// The text of `config.xml` of an exchange that sends from this address, if it is known, and serves TCP replay there, if
+/// it does.
+pub fn config_xml_of(host: Option<Ipv4Addr>, replay: Option<SocketAddrV4>) -> String {
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <configuration environment=\"LAB\" updated=\"2026/01/01-00:00:00\">\n\
@@ -37,14 +43,28 @@ pub fn config_xml() -> String {
     );
     for feed in Feed::ALL {
         for line in Line::BOTH {
-            connection(&mut xml, feed, line);
+            connection(&mut xml, feed, line, host);
         }
+    }
+    if let Some(address) = replay {
+        let _ = write!(
+            xml,
+            "\x20     <connection id=\"{CHANNEL}HA\">\n\
+             \x20       <type feed-type=\"H\">Historical Replay</type>\n\
+             \x20       <protocol>TCP/IP</protocol>\n\
+             \x20       <host-ip>{}</host-ip>\n\
+             \x20       <port>{}</port>\n\
+             \x20       <feed>A</feed>\n\
+             \x20     </connection>\n",
+            address.ip(),
+            address.port(),
+        );
     }
     xml.push_str("    </connections>\n  </channel>\n</configuration>\n");
     xml
 }
 
-fn connection(xml: &mut String, feed: Feed, line: Line) {
+fn connection(xml: &mut String, feed: Feed, line: Line, host: Option<Ipv4Addr>) {
     let label = match feed {
         Feed::Incremental => "Incremental",
         Feed::Definitions => "Instrument Replay",
@@ -57,13 +77,16 @@ fn connection(xml: &mut String, feed: Feed, line: Line) {
         _ => format!("{CHANNEL}{}{}", feed.code(), line.code()),
     };
     let address = group(feed, line);
+    let host = host.map_or(String::new(), |host| {
+        format!("\x20       <host-ip>{host}</host-ip>\n")
+    });
     let _ = write!(
         xml,
         "\x20     <connection id=\"{id}\">\n\
          \x20       <type feed-type=\"{}\">{label}</type>\n\
          \x20       <protocol>UDP/IP</protocol>\n\
          \x20       <ip>{}</ip>\n\
-         \x20       <host-ip>10.0.0.2</host-ip>\n\
+         {host}\
          \x20       <port>{}</port>\n\
          \x20       <feed>{}</feed>\n\
          \x20     </connection>\n",

@@ -62,7 +62,7 @@ const CONNECTIONS_MAX: usize = 16;
 /// What the threads of a server share.
 #[derive(Debug)]
 struct Shared {
-    channel: u16,
+    channel: u32,
     version: super::encode::Version,
     kept: Mutex<Kept>,
     behaviour: Mutex<Behaviour>,
@@ -82,7 +82,7 @@ impl ReplayServer {
     /// The address is not ours, or taken.
     pub fn start(
         listen: SocketAddr,
-        channel: u16,
+        channel: u32,
         version: super::encode::Version,
         packets_max: usize,
     ) -> io::Result<Self> {

@@ -126,6 +126,8 @@ fn book(
 mod tests {
     use super::*;
 
+    type Lists = [Vec<(i64, i64, i64)>; 4];
+
     #[test]
     fn a_hash_tells_every_difference_that_a_subscriber_would_show() {
         let book = [
@@ -135,7 +137,7 @@ mod tests {
             vec![],
         ];
         let mut hashes = vec![hash(book.clone())];
-        let mut changed = |change: fn(&mut [Vec<(i64, i64, i64)>; 4])| {
+        let mut changed = |change: fn(&mut Lists)| {
             let mut other = book.clone();
             change(&mut other);
             hashes.push(hash(other));

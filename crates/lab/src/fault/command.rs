@@ -35,7 +35,7 @@ pub enum Command {
 
 /// Why a line is refused: what is wrong and what would be right, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused(String);
+pub struct Refused(pub String);
 
 /// How each fault is written.
 const FAULT_FORMS: [(&str, &str); 8] = [

@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
 
-const CHANNEL: u16 = 998;
+const CHANNEL: u32 = 998;
 
 /// A server that keeps the packets 11 to 3,010, each with its number as its content.
 fn server() -> ReplayServer {

@@ -1,0 +1,163 @@
+//! `touchline sim cme`: a CME channel on the network, of a generated market or out of captures.
+
+mod addresses;
+mod market;
+mod orders;
+mod playback;
+mod summary;
+mod truth;
+mod way;
+
+use crate::interrupt::Interrupt;
+use crate::output::Failure;
+use addresses::Addresses;
+use orders::Orders;
+use std::net::SocketAddrV4;
+use std::path::PathBuf;
+use touchline_lab::fault::command::Command;
+use way::Way;
+
+/// A CME channel on the network: definitions, snapshots and increments on lines A and B, and TCP replay.
+///
+/// The packets are those of a generated market, from a seed, for ever, or those of captures with their
+/// original timing. Faults strike them on their way, from the start or at run time. When it is stopped, it
+/// heals everything (heartbeats, then whole loops of all feeds), writes the truth, and says what it did.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Which market.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Number of instruments, 1 to 1,000.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..=1_000)
+    )]
+    instruments: u64,
+    /// Events in a second on the average, 0 to 1,000,000; they come in bursts.
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = events_per_second)]
+    events_per_second: f64,
+    /// Version of CME's schema that the exchange speaks.
+    #[arg(long, value_name = "V", default_value = "13", value_parser = ["9", "13"])]
+    schema_version: String,
+    /// Close after so many seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// Close after so many events.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "pcap")]
+    events: Option<u64>,
+    /// Send to the groups of a channel of CME's config.xml, in place of the built-in channel 998; an
+    /// address there may also be a host's.
+    #[arg(long, value_name = "FILE", requires = "channel")]
+    config_xml: Option<PathBuf>,
+    /// The channel of --config-xml.
+    #[arg(long, value_name = "N", requires = "config_xml")]
+    channel: Option<u32>,
+    /// Network interface to send on, by name or address.
+    #[arg(long, value_name = "NAME", default_value = "127.0.0.1")]
+    interface: String,
+    /// Write config.xml and gateway.toml for a gateway of this exchange into this folder, and go on.
+    #[arg(long, value_name = "DIR")]
+    write: Option<PathBuf>,
+    /// Send the packets of these captures in place of a generated market.
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        conflicts_with_all = ["seed", "instruments", "events_per_second", "schema_version"]
+    )]
+    pcap: Vec<PathBuf>,
+    /// So many times as fast as the captures were recorded.
+    #[arg(long, value_name = "X", default_value = "1", value_parser = speed, requires = "pcap")]
+    speed: f64,
+    /// Begin the captures anew when they end, for ever.
+    #[arg(long = "loop", requires = "pcap")]
+    again: bool,
+    /// A fault from the start on, as in `drop a 0.01`; may be given many times.
+    #[arg(long, value_name = "FAULT", value_parser = fault)]
+    fault: Vec<Command>,
+    /// Read commands from standard input, a line each; each is answered on standard output.
+    #[arg(long)]
+    commands: bool,
+    /// Serve TCP replay on this address; port 0 is any free one.
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "pcap")]
+    replay_listen: Option<SocketAddrV4>,
+    /// Write the exchange's books here when it closes.
+    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    truth_books: Option<PathBuf>,
+    /// Write the exchange's orders here when it closes.
+    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    truth_orders: Option<PathBuf>,
+    /// Write the state of each book after each event here, as it comes to be.
+    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    truth_log: Option<PathBuf>,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline sim cme --write sim &  touchline gateway --config sim/gateway.toml
+  touchline sim cme --seconds 60 --fault 'drop a 0.01' --fault 'both 0.001 5' \\
+      --truth-books books.jsonl --truth-orders orders.jsonl
+  touchline sim cme --pcap day.pcap --speed 10
+
+Faults, and commands of --commands (LINE is a, b or ab; SHARE is of packets, 0 to 1;
+behind a fault may stand its feed: i, n, s or smbo):
+  drop LINE SHARE            lost one by one
+  burst LINE SHARE MAX       lost in bursts of up to MAX
+  both SHARE MAX             the same packets lost on both lines, in bursts
+  duplicate LINE SHARE       sent twice
+  reorder LINE SHARE BY      overtaken by up to BY others
+  delay LINE SHARE MIN MAX   late by so many milliseconds
+  corrupt LINE SHARE         damaged
+  outage LINE SECONDS        a line is dead for so long
+  replay HOW                 TCP replay behaves: ok, refuse, half, slow, close, silent
+  clear                      no faults any more
+  reset                      a channel reset (only as a command)
+  truth                      write the truth as it is now (only as a command)
+  quit                       close, as on Ctrl-C (only as a command)
+
+It says `sending channel ...` on standard output when it is up.
+
+Exit status:
+  0  closed
+  1  the run failed: no such interface, the port is taken, an output cannot be written
+  2  bad arguments or configuration";
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let addresses = Addresses::of(arguments)?;
+    let way = Way::open(arguments, addresses)?;
+    let orders = Orders::listen(arguments.commands)?;
+    if arguments.pcap.is_empty() {
+        market::run(arguments, way, orders, &interrupt)
+    } else {
+        playback::run(arguments, way, orders, &interrupt)
+    }
+}
+
+fn events_per_second(text: &str) -> Result<f64, String> {
+    within(text, 0.0, 1e6)
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    within(text, 0.001, 1e6)
+}
+
+fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("it is not a number from {least} to {most}")),
+    }
+}
+
+/// What can be set from the start on.
+fn fault(text: &str) -> Result<Command, String> {
+    match text.parse() {
+        Ok(command @ (Command::Fault(_) | Command::Replay(_))) => Ok(command),
+        Ok(_) => Err("it is no fault; it can be a command of --commands".to_owned()),
+        Err(refused) => Err(refused.to_string()),
+    }
+}

@@ -1,0 +1,150 @@
+//! Where each feed and line is sent, and the files by which a gateway finds it.
+
+use super::Arguments;
+use crate::output::Failure;
+use std::fmt::Write;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+use touchline_feed::cme as feed;
+use touchline_gateway::config::cme::{ChannelConfig, Protocol};
+use touchline_lab::capture::{Feed, Line};
+use touchline_lab::cme::config;
+
+/// The addresses of a channel.
+#[derive(Clone, Debug)]
+pub struct Addresses {
+    /// The channel's number.
+    pub channel: u32,
+    /// Where a feed on a line is sent; `None` where the channel does not have it.
+    table: [[Option<SocketAddrV4>; Feed::ALL.len()]; 2],
+    /// The file that they are from, if they are not built in.
+    config: Option<ChannelConfig>,
+}
+
+impl Addresses {
+    /// The channel of `--config-xml`, or the built-in one.
+    pub fn of(arguments: &Arguments) -> Result<Addresses, Failure> {
+        let (Some(file), Some(channel)) = (&arguments.config_xml, arguments.channel) else {
+            return Ok(Addresses {
+                channel: config::CHANNEL.into(),
+                table: Line::BOTH.map(|line| Feed::ALL.map(|feed| Some(config::group(feed, line)))),
+                config: None,
+            });
+        };
+        let config =
+            ChannelConfig::read(file, channel).map_err(|error| Failure::configuration(&error))?;
+        let mut table = [[None; Feed::ALL.len()]; 2];
+        for connection in &config.connections {
+            let (Some(feed), Some(group), Protocol::Udp) =
+                (connection.feed, connection.group, &connection.protocol)
+            else {
+                continue;
+            };
+            if let Some((feed, line)) = route(feed, connection.line) {
+                let address = SocketAddrV4::new(group, connection.port);
+                table[line as usize][feed as usize] = Some(address);
+            }
+        }
+        Ok(Addresses {
+            channel,
+            table,
+            config: Some(config),
+        })
+    }
+
+    /// Where a feed on a line is sent.
+    pub fn get(&self, line: Line, feed: Feed) -> Option<SocketAddrV4> {
+        self.table[line as usize][feed as usize]
+    }
+
+    /// Which feed and line an address is of.
+    pub fn route(&self, address: SocketAddrV4) -> Option<(Line, Feed)> {
+        let lanes = Line::BOTH
+            .into_iter()
+            .flat_map(|line| Feed::ALL.map(|feed| (line, feed)));
+        lanes
+            .into_iter()
+            .find(|&(line, feed)| self.get(line, feed) == Some(address))
+    }
+
+    /// The groups, for a line of text.
+    pub fn describe(&self) -> String {
+        let all = self.table.iter().flatten().flatten();
+        let count = all.clone().count();
+        match all.clone().next() {
+            None => "no address".to_owned(),
+            Some(first) if count == 1 => first.to_string(),
+            Some(first) => format!("{first} and {} more", count - 1),
+        }
+    }
+
+    /// Writes `config.xml` and `gateway.toml` for a gateway of this exchange.
+    pub fn write(
+        &self,
+        arguments: &Arguments,
+        folder: &Path,
+        host: Option<Ipv4Addr>,
+        replay: Option<SocketAddrV4>,
+    ) -> Result<(), Failure> {
+        let xml = match &arguments.config_xml {
+            None => config::config_xml_of(host, replay),
+            Some(file) => {
+                std::fs::read_to_string(file).map_err(|error| unwritable(file, &error))?
+            }
+        };
+        let toml = self.gateway_toml(&arguments.interface, host);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(folder.join("config.xml"), xml))
+            .and_then(|()| std::fs::write(folder.join("gateway.toml"), toml))
+            .map_err(|error| unwritable(folder, &error))
+    }
+
+    fn gateway_toml(&self, interface: &str, host: Option<Ipv4Addr>) -> String {
+        let channel = self.channel;
+        let mut toml = format!(
+            "bus = \"cme-{channel}\"\n\n[venue]\nkind = \"cme\"\nchannel = {channel}\n\
+             config_xml = \"config.xml\"\ninterface = \"{interface}\"\n"
+        );
+        let Some(config) = &self.config else {
+            // A thousand instruments are the most that a market is generated with.
+            toml += "\n[limits]\ninstruments_max = 2048\n";
+            return toml;
+        };
+        let is_ours =
+            |hosts: &[Ipv4Addr]| hosts.is_empty() || host.is_some_and(|host| hosts.contains(&host));
+        if !config
+            .connections
+            .iter()
+            .all(|connection| is_ours(&connection.hosts))
+        {
+            let _ = write!(
+                toml,
+                "\n[network]\n# The file has CME's hosts; these packets come from here.\nsources = \"any\"\n"
+            );
+        }
+        toml
+    }
+}
+
+/// The feed and line of the gateway in the terms of the exchange; replay has no group.
+fn route(feed: feed::Feed, line: feed::Line) -> Option<(Feed, Line)> {
+    let feed = match feed {
+        feed::Feed::Incremental => Feed::Incremental,
+        feed::Feed::Definition => Feed::Definitions,
+        feed::Feed::Snapshot => Feed::Snapshot,
+        feed::Feed::SnapshotOrders => Feed::OrderSnapshot,
+        feed::Feed::Replay => return None,
+    };
+    let line = match line {
+        feed::Line::A => Line::A,
+        feed::Line::B => Line::B,
+    };
+    Some((feed, line))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::run(format!(
+        "{}: {error}; give files and folders of yours, with room",
+        path.display()
+    ))
+}

@@ -1,0 +1,285 @@
+//! A generated market on the network.
+
+use super::Arguments;
+use super::orders::{Orders, answer};
+use super::summary;
+use super::truth::Truth;
+use super::way::Way;
+use crate::interrupt::Interrupt;
+use crate::output::{Failure, say};
+use std::net::{SocketAddr, SocketAddrV4};
+use touchline_lab::capture::Feed;
+use touchline_lab::cme::Options;
+use touchline_lab::cme::encode::Version;
+use touchline_lab::cme::live::{Live, Moment};
+use touchline_lab::cme::replay_server::{Behaviour, ReplayServer};
+use touchline_lab::fault::command::Command;
+use touchline_lab::pacing::Pacer;
+
+/// The exchange, and everything around it.
+struct Market<'a> {
+    arguments: &'a Arguments,
+    live: Live,
+    way: Way,
+    replay: Option<ReplayServer>,
+    truth: Truth,
+    pacer: Pacer,
+    /// When the log of the truth was handed on last.
+    flushed_ns: u64,
+    /// When it began to close, if it did.
+    closed_ns: Option<u64>,
+}
+
+/// Packets that TCP replay can serve: minutes of a busy channel.
+const REPLAY_PACKETS_MAX: usize = 50_000;
+/// How often the log of the truth is handed on.
+const FLUSH_NS: u64 = 20_000_000;
+
+/// Runs a market until it is to end.
+pub fn run(
+    arguments: &Arguments,
+    way: Way,
+    mut orders: Orders,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let mut market = Market::open(arguments, way)?;
+    say(&market.describe())?;
+    while !market.live.is_over() {
+        while let Some(command) = orders.next() {
+            market.obey(command)?;
+        }
+        if market.closed_ns.is_none() && (interrupt.is_asked() || market.is_over_time()) {
+            market.close()?;
+        }
+        market.turn()?;
+    }
+    market.end()
+}
+
+impl<'a> Market<'a> {
+    fn open(arguments: &'a Arguments, way: Way) -> Result<Market<'a>, Failure> {
+        let version = match arguments.schema_version.as_str() {
+            "9" => Version::V9,
+            _ => Version::V13,
+        };
+        let options = Options {
+            version,
+            instruments: arguments.instruments as usize,
+            ..Options::default()
+        };
+        let replay = replay(arguments, &way, version)?;
+        let truth = Truth::open(arguments)?;
+        if let Some(folder) = &arguments.write {
+            let address = replay.as_ref().and_then(address);
+            way.addresses
+                .write(arguments, folder, way.host(), address)?;
+        }
+        let mut live = Live::new(&options, arguments.events_per_second, arguments.seed);
+        if truth.has_log() {
+            live.keep_states();
+        }
+        Ok(Market {
+            arguments,
+            live,
+            way,
+            replay,
+            truth,
+            pacer: Pacer::start(),
+            flushed_ns: 0,
+            closed_ns: None,
+        })
+    }
+
+    fn describe(&self) -> String {
+        let addresses = &self.way.addresses;
+        let replay = match self.replay.as_ref() {
+            Some(replay) => format!(", TCP replay on {}", replay.address()),
+            None => String::new(),
+        };
+        format!(
+            "sending channel {} on {}, interface {}{replay}\n",
+            addresses.channel,
+            addresses.describe(),
+            self.arguments.interface,
+        )
+    }
+
+    fn now(&self) -> Moment {
+        Moment {
+            elapsed_ns: self.pacer.elapsed_ns(),
+            wall_ns: self.pacer.wall_ns(),
+        }
+    }
+
+    fn is_over_time(&self) -> bool {
+        let seconds = self.arguments.seconds;
+        let events = self.arguments.events;
+        seconds.is_some_and(|seconds| self.pacer.elapsed_ns() / 1_000_000_000 >= seconds)
+            || events.is_some_and(|events| self.live.events() >= events)
+    }
+
+    /// Does what is due, or waits a little for it.
+    fn turn(&mut self) -> Result<(), Failure> {
+        let now = self.now();
+        self.way.release(now.elapsed_ns);
+        let due_ns = self.live.due_ns();
+        if due_ns <= now.elapsed_ns {
+            self.pacer.note(due_ns, now.elapsed_ns);
+            self.live.step(now);
+            return self.send(now.elapsed_ns);
+        }
+        if now.elapsed_ns - self.flushed_ns > FLUSH_NS {
+            self.flushed_ns = now.elapsed_ns;
+            self.truth.flush()?;
+        }
+        let held_ns = self.way.due_ns().unwrap_or(u64::MAX);
+        self.pacer.sleep_until(due_ns.min(held_ns));
+        Ok(())
+    }
+
+    /// Sends what the exchange made.
+    fn send(&mut self, now_ns: u64) -> Result<(), Failure> {
+        self.truth.states(self.live.states())?;
+        for packet in self.live.packets().drain(..) {
+            if let Some(replay) = self
+                .replay
+                .as_ref()
+                .filter(|_| packet.feed == Feed::Incremental)
+            {
+                replay.keep(packet.sequence, &packet.payload);
+            }
+            self.way
+                .send(packet.feed, &packet.payload, packet.spared, now_ns);
+        }
+        self.way.check()
+    }
+
+    fn obey(&mut self, command: Command) -> Result<(), Failure> {
+        if self.closed_ns.is_some() {
+            answer("refused: the exchange is closing; start another one");
+            return Ok(());
+        }
+        let now = self.now();
+        match command {
+            Command::Fault(setting) => {
+                self.way.set(&setting, now.elapsed_ns);
+                answer("ok");
+            }
+            Command::Replay(behaviour) => match &self.replay {
+                Some(replay) => {
+                    replay.behave(behaviour);
+                    answer("ok");
+                }
+                None => answer(
+                    "refused: there is no TCP replay; start with --replay-listen 127.0.0.1:0",
+                ),
+            },
+            Command::Clear => {
+                self.clear(now.elapsed_ns);
+                answer("ok");
+            }
+            Command::Reset => {
+                self.live.reset_channel(now);
+                self.send(now.elapsed_ns)?;
+                answer("ok");
+            }
+            Command::Truth => self.write_truth(now.elapsed_ns)?,
+            Command::Quit => {
+                answer("ok");
+                self.close()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_truth(&mut self, now_ns: u64) -> Result<(), Failure> {
+        if !self.truth.has_files() {
+            answer(
+                "refused: there is no file for it; start with --truth-books FILE or --truth-orders FILE",
+            );
+            return Ok(());
+        }
+        let truth = self.live.truth();
+        self.send(now_ns)?;
+        self.truth.flush()?;
+        self.truth.write(&truth)?;
+        answer(&format!(
+            "ok: the truth after packet {}",
+            self.live.sequence()
+        ));
+        Ok(())
+    }
+
+    fn clear(&mut self, now_ns: u64) {
+        self.way.clear(now_ns);
+        if let Some(replay) = &self.replay {
+            replay.behave(Behaviour::Ok);
+        }
+    }
+
+    /// No more events and no more faults; what follows heals everything.
+    fn close(&mut self) -> Result<(), Failure> {
+        let now = self.now();
+        self.closed_ns = Some(now.elapsed_ns);
+        self.clear(now.elapsed_ns);
+        self.live.close(now);
+        self.send(now.elapsed_ns)
+    }
+
+    fn end(mut self) -> Result<(), Failure> {
+        let elapsed_ns = self.pacer.elapsed_ns();
+        let open_ns = self.closed_ns.unwrap_or(elapsed_ns);
+        let truth = self.live.truth();
+        self.send(elapsed_ns)?;
+        self.truth.flush()?;
+        self.truth.write(&truth)?;
+        let mut page = summary::lanes(&self.way);
+        page += &summary::market(&self.live, open_ns);
+        page += &summary::replay(self.replay.as_ref());
+        page += &summary::lateness(&self.pacer);
+        say(&page)
+    }
+}
+
+fn replay(
+    arguments: &Arguments,
+    way: &Way,
+    version: Version,
+) -> Result<Option<ReplayServer>, Failure> {
+    let Some(listen) = arguments.replay_listen else {
+        let wanted = arguments
+            .fault
+            .iter()
+            .any(|command| matches!(command, Command::Replay(_)));
+        return match wanted {
+            true => Err(Failure::usage(
+                "a fault of TCP replay needs TCP replay; give --replay-listen 127.0.0.1:0, too",
+            )),
+            false => Ok(None),
+        };
+    };
+    let started = ReplayServer::start(
+        listen.into(),
+        way.addresses.channel,
+        version,
+        REPLAY_PACKETS_MAX,
+    );
+    let server = started.map_err(|error| {
+        Failure::run(format!(
+            "TCP replay cannot listen on {listen} ({error}); give an address of this host and a free port, or port 0"
+        ))
+    })?;
+    for command in &arguments.fault {
+        if let Command::Replay(behaviour) = command {
+            server.behave(*behaviour);
+        }
+    }
+    Ok(Some(server))
+}
+
+fn address(server: &ReplayServer) -> Option<SocketAddrV4> {
+    match server.address() {
+        SocketAddr::V4(address) => Some(address),
+        SocketAddr::V6(_) => None,
+    }
+}

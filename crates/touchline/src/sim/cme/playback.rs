@@ -1,0 +1,222 @@
+//! Captures on the network, as they were recorded.
+
+use super::Arguments;
+use super::orders::{Orders, answer};
+use super::summary;
+use super::way::Way;
+use crate::interrupt::Interrupt;
+use crate::output::{Failure, say};
+use touchline_lab::fault::command::Command;
+use touchline_lab::fault::stream::Fault;
+use touchline_lab::pacing::Pacer;
+use touchline_net::{Packet, PacketSource, PcapSource, Received};
+
+/// Captures being sent.
+struct Playback<'a> {
+    arguments: &'a Arguments,
+    interrupt: &'a Interrupt,
+    way: Way,
+    orders: Orders,
+    pacer: Pacer,
+    /// The capture time that is sent at `pass_ns` of the schedule: that of its first packet.
+    first_ns: Option<u64>,
+    pass_ns: u64,
+    last_due_ns: u64,
+    totals: Totals,
+    is_stopped: bool,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Packets that were sent, before any fault.
+    pub packets: u64,
+    /// Packets to hosts that are none of the channel's: they are not sent.
+    pub left_out: u64,
+    /// How often the captures were sent whole.
+    pub passes: u64,
+}
+
+/// Between the end of the captures and their next beginning.
+const PAUSE_NS: u64 = 1_000_000_000;
+
+/// Sends captures until they end, or it is stopped.
+pub fn run(
+    arguments: &Arguments,
+    way: Way,
+    orders: Orders,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    if let Some(refused) = arguments
+        .fault
+        .iter()
+        .find_map(|fault| refusal(arguments, fault))
+    {
+        return Err(Failure::usage(refused));
+    }
+    let mut source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
+    if let Some(folder) = &arguments.write {
+        if arguments.config_xml.is_none() {
+            return Err(Failure::usage(
+                "--write of captures needs their channel; give --config-xml FILE --channel N",
+            ));
+        }
+        way.addresses.write(arguments, folder, way.host(), None)?;
+    }
+    say(&format!(
+        "sending {} at speed {}, interface {}\n",
+        files(arguments),
+        arguments.speed,
+        arguments.interface
+    ))?;
+    let mut playback = Playback::new(arguments, way, orders, interrupt);
+    loop {
+        playback.pass(&mut source)?;
+        if playback.is_stopped || !arguments.again {
+            return playback.end();
+        }
+        source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
+    }
+}
+
+impl<'a> Playback<'a> {
+    fn new(
+        arguments: &'a Arguments,
+        way: Way,
+        orders: Orders,
+        interrupt: &'a Interrupt,
+    ) -> Playback<'a> {
+        Playback {
+            arguments,
+            interrupt,
+            way,
+            orders,
+            pacer: Pacer::start(),
+            first_ns: None,
+            pass_ns: 0,
+            last_due_ns: 0,
+            totals: Totals::default(),
+            is_stopped: false,
+        }
+    }
+
+    /// Sends the captures once.
+    fn pass(&mut self, source: &mut PcapSource) -> Result<(), Failure> {
+        self.first_ns = None;
+        loop {
+            match source.receive().map_err(Failure::run)? {
+                Received::Packet(packet) => self.packet(&packet)?,
+                Received::Nothing => {}
+                Received::End => break,
+            }
+            if self.is_stopped {
+                return Ok(());
+            }
+        }
+        self.totals.passes += 1;
+        if self.first_ns.is_none() {
+            return Err(Failure::run(format!(
+                "{}: no packet to a multicast group; give captures of a channel, or its --config-xml and --channel",
+                files(self.arguments)
+            )));
+        }
+        self.pass_ns = self.last_due_ns + PAUSE_NS;
+        Ok(())
+    }
+
+    /// Sends a packet when it is due.
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), Failure> {
+        let lane = self.way.addresses.route(packet.destination);
+        let lane = lane.filter(|_| self.arguments.config_xml.is_some());
+        if lane.is_none() && !packet.destination.ip().is_multicast() {
+            self.totals.left_out += 1;
+            return Ok(());
+        }
+        let first_ns = *self.first_ns.get_or_insert(packet.receive_ns);
+        let since_ns = packet.receive_ns.saturating_sub(first_ns) as f64 / self.arguments.speed;
+        let due_ns = self.pass_ns + since_ns as u64;
+        self.last_due_ns = due_ns;
+        let now_ns = self.wait(due_ns);
+        if self.is_stopped {
+            return Ok(());
+        }
+        self.pacer.note(due_ns, now_ns);
+        self.totals.packets += 1;
+        match lane {
+            Some((line, feed)) => self.way.send_on(line, feed, packet.payload, now_ns),
+            None => self.way.send_to(packet.destination, packet.payload),
+        }
+        self.way.check()
+    }
+
+    /// Waits until a moment and does meanwhile what else there is; answers what time it is.
+    fn wait(&mut self, due_ns: u64) -> u64 {
+        loop {
+            while let Some(command) = self.orders.next() {
+                self.obey(&command);
+            }
+            let now_ns = self.pacer.elapsed_ns();
+            let end_ns = self
+                .arguments
+                .seconds
+                .map(|seconds| seconds.saturating_mul(1_000_000_000));
+            if self.interrupt.is_asked() || end_ns.is_some_and(|end_ns| now_ns >= end_ns) {
+                self.is_stopped = true;
+            }
+            self.way.release(now_ns);
+            if self.is_stopped || due_ns <= now_ns {
+                return now_ns;
+            }
+            self.pacer
+                .sleep_until(due_ns.min(self.way.due_ns().unwrap_or(u64::MAX)));
+        }
+    }
+
+    fn obey(&mut self, command: &Command) {
+        let now_ns = self.pacer.elapsed_ns();
+        if let Some(refused) = refusal(self.arguments, command) {
+            answer(&format!("refused: {refused}"));
+            return;
+        }
+        match command {
+            Command::Fault(setting) => self.way.set(setting, now_ns),
+            Command::Clear => self.way.clear(now_ns),
+            _ => self.is_stopped = true,
+        }
+        answer("ok");
+    }
+
+    fn end(mut self) -> Result<(), Failure> {
+        let elapsed_ns = self.pacer.elapsed_ns();
+        self.way.clear(elapsed_ns);
+        self.way.check()?;
+        let mut page = String::new();
+        if self.arguments.config_xml.is_some() {
+            page += &summary::lanes(&self.way);
+        }
+        page += &summary::playback(&self.totals, elapsed_ns);
+        page += &summary::lateness(&self.pacer);
+        say(&page)
+    }
+}
+
+/// Why captures cannot do that, if they cannot.
+fn refusal(arguments: &Arguments, command: &Command) -> Option<&'static str> {
+    match command {
+        Command::Reset | Command::Truth | Command::Replay(_) => {
+            Some("captures have no exchange behind them; leave --pcap out for a generated market")
+        }
+        Command::Fault(setting) if matches!(setting.fault, Fault::Both { .. }) => {
+            Some("captures bring each line for itself; use `drop` or `burst` on a line")
+        }
+        Command::Fault(_) if arguments.config_xml.is_none() => {
+            Some("which packet is on which line? Give --config-xml FILE --channel N, too")
+        }
+        Command::Fault(_) | Command::Clear | Command::Quit => None,
+    }
+}
+
+fn files(arguments: &Arguments) -> String {
+    let names = arguments.pcap.iter().map(|path| path.display().to_string());
+    names.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,108 @@
+//! The files of the truth: books and orders when they are asked for, and the log of all states.
+
+use super::Arguments;
+use crate::output::{Failure, Output};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use touchline_lab::cme::truth::BookState;
+use touchline_lab::picture::Picture;
+
+/// Where the truth is written.
+#[derive(Debug)]
+pub struct Truth {
+    books: Option<PathBuf>,
+    orders: Option<PathBuf>,
+    log: Option<Log>,
+}
+
+/// The log, which is written in place, so that it can be read as it grows.
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    writer: BufWriter<File>,
+}
+
+impl Truth {
+    /// Sees that everything can be written before the market opens.
+    pub fn open(arguments: &Arguments) -> Result<Truth, Failure> {
+        for path in [&arguments.truth_books, &arguments.truth_orders]
+            .into_iter()
+            .flatten()
+        {
+            // Nothing appears under the name, and what is there stays.
+            drop(Output::open(path)?);
+        }
+        let log = arguments
+            .truth_log
+            .as_deref()
+            .map(Log::create)
+            .transpose()?;
+        Ok(Truth {
+            books: arguments.truth_books.clone(),
+            orders: arguments.truth_orders.clone(),
+            log,
+        })
+    }
+
+    /// Whether states are wanted as they come to be.
+    pub fn has_log(&self) -> bool {
+        self.log.is_some()
+    }
+
+    /// Whether books or orders are wanted.
+    pub fn has_files(&self) -> bool {
+        self.books.is_some() || self.orders.is_some()
+    }
+
+    /// Writes states to the log.
+    pub fn states(&mut self, states: &mut Vec<BookState>) -> Result<(), Failure> {
+        let Some(Log { path, writer }) = &mut self.log else {
+            return Ok(());
+        };
+        let written = states
+            .drain(..)
+            .try_for_each(|state| writeln!(writer, "{state}"));
+        written.map_err(|error| unwritable(path, &error))
+    }
+
+    /// Hands on what is in the log so far.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        let Some(Log { path, writer }) = &mut self.log else {
+            return Ok(());
+        };
+        writer.flush().map_err(|error| unwritable(path, &error))
+    }
+
+    /// Writes books and orders, each whole or not at all.
+    pub fn write(&self, truth: &Picture) -> Result<(), Failure> {
+        let books = self.books.as_ref().map(|path| (path, truth.books_jsonl()));
+        let orders = self
+            .orders
+            .as_ref()
+            .map(|path| (path, truth.orders_jsonl()));
+        for (path, text) in books.into_iter().chain(orders) {
+            let mut output = Output::open(path)?;
+            output.text(&text)?;
+            output.finish()?;
+        }
+        Ok(())
+    }
+}
+
+impl Log {
+    fn create(path: &Path) -> Result<Log, Failure> {
+        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+        Ok(Log {
+            path: path.to_owned(),
+            writer: BufWriter::with_capacity(1 << 16, file),
+        })
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::run(format!(
+        "{}: cannot be written ({error}); choose a file in a folder of yours, with room",
+        path.display()
+    ))
+}
