@@ -1,6 +1,6 @@
 //! `touchline book`: the ladder of an instrument, drawn from its image on a bus.
 
-mod find;
+pub mod find;
 
 use crate::books::{push_head, push_lists};
 use crate::figures::{age, count};
@@ -174,10 +174,11 @@ fn json(images: &mut Images, found: &[InstrumentDefinition]) -> String {
     text
 }
 
-const ONLY: Instrument = Instrument(0);
+/// The instrument of a drawn book's mirror.
+pub const ONLY: Instrument = Instrument(0);
 
 /// A book that knows how to be drawn.
-fn mirror_of(book: &BookImage) -> Mirror {
+pub fn mirror_of(book: &BookImage) -> Mirror {
     let mut mirror = Mirror::new(1, 0);
     mirror.update(&Envelope {
         sequence: book.sequence,

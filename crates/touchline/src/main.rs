@@ -22,6 +22,7 @@ mod screen;
 mod sim;
 mod stat;
 mod tail;
+mod top;
 mod tops;
 
 use clap::error::ErrorKind;
@@ -47,6 +48,7 @@ enum Command {
     Book(book::Arguments),
     Stat(stat::Arguments),
     Sim(sim::Arguments),
+    Top(top::Arguments),
     Metrics(metrics::Arguments),
     Doctor(doctor::Arguments),
     Bench(bench::Arguments),
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),

@@ -20,6 +20,11 @@ impl Paint {
         }
     }
 
+    /// Leaves everything as it is.
+    pub const fn plain() -> Paint {
+        Paint { on: false }
+    }
+
     /// A heading.
     pub fn bold(self, text: impl Display) -> String {
         self.wrap("1", text)

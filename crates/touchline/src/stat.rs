@@ -3,6 +3,8 @@
 mod json;
 mod text;
 
+pub use text::points;
+
 use crate::output::{Failure, say};
 use crate::place::Place;
 use crate::screen;

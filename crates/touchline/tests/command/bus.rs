@@ -193,6 +193,74 @@ fn a_lossless_bus_says_who_is_behind() {
     assert_eq!(stat(&desk, "lab")["readers"], Value::Array(Vec::new()));
 }
 
+/// Seen by name while it reads, and by nobody after it left.
+#[test]
+fn a_reader_that_gives_a_name_is_seen_by_stat_and_top() {
+    let desk = Desk::new("bus-seen");
+    desk.publish("").done();
+    let mut tail = Tail::of(desk.start("tail lab --json --name risk-1"));
+    tail.read_until("publisher_gone", 1);
+    desk.publish("").done();
+    tail.read_until("publisher_gone", 2);
+    let seen = stat(&desk, "lab");
+    let reader = &seen["readers_by_name"][0];
+    assert_eq!(
+        (&reader["name"], &reader["behind_bytes"]),
+        (&"risk-1".into(), &0.into())
+    );
+    let counters = &reader["counters"];
+    assert_eq!(counters["position"], seen["position"]);
+    assert_eq!(
+        (&counters["restarts"], &counters["lapped"]),
+        (&1.into(), &0.into())
+    );
+    let consumed = &reader["histograms"]["published_to_consumed_ns"];
+    assert!(consumed["count"].as_u64() > Some(10), "{reader}");
+    assert_eq!(consumed["count"], counters["batches"], "the path has marks");
+    // A recording is of long ago, which is no latency.
+    assert_eq!(counters["receive_stamps_far"], counters["batches"]);
+    for shows in ["stat lab", "top lab --once --interval-ms 50"] {
+        let text = desk.run(shows).done().stdout;
+        assert!(
+            text.lines().any(|line| line.trim().starts_with("risk-1 ")),
+            "{text}"
+        );
+    }
+    desk.run("tail lab --name risk-1")
+        .refused(1, &["has a reader called risk-1 already", "touchline tail"]);
+    desk.run("tail lab --name ../x")
+        .refused(1, &["cannot be the name of a reader"]);
+    assert_eq!(tail.interrupt().1, Some(0));
+    assert_eq!(
+        stat(&desk, "lab")["readers_by_name"],
+        Value::Array(Vec::new())
+    );
+}
+
+#[test]
+fn top_prints_a_frame_and_draws_on_nothing_but_a_terminal() {
+    let desk = Desk::new("bus-top");
+    desk.run("top --once")
+        .refused(1, &["no bus in", "replay --publish"]);
+    desk.run("top").refused(2, &["terminal", "--once"]);
+    desk.run("top nowhere --once")
+        .refused(1, &["nowhere does not exist"]);
+    desk.publish("").done();
+    let text = desk
+        .run("top --once --interval-ms 50 --symbol ZQ")
+        .done()
+        .stdout;
+    for words in [
+        "lab publisher gone",
+        "packets, line A",
+        "packet_ns",
+        "not to be traded on",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.lines().all(|line| line == line.trim_end()) && !text.contains('\u{1b}'));
+}
+
 #[test]
 fn a_tail_says_only_what_it_was_asked_for() {
     let desk = Desk::new("bus-asked");

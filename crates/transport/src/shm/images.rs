@@ -3,8 +3,9 @@
 use super::book_image::{self, BookImage};
 use super::channel_state::{self, ChannelState};
 use super::files::{DEFINITION_WORDS, Error, Reading};
+use super::reader_board::{self, ReaderView};
 use super::tables::slot_of;
-use super::{Holder, Root};
+use super::{Holder, Overview, Root};
 use touchline_shm::image::Found;
 use touchline_types::native::{Body, Message};
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
@@ -74,6 +75,18 @@ impl Images {
             *self = Images::open(&self.root, &self.bus)?;
         }
         Ok(!is_same)
+    }
+
+    /// The bus as a whole, at this moment, and just before that its named readers. As
+    /// [`Overview::with_readers`], without opening everything anew.
+    ///
+    /// # Errors
+    /// As [`Images::open`].
+    pub fn overview(&mut self) -> Result<(Overview, Vec<ReaderView>), Error> {
+        let mut readers = reader_board::views(&self.root, &self.bus)?;
+        let overview = Overview::see(&mut self.reading, &self.bus)?;
+        reader_board::measure(&mut readers, overview.position);
+        Ok((overview, readers))
     }
 
     /// Who publishes; `None` if nobody does. As of the last look.

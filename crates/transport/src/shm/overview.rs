@@ -52,7 +52,13 @@ impl Overview {
     /// Among others: there is no such bus, or it is not ours to read.
     pub fn of(root: &Root, bus: &str) -> Result<Overview, Error> {
         let (mut reading, _) = Reading::join(root, bus, false)?;
-        read_to_end(&mut reading);
+        Overview::see(&mut reading, bus)
+    }
+
+    /// The same of a bus that is open already.
+    pub(super) fn see(reading: &mut Reading, bus: &str) -> Result<Overview, Error> {
+        reading.ring.skip_to_mark();
+        read_to_end(reading);
         let next = reading.ring.next();
         let geometry = reading.ring.geometry();
         Ok(Overview {

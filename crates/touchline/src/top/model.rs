@@ -1,0 +1,435 @@
+//! What is seen of a bus: a picture is computed from two looks at shared memory, and from nothing else.
+//!
+//! A look reads what the publisher and the readers show of themselves. It takes no lock that they take and
+//! writes nothing, so nobody is disturbed by it, however often it is done.
+
+mod ladder;
+mod readers;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+pub use ladder::Ladder;
+pub use readers::{Condition, Reader};
+pub use sample::Points;
+
+use ladder::Choice;
+use readers::Before;
+use sample::Sample;
+use std::collections::VecDeque;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use touchline_transport::shm::{BoardView, Error, Images, Overview, Root};
+use touchline_types::Validity;
+
+/// Looks at one bus again and again, and keeps what it needs to say how things change.
+pub struct Model {
+    root: Root,
+    bus: String,
+    images: Option<Images>,
+    board: Option<BoardView>,
+    /// What the totals are counted from; `None` is the start of the publisher.
+    base: Option<Sample>,
+    last: Option<Sample>,
+    readers: Before,
+    choice: Choice,
+    rates: Vec<Rate>,
+    /// Looks so far.
+    looks: usize,
+    /// The last look.
+    picture: Picture,
+}
+
+/// A bus as it is shown.
+#[derive(Debug, Default)]
+pub struct Picture {
+    /// Its name.
+    pub bus: String,
+    /// Why nothing, or not everything, can be said of it.
+    pub trouble: Option<String>,
+    /// Publisher, sizes, how far it is.
+    pub overview: Option<Overview>,
+    /// How it is, in a word or two.
+    pub state: State,
+    /// How long its publisher has been at work, or its last one was until now, nanoseconds.
+    pub uptime_ns: u64,
+    /// Whether totals and latencies are since a person asked for it, not since the start.
+    pub is_since_reset: bool,
+    /// What flows, each with its past.
+    pub rates: Vec<Rate>,
+    /// What the lines brought and what was lost.
+    pub lines: Vec<Count>,
+    /// Number of books that are in each state, in the order of [`STATES`]; the last is of those that
+    /// cannot be seen.
+    pub books: [usize; STATES.len() + 1],
+    /// The publisher's histograms, in the order of its table: that of the path.
+    pub latencies: Vec<Latency>,
+    /// The readers that gave a name, the slowest first.
+    pub readers: Vec<Reader>,
+    /// Readers without a name that a lossless publisher waits for.
+    pub unnamed_readers: usize,
+    /// The book of the chosen instrument.
+    pub ladder: Option<Ladder>,
+    /// How many instruments there are to choose from.
+    pub instruments: usize,
+}
+
+/// How a bus is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// It cannot be read, or is not there.
+    #[default]
+    Unseen,
+    /// Nobody publishes; books are as the last one left them.
+    Gone,
+    /// Somebody publishes, and there is no book yet.
+    Starting,
+    /// Books are being recovered.
+    Recovering,
+    /// Somebody publishes, and no book is known to miss anything.
+    Ready,
+}
+
+/// Something that flows.
+#[derive(Clone, Debug)]
+pub struct Rate {
+    /// What.
+    pub name: &'static str,
+    /// So many a second, over the last interval.
+    pub per_second: f64,
+    /// So many in all.
+    pub total: u64,
+    /// The rates of the last intervals, the latest last.
+    pub past: VecDeque<u64>,
+    /// The counters whose sum it is.
+    pub counters: &'static [&'static str],
+}
+
+/// Something that is counted.
+#[derive(Clone, Debug)]
+pub struct Count {
+    /// What.
+    pub name: String,
+    /// So many in all.
+    pub total: u64,
+    /// So many in the last interval.
+    pub recent: u64,
+    /// Whether any of it is bad news.
+    pub is_bad: bool,
+}
+
+/// A histogram, over the last interval and in all.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    /// Its name.
+    pub name: String,
+    /// What its values are.
+    pub unit: String,
+    /// Of the last interval.
+    pub recent: Points,
+    /// In all.
+    pub total: Points,
+}
+
+/// The states of books that are counted.
+pub const STATES: [Validity; 6] = [
+    Validity::Live,
+    Validity::Recovering,
+    Validity::Gapped,
+    Validity::Natural,
+    Validity::Stale,
+    Validity::Closed,
+];
+
+/// What flows, and the counters whose sum it is. What a board does not have is not shown.
+const RATES: [(&str, &[&str]); 7] = [
+    ("packets, line A", &["packets_a"]),
+    ("packets, line B", &["packets_b"]),
+    ("venue messages", &["messages"]),
+    ("venue events", &["events"]),
+    (
+        "updates",
+        &[
+            "book_updates",
+            "book_snapshots",
+            "order_updates",
+            "order_snapshots",
+            "trades",
+            "statistics",
+        ],
+    ),
+    ("published", &["messages_published"]),
+    ("bytes", &["bytes_published"]),
+];
+
+/// What is said of lines and gaps, and whether any of it is bad news.
+const LINES: [(&str, &str, bool); 9] = [
+    ("packets_first_a", "first on A", false),
+    ("packets_first_b", "first on B", false),
+    ("packets_duplicate", "duplicates", false),
+    ("packets_held", "held", false),
+    ("packets_late", "late", false),
+    ("gaps", "gaps", true),
+    ("packets_lost", "lost", true),
+    ("instrument_gaps", "books emptied", true),
+    ("packets_invalid", "invalid", true),
+];
+
+/// Looks between two at all definitions.
+const LEARN_EVERY: usize = 8;
+
+/// Intervals that are remembered.
+const PAST_MAX: usize = 60;
+
+impl Model {
+    /// Of a bus that may or may not be there yet. Nothing is looked at before [`Model::look`].
+    pub fn of(root: &Root, bus: &str) -> Model {
+        Model {
+            root: root.clone(),
+            bus: bus.to_owned(),
+            images: None,
+            board: None,
+            base: None,
+            last: None,
+            readers: Before::default(),
+            choice: Choice::default(),
+            rates: Vec::new(),
+            looks: 0,
+            picture: Picture {
+                bus: bus.to_owned(),
+                ..Picture::default()
+            },
+        }
+    }
+
+    /// As of the last look.
+    pub fn picture(&self) -> &Picture {
+        &self.picture
+    }
+
+    /// Looks, and computes the picture anew. What goes wrong stands in it; the next look tries again.
+    pub fn look(&mut self) {
+        if let Err(error) = self.try_look() {
+            self.images = None;
+            self.board = None;
+            self.last = None;
+            self.picture = Picture {
+                bus: self.bus.clone(),
+                trouble: Some(error.to_string()),
+                ..Picture::default()
+            };
+        }
+    }
+
+    /// Totals, and latencies in all, begin now.
+    pub fn reset(&mut self) {
+        self.base = self.last.clone();
+        self.readers.reset();
+    }
+
+    /// Shows the book of this instrument: its symbol, its id, or a part of its symbol. `false` if
+    /// there is none.
+    pub fn choose(&mut self, wanted: &str) -> bool {
+        let chosen = self.choice.choose(wanted);
+        self.draw_ladder();
+        chosen
+    }
+
+    /// Shows the book of an instrument further down the list, or further up.
+    pub fn step(&mut self, by: isize) {
+        self.choice.step(by);
+        self.draw_ladder();
+    }
+
+    fn try_look(&mut self) -> Result<(), Error> {
+        let is_new = self.open()?;
+        let Some(images) = &mut self.images else {
+            return Ok(());
+        };
+        let (overview, readers) = images.overview()?;
+        let mut books = [0; STATES.len() + 1];
+        let sample = self.board.as_ref().map(Sample::take);
+        // Definitions of instruments that are there already come late, too.
+        if is_new || self.looks.is_multiple_of(LEARN_EVERY) {
+            self.choice.learn(images);
+        }
+        self.choice.count(images, &mut books);
+        let seconds = sample
+            .as_ref()
+            .map_or(0.0, |sample| self.since_last(sample));
+        self.picture = Picture {
+            bus: self.bus.clone(),
+            trouble: None,
+            state: state(&overview, &books),
+            uptime_ns: uptime_ns(&overview, sample.as_ref()),
+            is_since_reset: self.base.is_some(),
+            rates: self.rates(sample.as_ref(), seconds),
+            lines: self.lines(sample.as_ref()),
+            books,
+            latencies: self.latencies(sample.as_ref()),
+            unnamed_readers: readers::unnamed(&overview, &readers),
+            readers: self.readers.picture(readers, overview.ring_bytes),
+            ladder: None,
+            instruments: self.choice.instruments(),
+            overview: Some(overview),
+        };
+        self.last = sample;
+        self.looks += 1;
+        self.draw_ladder();
+        Ok(())
+    }
+
+    /// Opens what is not open, or not that of this publisher. `true` if instruments may be others.
+    fn open(&mut self) -> Result<bool, Error> {
+        let mut is_new = match &mut self.images {
+            Some(images) => images.refresh()?,
+            None => {
+                self.images = Some(Images::open(&self.root, &self.bus)?);
+                true
+            }
+        };
+        let is_stale = |board: &BoardView| board.is_replaced();
+        if self.board.as_ref().is_none_or(is_stale) {
+            self.board = BoardView::open(&self.root, &self.bus)?;
+            // Another process counts from 0 again.
+            self.last = None;
+            self.base = None;
+            self.rates.clear();
+        }
+        if let Some(images) = &self.images {
+            is_new |= self.choice.instruments() != images.instruments().count();
+        }
+        Ok(is_new)
+    }
+
+    fn since_last(&self, sample: &Sample) -> f64 {
+        self.last
+            .as_ref()
+            .map_or(0.0, |last| sample.at.duration_since(last.at).as_secs_f64())
+    }
+
+    /// Since the last look; nothing if this is the first.
+    fn recent(&self, sample: &Sample, counter: &str) -> u64 {
+        let now = sample.counter(counter);
+        let then = self.last.as_ref().map_or(now, |last| last.counter(counter));
+        now.saturating_sub(then)
+    }
+
+    /// Since the start, or since that was asked for.
+    fn total(&self, sample: &Sample, counter: &str) -> u64 {
+        let base = self.base.as_ref().map_or(0, |base| base.counter(counter));
+        sample.counter(counter).saturating_sub(base)
+    }
+
+    fn rates(&mut self, sample: Option<&Sample>, seconds: f64) -> Vec<Rate> {
+        let Some(sample) = sample else {
+            return Vec::new();
+        };
+        if self.rates.is_empty() {
+            let known = |(_, counters): &(_, &[&str])| counters.iter().any(|name| sample.has(name));
+            self.rates = RATES.into_iter().filter(known).map(Rate::new).collect();
+        }
+        let mut rates = std::mem::take(&mut self.rates);
+        for rate in &mut rates {
+            let sum = |of: &dyn Fn(&str) -> u64| rate.counters.iter().map(|name| of(name)).sum();
+            let recent: u64 = sum(&|name| self.recent(sample, name));
+            rate.total = sum(&|name| self.total(sample, name));
+            if seconds > 0.0 {
+                rate.per_second = recent as f64 / seconds;
+                if rate.past.len() == PAST_MAX {
+                    rate.past.pop_front();
+                }
+                rate.past.push_back(rate.per_second as u64);
+            }
+        }
+        self.rates = rates.clone();
+        rates
+    }
+
+    fn lines(&self, sample: Option<&Sample>) -> Vec<Count> {
+        let Some(sample) = sample else {
+            return Vec::new();
+        };
+        let count = |counter: &str, name: &str, is_bad: bool| Count {
+            name: name.to_owned(),
+            total: self.total(sample, counter),
+            recent: self.recent(sample, counter),
+            is_bad,
+        };
+        let known = LINES.into_iter().filter(|line| sample.has(line.0));
+        let known = known.map(|(counter, name, is_bad)| count(counter, name, is_bad));
+        // Whatever a receiver calls what the kernel or the network card has dropped.
+        let dropped = sample.names().filter(|name| name.contains("drop"));
+        let dropped = dropped.map(|name| count(name, &name.replace('_', " "), true));
+        known.chain(dropped).collect()
+    }
+
+    fn latencies(&self, sample: Option<&Sample>) -> Vec<Latency> {
+        let Some(sample) = sample else {
+            return Vec::new();
+        };
+        let latency = |(number, (what, view)): (usize, &sample::Histogram)| Latency {
+            name: what.name.clone(),
+            unit: what.unit.clone(),
+            recent: sample::since(view, self.last.as_ref(), number, Points::default()),
+            total: sample::since(view, self.base.as_ref(), number, Points::of(view)),
+        };
+        sample.histograms.iter().enumerate().map(latency).collect()
+    }
+
+    fn draw_ladder(&mut self) {
+        if let Some(images) = &mut self.images {
+            self.picture.ladder = self.choice.ladder(images);
+        }
+    }
+}
+
+impl Rate {
+    fn new((name, counters): (&'static str, &'static [&'static str])) -> Rate {
+        Rate {
+            name,
+            per_second: 0.0,
+            total: 0,
+            past: VecDeque::with_capacity(PAST_MAX),
+            counters,
+        }
+    }
+}
+
+impl State {
+    /// The word that is shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Unseen => "not there",
+            State::Gone => "publisher gone",
+            State::Starting => "starting",
+            State::Recovering => "recovering",
+            State::Ready => "ready",
+        }
+    }
+}
+
+fn state(overview: &Overview, books: &[usize; STATES.len() + 1]) -> State {
+    let of = |state| {
+        let place = STATES.iter().position(|other| *other == state);
+        place.map_or(0, |place| books[place])
+    };
+    match overview.publisher {
+        None => State::Gone,
+        Some(_) if of(Validity::Recovering) + of(Validity::Gapped) > 0 => State::Recovering,
+        Some(_) if of(Validity::Live) + of(Validity::Natural) + of(Validity::Closed) == 0 => {
+            State::Starting
+        }
+        Some(_) => State::Ready,
+    }
+}
+
+/// Of the publisher that is at work; of one that is gone, 0.
+fn uptime_ns(overview: &Overview, sample: Option<&Sample>) -> u64 {
+    let Some(holder) = &overview.publisher else {
+        return 0;
+    };
+    let taken = Duration::from_secs(holder.since_unix_s).as_nanos() as u64;
+    let began = sample.map_or(taken, |sample| sample.start_unix_ns.max(taken));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| (now.as_nanos() as u64).saturating_sub(began))
+}

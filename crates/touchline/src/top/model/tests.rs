@@ -1,0 +1,346 @@
+//! Pictures of buses that are published here.
+
+use super::{Condition, Model, Picture, STATES, State};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use touchline_transport::shm::{
+    Board, FineClock, Join, Publisher, ReaderBoard, Root, Settings, Subscriber,
+};
+use touchline_transport::{Mirror, Publish};
+use touchline_types::{
+    BookSnapshot, CounterInfo, Depth, Instrument, InstrumentDefinition, Level, Price, Quantity,
+    Stamps, Symbol, Update, Validity,
+};
+
+/// A folder that goes away with its buses.
+struct Stage(PathBuf);
+
+impl Stage {
+    fn new() -> Stage {
+        static STAGES: AtomicU32 = AtomicU32::new(0);
+        let number = STAGES.fetch_add(1, Ordering::Relaxed);
+        let folder = format!("touchline-top-{}-{number}", std::process::id());
+        Stage(std::env::temp_dir().join(folder))
+    }
+
+    fn root(&self) -> Root {
+        Root::at(&self.0)
+    }
+
+    fn publisher(&self) -> Publisher {
+        let settings = Settings {
+            ring_bytes: 16 * 1024,
+            instruments_max: 16,
+            ..Settings::default()
+        };
+        Publisher::open(&self.root(), "test", &settings).expect("nobody else writes it")
+    }
+
+    fn join(&self, name: &str) -> Subscriber {
+        let clock = FineClock {
+            ticks: || 1_000,
+            ns_per_tick: 1.0,
+        };
+        let board = ReaderBoard::create(&self.root(), "test", name, clock);
+        let join = Join {
+            board: Some(board.expect("the name is free")),
+            ..Join::default()
+        };
+        Subscriber::join(&self.root(), "test", join).expect("the bus is there")
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const fn info(name: &'static str) -> CounterInfo {
+    CounterInfo {
+        name,
+        unit: "ns",
+        help: "For a test.",
+    }
+}
+
+const COUNTERS: [CounterInfo; 4] = [
+    info("packets_a"),
+    info("trades"),
+    info("packets_lost"),
+    info("socket_drops"),
+];
+const HISTOGRAMS: [CounterInfo; 2] = [info("second_ns"), info("first_ns")];
+
+fn board(publisher: &Publisher) -> Board {
+    Board::create(publisher, 1.0, &COUNTERS, &HISTOGRAMS).expect("room for a board")
+}
+
+fn define(publisher: &mut Publisher, symbols: &[&str]) {
+    for (index, symbol) in symbols.iter().enumerate() {
+        let depth = Depth {
+            direct: 10,
+            implied: 0,
+        };
+        let instrument = Instrument(index as u32);
+        let definition = InstrumentDefinition {
+            symbol: Symbol::new(symbol.as_bytes()),
+            defined: true,
+            ..InstrumentDefinition::unknown(instrument, 100 + index as i64, depth)
+        };
+        publisher.publish(&Update::Definition(&definition), &Stamps::default());
+    }
+    publisher.commit();
+}
+
+fn book(publisher: &mut Publisher, index: u32, validity: Validity) {
+    let bids = [Level {
+        price: Price(4_500_000_000_000),
+        quantity: Quantity(12),
+        orders: 3,
+        known: true,
+    }];
+    let snapshot = BookSnapshot {
+        instrument: Instrument(index),
+        validity,
+        bids: &bids,
+        asks: &[],
+        implied_bids: &[],
+        implied_asks: &[],
+    };
+    publisher.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+    publisher.commit();
+}
+
+fn looked(model: &mut Model) -> &Picture {
+    model.look();
+    let picture = model.picture();
+    assert_eq!(picture.trouble, None);
+    picture
+}
+
+fn books(picture: &Picture, validity: Validity) -> usize {
+    let place = STATES.iter().position(|state| *state == validity);
+    picture.books[place.expect("every state is counted")]
+}
+
+#[test]
+fn rates_and_latencies_are_of_the_time_between_two_looks() {
+    let stage = Stage::new();
+    let publisher = stage.publisher();
+    let mut board = board(&publisher);
+    board.show([1_000, 50, 3, 7]);
+    board.record(1, 900);
+    let mut model = Model::of(&stage.root(), "test");
+    let picture = looked(&mut model);
+    let names: Vec<_> = picture.rates.iter().map(|rate| rate.name).collect();
+    assert_eq!(names, ["packets, line A", "updates"], "what the board has");
+    assert_eq!(picture.rates[0].total, 1_000);
+    assert_eq!(picture.rates[0].per_second, 0.0, "of one look");
+    assert_eq!(picture.latencies[1].recent.count, 0);
+
+    board.show([1_600, 50, 5, 7]);
+    (0..10).for_each(|_| board.record(1, 100));
+    let picture = looked(&mut model);
+    let [packets, updates] = &picture.rates[..] else {
+        panic!("two rates")
+    };
+    assert_eq!((packets.total, updates.total), (1_600, 50));
+    // However long it was: 600 came in it, and in less than a minute.
+    assert!(packets.per_second > 10.0 && packets.past.len() == 1);
+    assert_eq!(updates.per_second, 0.0);
+    let lines = &picture.lines;
+    let lines: Vec<_> = lines
+        .iter()
+        .map(|line| (line.name.as_str(), line.recent, line.total, line.is_bad))
+        .collect();
+    assert_eq!(lines, [("lost", 2, 5, true), ("socket drops", 0, 7, true)]);
+    let [second, first] = &picture.latencies[..] else {
+        panic!("two histograms")
+    };
+    assert_eq!(
+        (second.name.as_str(), first.name.as_str()),
+        ("second_ns", "first_ns"),
+        "as in the table"
+    );
+    assert_eq!((first.recent.count, first.total.count), (10, 11));
+    assert_eq!((first.recent.at[3], second.total.at[0]), (Some(100), None));
+    assert!(first.total.at[3] >= Some(900));
+
+    model.reset();
+    board.show([1_601, 50, 5, 7]);
+    board.record(1, 200);
+    let picture = looked(&mut model);
+    assert!(picture.is_since_reset);
+    assert_eq!(picture.rates[0].total, 1);
+    assert_eq!(picture.latencies[1].total.count, 1);
+    assert_eq!(picture.lines[0].total, 0);
+}
+
+#[test]
+fn a_publisher_that_goes_and_one_that_comes_are_seen() {
+    let stage = Stage::new();
+    let mut model = Model::of(&stage.root(), "test");
+    model.look();
+    let trouble = model.picture().trouble.clone().expect("there is no bus");
+    assert!(trouble.contains("does not exist"), "{trouble}");
+
+    let mut publisher = stage.publisher();
+    assert_eq!(looked(&mut model).state, State::Starting);
+    let mut first = board(&publisher);
+    first.show([500, 0, 0, 0]);
+    define(&mut publisher, &["AAA", "BBB", "CCC"]);
+    book(&mut publisher, 0, Validity::Live);
+    book(&mut publisher, 1, Validity::Recovering);
+    let picture = looked(&mut model);
+    assert_eq!(picture.state, State::Recovering);
+    let states = [Validity::Live, Validity::Recovering].map(|state| books(picture, state));
+    assert_eq!(states, [1, 1]);
+    assert_eq!(
+        picture.books[STATES.len()],
+        1,
+        "nothing was published of it"
+    );
+    book(&mut publisher, 1, Validity::Live);
+    assert_eq!(looked(&mut model).state, State::Ready);
+
+    drop(publisher);
+    let picture = looked(&mut model);
+    assert_eq!(
+        (picture.state, books(picture, Validity::Stale)),
+        (State::Gone, 2)
+    );
+    assert_eq!(
+        picture.rates[0].total, 500,
+        "what it counted can still be read"
+    );
+
+    let mut publisher = stage.publisher();
+    let _second = board(&publisher);
+    define(&mut publisher, &["CCC"]);
+    book(&mut publisher, 0, Validity::Live);
+    let picture = looked(&mut model);
+    assert_eq!(
+        (picture.state, books(picture, Validity::Live)),
+        (State::Ready, 1)
+    );
+    assert_eq!(
+        picture.overview.as_ref().map(|overview| overview.epoch),
+        Some(2)
+    );
+    assert_eq!(
+        (picture.rates[0].total, picture.rates[0].past.len()),
+        (0, 0)
+    );
+}
+
+#[test]
+fn a_reader_that_is_overtaken_is_shown_by_its_name_and_first() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, &["AAA"]);
+    let (mut quick, mut slow) = (stage.join("a-quick-one"), stage.join("the-slow-one"));
+    let mut model = Model::of(&stage.root(), "test");
+    let condition = |picture: &Picture, name: &str| {
+        let reader = picture.readers.iter().find(|reader| reader.name == name);
+        reader.expect(name).condition.clone()
+    };
+    let drain = |subscriber: &mut Subscriber| {
+        let mut mirror = Mirror::new(16, 0);
+        while subscriber.drain(usize::MAX, &mut mirror) > 0 {}
+    };
+    looked(&mut model);
+    for round in 0..1_000 {
+        book(&mut publisher, 0, Validity::Live);
+        if round % 10 == 0 {
+            drain(&mut quick);
+        }
+    }
+    drain(&mut quick);
+    let picture = looked(&mut model);
+    let names: Vec<_> = picture
+        .readers
+        .iter()
+        .map(|reader| reader.name.as_str())
+        .collect();
+    assert_eq!(names, ["the-slow-one", "a-quick-one"]);
+    assert_eq!(condition(picture, "the-slow-one"), Condition::Slow);
+    assert!(
+        picture.readers[0].behind_share > 1.0,
+        "it is overtaken already"
+    );
+    assert_eq!(condition(picture, "a-quick-one"), Condition::Well);
+    assert!(picture.readers[1].per_second > 0.0 && picture.readers[1].lapped == 0);
+
+    drain(&mut slow);
+    let picture = looked(&mut model);
+    let reader = &picture.readers[0];
+    assert_eq!((reader.name.as_str(), reader.lapped), ("the-slow-one", 1));
+    assert_eq!(
+        reader.condition,
+        Condition::Slow,
+        "it has just lost something"
+    );
+    assert!(reader.lost > 100);
+    assert_eq!(
+        condition(looked(&mut model), "the-slow-one"),
+        Condition::HasLost
+    );
+    model.reset();
+    assert_eq!(
+        condition(looked(&mut model), "the-slow-one"),
+        Condition::Well
+    );
+
+    std::fs::write(
+        stage.0.join("test/boards/the-slow-one/counters"),
+        "no board",
+    )
+    .expect("our folder");
+    let said = condition(looked(&mut model), "the-slow-one");
+    assert!(matches!(said, Condition::Unreadable(_)), "{said:?}");
+    drop(slow);
+    assert_eq!(
+        looked(&mut model).readers.len(),
+        1,
+        "who leaves is not shown"
+    );
+}
+
+#[test]
+fn the_ladder_is_that_of_the_chosen_instrument() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, &["ESU4", "ESZ4", "NQU4"]);
+    book(&mut publisher, 0, Validity::Live);
+    book(&mut publisher, 2, Validity::Gapped);
+    let mut model = Model::of(&stage.root(), "test");
+    let heading = |model: &Model| {
+        let ladder = model.picture().ladder.as_ref().expect("a ladder");
+        (ladder.lines[0].trim().to_owned(), ladder.place)
+    };
+    looked(&mut model);
+    assert_eq!(
+        heading(&model),
+        ("NQU4, 102, gapped".to_owned(), 3),
+        "the one that changed last"
+    );
+    model.step(-2);
+    assert_eq!(heading(&model), ("ESU4, 100, live".to_owned(), 1));
+    let lines = &model.picture().ladder.as_ref().expect("a ladder").lines;
+    assert!(
+        lines.iter().any(|line| line.contains("4500 |")),
+        "{lines:?}"
+    );
+    model.step(-5);
+    assert_eq!(heading(&model).1, 1, "it is the first");
+    assert!(model.choose("esz") && !model.choose("ZZZ"));
+    let (said, place) = heading(&model);
+    assert!(
+        said.contains("no book of it was published yet") && place == 2,
+        "{said}"
+    );
+    assert!(model.choose("102"));
+    looked(&mut model);
+    assert_eq!(heading(&model).1, 3, "it stays");
+}
