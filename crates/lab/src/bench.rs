@@ -2,6 +2,7 @@
 
 pub mod endless;
 pub mod ipc;
+pub mod receive;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};

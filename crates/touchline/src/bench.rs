@@ -5,6 +5,7 @@ mod ipc;
 mod ipc_rtt;
 mod ipc_throughput;
 mod publish;
+mod receive;
 
 use crate::output::Failure;
 use std::path::Path;
@@ -27,6 +28,8 @@ enum Bench {
     IpcThroughput(ipc_throughput::Arguments),
     /// What readers cost the writer of a ring.
     Publish(publish::Arguments),
+    /// What receiving a packet costs: one a system call against several.
+    Receive(receive::Arguments),
     /// The other process of `ipc-rtt` and `ipc-throughput`.
     #[command(hide = true)]
     IpcPeer(ipc::PeerArguments),
@@ -39,6 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
         Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),
         Bench::Publish(arguments) => publish::run(arguments),
+        Bench::Receive(arguments) => receive::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
 }

@@ -1,0 +1,224 @@
+//! `touchline bench receive`: single receive calls against batches.
+
+use super::ipc::{cpus, failure};
+use crate::output::Failure;
+use serde_json::json;
+use std::time::Duration;
+use touchline_lab::bench::receive::{Plan, Stream};
+use touchline_lab::bench::{Figures, Host};
+use touchline_net::UdpSource;
+use touchline_net::clock::Clock;
+
+/// What receiving a packet costs: one a system call against several.
+///
+/// One thread sends, one receives, over one interface of this host. Each way of receiving takes its
+/// turn in each round, so that a change of the machine meets all of them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Packets that one system call may bring, each a way of receiving; 1 is recvmsg, more is recvmmsg.
+    #[arg(long, value_name = "N", num_args = 1.., value_delimiter = ',', default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u16).range(1..=1024))]
+    batch: Vec<u16>,
+    /// Name or address of the interface.
+    #[arg(long, value_name = "NAME", default_value = "lo")]
+    interface: String,
+    /// Bytes of a packet.
+    #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=9000))]
+    payload: u16,
+    /// Groups that are polled; packets come to one of them.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
+    groups: u8,
+    /// Pause between two packets where there are pauses, microseconds.
+    #[arg(long, value_name = "US", default_value_t = 5000)]
+    pause_us: u64,
+    /// Packets with pauses, of each way in each round.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    packets: u64,
+    /// Packets without pauses, likewise.
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    stream_packets: u64,
+    /// Rounds.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Processors: of the side that receives and of the side that sends.
+    #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = cpus)]
+    cpus: (usize, usize),
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline bench receive
+  touchline bench receive --groups 4 --batch 1,4,16 --json";
+
+/// One way of receiving, over all rounds.
+struct Measured {
+    batch: usize,
+    source: UdpSource,
+    call: Figures,
+    network: Figures,
+    streams: Vec<Stream>,
+    backlog_ns: Vec<f64>,
+    empty_ns: Vec<f64>,
+}
+
+/// Packets that wait in the socket before they are received.
+const BACKLOG_PACKETS: u64 = 2_000;
+
+/// Polls that bring nothing.
+const EMPTY_POLLS: u64 = 100_000;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let plan = Plan {
+        interface: arguments.interface.clone(),
+        payload_bytes: usize::from(arguments.payload),
+        groups: arguments.groups,
+        cpus: arguments.cpus,
+    };
+    let clock = Clock::calibrated();
+    let ways: Result<Vec<_>, _> = arguments
+        .batch
+        .iter()
+        .map(|batch| Measured::new(usize::from(*batch), &plan))
+        .collect();
+    let mut ways = ways?;
+    for _ in 0..arguments.rounds {
+        for way in &mut ways {
+            way.round(arguments, &plan, &clock)?;
+        }
+    }
+    report(arguments, &ways);
+    Ok(())
+}
+
+impl Measured {
+    fn new(batch: usize, plan: &Plan) -> Result<Measured, Failure> {
+        let source = plan.source(batch).map_err(failure)?;
+        for note in source.notes() {
+            eprintln!("touchline: {note}");
+        }
+        let figures = |what: &str| Figures {
+            bench: "receive",
+            subject: format!("{}-{what}", name(batch)),
+            payload_bytes: plan.payload_bytes as u64,
+            histogram: touchline_gateway::replay::latency_histogram(),
+        };
+        Ok(Measured {
+            batch,
+            source,
+            call: figures("call"),
+            network: figures("network"),
+            streams: Vec::new(),
+            backlog_ns: Vec::new(),
+            empty_ns: Vec::new(),
+        })
+    }
+
+    fn round(&mut self, arguments: &Arguments, plan: &Plan, clock: &Clock) -> Result<(), Failure> {
+        let source = &mut self.source;
+        let pause = Duration::from_micros(arguments.pause_us);
+        let paused = plan
+            .paused(source, arguments.packets, pause, clock)
+            .map_err(failure)?;
+        let same = "they have the same bounds";
+        self.call.histogram.add(&paused.call_ns).expect(same);
+        self.network.histogram.add(&paused.network_ns).expect(same);
+        let stream = plan.stream(source, arguments.stream_packets, clock);
+        self.streams.push(stream.map_err(failure)?);
+        let backlog_ns = plan.backlog(source, BACKLOG_PACKETS).map_err(failure)?;
+        self.backlog_ns.push(backlog_ns);
+        let empty_ns = plan.empty(source, EMPTY_POLLS).map_err(failure)?;
+        self.empty_ns.push(empty_ns);
+        Ok(())
+    }
+
+    /// Medians over rounds: received a second, nanoseconds a packet in calls, in a backlog, of an
+    /// empty poll; and all that were lost.
+    fn medians(&self) -> [f64; 5] {
+        let streams = |what: fn(&Stream) -> f64| median(self.streams.iter().map(what).collect());
+        [
+            streams(|stream| stream.received_per_s),
+            self.streams.iter().map(|stream| stream.lost as f64).sum(),
+            streams(|stream| stream.call_ns),
+            median(self.backlog_ns.clone()),
+            median(self.empty_ns.clone()),
+        ]
+    }
+}
+
+fn name(batch: usize) -> String {
+    match batch {
+        1 => "recvmsg".to_owned(),
+        _ => format!("recvmmsg-{batch}"),
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn report(arguments: &Arguments, ways: &[Measured]) {
+    let host = Host::here();
+    if arguments.json {
+        ways.iter().for_each(|way| print_json(way, &host));
+        return;
+    }
+    println!("{host}");
+    println!(
+        "{} bytes on {}, {} groups, received on processor {}, sent on {}, {} rounds by turns",
+        arguments.payload,
+        arguments.interface,
+        arguments.groups,
+        arguments.cpus.0,
+        arguments.cpus.1,
+        arguments.rounds
+    );
+    println!("a packet each {} us:", arguments.pause_us);
+    println!("{}", Figures::HEAD);
+    for way in ways {
+        println!("{}\n{}", way.call, way.network);
+    }
+    println!("without pauses, medians of the rounds:");
+    println!(
+        "{:<28}{:>12}{:>8}{:>14}{:>14}{:>14}",
+        "", "packets/s", "lost", "call ns", "backlog ns", "empty ns"
+    );
+    for way in ways {
+        let [rate, lost, call, backlog, empty] = way.medians();
+        println!(
+            "{:<28}{rate:>12.0}{lost:>8.0}{call:>14.0}{backlog:>14.0}{empty:>14.0}",
+            name(way.batch)
+        );
+    }
+    println!(
+        "call: the call that brought the packet; network: kernel stamp to handed over; backlog: {BACKLOG_PACKETS} packets wait already; empty: a poll of all groups"
+    );
+}
+
+fn print_json(way: &Measured, host: &Host) {
+    println!("{}\n{}", way.call.to_json(host), way.network.to_json(host));
+    let medians = way.medians();
+    let units = [
+        ("rate", "msg/s"),
+        ("lost", "packets"),
+        ("stream-call", "ns"),
+        ("backlog", "ns"),
+        ("empty", "ns"),
+    ];
+    for ((what, unit), value) in units.into_iter().zip(medians) {
+        let line = json!({
+            "bench": "receive",
+            "subject": format!("{}-{what}", name(way.batch)),
+            "payload_bytes": way.call.payload_bytes,
+            "unit": unit,
+            "count": way.streams.len(),
+            "value": value,
+            "host": host.to_json(),
+        });
+        println!("{line}");
+    }
+}
