@@ -32,6 +32,7 @@ mod stages;
 pub use anatomy::{HISTOGRAMS, Marks};
 pub use board::{Board, Counted};
 pub use counters::Counters;
+pub use host_time::HostTime;
 pub use pipeline::Pipeline;
 pub use selection::Selected;
 pub use stages::Limits;

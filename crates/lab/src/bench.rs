@@ -1,6 +1,7 @@
 //! The benchmark harness: figures from full histograms, one JSON object a line, host beside them.
 
 pub mod endless;
+pub mod feed;
 pub mod ipc;
 pub mod receive;
 

@@ -1,6 +1,7 @@
 //! `touchline bench`: each figure that we quote, by one command.
 
 mod event;
+mod feed;
 mod ipc;
 mod ipc_rtt;
 mod ipc_throughput;
@@ -22,6 +23,14 @@ pub struct Arguments {
 enum Bench {
     /// A packet in memory → arbitration → decode → books → update handed to the publisher.
     Event(event::Arguments),
+    /// An exchange's packets through sockets, a gateway and its bus to a consumer.
+    Feed(feed::Arguments),
+    /// The gateway of `feed`.
+    #[command(hide = true)]
+    FeedGateway(feed::GatewayArguments),
+    /// The exchange of `feed`.
+    #[command(hide = true)]
+    FeedSender(feed::SenderArguments),
     /// A message there and back between two processes, through shared memory.
     IpcRtt(ipc_rtt::Arguments),
     /// A stream of messages to one process or several, through shared memory.
@@ -39,6 +48,9 @@ enum Bench {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.bench {
         Bench::Event(arguments) => event::run(arguments),
+        Bench::Feed(arguments) => feed::run(arguments),
+        Bench::FeedGateway(arguments) => feed::run_gateway(arguments),
+        Bench::FeedSender(arguments) => feed::run_sender(arguments),
         Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
         Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),
         Bench::Publish(arguments) => publish::run(arguments),

@@ -196,7 +196,8 @@ impl Drop for Peer {
 /// What a process says when it can begin.
 const READY: &str = "ready";
 
-fn say_ready() {
+/// Tells [`Peer::start`] that this process can begin.
+pub fn say_ready() {
     println!("{READY}");
 }
 

@@ -17,7 +17,7 @@ pub struct Plan {
     pub interface: String,
     /// Bytes of each packet.
     pub payload_bytes: usize,
-    /// Groups received from; packets come to the first.
+    /// Groups received from, the first two of them urgent; packets come to the first.
     pub groups: u8,
     /// Processors of the side that receives and of the side that sends.
     pub cpus: (usize, usize),
@@ -51,7 +51,7 @@ impl Plan {
         let group = |last| Endpoint {
             address: SocketAddrV4::new(Ipv4Addr::new(239, 255, 78, last), 0),
             sources: Vec::new(),
-            urgent: true,
+            urgent: last <= 2,
         };
         let groups: Vec<_> = (1..=self.groups.max(1)).map(group).collect();
         let settings = Settings {

@@ -193,7 +193,7 @@ fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<
 }
 
 /// The figures are of the live path only; anything else would be another path.
-fn still_live<P: Publish>(path: &CmePipeline<P>) -> Result<(), Failure> {
+pub(super) fn still_live<P: Publish>(path: &CmePipeline<P>) -> Result<(), Failure> {
     let counters = path.venue().counters();
     let instruments = (0..path.venue().instruments() as u32).map(touchline_types::Instrument);
     let not_live = instruments

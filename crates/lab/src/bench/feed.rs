@@ -1,0 +1,168 @@
+//! The exchange's side of a feed benchmark: the incremental feed of a generated market, on real
+//! groups, at a pace.
+
+use super::endless::Endless;
+use super::ipc::{Failed, pin};
+use crate::capture::{Feed, Line};
+use crate::cme::{Options, config, generate};
+use crate::fault::{FaultPlan, deliver};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+use touchline_net::udp::{Sender, SenderSettings, Sent};
+
+/// What to send, and how.
+#[derive(Clone, Debug)]
+pub struct Sending {
+    /// Name or address of the interface.
+    pub interface: String,
+    /// Processor to run on.
+    pub cpu: usize,
+    /// Others run on the same processor, so that waiting gives it to them.
+    pub shares_cpu: bool,
+    /// Seed of the market.
+    pub seed: u64,
+    /// Number of packets.
+    pub packets: u64,
+    /// Time from one packet to the next; zero is as fast as the kernel takes them.
+    pub every: Duration,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SentReport {
+    /// Packets that the kernel took.
+    pub packets: u64,
+    /// Times that a queue of the kernel was full; the packet was sent again until it was not.
+    pub full: u64,
+    /// Packets a second.
+    pub per_s: f64,
+}
+
+/// Events of a round; the rounds follow each other as one session.
+const EVENTS: usize = 4_000;
+
+/// The packets of line A, one round. The same seed gives the same ones to both sides.
+pub fn stretch(seed: u64) -> Endless<()> {
+    let options = Options {
+        events: EVENTS,
+        ..Options::default()
+    };
+    let delivery = deliver(&generate(&options, seed), &FaultPlan::default(), seed);
+    let mut stretch = Endless::new();
+    for arrival in &delivery.arrivals {
+        if (arrival.feed, arrival.line) == (Feed::Incremental, Line::A) {
+            stretch.add((), arrival.time_ns, &arrival.payload);
+        }
+    }
+    stretch
+}
+
+/// Sends the rounds after the first, which the receiving side knows already. Calls `ready` when
+/// everything is prepared.
+pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Failed> {
+    let sender = Sender::open(&SenderSettings {
+        interface: Some(sending.interface.clone()),
+        ..SenderSettings::default()
+    })?;
+    let to = config::group(Feed::Incremental, Line::A);
+    let mut stretch = stretch(sending.seed);
+    stretch.next_round();
+    pin(sending.cpu)?;
+    ready();
+    let (mut packets, mut full) = (0, 0);
+    let start = Instant::now();
+    while packets < sending.packets {
+        for (_, _, bytes, _) in stretch.packets() {
+            if packets == sending.packets {
+                break;
+            }
+            wait_until(start + sending.every.mul_f64(packets as f64), sending);
+            while sender.send(to, bytes)? == Sent::Full {
+                full += 1;
+                std::thread::yield_now();
+            }
+            packets += 1;
+        }
+        stretch.next_round();
+    }
+    Ok(SentReport {
+        packets,
+        full,
+        per_s: packets as f64 / start.elapsed().as_secs_f64(),
+    })
+}
+
+/// Long waits sleep, so that the processor is somebody else's; short ones are exact.
+fn wait_until(due: Instant, sending: &Sending) {
+    const SLEEPS_FROM: Duration = Duration::from_millis(1);
+    loop {
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        if sending.every >= SLEEPS_FROM {
+            std::thread::sleep(left);
+        } else if sending.shares_cpu {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+impl std::fmt::Display for SentReport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.packets, self.full, self.per_s)
+    }
+}
+
+impl FromStr for SentReport {
+    type Err = Failed;
+
+    /// What [`Display`](std::fmt::Display) wrote.
+    fn from_str(text: &str) -> Result<SentReport, Failed> {
+        let wrong = || Failed(format!("the sending process said {text:?}"));
+        let mut words = text.split_whitespace();
+        let mut next = || words.next().ok_or_else(wrong);
+        Ok(SentReport {
+            packets: next()?.parse().map_err(|_| wrong())?,
+            full: next()?.parse().map_err(|_| wrong())?,
+            per_s: next()?.parse().map_err(|_| wrong())?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_are_packets_that_follow_each_other_without_a_seam() {
+        let mut stretch = stretch(1);
+        let sequence = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().expect("a head"));
+        let mut last = None;
+        for _ in 0..2 {
+            for (_, _, bytes, _) in stretch.packets() {
+                let this = sequence(bytes);
+                assert!(
+                    last.is_none_or(|last: u32| last + 1 == this),
+                    "{last:?}, {this}"
+                );
+                last = Some(this);
+            }
+            stretch.next_round();
+        }
+        assert!(last > Some(2_000));
+    }
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let report = SentReport {
+            packets: 7,
+            full: 1,
+            per_s: 2.5,
+        };
+        assert_eq!(report.to_string().parse::<SentReport>().ok(), Some(report));
+        assert!("7 1".parse::<SentReport>().is_err());
+    }
+}

@@ -1,0 +1,371 @@
+//! `touchline bench feed`: an exchange's packets through sockets, a gateway and its bus to a consumer.
+
+mod consumer;
+mod gateway;
+mod report;
+
+pub use gateway::GatewayArguments;
+
+use super::ipc::failure;
+use crate::output::Failure;
+use consumer::{Consumed, consume, join};
+use hdrhistogram::Histogram;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use report::Report;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Host;
+use touchline_lab::bench::feed::{Sending, SentReport, send, stretch};
+use touchline_lab::bench::ipc::{Folder, Part, Peer, Role, floor, pin, say_ready};
+use touchline_net::clock::Clock;
+use touchline_transport::shm::{BoardView, Root};
+
+/// An exchange's packets through sockets, a gateway and its bus to a consumer.
+///
+/// Three processes: one sends the incremental feed of a generated CME market to its real groups, one
+/// is a live gateway on all eight groups of the channel, one consumes the bus. First packets with
+/// pauses, then packets without, then a search for the highest rate at which nothing is lost.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Packets of one case alone; without it and --pause-us, both cases and the search for the rate.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    packets: Option<u64>,
+    /// Pause between two packets of one case alone, microseconds; 0 is as fast as the kernel takes
+    /// them.
+    #[arg(long, value_name = "US")]
+    pause_us: Option<u64>,
+    /// Packets a second of one case alone.
+    #[arg(long, value_name = "N", conflicts_with = "pause_us", value_parser = clap::value_parser!(u64).range(1..))]
+    rate: Option<u64>,
+    /// How long each rate is held in the search, seconds.
+    #[arg(long, value_name = "S", default_value_t = 1.0)]
+    seconds: f64,
+    /// Processors: of the sender, the gateway and the consumer.
+    #[arg(long, value_name = "A,B,C", value_parser = three)]
+    cpus: Option<[usize; 3]>,
+    /// Name or address of the interface.
+    #[arg(long, value_name = "NAME", default_value = "lo")]
+    interface: String,
+    /// Packets that one system call of the gateway may bring; 1 is recvmsg, more is recvmmsg.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    batch: u16,
+    /// Receive buffer of each socket, bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 8 * 1024 * 1024)]
+    receive_buffer: usize,
+    /// Seed of the market.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the whole distribution of each figure into this folder, in HdrHistogram's text form.
+    #[arg(long, value_name = "DIR")]
+    histograms: Option<PathBuf>,
+    /// One JSON object a line instead of tables.
+    #[arg(long)]
+    json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline bench feed
+  touchline bench feed --packets 20000 --pause-us 5000 --cpus 2,3,4
+  touchline bench feed --packets 500000 --rate 100000 --batch 8 --json";
+
+/// Packets and time between them of the case with pauses.
+const PAUSED: (u64, Duration) = (20_000, Duration::from_millis(5));
+
+/// Packets of the case without pauses.
+const STREAM: u64 = 1_000_000;
+
+/// One case: what is sent, and when.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    packets: u64,
+    /// Time from one packet to the next; zero is as fast as the kernel takes them.
+    every: Duration,
+    /// Whether there is a consumer.
+    consumed: bool,
+}
+
+/// What came of a case.
+struct Outcome {
+    case: Case,
+    sent: SentReport,
+    /// What the gateway counted, by name.
+    counted: Vec<(String, u64)>,
+    /// Its histograms, by name, nanoseconds.
+    histograms: Vec<(String, Histogram<u64>)>,
+    consumed: Option<Consumed>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let host = Host::here();
+    let cpus = arguments.cpus.unwrap_or_else(default_cpus);
+    let bench = Bench { arguments, cpus };
+    let mut report = Report::new(arguments.json, host, cpus, &stretch(arguments.seed));
+    report.head(arguments, &bench.floor()?);
+    match arguments.one_case() {
+        Some(case) => report.case(&bench.case(case)?),
+        None => bench.all(&mut report)?,
+    }
+    match &arguments.histograms {
+        Some(folder) => super::write_distributions(report.figures(), folder),
+        None => Ok(()),
+    }
+}
+
+impl Arguments {
+    /// The case that was asked for, if one was.
+    fn one_case(&self) -> Option<Case> {
+        let every = match (self.rate, self.pause_us) {
+            (Some(rate), _) => Duration::from_secs(1).div_f64(rate as f64),
+            (None, Some(pause_us)) => Duration::from_micros(pause_us),
+            (None, None) => Duration::ZERO,
+        };
+        let is_asked = self.packets.is_some() || self.rate.is_some() || self.pause_us.is_some();
+        let paused = every >= Duration::from_millis(1);
+        is_asked.then_some(Case {
+            packets: self
+                .packets
+                .unwrap_or(if paused { PAUSED.0 } else { STREAM }),
+            every,
+            consumed: true,
+        })
+    }
+}
+
+/// A benchmark under way.
+struct Bench<'a> {
+    arguments: &'a Arguments,
+    /// Processors of the sender, the gateway and the consumer.
+    cpus: [usize; 3],
+}
+
+impl Bench<'_> {
+    /// Both cases, and the search.
+    fn all(&self, report: &mut Report) -> Result<(), Failure> {
+        let (packets, every) = PAUSED;
+        let case = |packets, every| Case {
+            packets,
+            every,
+            consumed: true,
+        };
+        report.case(&self.case(case(packets, every))?);
+        report.case(&self.case(case(STREAM, Duration::ZERO))?);
+        self.search(report)
+    }
+
+    /// Doubles the rate until something is lost or the sender is at its end, then halves the
+    /// distance between what was kept and what was not. Without a consumer, so that its processor
+    /// is the sender's.
+    fn search(&self, report: &mut Report) -> Result<(), Failure> {
+        const FIRST: f64 = 25_000.0;
+        const HALVINGS: u32 = 4;
+        let (mut kept, mut lost) = (0.0, None);
+        let mut halvings = 0;
+        while halvings <= HALVINGS {
+            let rate = match lost {
+                None => f64::max(FIRST, kept * 2.0),
+                Some(lost) => f64::midpoint(kept, lost),
+            };
+            let outcome = self.case(Case {
+                packets: (rate * self.arguments.seconds.max(0.1)) as u64,
+                every: Duration::from_secs(1).div_f64(rate),
+                consumed: false,
+            })?;
+            report.rate(rate, &outcome);
+            let reached = outcome.sent.per_s;
+            // The sender cannot send more: there is no rate above this one to be tried.
+            let is_end = reached < 0.9 * rate;
+            match outcome.lost() {
+                0 if is_end => {
+                    report.highest(reached, true);
+                    return Ok(());
+                }
+                0 => kept = reached,
+                _ => lost = Some(reached.min(rate)),
+            }
+            halvings += u32::from(lost.is_some());
+        }
+        report.highest(kept, false);
+        Ok(())
+    }
+
+    /// The bare round trip of a cache line between the gateway's processor and another one.
+    fn floor(&self) -> Result<Histogram<u64>, Failure> {
+        const WARMUP: u64 = 1_000;
+        const MESSAGES: u64 = 50_000;
+        let folder = Folder::new().map_err(failure)?;
+        let [sender, gateway, consumer] = self.cpus;
+        let other = if consumer == gateway {
+            sender
+        } else {
+            consumer
+        };
+        pin(gateway).map_err(failure)?;
+        let lines = floor::Lines::new(folder.path()).map_err(failure)?;
+        let peer = super::ipc::start(&Role {
+            part: Part::FloorEcho,
+            folder: folder.path().to_owned(),
+            cpu: other,
+            payload_bytes: 8,
+            messages: WARMUP + MESSAGES,
+            gather: 1,
+            shares_cpu: false,
+        })?;
+        let mut round_trips = latency_histogram();
+        lines.round_trips(WARMUP, MESSAGES, &mut round_trips);
+        peer.finish().map_err(failure)?;
+        Ok(round_trips)
+    }
+
+    /// One case from its beginning to its end.
+    fn case(&self, case: Case) -> Result<Outcome, Failure> {
+        let folder = Folder::new().map_err(failure)?;
+        // Nobody else's: a bus is not trusted in a directory that others can write to.
+        let made = std::fs::DirBuilder::new().mode(0o700).create(folder.path());
+        made.map_err(Failure::run)?;
+        let [sender_cpu, _, consumer_cpu] = self.cpus;
+        let gateway = self.start_gateway(folder.path())?;
+        let subscriber = case.consumed.then(|| join(folder.path())).transpose()?;
+        pin(consumer_cpu).map_err(failure)?;
+        let shares_cpu = sender_cpu == consumer_cpu && case.consumed;
+        let clock = Clock::calibrated();
+        let sender = self.start_sender(case, shares_cpu)?;
+        let bar = ProgressBar::with_draw_target(Some(case.packets), ProgressDrawTarget::stderr());
+        let consumed = subscriber.map(|subscriber| {
+            consume(subscriber, clock, shares_cpu, |packets| {
+                bar.set_position(packets)
+            })
+        });
+        bar.finish_and_clear();
+        let sent = sender.finish().map_err(failure)?;
+        gateway.finish().map_err(failure)?;
+        let board =
+            BoardView::open(&Root::at(folder.path()), gateway::BUS).map_err(Failure::run)?;
+        let board = board.ok_or_else(|| Failure::run("the gateway left no counters"))?;
+        Ok(Outcome {
+            case,
+            sent: sent.parse().map_err(failure)?,
+            counted: board
+                .counters()
+                .map(|(what, value)| (what.name.clone(), value))
+                .collect(),
+            histograms: board
+                .histograms()
+                .map(|(what, view)| (what.name.clone(), report::histogram(&view)))
+                .collect(),
+            consumed,
+        })
+    }
+
+    fn start_gateway(&self, folder: &Path) -> Result<Peer, Failure> {
+        let mut command = this_program("feed-gateway")?;
+        let arguments = self.arguments;
+        command.arg("--folder").arg(folder);
+        command.args(["--interface", &arguments.interface]);
+        number(&mut command, "--cpu", self.cpus[1]);
+        number(&mut command, "--batch", arguments.batch);
+        number(&mut command, "--buffer", arguments.receive_buffer);
+        number(&mut command, "--seed", arguments.seed);
+        Peer::start(command).map_err(failure)
+    }
+
+    fn start_sender(&self, case: Case, shares_cpu: bool) -> Result<Peer, Failure> {
+        let mut command = this_program("feed-sender")?;
+        command.args(["--interface", &self.arguments.interface]);
+        number(&mut command, "--cpu", self.cpus[0]);
+        number(&mut command, "--seed", self.arguments.seed);
+        number(&mut command, "--packets", case.packets);
+        number(&mut command, "--every-ns", case.every.as_nanos());
+        if shares_cpu {
+            command.arg("--shares-cpu");
+        }
+        Peer::start(command).map_err(failure)
+    }
+}
+
+impl Outcome {
+    /// A counter of the gateway.
+    fn counter(&self, name: &str) -> u64 {
+        let found = self.counted.iter().find(|(counter, _)| counter == name);
+        found.map_or(0, |(_, value)| *value)
+    }
+
+    /// Packets that were sent and did not come out of the gateway's sockets.
+    fn lost(&self) -> u64 {
+        let received = self.counter("packets_received");
+        self.sent.packets.saturating_sub(received)
+    }
+}
+
+/// The sender's process.
+#[derive(Debug, clap::Args)]
+pub struct SenderArguments {
+    #[arg(long)]
+    interface: String,
+    #[arg(long)]
+    cpu: usize,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    packets: u64,
+    #[arg(long)]
+    every_ns: u64,
+    #[arg(long)]
+    shares_cpu: bool,
+}
+
+/// Runs the sender's process.
+pub fn run_sender(arguments: &SenderArguments) -> Result<(), Failure> {
+    let sending = Sending {
+        interface: arguments.interface.clone(),
+        cpu: arguments.cpu,
+        shares_cpu: arguments.shares_cpu,
+        seed: arguments.seed,
+        packets: arguments.packets,
+        every: Duration::from_nanos(arguments.every_ns),
+    };
+    let sent = send(&sending, say_ready).map_err(failure)?;
+    println!("{sent}");
+    Ok(())
+}
+
+/// Runs the gateway's process.
+pub fn run_gateway(arguments: &GatewayArguments) -> Result<(), Failure> {
+    gateway::run(arguments)
+}
+
+fn this_program(role: &str) -> Result<Command, Failure> {
+    let program = std::env::current_exe().map_err(Failure::run)?;
+    let mut command = Command::new(program);
+    command.args(["bench", role]);
+    Ok(command)
+}
+
+fn number(command: &mut Command, name: &str, value: impl ToString) {
+    command.args([name, &value.to_string()]);
+}
+
+/// Sender and consumer share a processor where there are only two.
+fn default_cpus() -> [usize; 3] {
+    match std::thread::available_parallelism().map_or(1, usize::from) {
+        1 => [0, 0, 0],
+        2 => [1, 0, 1],
+        _ => [1, 0, 2],
+    }
+}
+
+fn three(text: &str) -> Result<[usize; 3], String> {
+    let cpus: Result<Vec<usize>, _> = text.split(',').map(str::parse).collect();
+    let cpus = cpus.ok().and_then(|cpus| <[usize; 3]>::try_from(cpus).ok());
+    match cpus {
+        Some(cpus) if cpus[0] != cpus[1] && cpus[1] != cpus[2] => Ok(cpus),
+        _ => {
+            Err("give three processors, such as 1,0,2, that of the gateway for it alone".to_owned())
+        }
+    }
+}

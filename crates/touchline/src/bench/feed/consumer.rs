@@ -1,0 +1,127 @@
+//! The consumer of `bench feed`: a subscriber that looks at the clock when it has a packet's updates.
+
+use super::gateway::{BUS, PATIENCE, QUIET};
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use touchline_gateway::HostTime;
+use touchline_gateway::replay::latency_histogram;
+use touchline_net::clock::{Clock, ticks};
+use touchline_transport::Notice;
+use touchline_transport::shm::{Item, Join, Root, Subscriber};
+use touchline_types::Stamps;
+
+/// What a consumer saw. Nanoseconds.
+pub struct Consumed {
+    /// From the receive stamp until the last update of a packet was in hand.
+    pub network_ns: Histogram<u64>,
+    /// From the publisher's mark of the last update until it was in hand.
+    pub bus_ns: Histogram<u64>,
+    /// Losses that the bus told of.
+    pub notices: u64,
+}
+
+/// Joins the bus; what was published before is not measured.
+pub fn join(folder: &Path) -> Result<Subscriber, Failure> {
+    let root = Root::at(folder);
+    let mut subscriber = Subscriber::join(&root, BUS, Join::default()).map_err(Failure::run)?;
+    while subscriber.is_joining() {
+        subscriber.poll(|item| {
+            black_box(&item);
+        });
+    }
+    Ok(subscriber)
+}
+
+/// Takes everything that is published until nothing comes any more. `progress` is told now and then
+/// how many packets there were.
+pub fn consume(
+    mut subscriber: Subscriber,
+    clock: Clock,
+    shares_cpu: bool,
+    mut progress: impl FnMut(u64),
+) -> Consumed {
+    let mut time = HostTime::new(clock);
+    let mut consumed = Consumed {
+        network_ns: latency_histogram(),
+        bus_ns: latency_histogram(),
+        notices: 0,
+    };
+    let mut newest = None;
+    let mut limit = PATIENCE;
+    let (mut since, mut told) = (Instant::now(), Instant::now());
+    let mut idle = 0_u32;
+    loop {
+        if let Some(batch_end) = subscriber.poll(|item| look(&item, &mut newest, &mut consumed)) {
+            if batch_end && let Some(stamps) = newest.take() {
+                consumed.note(&stamps, &time, &clock);
+                (limit, idle) = (QUIET, 0);
+            }
+            continue;
+        }
+        if shares_cpu {
+            std::thread::yield_now();
+        }
+        idle += 1;
+        if !idle.is_multiple_of(LOOK_ROUNDS) {
+            continue;
+        }
+        time.set(ticks());
+        let now = Instant::now();
+        if idle == LOOK_ROUNDS {
+            since = now;
+        } else if now - since > limit {
+            return consumed;
+        }
+        if now - told > TELL {
+            told = now;
+            progress(consumed.network_ns.len());
+        }
+    }
+}
+
+/// Rounds without anything between two looks at the clock.
+const LOOK_ROUNDS: u32 = 1_024;
+
+/// Time between two signs of progress.
+const TELL: Duration = Duration::from_millis(200);
+
+/// Whether a batch ends here; remembers the newest stamps.
+#[inline]
+fn look(item: &Item<'_>, newest: &mut Option<Stamps>, consumed: &mut Consumed) -> bool {
+    match item {
+        Item::Update(received) => {
+            black_box(&received.update);
+            if !received.is_image {
+                *newest = Some(received.stamps);
+            }
+            received.batch_end
+        }
+        Item::Top { stamps, top, .. } => {
+            black_box(top);
+            *newest = Some(*stamps);
+            false
+        }
+        Item::BatchEnd => true,
+        Item::Notice(notice) => {
+            consumed.notices += u64::from(matches!(notice, Notice::Lapped { .. }));
+            false
+        }
+    }
+}
+
+impl Consumed {
+    fn note(&mut self, stamps: &Stamps, time: &HostTime, clock: &Clock) {
+        let now = ticks();
+        // Heartbeats and whole order books come from no packet.
+        if stamps.packet.receive_ns == 0 || stamps.polled == 0 {
+            return;
+        }
+        let network_ns = time.wall_ns(now).saturating_sub(stamps.packet.receive_ns);
+        self.network_ns.saturating_record(network_ns);
+        self.bus_ns
+            .saturating_record(clock.between_ns(stamps.published, now));
+    }
+}

@@ -1,0 +1,125 @@
+//! The gateway of `bench feed`: sockets, path, bus and board as a live gateway has them.
+
+use crate::output::Failure;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use touchline_feed::cme::{Feed, Line};
+use touchline_gateway::config::cme::ChannelConfig;
+use touchline_gateway::config::{Config, Sources};
+use touchline_gateway::live::{self, Gateway, endpoints, socket_settings};
+use touchline_gateway::{Board, bus, cme};
+use touchline_lab::bench::{feed, ipc};
+use touchline_lab::cme::config;
+use touchline_net::UdpSource;
+use touchline_net::clock::Clock;
+use touchline_transport::shm::Publisher;
+
+/// The gateway's process.
+#[derive(Debug, clap::Args)]
+pub struct GatewayArguments {
+    #[arg(long)]
+    pub folder: PathBuf,
+    #[arg(long)]
+    pub cpu: usize,
+    #[arg(long)]
+    pub interface: String,
+    #[arg(long)]
+    pub batch: usize,
+    #[arg(long)]
+    pub buffer: usize,
+    #[arg(long)]
+    pub seed: u64,
+}
+
+/// Name of the bus.
+pub const BUS: &str = "feed";
+
+/// After this long without a packet the run is over.
+pub const QUIET: Duration = Duration::from_millis(1_500);
+
+/// This long is waited for the first packet.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Rounds without a packet between two looks at the clock.
+const IDLE_ROUNDS: u32 = 4_096;
+
+/// Runs the process until nothing comes any more; what it counted stands on the bus.
+pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
+    let mut gateway = open(arguments)?;
+    live::bind_to(arguments.cpu).map_err(Failure::run)?;
+    ipc::say_ready();
+    let (mut idle, mut limit, mut since) = (0, PATIENCE, Instant::now());
+    loop {
+        if gateway.do_work().map_err(Failure::run)? > 0 {
+            (idle, limit) = (0, QUIET);
+            continue;
+        }
+        idle += 1;
+        if idle % IDLE_ROUNDS != 0 {
+            continue;
+        }
+        let newest = Instant::now();
+        if idle == IDLE_ROUNDS {
+            since = newest;
+        } else if newest - since > limit {
+            break;
+        }
+    }
+    gateway.finish();
+    Ok(())
+}
+
+fn open(arguments: &GatewayArguments) -> Result<Gateway<UdpSource, Publisher>, Failure> {
+    let config = configuration(arguments)?;
+    let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
+        .map_err(Failure::run)?;
+    let groups = endpoints(&config, &channel);
+    let source = UdpSource::open(&groups, &socket_settings(&config)).map_err(Failure::run)?;
+    for note in source.notes() {
+        eprintln!("touchline: {note}");
+    }
+    let publisher = bus::open(&config).map_err(Failure::run)?;
+    let clock = Clock::calibrated();
+    let board = Board::create(&publisher, clock, true).map_err(Failure::run)?;
+    let mut path = cme::pipeline(&config, publisher);
+    // As in the middle of a day: every instrument is live, and the first round has been.
+    let stretch = feed::stretch(arguments.seed);
+    for snapshot in stretch.snapshots() {
+        path.packet((Feed::Snapshot, Line::A), &snapshot, 0, 0);
+    }
+    for (_, receive_ns, bytes, _) in stretch.packets() {
+        path.packet((Feed::Incremental, Line::A), bytes, receive_ns, 0);
+    }
+    super::super::event::still_live(&path)?;
+    Ok(Gateway::new(
+        source,
+        channel,
+        path,
+        Some(board),
+        clock,
+        &config.duty,
+    ))
+}
+
+fn configuration(arguments: &GatewayArguments) -> Result<Config, Failure> {
+    let path = arguments.folder.join("config.xml");
+    write(&path, &config::config_xml())?;
+    let mut config = Config::of_cme_channel(path, u32::from(config::CHANNEL));
+    config.bus = BUS.to_owned();
+    config.publication.directory = Some(arguments.folder.clone());
+    config.venue.interface = Some(arguments.interface.clone());
+    // The generated configuration names hosts that are not this one.
+    config.network.sources = Sources::Any;
+    config.network.batch = arguments.batch;
+    config.network.receive_buffer_bytes = arguments.buffer;
+    config.limits.instruments_max = 4_096;
+    config.limits.orders_max = 65_536;
+    config.limits.event_changes_max = 4_096;
+    config.limits.queue_entries_max = 65_536;
+    Ok(config)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text)
+        .map_err(|error| Failure::run(format!("{}: cannot be written ({error})", path.display())))
+}

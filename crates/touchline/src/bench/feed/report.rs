@@ -1,0 +1,268 @@
+//! What `bench feed` says: tables as vendors print them, or JSON lines.
+
+use super::{Arguments, Outcome};
+use hdrhistogram::Histogram;
+use serde_json::json;
+use std::time::Duration;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::endless::Endless;
+use touchline_lab::bench::{Figures, Host};
+use touchline_transport::shm::HistogramView;
+
+/// Prints as it goes, and keeps the figures.
+pub struct Report {
+    is_json: bool,
+    host: Host,
+    /// Processors of the sender, the gateway and the consumer.
+    cpus: [usize; 3],
+    packet_bytes: u64,
+    /// Packets that the gateway took before the first one was sent.
+    known_packets: u64,
+    figures: Vec<Figures>,
+    /// Whether the head of the table of rates was printed.
+    rates: bool,
+}
+
+/// The rows: what a figure is called, in JSON and in a table, and the gateway's histogram of it.
+const OF_GATEWAY: [(&str, &str, &str); 3] = [
+    (
+        "application",
+        "application: polled -> published",
+        "packet_ns",
+    ),
+    ("poll", "network: stamp -> polled", "wire_to_polled_ns"),
+    (
+        "network",
+        "network: stamp -> published",
+        "wire_to_published_ns",
+    ),
+];
+
+impl Report {
+    pub fn new(is_json: bool, host: Host, cpus: [usize; 3], round: &Endless<()>) -> Report {
+        Report {
+            is_json,
+            host,
+            cpus,
+            packet_bytes: round.packet_bytes(),
+            known_packets: round.len() as u64,
+            figures: Vec::new(),
+            rates: false,
+        }
+    }
+
+    /// All figures of nanoseconds so far.
+    pub fn figures(&self) -> &[Figures] {
+        &self.figures
+    }
+
+    /// Where everything runs, and how fast a cache line is between the processors.
+    pub fn head(&mut self, arguments: &Arguments, round_trips: &Histogram<u64>) {
+        let [sender, gateway, consumer] = self.cpus;
+        if !self.is_json {
+            println!("{}", self.host);
+            println!(
+                "gateway on processor {gateway}, {} on {}; the sender on {sender}, the consumer on {consumer}{}",
+                match arguments.batch {
+                    1 => "recvmsg".to_owned(),
+                    batch => format!("recvmmsg of {batch}"),
+                },
+                arguments.interface,
+                match sender == consumer {
+                    true => " as well: it waits for the processor while the sender has it",
+                    false => "",
+                }
+            );
+            println!(
+                "packets of {} bytes on average; latencies in ns\n\n{HEAD}",
+                self.packet_bytes
+            );
+        }
+        self.row("floor", "cache line, there and back", round_trips.clone());
+    }
+
+    /// One case.
+    pub fn case(&mut self, outcome: &Outcome) {
+        let name = case_name(outcome.case.every);
+        if !self.is_json {
+            println!(
+                "\n{} packets, {}",
+                outcome.sent.packets,
+                case_title(outcome.case.every)
+            );
+        }
+        for (subject, title, of_gateway) in OF_GATEWAY {
+            let found = outcome
+                .histograms
+                .iter()
+                .find(|(name, _)| name == of_gateway);
+            if let Some((_, histogram)) = found {
+                self.row(&format!("{subject}-{name}"), title, histogram.clone());
+            }
+        }
+        if let Some(consumed) = &outcome.consumed {
+            let rows = [
+                (
+                    "consumer",
+                    "network: stamp -> consumer",
+                    &consumed.network_ns,
+                ),
+                ("bus", "published -> consumer", &consumed.bus_ns),
+            ];
+            for (subject, title, histogram) in rows {
+                self.row(&format!("{subject}-{name}"), title, histogram.clone());
+            }
+        }
+        self.account(outcome);
+        self.value(&format!("rate-{name}"), "packets/s", outcome.sent.per_s);
+        self.value(&format!("lost-{name}"), "packets", outcome.lost() as f64);
+    }
+
+    /// One step of the search for the highest rate.
+    pub fn rate(&mut self, rate: f64, outcome: &Outcome) {
+        if !self.is_json && !std::mem::replace(&mut self.rates, true) {
+            println!("\nthe highest rate at which nothing is lost, without a consumer:");
+        }
+        if !self.is_json {
+            let application = outcome
+                .histograms
+                .iter()
+                .find(|(name, _)| name == "packet_ns");
+            let median = application.map_or(0, |(_, ns)| ns.value_at_quantile(0.5));
+            print!("asked for {rate:>9.0}/s, application median {median:>5} ns: ");
+        }
+        self.account(outcome);
+    }
+
+    /// How the search ended.
+    pub fn highest(&mut self, rate: f64, is_senders_end: bool) {
+        if !self.is_json {
+            println!(
+                "highest rate without loss: {rate:.0} packets/s{}",
+                match is_senders_end {
+                    true => ", the most that the kernel took from the sender",
+                    false => "",
+                }
+            );
+        }
+        self.value("highest-rate", "packets/s", rate);
+    }
+
+    /// Where every packet is.
+    fn account(&self, outcome: &Outcome) {
+        if self.is_json {
+            return;
+        }
+        let (received, dropped) = (
+            outcome.counter("packets_received"),
+            outcome.counter("packets_dropped_kernel"),
+        );
+        print!(
+            "sent {} at {:.0}/s, received {received}, lost {} ({dropped} dropped by a full receive buffer)",
+            outcome.sent.packets,
+            outcome.sent.per_s,
+            outcome.lost(),
+        );
+        println!(
+            "; the feed processed {}, declared {} lost in {} gaps; the sender met a full queue {} times{}",
+            outcome
+                .counter("packets_delivered")
+                .saturating_sub(self.known_packets),
+            outcome.counter("packets_lost"),
+            outcome.counter("gaps"),
+            outcome.sent.full,
+            match &outcome.consumed {
+                Some(consumed) => format!("; the consumer was lapped {} times", consumed.notices),
+                None => String::new(),
+            }
+        );
+    }
+
+    fn row(&mut self, subject: &str, title: &str, histogram: Histogram<u64>) {
+        let figures = Figures {
+            bench: "feed",
+            subject: format!("touchline-{subject}"),
+            payload_bytes: self.packet_bytes,
+            histogram,
+        };
+        if self.is_json {
+            println!("{}", figures.to_json(&self.host));
+        } else {
+            println!("{}", line(title, &figures.histogram));
+        }
+        self.figures.push(figures);
+    }
+
+    fn value(&self, subject: &str, unit: &str, value: f64) {
+        if self.is_json {
+            let line = json!({
+                "bench": "feed",
+                "subject": format!("touchline-{subject}"),
+                "payload_bytes": self.packet_bytes,
+                "unit": unit,
+                "value": value,
+                "host": self.host.to_json(),
+            });
+            println!("{line}");
+        }
+    }
+}
+
+const HEAD: &str = "                                        count       min    median      mean      95 %      99 %         max";
+
+fn line(title: &str, histogram: &Histogram<u64>) -> String {
+    let at = |share| histogram.value_at_quantile(share);
+    format!(
+        "{title:<34}{:>11}{:>10}{:>10}{:>10.0}{:>10}{:>10}{:>12}",
+        histogram.len(),
+        histogram.min(),
+        at(0.5),
+        histogram.mean(),
+        at(0.95),
+        at(0.99),
+        histogram.max()
+    )
+}
+
+fn case_name(every: Duration) -> String {
+    match every.as_micros() {
+        0 if every.is_zero() => "stream".to_owned(),
+        0..1_000 => format!("{:.0}ps", 1.0 / every.as_secs_f64()),
+        micros => format!("pause{micros}us"),
+    }
+}
+
+fn case_title(every: Duration) -> String {
+    match every.as_micros() {
+        0 if every.is_zero() => "as fast as the kernel takes them".to_owned(),
+        0..1_000 => format!("{:.0} a second", 1.0 / every.as_secs_f64()),
+        micros => format!("one each {micros} us"),
+    }
+}
+
+/// The gateway's histogram in the form of the others; values are right to 0.8 %.
+pub fn histogram(view: &HistogramView) -> Histogram<u64> {
+    let mut histogram = latency_histogram();
+    for bucket in view.buckets() {
+        histogram.saturating_record_n(*bucket.values.start(), bucket.count);
+    }
+    histogram
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_below_their_head() {
+        let mut histogram = latency_histogram();
+        histogram.record(250).expect("it is in range");
+        assert_eq!(line("x", &histogram).len(), HEAD.len());
+    }
+
+    #[test]
+    fn cases_have_names_of_their_own() {
+        let names = [0, 10_000, 5_000_000].map(|ns| case_name(Duration::from_nanos(ns)));
+        assert_eq!(names, ["stream", "100000ps", "pause5000us"]);
+    }
+}
