@@ -243,9 +243,9 @@ fn top_prints_a_frame_and_draws_on_nothing_but_a_terminal() {
     desk.run("top --once")
         .refused(1, &["no bus in", "replay --publish"]);
     desk.run("top").refused(2, &["terminal", "--once"]);
+    desk.publish("").done();
     desk.run("top nowhere --once")
         .refused(1, &["nowhere does not exist"]);
-    desk.publish("").done();
     let text = desk
         .run("top --once --interval-ms 50 --symbol ZQ")
         .done()
