@@ -6,6 +6,7 @@
 mod bus;
 mod list;
 mod ring;
+mod sockets;
 mod trial;
 
 use anyhow::{Result, bail};

@@ -359,3 +359,45 @@ fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |since| since.as_nanos() as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL_NS: u64 = 1_800_000_000_000_000_000;
+
+    fn stamp(hardware_ns: Option<u64>, kernel_ns: Option<u64>) -> ((u64, StampSource), Totals) {
+        let control = Control {
+            kernel_ns,
+            hardware_ns,
+            drops: None,
+        };
+        let mut totals = Totals::default();
+        (best_stamp(&control, &mut totals), totals)
+    }
+
+    #[test]
+    fn the_cards_stamp_is_taken_unless_its_clock_is_on_another_time_scale() {
+        let near_ns = KERNEL_NS - 900;
+        let (best, totals) = stamp(Some(near_ns), Some(KERNEL_NS));
+        assert_eq!(best, (near_ns, StampSource::Hardware));
+        assert_eq!(totals, Totals::default());
+        // TAI is 37 seconds ahead.
+        let tai_ns = KERNEL_NS + 37_000_000_000;
+        let (best, totals) = stamp(Some(tai_ns), Some(KERNEL_NS));
+        assert_eq!(best, (KERNEL_NS, StampSource::Kernel));
+        assert_eq!(totals.stamps_implausible, 1);
+    }
+
+    #[test]
+    fn a_packet_without_a_stamp_has_the_time_of_the_poll_and_is_counted() {
+        let before_ns = now_ns();
+        let ((ns, source), totals) = stamp(None, None);
+        assert_eq!((source, totals.stamps_missing), (StampSource::Poll, 1));
+        assert!((before_ns..=now_ns()).contains(&ns));
+        // A clock that counts from when the card was started, and no kernel beside it.
+        let ((ns, source), totals) = stamp(Some(5_000), None);
+        assert_eq!((source, totals.stamps_implausible), (StampSource::Poll, 1));
+        assert!((before_ns..=now_ns()).contains(&ns));
+    }
+}

@@ -1,6 +1,6 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, ring};
+use super::{Mutant, bus, ring, sockets};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -14,6 +14,7 @@ pub const ALL: &[&[Mutant]] = &[
     bus::USERS,
     ring::PROTOCOL,
     ring::ORDERINGS,
+    sockets::RECEPTION,
 ];
 
 /// Books.

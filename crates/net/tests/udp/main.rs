@@ -4,6 +4,7 @@
 mod loopback;
 mod overflow;
 mod refusal;
+mod veth;
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};

@@ -1,0 +1,220 @@
+//! A pair of virtual network cards, each in a network namespace of its own: packets cross a driver, so
+//! that joins, stamps and sources are as in a network. Only the administrator may make namespaces; for
+//! anybody else the test says that it was skipped.
+
+use crate::{QUIET, addresses, endpoint, take, take_rest};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::File;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::AsFd;
+use std::process::Command;
+use touchline_net::udp::{Endpoint, Error, Sender, SenderSettings, Settings};
+use touchline_net::{StampSource, UdpSource};
+
+/// Two namespaces and the cards that connect them; both are gone with this value, whatever happens.
+struct Network {
+    names: [String; 2],
+}
+
+const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 79, 1), 14_310);
+
+/// The sending side has two addresses: that of the venue, and that of somebody else.
+const VENUE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+const OTHER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 9);
+const OURS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+
+fn ip(arguments: &str) -> Result<(), String> {
+    let output = Command::new("ip")
+        .args(arguments.split_whitespace())
+        .output();
+    let output = output.map_err(|error| format!("ip: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}
+
+impl Network {
+    /// Makes it; `None`, with a line that says why, where this user may not.
+    fn new(test: &str) -> Option<Network> {
+        let name = |side| format!("touchline-{}-{test}-{side}", std::process::id());
+        let names = [name("a"), name("b")];
+        if let Err(why) = ip(&format!("netns add {}", names[0])) {
+            println!("skipped: this user makes no network namespaces ({why})");
+            return None;
+        }
+        // From here on it is taken down again by `drop`.
+        let network = Network { names };
+        network.connect().expect("who makes namespaces makes cards");
+        Some(network)
+    }
+
+    fn connect(&self) -> Result<(), String> {
+        let [a, b] = &self.names;
+        ip(&format!("netns add {b}"))?;
+        ip(&format!(
+            "-n {a} link add side-a type veth peer name side-b netns {b}"
+        ))?;
+        ip(&format!("-n {a} addr add {VENUE}/24 dev side-a"))?;
+        ip(&format!("-n {a} addr add {OTHER}/24 dev side-a"))?;
+        ip(&format!("-n {b} addr add {OURS}/24 dev side-b"))?;
+        for (namespace, card) in [(a, "side-a"), (b, "side-b"), (b, "lo")] {
+            ip(&format!("-n {namespace} link set {card} up"))?;
+        }
+        Ok(())
+    }
+
+    /// Does something in one of the namespaces, on a thread of its own; what it opens stays there.
+    fn within<T: Send>(&self, side: usize, work: impl FnOnce() -> T + Send) -> T {
+        let path = format!("/run/netns/{}", self.names[side]);
+        let namespace = File::open(&path).expect("it was made");
+        let run = move || {
+            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))
+                .expect("who makes a namespace may enter it");
+            work()
+        };
+        std::thread::scope(|scope| scope.spawn(run).join()).expect("it does not panic")
+    }
+
+    fn sender(&self, source: Ipv4Addr) -> Sender {
+        let settings = SenderSettings {
+            interface: Some("side-a".to_owned()),
+            source: Some(source),
+            ..SenderSettings::default()
+        };
+        self.within(0, || Sender::open(&settings).expect("the card sends"))
+    }
+
+    fn receiver(&self, endpoint: &Endpoint, settings: &Settings) -> UdpSource {
+        let open = || UdpSource::open(std::slice::from_ref(endpoint), settings);
+        self.within(1, open).expect("the card takes groups")
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // The second one may not have been made; the cards go with their namespace.
+            let _ = ip(&format!("netns del {name}"));
+        }
+    }
+}
+
+fn settings(batch: usize, interface: &str) -> Settings {
+    Settings {
+        interface: Some(interface.to_owned()),
+        ..crate::settings(batch)
+    }
+}
+
+fn of_the_venue() -> Endpoint {
+    Endpoint {
+        sources: vec![VENUE],
+        ..endpoint(GROUP)
+    }
+}
+
+#[test]
+fn a_group_joined_for_one_source_brings_its_packets_alone_with_kernel_stamps() {
+    let Some(network) = Network::new("ssm") else {
+        return;
+    };
+    let (venue, other) = (network.sender(VENUE), network.sender(OTHER));
+    for (batch, interface) in [(1, "side-b"), (8, "10.77.0.2")] {
+        let settings = settings(batch, interface);
+        let mut source = network.receiver(&of_the_venue(), &settings);
+        assert_eq!(addresses(&source), [GROUP]);
+        for number in 0..50_u8 {
+            other.send(GROUP, &[number, 1]).expect("it is sent");
+            venue.send(GROUP, &[number, 0]).expect("it is sent");
+        }
+        let taken = take(&mut source, 50);
+        assert_eq!(taken.len(), 50);
+        assert!(
+            taken
+                .iter()
+                .all(|packet| packet.source == VENUE && packet.payload[1] == 0)
+        );
+        assert!(
+            taken
+                .iter()
+                .all(|packet| packet.stamp == StampSource::Kernel)
+        );
+        assert!(taken.is_sorted_by_key(|packet| packet.receive_ns));
+        let totals = source.totals();
+        assert_eq!(
+            (totals.packets, totals.foreign_source, totals.stamps_missing),
+            (50, 0, 0)
+        );
+    }
+}
+
+#[test]
+fn a_group_joined_for_all_is_filtered_here() {
+    let Some(network) = Network::new("asm") else {
+        return;
+    };
+    let (venue, other) = (network.sender(VENUE), network.sender(OTHER));
+    let settings = Settings {
+        any_source_joins: true,
+        ..settings(8, "side-b")
+    };
+    let mut source = network.receiver(&of_the_venue(), &settings);
+    for number in 0..20 {
+        other.send(GROUP, &[number]).expect("it is sent");
+        venue.send(GROUP, &[number]).expect("it is sent");
+    }
+    assert_eq!(take(&mut source, 20).len(), 20);
+    assert_eq!(source.totals().foreign_source, 20);
+}
+
+#[test]
+fn unicast_crosses_the_cards_and_a_closed_source_hears_no_more() {
+    let Some(network) = Network::new("uni") else {
+        return;
+    };
+    let venue = network.sender(VENUE);
+    let ours = endpoint(SocketAddrV4::new(OURS, 0));
+    let mut source = network.receiver(&ours, &settings(1, "side-b"));
+    let to = addresses(&source)[0];
+    venue.send(to, b"one").expect("it is sent");
+    assert_eq!(take(&mut source, 1)[0].destination, to);
+    // A card that is taken away is silence, no error: what is stale is judged by the feed.
+    ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");
+    std::thread::sleep(QUIET);
+    assert_eq!(take_rest(&mut source), []);
+}
+
+#[test]
+fn a_card_that_is_down_and_a_group_without_a_route_are_refused() {
+    let Some(network) = Network::new("down") else {
+        return;
+    };
+    let open = |settings: &Settings| {
+        let opened = network.within(1, || UdpSource::open(&[of_the_venue()], settings));
+        match opened {
+            Err(touchline_net::Error::Udp(error)) => error,
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("it should be refused"),
+        }
+    };
+    let no_interface = Settings {
+        interface: None,
+        ..settings(1, "")
+    };
+    // The namespace has one network of its own and no route to anywhere else.
+    let error = open(&no_interface);
+    assert!(matches!(error, Error::NoRoute { .. }), "{error}");
+    let b = &network.names[1];
+    ip(&format!("-n {b} link set side-b multicast off")).expect("it is ours");
+    let error = open(&settings(1, "side-b"));
+    assert!(matches!(error, Error::NoMulticast { .. }), "{error}");
+    ip(&format!("-n {b} link set side-b multicast on")).expect("it is ours");
+    ip(&format!("-n {b} link set side-b down")).expect("it is ours");
+    let error = open(&settings(1, "side-b"));
+    assert!(matches!(error, Error::InterfaceDown { .. }), "{error}");
+    assert!(
+        error.to_string().contains("'ip link set side-b up'"),
+        "{error}"
+    );
+}

@@ -1,0 +1,63 @@
+//! Faults of the sockets.
+
+use super::Mutant;
+
+/// What is received, and what is said of it.
+pub const RECEPTION: &[Mutant] = &[
+    Mutant {
+        name: "sockets: every source is taken",
+        file: "crates/net/src/udp/socket.rs",
+        find: "self.sources.is_empty() || self.sources.contains(&source)",
+        replace: "self.sources.is_empty() || !source.is_unspecified()",
+        test: "-p touchline-net --test udp another_source_is_counted",
+    },
+    Mutant {
+        name: "sockets: a group is joined for everybody",
+        file: "crates/net/src/udp/socket.rs",
+        find: "endpoint.sources.is_empty() || settings.any_source_joins",
+        replace: "!endpoint.sources.is_empty() || settings.any_source_joins",
+        test: "-p touchline-net --test udp another_source_does_not_even_reach",
+    },
+    Mutant {
+        name: "sockets: a packet that was cut is shown",
+        file: "crates/net/src/udp.rs",
+        find: "if arrived.truncated {",
+        replace: "if false {",
+        test: "-p touchline-net --test udp a_packet_too_long",
+    },
+    Mutant {
+        name: "sockets: receive times step back",
+        file: "crates/net/src/udp.rs",
+        find: "self.latest_ns = self.latest_ns.max(stamp_ns);",
+        replace: "self.latest_ns = stamp_ns;",
+        test: "-p touchline-net --test udp never_step_back",
+    },
+    Mutant {
+        name: "sockets: calm endpoints starve",
+        file: "crates/net/src/udp.rs",
+        find: "self.urgent_in_a_row >= URGENT_IN_A_ROW_MAX",
+        replace: "self.urgent_in_a_row == u32::MAX",
+        test: "-p touchline-net --test udp take_turns_and_do_not_starve",
+    },
+    Mutant {
+        name: "sockets: what the kernel drops is not asked for",
+        file: "crates/net/src/udp/socket.rs",
+        find: "libc::SO_RXQ_OVFL, 1)",
+        replace: "libc::SO_RXQ_OVFL, 0)",
+        test: "-p touchline-net --test udp the_next_packet_says",
+    },
+    Mutant {
+        name: "sockets: an address of this host is shared",
+        file: "crates/net/src/udp/socket.rs",
+        find: "let group = address.ip().is_multicast();",
+        replace: "let group = true;",
+        test: "-p touchline-net --test udp a_port_that_somebody_has",
+    },
+    Mutant {
+        name: "sockets: a wild stamp of the card is believed",
+        file: "crates/net/src/udp.rs",
+        find: "if hardware_ns.abs_diff(near_ns) <= STAMPS_APART_MAX_NS {",
+        replace: "if hardware_ns > 0 {",
+        test: "-p touchline-net --lib the_cards_stamp_is_taken_unless",
+    },
+];
