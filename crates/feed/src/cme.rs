@@ -21,6 +21,7 @@ mod normalise;
 mod orders;
 mod prices;
 mod queue;
+pub mod replay;
 mod settings;
 mod snapshots;
 mod templates;

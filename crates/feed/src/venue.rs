@@ -61,8 +61,9 @@ pub trait Venue {
     /// came to nothing.
     fn action(&self) -> Option<Action>;
 
-    /// The action came to nothing: the venue goes on without it. As [`Venue::advance`].
-    fn failed(&mut self);
+    /// The action came to nothing: the venue goes on without it, and wants none before `again_ns`
+    /// (nanoseconds since the Unix epoch). As [`Venue::advance`].
+    fn failed(&mut self, again_ns: u64);
 
     /// The books ran out of room for this instrument's orders: its order book is lost from here.
     fn orders_overflowed(&mut self, instrument: Instrument);

@@ -4,6 +4,7 @@
 use crate::anatomy::{HISTOGRAMS, Marks};
 use crate::counters::Counters;
 use crate::live::LiveCounters;
+use crate::recovery::RecoveryCounters;
 use std::time::Duration;
 use touchline_feed::cme;
 use touchline_net::clock::Clock;
@@ -61,6 +62,8 @@ impl Board {
         let values = values.chain(counted.publisher.values());
         let live = counted.live.map(LiveCounters::values);
         let values = values.chain(live.into_iter().flatten());
+        let recovery = counted.recovery.map(RecoveryCounters::values);
+        let values = values.chain(recovery.into_iter().flatten());
         self.board.show(values.map(|(_, value)| value));
     }
 }
@@ -76,17 +79,20 @@ pub struct Counted<'a> {
     pub publisher: &'a PublisherCounters,
     /// What a live gateway counted beside the path.
     pub live: Option<&'a LiveCounters>,
+    /// What a live gateway counted of asking for lost packets, if it asks.
+    pub recovery: Option<&'a RecoveryCounters>,
 }
 
 /// Every counter there is, in the order in which they are shown.
 fn tables(is_live: bool) -> impl Iterator<Item = &'static CounterInfo> {
-    let tables = [
+    let always = [
         cme::Counters::TABLE,
         Counters::TABLE,
         PublisherCounters::TABLE,
-        if is_live { LiveCounters::TABLE } else { &[] },
     ];
-    tables.into_iter().flatten()
+    let live = [LiveCounters::TABLE, RecoveryCounters::TABLE];
+    let live = live.into_iter().filter(move |_| is_live);
+    always.into_iter().chain(live).flatten()
 }
 
 #[cfg(test)]

@@ -3,16 +3,30 @@
 use crate::config::{Config, Symbols};
 use crate::selection::Selected;
 use crate::{Limits, Pipeline};
-use touchline_feed::cme::{CmeFeed, Settings};
+use touchline_feed::cme::{CmeFeed, Replay, Settings};
 use touchline_transport::Publish;
 
 /// The path of one CME channel.
 pub type CmePipeline<P> = Pipeline<CmeFeed, Selected<P>>;
 
-/// Builds the path; all memory is taken here.
+/// Builds the path of a capture: nothing can be asked for again. All memory is taken here.
 pub fn pipeline<P: Publish>(config: &Config, publisher: P) -> CmePipeline<P> {
     let symbols = config.venue.symbols.clone();
     build(settings(config), limits(config), symbols, publisher)
+}
+
+/// Builds the path of a live gateway, whose holes wait for TCP replay if there is any.
+pub fn live_pipeline<P: Publish>(
+    config: &Config,
+    replay: Option<Replay>,
+    publisher: P,
+) -> CmePipeline<P> {
+    let symbols = config.venue.symbols.clone();
+    let settings = Settings {
+        replay,
+        ..settings(config)
+    };
+    build(settings, limits(config), symbols, publisher)
 }
 
 /// Builds the path from settings of its parts, for tests and benchmarks.
@@ -26,7 +40,7 @@ pub fn build<P: Publish>(
     Pipeline::new(CmeFeed::new(settings), publisher, limits)
 }
 
-/// The feed's settings.
+/// The feed's settings, without replay.
 pub fn settings(config: &Config) -> Settings {
     Settings {
         join: config.venue.join,

@@ -16,10 +16,12 @@ pub mod cme;
 mod duty;
 mod network;
 mod publication;
+mod replay;
 
 pub use duty::{Duty, IdleKind};
 pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
+pub use replay::{PASSWORD_VARIABLE, Replay};
 
 /// The configuration of one gateway, complete with its defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +77,9 @@ pub struct Venue {
     /// The symbols to publish.
     #[serde(default)]
     pub symbols: Symbols,
+    /// How packets that both lines lost are asked for again; they are not, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
 }
 
 /// The venues that a gateway can connect to.
@@ -144,6 +149,7 @@ impl Config {
                 wait_ms: default_wait_ms(),
                 interface: None,
                 symbols: Symbols::default(),
+                replay: None,
             },
             limits: Limits::default(),
             network: Network::default(),
@@ -174,6 +180,10 @@ impl Config {
         config.venue.config_xml = folder.join(&config.venue.config_xml);
         if let Some(directory) = &mut config.publication.directory {
             *directory = folder.join(&directory);
+        }
+        let replay = config.venue.replay.as_mut();
+        if let Some(file) = replay.and_then(|replay| replay.password_file.as_mut()) {
+            *file = folder.join(&file);
         }
         Ok(config)
     }

@@ -11,7 +11,8 @@
 //! [`touchline_transport::Publish`] at the end of the venue's event.
 //!
 //! # Tests
-//! The rules of a channel one by one in `tests/rules`; whole sessions with faults in
+//! The rules of a channel one by one in `tests/rules`; TCP replay against a server in every mood in
+//! `tests/recovery.rs`; whole sessions with faults in
 //! `crates/touchline/tests`.
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,7 @@ mod gathered;
 mod host_time;
 pub mod live;
 mod pipeline;
+mod recovery;
 pub mod replay;
 mod selection;
 mod stages;
@@ -34,5 +36,6 @@ pub use board::{Board, Counted};
 pub use counters::Counters;
 pub use host_time::HostTime;
 pub use pipeline::Pipeline;
+pub use recovery::{Failure, Now, Recovery, RecoveryCounters};
 pub use selection::Selected;
 pub use stages::Limits;

@@ -15,7 +15,7 @@ use crate::cme::CmePipeline;
 use crate::config::Duty;
 use crate::config::cme::ChannelConfig;
 use crate::host_time::HostTime;
-use crate::{Board, Counted};
+use crate::{Board, Counted, Now, Recovery};
 use refresh::OrderRefresh;
 use std::time::Duration;
 use survey::Survey;
@@ -40,6 +40,9 @@ pub struct Gateway<S, P> {
     timers: Timers,
     survey: Survey,
     refresh: OrderRefresh,
+    recovery: Option<Recovery>,
+    /// Ticks at the start, from which steady time is counted.
+    started: u64,
     counters: LiveCounters,
 }
 
@@ -116,8 +119,18 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
             timers: Timers::new(duty, &clock),
             survey: Survey::default(),
             refresh: OrderRefresh::default(),
+            recovery: None,
+            started: ticks(),
             counters: LiveCounters::default(),
         }
+    }
+
+    /// The same, with somebody who asks for packets that were lost. The pipeline must know how far
+    /// that reaches.
+    #[must_use]
+    pub fn with_recovery(mut self, recovery: Option<Recovery>) -> Gateway<S, P> {
+        self.recovery = recovery;
+        self
     }
 
     /// One round: at most one packet, and what is due. Says how much there was to do.
@@ -166,6 +179,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         self.note_look(now);
         self.time.set(now);
         self.pipeline.advance(self.time.wall_ns(now));
+        self.recover(now);
         self.survey.step(self.pipeline.venue());
         self.say_alive(now);
         self.refresh_orders(now);
@@ -179,6 +193,17 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
             self.show(now);
         }
         Ok(())
+    }
+
+    /// Asks again for what is awaited, and takes what came.
+    fn recover(&mut self, now: u64) {
+        if let Some(recovery) = &mut self.recovery {
+            let now = Now {
+                steady_ns: self.time.clock().between_ns(self.started, now),
+                wall_ns: self.time.wall_ns(now),
+            };
+            recovery.poll(&mut self.pipeline, now);
+        }
     }
 
     fn note_look(&mut self, now: u64) {
@@ -217,7 +242,8 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         }
         let is_quiet = self.counters.rounds_busy == self.timers.received;
         self.timers.received = self.counters.rounds_busy;
-        if is_quiet {
+        // What is awaited may change the book: it is not to look fresh.
+        if is_quiet && self.pipeline.action().is_none() {
             refresh.restart(now);
             let is_done = self.refresh.step(&mut self.pipeline);
             self.counters.order_books_refreshed += u64::from(is_done);
@@ -240,6 +266,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
                 path: self.pipeline.counters(),
                 publisher: &publisher.copied().unwrap_or_default(),
                 live: Some(&self.counters),
+                recovery: self.recovery.as_ref().map(Recovery::counters),
             },
         );
     }

@@ -55,9 +55,9 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
         self.venue.action()
     }
 
-    /// The action came to nothing.
-    pub fn failed(&mut self) {
-        self.venue.failed();
+    /// The action came to nothing; none is wanted before `again_ns`.
+    pub fn failed(&mut self, again_ns: u64) {
+        self.venue.failed(again_ns);
         self.run(&[]);
     }
 

@@ -122,6 +122,7 @@ fn show<P: Publish>(board: &mut Option<Board>, pipeline: &Pipeline<CmeFeed, P>, 
             path: pipeline.counters(),
             publisher: &publisher,
             live: None,
+            recovery: None,
         };
         board.show(now, &counted);
     }

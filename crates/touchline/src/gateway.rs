@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, bus_name};
 use touchline_gateway::live::{self, Gateway, endpoints, socket_settings};
-use touchline_gateway::{Board, bus, cme};
+use touchline_gateway::{Board, Recovery, bus, cme};
 use touchline_net::clock::Clock;
 use touchline_net::udp::UdpSource;
 use touchline_transport::Idler;
@@ -115,6 +115,8 @@ impl Arguments {
 
 /// Everything that can be refused, before anything is done.
 fn open(config: &Config, channel: ChannelConfig, log: &mut Log) -> Result<LiveGateway, Failure> {
+    let recovery = Recovery::open(config, &channel);
+    let recovery = recovery.map_err(|error| Failure::configuration(&error))?;
     let endpoints = endpoints(config, &channel);
     let source = UdpSource::open(&endpoints, &socket_settings(config)).map_err(Failure::run)?;
     let publisher = bus::open(config).map_err(Failure::run)?;
@@ -140,15 +142,12 @@ fn open(config: &Config, channel: ChannelConfig, log: &mut Log) -> Result<LiveGa
             publisher.epoch(),
         ),
     );
-    let pipeline = cme::pipeline(config, publisher);
-    Ok(Gateway::new(
-        source,
-        channel,
-        pipeline,
-        Some(board),
-        clock,
-        &config.duty,
-    ))
+    let reach = recovery.as_ref().map(Recovery::reach);
+    let pipeline = cme::live_pipeline(config, reach, publisher);
+    Ok(
+        Gateway::new(source, channel, pipeline, Some(board), clock, &config.duty)
+            .with_recovery(recovery),
+    )
 }
 
 /// What the main thread looks after while the other one works.

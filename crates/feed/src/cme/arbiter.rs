@@ -116,6 +116,8 @@ pub struct Arbiter {
     /// How holes wait for TCP replay, if they do.
     replay: Option<Replay>,
     awaited: Option<Awaited>,
+    /// Before this nothing is asked for.
+    ask_from_ns: u64,
     /// The time at which packets were last let go.
     released_ns: u64,
 }
@@ -146,6 +148,7 @@ impl Arbiter {
             doubt: false,
             replay,
             awaited: None,
+            ask_from_ns: 0,
             released_ns: 0,
         }
     }

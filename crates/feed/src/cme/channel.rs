@@ -348,8 +348,8 @@ impl Venue for CmeFeed {
         })
     }
 
-    fn failed(&mut self) {
-        self.arbiter.give_up();
+    fn failed(&mut self, again_ns: u64) {
+        self.arbiter.give_up(again_ns);
     }
 
     fn orders_overflowed(&mut self, instrument: Instrument) {

@@ -45,7 +45,7 @@ pub struct Connection {
     pub id: String,
     /// The type of feed as published: `I`, `S`, `SMBO`, `N`, `H`, or one that came later.
     pub feed_type: String,
-    /// The feed, if it is one that is read here; the historical replay (`H`) is not.
+    /// The feed, if it is one that is read here.
     pub feed: Option<Feed>,
     /// The line.
     pub line: Line,
@@ -314,6 +314,7 @@ fn feed(feed_type: &str) -> Option<Feed> {
         "S" => Some(Feed::Snapshot),
         "SMBO" => Some(Feed::SnapshotOrders),
         "N" => Some(Feed::Definition),
+        "H" => Some(Feed::Replay),
         _ => None,
     }
 }

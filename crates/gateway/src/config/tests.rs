@@ -23,6 +23,7 @@ fn the_least_that_works_has_the_documented_defaults() {
         wait_ms: 20,
         interface: None,
         symbols: Symbols::default(),
+        replay: None,
     };
     assert_eq!(config.venue, expected);
     assert_eq!(config.limits, Limits::default());
@@ -41,6 +42,16 @@ join = "natural"
 wait_ms = 0
 interface = "eth0"
 symbols = ["ES*", "NQ*"]
+
+[venue.replay]
+enabled = false
+user = "firm"
+password_file = "/etc/touchline/password"
+hosts = ["10.0.0.1:10000", "10.0.0.2:10001"]
+attempts_max = 16
+wait_ms = 250
+packets_max = 100
+requests_per_day_max = 1
 
 [limits]
 hold_packets_max = 1
@@ -93,11 +104,27 @@ fn what_is_wrong_is_said_with_its_place() {
     let publication = |line: &str| format!("{LEAST}[publication]\n{line}\n");
     let network = |line: &str| format!("{LEAST}[network]\n{line}\n");
     let gateway = |line: &str| format!("{LEAST}[gateway]\n{line}\n");
+    let replay = |line: &str| format!("{LEAST}[venue.replay]\nuser = \"firm\"\n{line}\n");
     for (text, line, word) in [
         (
             network("sources = \"all\""),
             7,
             "`published`, `filtered`, `any`",
+        ),
+        (replay("hosts = [\"example.com:1\"]"), 8, "invalid"),
+        (replay("attempts_max = 0"), 8, "0 is not in 1..=16"),
+        (replay("wait_ms = 60001"), 8, "60001 is not in 1..=60000"),
+        (replay("packets_max = 2001"), 8, "2001 is not in 1..=2000"),
+        (
+            replay("requests_per_day_max = 0"),
+            8,
+            "0 is not in 1..=100000",
+        ),
+        (replay("password = \"secret\""), 8, "password_file"),
+        (
+            format!("{LEAST}[venue.replay]\n"),
+            6,
+            "missing field `user`",
         ),
         (network("receive_buffer_bytes = 1"), 7, "1 is not in 4096.."),
         (network("batch = 65"), 7, "65 is not in 1..=64"),

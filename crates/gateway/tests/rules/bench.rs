@@ -135,7 +135,7 @@ impl Bench {
 
     /// Nobody has them.
     pub fn failed(&mut self) {
-        self.path.failed();
+        self.path.failed(0);
     }
 
     /// What was counted so far.

@@ -13,6 +13,22 @@ const TOLD: &[(&str, &str)] = &[
         "lost on both lines; snapshots heal the books",
     ),
     (
+        "packets_replayed",
+        "lost on both lines, and had again over TCP",
+    ),
+    (
+        "replay_refused",
+        "TCP replay was refused: look at user and password, and at what the venue grants",
+    ),
+    (
+        "replay_unreachable",
+        "a host for TCP replay cannot be reached: look at hosts and the firewall",
+    ),
+    (
+        "replay_over_budget",
+        "TCP replay rests until tomorrow: see requests_per_day_max",
+    ),
+    (
         "packets_dropped_kernel",
         "dropped by the kernel, a socket's buffer was full: raise receive_buffer_bytes, or give the thread a processor of its own",
     ),

@@ -50,9 +50,11 @@ impl Arbiter {
         kept
     }
 
-    /// Nothing more will come of what was asked for.
-    pub fn give_up(&mut self) {
+    /// Nothing more will come of what was asked for, and nothing is to be asked for before
+    /// `again_ns`.
+    pub fn give_up(&mut self, again_ns: u64) {
         self.awaited = None;
+        self.ask_from_ns = again_ns;
     }
 
     /// Whether every packet that could go on has, so that books are as new as they can be.
@@ -77,7 +79,7 @@ impl Arbiter {
     pub(super) fn is_awaiting(&mut self, now_ns: u64) -> bool {
         let awaited = self.awaited;
         if awaited.is_some_and(|awaited| is_over(awaited.since_ns, now_ns, awaited.wait_ns)) {
-            self.give_up();
+            self.awaited = None;
         }
         awaited.is_some()
     }
@@ -86,7 +88,8 @@ impl Arbiter {
     /// does not reach the end of the first, nothing is changed: it is lost.
     pub(super) fn await_overdue(&mut self, now_ns: u64) {
         let flush = self.restarting || self.jump.is_some();
-        let Some(replay) = self.replay.filter(|_| !flush) else {
+        let may_ask = !flush && now_ns >= self.ask_from_ns;
+        let Some(replay) = self.replay.filter(|_| may_ask) else {
             return;
         };
         let (first, mut missing, mut expected) = (self.next, 0, self.next);

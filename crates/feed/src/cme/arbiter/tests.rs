@@ -272,7 +272,7 @@ fn a_hole_that_is_not_filled_in_time_is_lost() {
         bench.expect("joined 1 1 await 2-4");
         match given_up {
             true => {
-                bench.arbiter.give_up();
+                bench.arbiter.give_up(0);
                 bench.drain();
             }
             false => bench.advance(160),
@@ -288,6 +288,22 @@ fn a_hole_that_is_not_filled_in_time_is_lost() {
         bench.advance(250);
         bench.expect("lost 6-6 7");
     }
+}
+
+#[test]
+fn nothing_is_asked_for_before_its_time() {
+    let mut bench = Bench::asking(4);
+    bench.packet(1, 0);
+    bench.packet(3, 10);
+    bench.advance(110);
+    bench.arbiter.give_up(300);
+    bench.drain();
+    bench.packet(5, 111);
+    bench.advance(211);
+    bench.expect("joined 1 1 await 2-2 lost 2-2 3 lost 4-4 5");
+    bench.packet(7, 212);
+    bench.advance(312);
+    bench.expect("await 6-6");
 }
 
 #[test]

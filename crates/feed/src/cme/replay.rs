@@ -1,0 +1,286 @@
+//! A session of CME's TCP replay: logon, one request, the packets, logout. Bytes in, bytes out.
+//!
+//! We write plain FIX without BeginString; the venue writes packets as it sends them to a group, each
+//! with its length in front, as two bytes little-endian:
+//!
+//! ```text
+//! we     9=…|35=A|553=user|554=password|10=…|
+//! venue  | length | packet: AdminLogin |
+//! we     9=…|35=V|1180=channel|262=channel-n|1182=first|1183=last|10=…|
+//! venue  | length | packet first | … | length | packet last |
+//! venue  | length | packet: AdminLogout, with the reason if it refuses |
+//! ```
+//!
+//! Source: CME client systems wiki, "TCP Recovery".
+
+mod credentials;
+mod fix;
+
+pub use credentials::Credentials;
+
+use touchline_wire::mdp3::{AdminLogin15, AdminLogout16, Message, Packet, PacketHeader};
+
+/// Bytes in front of each packet.
+const LENGTH_BYTES: usize = 2;
+
+/// Room for what one read may bring; more than one packet has.
+const INPUT_BYTES: usize = 64 * 1024 + LENGTH_BYTES;
+
+/// Signs of life that one answer may have between its packets.
+const HEARTBEATS_MAX: u32 = 1_000;
+
+/// One request and its answer. The next one begins with a new connection.
+#[derive(Debug)]
+pub struct Session {
+    credentials: Credentials,
+    channel: u32,
+    packet_bytes_max: usize,
+    state: State,
+    asked: Asked,
+    /// Requests so far: the number in the id of the next one.
+    requests: u32,
+    output: fix::Output,
+    input: Box<[u8]>,
+    /// Where the bytes begin and end that were received and not yet looked at.
+    start: usize,
+    end: usize,
+    reason: Reason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was begun, or it is over.
+    Idle,
+    /// The logon is on its way.
+    LoggingOn,
+    /// The request is.
+    Receiving,
+}
+
+/// What was asked for, and how much came.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    first: u32,
+    last: u32,
+    packets: u32,
+    heartbeats: u32,
+}
+
+/// What the venue's answer makes necessary.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// A packet that was asked for, whole and valid.
+    Packet(&'a [u8]),
+    /// It is over.
+    Over(End),
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The venue logged us out after packets; whether they are all that was asked for, it does not
+    /// say.
+    Served,
+    /// The venue logged us out before any packet; [`Session::reason`] has what it said.
+    Refused,
+    /// What came is no answer to what was asked.
+    Broken(Fault),
+}
+
+/// Why an answer is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A length that no packet has.
+    Length,
+    /// A packet that breaks the packet rules.
+    Packet,
+    /// Something before the answer to the logon, or a second one of these.
+    Logon,
+    /// A packet that was not asked for, or more than were.
+    Unasked,
+}
+
+/// What the venue said as it refused, at most as long as the message has room.
+#[derive(Clone, Copy, Debug)]
+struct Reason {
+    bytes: [u8; REASON_BYTES],
+    len: usize,
+}
+
+const REASON_BYTES: usize = 180;
+
+/// What a packet of the venue is to the session.
+enum Judged {
+    Packet,
+    Nothing,
+    Over(End),
+}
+
+impl Session {
+    /// A session for one channel; all memory is taken here.
+    pub fn new(credentials: Credentials, channel: u32, packet_bytes_max: usize) -> Session {
+        Session {
+            credentials,
+            channel,
+            packet_bytes_max: packet_bytes_max.min(INPUT_BYTES - LENGTH_BYTES),
+            state: State::Idle,
+            asked: Asked::default(),
+            requests: 0,
+            output: fix::Output::default(),
+            input: vec![0; INPUT_BYTES].into(),
+            start: 0,
+            end: 0,
+            reason: Reason {
+                bytes: [0; REASON_BYTES],
+                len: 0,
+            },
+        }
+    }
+
+    /// Begins anew, on a new connection, for the packets `first..=last`.
+    pub fn begin(&mut self, first: u32, last: u32) {
+        self.asked = Asked {
+            first,
+            last,
+            ..Asked::default()
+        };
+        (self.start, self.end, self.reason.len) = (0, 0, 0);
+        self.state = State::LoggingOn;
+        self.output.logon(&self.credentials);
+    }
+
+    /// Ends it: what was to be sent is wiped, what comes is not looked at.
+    pub fn cancel(&mut self) {
+        self.state = State::Idle;
+        self.output.clear();
+    }
+
+    /// What is to be sent.
+    pub fn output(&self) -> &[u8] {
+        self.output.rest()
+    }
+
+    /// So much of it was sent.
+    pub fn sent(&mut self, bytes: usize) {
+        self.output.sent(bytes);
+    }
+
+    /// Room for what is received. There is some whenever [`Session::step`] has nothing more to say.
+    pub fn room(&mut self) -> &mut [u8] {
+        self.input.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+        &mut self.input[self.end..]
+    }
+
+    /// So much of the room was filled.
+    pub fn received(&mut self, bytes: usize) {
+        self.end = (self.end + bytes).min(self.input.len());
+    }
+
+    /// The next thing that what was received makes necessary. `None`: nothing more, until more comes.
+    pub fn step(&mut self) -> Option<Step<'_>> {
+        while self.state != State::Idle {
+            let bytes = &self.input[self.start..self.end];
+            let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
+            let length = usize::from(u16::from_le_bytes(*length));
+            if length < PacketHeader::SIZE || length > self.packet_bytes_max {
+                return Some(self.over(End::Broken(Fault::Length)));
+            }
+            if rest.len() < length {
+                return None;
+            }
+            let start = self.start + LENGTH_BYTES;
+            self.start = start + length;
+            match self.judge(start, length) {
+                Judged::Packet => return Some(Step::Packet(&self.input[start..start + length])),
+                Judged::Over(end) => return Some(self.over(end)),
+                Judged::Nothing => {}
+            }
+        }
+        None
+    }
+
+    /// What the venue said as it refused last: any bytes, to be escaped where they are shown.
+    pub fn reason(&self) -> &[u8] {
+        &self.reason.bytes[..self.reason.len]
+    }
+
+    fn over(&mut self, end: End) -> Step<'static> {
+        self.cancel();
+        Step::Over(end)
+    }
+
+    fn judge(&mut self, start: usize, length: usize) -> Judged {
+        let Ok(packet) = Packet::parse(&self.input[start..start + length]) else {
+            return Judged::Over(End::Broken(Fault::Packet));
+        };
+        for raw in packet.messages() {
+            match raw.header.template_id {
+                AdminLogin15::TEMPLATE_ID => return self.logged_on(),
+                AdminLogout16::TEMPLATE_ID => {
+                    if let Ok(Some(Message::AdminLogout16(logout))) = Message::parse(raw) {
+                        self.reason = Reason::of(logout.text().as_bytes());
+                    }
+                    return Judged::Over(match self.asked.packets {
+                        0 => End::Refused,
+                        _ => End::Served,
+                    });
+                }
+                _ => {}
+            }
+        }
+        self.judge_content(packet.header.sequence, is_heartbeat(&packet))
+    }
+
+    fn logged_on(&mut self) -> Judged {
+        if self.state != State::LoggingOn {
+            return Judged::Over(End::Broken(Fault::Logon));
+        }
+        self.state = State::Receiving;
+        self.requests = self.requests.wrapping_add(1);
+        let Asked { first, last, .. } = self.asked;
+        self.output
+            .request(self.channel, self.requests, first, last);
+        Judged::Nothing
+    }
+
+    /// A packet that is no logon and no logout. Heartbeats take numbers on the incremental feed, so
+    /// that one in the range is a packet as any other; outside of it, it is the session's own.
+    fn judge_content(&mut self, sequence: u32, is_heartbeat: bool) -> Judged {
+        let asked = &mut self.asked;
+        let receiving = self.state == State::Receiving;
+        if receiving && (asked.first..=asked.last).contains(&sequence) {
+            asked.packets += 1;
+            return match asked.packets - 1 > asked.last - asked.first {
+                true => Judged::Over(End::Broken(Fault::Unasked)),
+                false => Judged::Packet,
+            };
+        }
+        asked.heartbeats += 1;
+        match is_heartbeat && asked.heartbeats <= HEARTBEATS_MAX {
+            true => Judged::Nothing,
+            false if receiving => Judged::Over(End::Broken(Fault::Unasked)),
+            false => Judged::Over(End::Broken(Fault::Logon)),
+        }
+    }
+}
+
+impl Reason {
+    fn of(text: &[u8]) -> Reason {
+        let mut bytes = [0; REASON_BYTES];
+        let len = text.len().min(REASON_BYTES);
+        bytes[..len].copy_from_slice(&text[..len]);
+        Reason { bytes, len }
+    }
+}
+
+/// Whether a packet has nothing but signs of life in it.
+fn is_heartbeat(packet: &Packet<'_>) -> bool {
+    const HEARTBEAT: u16 = touchline_wire::mdp3::AdminHeartbeat12::TEMPLATE_ID;
+    packet
+        .messages()
+        .all(|message| message.header.template_id == HEARTBEAT)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! Carries out what the feed wants to have again: TCP replay, beside the path.
+//!
+//! The feed says which packets it awaits ([`touchline_feed::Action`]); here they are asked for, one
+//! connection at a time, and handed to the path as they come. Each look does what can be done at
+//! once. What fails goes back to the feed, which then goes on to snapshots.
+
+mod counters;
+mod pace;
+
+pub use counters::RecoveryCounters;
+
+use crate::cme::CmePipeline;
+use crate::config::cme::ChannelConfig;
+use crate::config::{Config, ConfigError};
+use pace::Pace;
+use std::net::SocketAddrV4;
+use touchline_feed::Action;
+use touchline_feed::cme::replay::{Credentials, End, Session, Step};
+use touchline_feed::cme::{Feed, Line, Replay};
+use touchline_net::clock::ticks;
+use touchline_net::stream::{self, Stream};
+use touchline_transport::Publish;
+
+/// Reads of one look: what is more waits in the kernel, so that packets of the lines do not.
+const READS_MAX: usize = 4;
+
+/// The time of a look, twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Of a clock that only goes forward, nanoseconds: what is waited for is measured by it.
+    pub steady_ns: u64,
+    /// Nanoseconds since the Unix epoch: when packets were received.
+    pub wall_ns: u64,
+}
+
+/// The client of a channel's TCP replay.
+#[derive(Debug)]
+pub struct Recovery {
+    reach: Replay,
+    attempts_max: u32,
+    hosts: Box<[SocketAddrV4]>,
+    /// Whose turn it is, not yet divided by their number.
+    turn: usize,
+    session: Session,
+    work: Option<Work>,
+    stream: Option<Stream>,
+    pace: Pace,
+    counters: RecoveryCounters,
+    failure: Option<Failure>,
+}
+
+/// What is being asked for.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    action: Action,
+    /// Connections begun for it.
+    attempts: u32,
+    /// When the present one is given up.
+    until_ns: u64,
+    /// Holes that were filled before.
+    filled: u64,
+}
+
+/// Why one connection did not bring what is awaited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The venue ended its answer too early.
+    Short,
+    /// The venue refused; [`Recovery::reason`] has its words.
+    Refused,
+    /// The connection could not be made, or was lost.
+    Unreachable(stream::Error),
+    /// It took too long.
+    TimedOut,
+    /// What came was no answer.
+    Broken,
+}
+
+/// How far a conversation is.
+enum Progress {
+    Waiting,
+    /// Nothing is awaited any more.
+    Done,
+}
+
+impl Recovery {
+    /// The client that a configuration asks for; `None` if it asks for none. All memory is taken
+    /// here, and nothing is connected yet.
+    ///
+    /// # Errors
+    /// No host to ask, or no password.
+    pub fn open(config: &Config, channel: &ChannelConfig) -> Result<Option<Recovery>, ConfigError> {
+        let wanted = config.venue.replay.as_ref();
+        let Some(replay) = wanted.filter(|replay| replay.enabled) else {
+            return Ok(None);
+        };
+        let hosts = replay.hosts_of(&config.venue.config_xml, channel)?;
+        let reach = Replay {
+            wait_ns: replay.wait_ms * 1_000_000,
+            packets_max: replay.packets_max,
+        };
+        let recovery = Recovery::new(
+            reach,
+            replay.credentials()?,
+            channel.id,
+            hosts,
+            config.limits.packet_bytes_max,
+        );
+        let (attempts_max, per_day_max) = (replay.attempts_max, replay.requests_per_day_max);
+        Ok(Some(recovery.with_limits(attempts_max, per_day_max)))
+    }
+
+    /// A client of these hosts with the default limits. Without a host it does nothing but fail.
+    pub fn new(
+        reach: Replay,
+        credentials: Credentials,
+        channel: u32,
+        hosts: Vec<SocketAddrV4>,
+        packet_bytes_max: usize,
+    ) -> Recovery {
+        Recovery {
+            reach,
+            attempts_max: 3,
+            hosts: hosts.into(),
+            turn: 0,
+            session: Session::new(credentials, channel, packet_bytes_max),
+            work: None,
+            stream: None,
+            pace: Pace::new(1_000),
+            counters: RecoveryCounters::default(),
+            failure: None,
+        }
+    }
+
+    /// The same with so many connections for one hole, at least 1, and so many in a day.
+    #[must_use]
+    pub fn with_limits(mut self, attempts_max: u32, requests_per_day_max: u32) -> Recovery {
+        self.attempts_max = attempts_max.max(1);
+        self.pace = Pace::new(requests_per_day_max);
+        self
+    }
+
+    /// How far it reaches: what the path must know.
+    pub fn reach(&self) -> Replay {
+        self.reach
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &RecoveryCounters {
+        &self.counters
+    }
+
+    /// Why a connection failed last.
+    pub fn failure(&self) -> Option<Failure> {
+        self.failure
+    }
+
+    /// What the venue said as it refused last: any bytes, to be escaped where they are shown.
+    pub fn reason(&self) -> &[u8] {
+        self.session.reason()
+    }
+
+    /// Does what can be done now, and never waits.
+    pub fn poll<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>, now: Now) {
+        let wanted = pipeline.action();
+        if self.work.map(|work| work.action) != wanted {
+            self.settle(pipeline, now);
+            // To settle may be to give up what is wanted now.
+            self.work = pipeline.action().map(|action| Work {
+                action,
+                attempts: 0,
+                until_ns: 0,
+                filled: pipeline.venue().counters().replays_filled,
+            });
+        }
+        let Some(work) = self.work else { return };
+        let progress = match self.stream.is_some() {
+            true => self.converse(pipeline, work, now),
+            false => self.connect(pipeline, now),
+        };
+        match progress {
+            Ok(Progress::Waiting) => {}
+            Ok(Progress::Done) => self.settle(pipeline, now),
+            Err(failure) => self.failed(failure, pipeline, now),
+        }
+    }
+
+    /// What was asked for is not awaited any more, for better or worse.
+    fn settle<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>, now: Now) {
+        self.hang_up();
+        let Some(work) = self.work.take() else { return };
+        if pipeline.venue().counters().replays_filled > work.filled {
+            self.counters.replay_served += 1;
+            self.pace.succeeded();
+        } else {
+            self.fall_back(pipeline, now);
+        }
+    }
+
+    fn fall_back<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>, now: Now) {
+        self.counters.replay_fell_back += 1;
+        let rest_ns = self.pace.failed();
+        self.work = None;
+        pipeline.failed(now.wall_ns.saturating_add(rest_ns));
+    }
+
+    /// Begins with the next host, if one may be asked.
+    fn connect<P: Publish>(
+        &mut self,
+        pipeline: &mut CmePipeline<P>,
+        now: Now,
+    ) -> Result<Progress, Failure> {
+        let (Some(work), Some(count)) = (&mut self.work, self.hosts.len().checked_sub(1)) else {
+            return Err(Failure::Unreachable(stream::Error::Refused));
+        };
+        if !self.pace.take(now.steady_ns) {
+            self.counters.replay_over_budget += 1;
+            self.counters.replay_fell_back += 1;
+            self.work = None;
+            let rest_ns = self.pace.until_next_day_ns(now.steady_ns);
+            pipeline.failed(now.wall_ns.saturating_add(rest_ns));
+            return Ok(Progress::Waiting);
+        }
+        let host = self.hosts[self.turn % (count + 1)];
+        self.turn = self.turn.wrapping_add(1);
+        work.attempts += 1;
+        // Each attempt has its share, so that a host that is silent leaves time for the next.
+        work.until_ns = now.steady_ns + self.reach.wait_ns / u64::from(self.attempts_max);
+        self.counters.replay_requests += 1;
+        let stream = Stream::connect(host, work.until_ns).map_err(Failure::Unreachable)?;
+        self.stream = Some(stream);
+        let Action::Replay { first, last } = work.action;
+        self.session.begin(first, last);
+        Ok(Progress::Waiting)
+    }
+
+    /// Sends and receives what can be at once.
+    fn converse<P: Publish>(
+        &mut self,
+        pipeline: &mut CmePipeline<P>,
+        work: Work,
+        now: Now,
+    ) -> Result<Progress, Failure> {
+        let Recovery {
+            session,
+            stream: Some(stream),
+            counters,
+            ..
+        } = self
+        else {
+            return Ok(Progress::Waiting);
+        };
+        if now.steady_ns >= work.until_ns {
+            return Err(Failure::TimedOut);
+        }
+        if !stream.is_connected(now.steady_ns)? {
+            return Ok(Progress::Waiting);
+        }
+        for _ in 0..READS_MAX {
+            let sent = stream.send(session.output())?;
+            session.sent(sent);
+            let received = stream.receive(session.room())?;
+            session.received(received);
+            if received == 0 {
+                break;
+            }
+            while let Some(step) = session.step() {
+                let packet = match step {
+                    Step::Packet(packet) => packet,
+                    Step::Over(end) => return Err(Failure::of(end)),
+                };
+                counters.replay_packets += 1;
+                pipeline.packet((Feed::Replay, Line::A), packet, now.wall_ns, ticks());
+                if pipeline.action() != Some(work.action) {
+                    return Ok(Progress::Done);
+                }
+            }
+        }
+        Ok(Progress::Waiting)
+    }
+
+    /// The connection did not bring it: the next one, or none.
+    fn failed<P: Publish>(&mut self, failure: Failure, pipeline: &mut CmePipeline<P>, now: Now) {
+        self.hang_up();
+        self.failure = Some(failure);
+        let counters = &mut self.counters;
+        *match failure {
+            Failure::Short => &mut counters.replay_short,
+            Failure::Refused => &mut counters.replay_refused,
+            Failure::Unreachable(_) => &mut counters.replay_unreachable,
+            Failure::TimedOut => &mut counters.replay_timed_out,
+            Failure::Broken => &mut counters.replay_broken,
+        } += 1;
+        let attempts = self.work.map_or(u32::MAX, |work| work.attempts);
+        if attempts >= self.attempts_max || self.hosts.is_empty() {
+            self.fall_back(pipeline, now);
+        }
+    }
+
+    fn hang_up(&mut self) {
+        self.stream = None;
+        self.session.cancel();
+    }
+}
+
+impl Failure {
+    fn of(end: End) -> Failure {
+        match end {
+            End::Served => Failure::Short,
+            End::Refused => Failure::Refused,
+            End::Broken(_) => Failure::Broken,
+        }
+    }
+}
+
+impl From<stream::Error> for Failure {
+    fn from(error: stream::Error) -> Failure {
+        match error {
+            stream::Error::TimedOut => Failure::TimedOut,
+            other => Failure::Unreachable(other),
+        }
+    }
+}

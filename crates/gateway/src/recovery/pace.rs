@@ -1,0 +1,88 @@
+//! How often a venue is asked: a budget for each day, and longer and longer rests after failures.
+
+const SECOND_NS: u64 = 1_000_000_000;
+const DAY_NS: u64 = 86_400 * SECOND_NS;
+
+/// The rest after a first failure; each further one doubles it.
+const REST_NS: u64 = SECOND_NS;
+
+/// The longest rest.
+const REST_NS_MAX: u64 = 60 * SECOND_NS;
+
+/// What keeps our recovery from being a burden to the venue, or a reason to ban us. Times are of a
+/// clock that only goes forward.
+#[derive(Debug)]
+pub struct Pace {
+    requests_per_day_max: u32,
+    /// Requests since `day_ns`.
+    requests: u32,
+    day_ns: u64,
+    /// The next rest.
+    rest_ns: u64,
+}
+
+impl Pace {
+    /// Nothing was asked yet.
+    pub fn new(requests_per_day_max: u32) -> Pace {
+        Pace {
+            requests_per_day_max,
+            requests: 0,
+            day_ns: 0,
+            rest_ns: REST_NS,
+        }
+    }
+
+    /// Takes one request out of the budget. `false`: it is used up.
+    pub fn take(&mut self, now_ns: u64) -> bool {
+        if now_ns.saturating_sub(self.day_ns) >= DAY_NS {
+            (self.requests, self.day_ns) = (0, now_ns);
+        }
+        let is_left = self.requests < self.requests_per_day_max;
+        self.requests += u32::from(is_left);
+        is_left
+    }
+
+    /// Nanoseconds until the budget is new.
+    pub fn until_next_day_ns(&self, now_ns: u64) -> u64 {
+        (self.day_ns + DAY_NS).saturating_sub(now_ns)
+    }
+
+    /// It worked: the next rest is short again.
+    pub fn succeeded(&mut self) {
+        self.rest_ns = REST_NS;
+    }
+
+    /// It failed: nanoseconds to rest now.
+    pub fn failed(&mut self) -> u64 {
+        let rest_ns = self.rest_ns;
+        self.rest_ns = (2 * rest_ns).min(REST_NS_MAX);
+        rest_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_has_its_budget() {
+        let mut pace = Pace::new(2);
+        let start = 5 * DAY_NS;
+        let taken: Vec<bool> = (0..4).map(|at| pace.take(start + at)).collect();
+        assert_eq!(taken, [true, true, false, false]);
+        assert_eq!(pace.until_next_day_ns(start + 3), DAY_NS - 3);
+        assert!(!pace.take(start + DAY_NS - 1));
+        assert!(pace.take(start + DAY_NS));
+        // A clock that is behind renews nothing.
+        assert!(pace.take(start) && !pace.take(start));
+    }
+
+    #[test]
+    fn rests_grow_until_it_works() {
+        let mut pace = Pace::new(1);
+        let rests: Vec<u64> = (0..8).map(|_| pace.failed() / SECOND_NS).collect();
+        assert_eq!(rests, [1, 2, 4, 8, 16, 32, 60, 60]);
+        pace.succeeded();
+        assert_eq!(pace.failed(), REST_NS);
+    }
+}

@@ -1,0 +1,449 @@
+//! TCP replay against servers in every mood: what is lost is asked for, and whatever the answer, the
+//! path goes on within its limits.
+//!
+//! Goal: an answer that is whole fills the hole; one that is refused, cut, wrong, late or none leads to
+//! the next host and then to snapshots; a dead server is not stormed. Method: real sockets over the
+//! loopback interface, a server of the test's own, and a clock that the test moves.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+use touchline_feed::cme::replay::Credentials;
+use touchline_feed::cme::{Feed, Line, Replay, Settings};
+use touchline_feed::Action;
+use touchline_gateway::cme::{CmePipeline, build};
+use touchline_gateway::config::Symbols;
+use touchline_gateway::{Failure, Limits, Now, Recovery, RecoveryCounters};
+use touchline_lab::cme::encode::packet;
+use touchline_transport::Local;
+
+const MILLISECOND: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MILLISECOND;
+const PASSWORD: &str = "sentinel-827ccb0e";
+
+/// Nothing here takes longer, unless it hangs.
+const HANGS: Duration = Duration::from_secs(30);
+
+/// What a server does with one connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mood {
+    /// Answers.
+    Right,
+    /// Says no to the logon.
+    Refuses,
+    /// Sends the first half, then logs us out.
+    Half,
+    /// Sends the first half, then closes in the middle of a packet.
+    Cut,
+    /// Sends what is no packet.
+    Garbage,
+    /// Sends packets of these numbers of another week.
+    Old,
+    /// Takes the connection and says nothing.
+    Silent,
+    /// Closes at once.
+    Closes,
+}
+
+/// A server for as many connections as it has moods; each request that it reads is told.
+fn serve(moods: &'static [Mood]) -> (SocketAddrV4, Receiver<String>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let Ok(SocketAddr::V4(address)) = listener.local_addr() else {
+        panic!("no address");
+    };
+    let (told, requests) = channel();
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for &mood in moods {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            // A client that hangs up early is no concern of the server's.
+            let _ = converse(mood, &mut stream, &told);
+            if mood == Mood::Silent {
+                open.push(stream);
+            }
+        }
+        // A silent one stays silent for as long as the client wants to wait.
+        let _ = open
+            .iter_mut()
+            .try_for_each(|stream| stream.read_to_end(&mut Vec::new()).map(drop));
+    });
+    (address, requests)
+}
+
+fn converse(mood: Mood, stream: &mut TcpStream, told: &Sender<String>) -> io::Result<()> {
+    if mood == Mood::Closes {
+        return Ok(());
+    }
+    let logon = read_fix(stream)?;
+    let _ = told.send(logon);
+    match mood {
+        Mood::Silent => return Ok(()),
+        Mood::Refuses => return send(stream, &admin(1, 16, &refusal())),
+        _ => send(stream, &admin(1, 15, &[30]))?,
+    }
+    let request = read_fix(stream)?;
+    let field = |tag: &str| {
+        let value = request.split('|').find_map(|field| field.strip_prefix(tag));
+        value
+            .and_then(|value| value.parse::<u32>().ok())
+            .expect("a number")
+    };
+    let (first, last) = (field("1182="), field("1183="));
+    let _ = told.send(request.clone());
+    let half = first + (last - first) / 2;
+    match mood {
+        Mood::Garbage => return stream.write_all(&[0xff; 64]),
+        Mood::Old => (first..=last).try_for_each(|n| send(stream, &heartbeat(n, 1)))?,
+        Mood::Right => (first..=last).try_for_each(|n| send(stream, &heartbeat(n, sent_ns(n))))?,
+        _ => (first..=half).try_for_each(|n| send(stream, &heartbeat(n, sent_ns(n))))?,
+    }
+    match mood {
+        Mood::Cut => stream.write_all(&[24, 0, 1, 2, 3]),
+        _ => send(stream, &admin(2, 16, &[0; 180])),
+    }
+}
+
+/// Reads a message up to its checksum, with bars for separators.
+fn read_fix(stream: &mut TcpStream) -> io::Result<String> {
+    let (mut text, mut byte) = (String::new(), [0]);
+    loop {
+        stream.read_exact(&mut byte)?;
+        text.push(if byte[0] == 1 { '|' } else { byte[0].into() });
+        let trailer = text.rfind("|10=");
+        if trailer.is_some_and(|at| text.len() == at + 8 && text.ends_with('|')) {
+            return Ok(text);
+        }
+    }
+}
+
+fn send(stream: &mut TcpStream, packet: &[u8]) -> io::Result<()> {
+    let mut framed = (packet.len() as u16).to_le_bytes().to_vec();
+    framed.extend(packet);
+    // In two writes, so that packets come in pieces.
+    let (head, rest) = framed.split_at(9);
+    stream.write_all(head)?;
+    stream.write_all(rest)
+}
+
+fn admin(sequence: u32, template: u16, block: &[u8]) -> Vec<u8> {
+    let mut message = Vec::new();
+    for field in [10 + block.len() as u16, block.len() as u16, template, 1, 9] {
+        message.extend(field.to_le_bytes());
+    }
+    message.extend(block);
+    packet(sequence, SECOND, &[message])
+}
+
+fn refusal() -> [u8; 180] {
+    let mut text = [0; 180];
+    text[..12].copy_from_slice(b"no such user");
+    text
+}
+
+/// Heartbeats take numbers as every packet does: the smallest session there is.
+fn heartbeat(sequence: u32, sent_ns: u64) -> Vec<u8> {
+    let mut message = Vec::new();
+    for field in [10_u16, 0, 12, 1, 9] {
+        message.extend(field.to_le_bytes());
+    }
+    packet(sequence, sent_ns, &[message])
+}
+
+fn sent_ns(sequence: u32) -> u64 {
+    SECOND + u64::from(sequence) * MILLISECOND
+}
+
+/// A path with a client, and a clock that stands still unless it is moved.
+struct Bench {
+    path: CmePipeline<Local<()>>,
+    recovery: Recovery,
+    now_ns: u64,
+    next: u32,
+}
+
+impl Bench {
+    fn new(hosts: &[SocketAddrV4]) -> Bench {
+        let reach = Replay {
+            wait_ns: 900 * MILLISECOND,
+            packets_max: 100,
+        };
+        let settings = Settings {
+            hold_packets_max: 256,
+            packet_bytes_max: 1_500,
+            instruments_max: 4,
+            queue_entries_max: 16,
+            snapshot_orders_max: 16,
+            replay: Some(reach),
+            ..Settings::default()
+        };
+        let limits = Limits {
+            instruments_max: 4,
+            orders_max: 16,
+            event_changes_max: 64,
+            default_depth: settings.default_depth,
+        };
+        let credentials = Credentials::new("firm", PASSWORD).expect("they can be sent");
+        let mut bench = Bench {
+            path: build(settings, limits, Symbols::default(), Local::new(())),
+            recovery: Recovery::new(reach, credentials, 310, hosts.to_vec(), 1_500),
+            now_ns: 10 * SECOND,
+            next: 1,
+        };
+        bench.packet();
+        bench
+    }
+
+    /// The next packet of a line.
+    fn packet(&mut self) {
+        let bytes = heartbeat(self.next, sent_ns(self.next));
+        self.path
+            .packet((Feed::Incremental, Line::A), &bytes, self.now_ns, 0);
+        self.next += 1;
+    }
+
+    /// Both lines lose so many packets, and the wait for a late copy is over.
+    fn lose(&mut self, packets: u32) -> Option<Action> {
+        self.next += packets;
+        self.packet();
+        self.advance(30 * MILLISECOND);
+        self.path.action()
+    }
+
+    fn advance(&mut self, ns: u64) {
+        self.now_ns += ns;
+        self.path.advance(self.now_ns);
+    }
+
+    fn poll(&mut self) {
+        let now = Now {
+            steady_ns: self.now_ns,
+            wall_ns: self.now_ns,
+        };
+        self.recovery.poll(&mut self.path, now);
+    }
+
+    /// Polls, with the clock standing still, until nothing is awaited any more.
+    fn poll_to_the_end(&mut self) {
+        let start = Instant::now();
+        while self.path.action().is_some() {
+            assert!(
+                start.elapsed() < HANGS,
+                "it hangs: {:?}",
+                self.recovery.counters()
+            );
+            self.poll();
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        self.poll();
+    }
+
+    fn lost(&self) -> u64 {
+        self.path.venue().counters().packets_lost
+    }
+
+    fn counters(&self) -> RecoveryCounters {
+        *self.recovery.counters()
+    }
+}
+
+#[test]
+fn a_whole_answer_fills_the_hole() {
+    let (server, requests) = serve(&[Mood::Right, Mood::Right]);
+    let mut bench = Bench::new(&[server]);
+    let wanted = bench.lose(40);
+    assert_eq!(wanted, Some(Action::Replay { first: 2, last: 41 }));
+    bench.poll_to_the_end();
+    assert_eq!(bench.lost(), 0);
+    let feed = *bench.path.venue().counters();
+    assert_eq!((feed.packets_replayed, feed.packets_delivered), (40, 42));
+    let logon = requests.recv_timeout(HANGS).expect("a logon");
+    assert!(
+        logon.contains(&format!("|35=A|553=firm|554={PASSWORD}|10=")),
+        "{logon}"
+    );
+    let request = requests.recv_timeout(HANGS).expect("a request");
+    assert!(
+        request.contains("|35=V|1180=310|262=310-1|1182=2|1183=41|10="),
+        "{request}"
+    );
+    // The next one has a connection of its own.
+    bench.lose(1);
+    bench.poll_to_the_end();
+    assert_eq!(bench.lost(), 0);
+    let counters = bench.counters();
+    assert_eq!((counters.replay_requests, counters.replay_served), (2, 2));
+    assert_eq!(
+        (counters.replay_packets, counters.replay_fell_back),
+        (41, 0)
+    );
+    assert_eq!(bench.recovery.failure(), None);
+}
+
+/// Each way to fail is counted as what it is, the next host is asked, and there the hole is filled.
+#[test]
+fn a_host_that_fails_leaves_it_to_the_next() {
+    let refused = |counters: RecoveryCounters| counters.replay_refused;
+    let short = |counters: RecoveryCounters| counters.replay_short;
+    let broken = |counters: RecoveryCounters| counters.replay_broken;
+    let unreachable = |counters: RecoveryCounters| counters.replay_unreachable;
+    type Count = fn(RecoveryCounters) -> u64;
+    let cases: [(&'static [Mood], Count); 6] = [
+        (&[Mood::Refuses], refused),
+        (&[Mood::Half], short),
+        (&[Mood::Old], short),
+        (&[Mood::Garbage], broken),
+        (&[Mood::Cut], unreachable),
+        (&[Mood::Closes], unreachable),
+    ];
+    for (moods, count) in cases {
+        let ((bad, _), (good, _)) = (serve(moods), serve(&[Mood::Right]));
+        let mut bench = Bench::new(&[bad, good]);
+        bench.lose(10);
+        bench.poll_to_the_end();
+        let counters = bench.counters();
+        assert_eq!(bench.lost(), 0, "{moods:?}: {counters:?}");
+        assert_eq!(
+            (count(counters), counters.replay_requests),
+            (1, 2),
+            "{moods:?}: {counters:?}"
+        );
+        assert_eq!((counters.replay_served, counters.replay_fell_back), (1, 0));
+    }
+}
+
+/// All of them fail: what came is used, the rest is lost, and snapshots are left to heal it.
+#[test]
+fn when_all_fail_the_hole_is_lost() {
+    let (server, _) = serve(&[Mood::Refuses, Mood::Half, Mood::Cut]);
+    let mut bench = Bench::new(&[server]);
+    bench.lose(10);
+    bench.poll_to_the_end();
+    let counters = bench.counters();
+    assert_eq!(
+        (counters.replay_requests, counters.replay_fell_back),
+        (3, 1)
+    );
+    assert_eq!(
+        (bench.path.venue().counters().packets_replayed, bench.lost()),
+        (5, 5)
+    );
+    assert_eq!(
+        bench.recovery.failure(),
+        Some(Failure::Unreachable(touchline_net::stream::Error::Closed))
+    );
+    bench.packet();
+    assert_eq!(
+        bench.path.venue().counters().packets_delivered,
+        8,
+        "the path goes on"
+    );
+}
+
+#[test]
+fn a_refusal_is_kept_in_the_words_of_the_venue() {
+    let (server, _) = serve(&[Mood::Refuses, Mood::Refuses, Mood::Refuses]);
+    let mut bench = Bench::new(&[server]);
+    bench.lose(1);
+    bench.poll_to_the_end();
+    assert_eq!(bench.recovery.failure(), Some(Failure::Refused));
+    assert_eq!(bench.recovery.reason(), b"no such user");
+    assert!(!format!("{:?}", bench.recovery).contains(PASSWORD));
+}
+
+/// A host that says nothing has its share of the time, no more; the feed's own limit ends it all.
+#[test]
+fn silence_ends_within_the_limit() {
+    let (server, requests) = serve(&[Mood::Silent, Mood::Silent, Mood::Silent]);
+    let mut bench = Bench::new(&[server]);
+    bench.lose(1);
+    for _ in 0..3 {
+        let start = Instant::now();
+        while requests.try_recv().is_err() {
+            assert!(start.elapsed() < HANGS, "no logon came");
+            bench.poll();
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        bench.advance(300 * MILLISECOND);
+        bench.poll();
+    }
+    assert_eq!((bench.path.action(), bench.lost()), (None, 1));
+    bench.poll();
+    let counters = bench.counters();
+    assert_eq!(
+        (counters.replay_requests, counters.replay_fell_back),
+        (3, 1)
+    );
+    assert!(counters.replay_timed_out >= 2, "{counters:?}");
+}
+
+/// A late copy of a line wins; the connection is of no use any more, and no failure either.
+#[test]
+fn a_late_copy_ends_the_conversation() {
+    let (server, requests) = serve(&[Mood::Silent]);
+    let mut bench = Bench::new(&[server]);
+    bench.lose(1);
+    let start = Instant::now();
+    while requests.try_recv().is_err() && start.elapsed() < HANGS {
+        bench.poll();
+    }
+    let late = heartbeat(2, sent_ns(2));
+    bench
+        .path
+        .packet((Feed::Incremental, Line::B), &late, bench.now_ns, 0);
+    bench.poll();
+    let counters = bench.counters();
+    assert_eq!(
+        (
+            counters.replay_served,
+            counters.replay_fell_back,
+            bench.lost()
+        ),
+        (1, 0, 0)
+    );
+}
+
+/// Ten minutes of a dead server and a hole each tenth of a second.
+#[test]
+fn a_dead_server_is_not_stormed() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    let Ok(SocketAddr::V4(dead)) = listener.local_addr() else {
+        panic!("no address");
+    };
+    drop(listener);
+    let mut bench = Bench::new(&[dead]);
+    for _ in 0..6_000 {
+        bench.lose(1);
+        for _ in 0..7 {
+            bench.advance(10 * MILLISECOND);
+            bench.poll();
+        }
+    }
+    let counters = bench.counters();
+    assert!(bench.lost() > 5_900, "only {} holes", bench.lost());
+    // Rests of 1, 2, 4, 8, 16, 32 seconds and then of a minute; three attempts each.
+    let episodes = counters.replay_fell_back;
+    assert!((10..=17).contains(&episodes), "{counters:?}");
+    assert!(counters.replay_requests <= 3 * episodes, "{counters:?}");
+}
+
+/// The budget of a day is kept, and renewed.
+#[test]
+fn a_day_has_so_many_requests_and_no_more() {
+    const FOUR: &[Mood] = &[Mood::Right; 4];
+    let (server, requests) = serve(FOUR);
+    let mut bench = Bench::new(&[server]);
+    bench.recovery = bench.recovery.with_limits(3, 2);
+    for hole in 1..=5 {
+        bench.lose(1);
+        bench.poll_to_the_end();
+        let counters = bench.counters();
+        assert_eq!(counters.replay_requests, hole.min(2), "{counters:?}");
+    }
+    assert_eq!((bench.lost(), bench.counters().replay_over_budget), (3, 1));
+    bench.advance(86_400 * SECOND);
+    bench.lose(1);
+    bench.poll_to_the_end();
+    assert_eq!((bench.lost(), bench.counters().replay_requests), (3, 3));
+    assert_eq!(requests.try_iter().count(), 6, "each a logon and a request");
+}

@@ -1,0 +1,122 @@
+//! A TCP stream whose other end does what ends of streams do.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+use touchline_net::stream::{Error, Stream};
+
+/// Nothing here takes longer, unless it hangs.
+const HANGS: Duration = Duration::from_secs(30);
+
+fn listen() -> (TcpListener, SocketAddrV4) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    match listener.local_addr() {
+        Ok(SocketAddr::V4(address)) => (listener, address),
+        other => panic!("no address: {other:?}"),
+    }
+}
+
+/// Polls until something comes of it.
+fn until<T>(mut poll: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    while start.elapsed() < HANGS {
+        if let Some(done) = poll() {
+            return done;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    panic!("it hangs");
+}
+
+fn connected() -> (Stream, TcpStream) {
+    let (listener, address) = listen();
+    let mut stream = Stream::connect(address, 100).expect("it begins");
+    until(|| stream.is_connected(0).expect("it is taken").then_some(()));
+    // A connection that stands does not time out any more.
+    assert_eq!(stream.is_connected(1_000), Ok(true));
+    (stream, listener.accept().expect("it is there").0)
+}
+
+#[test]
+fn what_is_sent_arrives_and_nothing_waits() {
+    let (mut stream, mut other) = connected();
+    let mut room = [0; 16];
+    assert_eq!(stream.receive(&mut room), Ok(0), "nothing is there");
+    assert_eq!(stream.send(b"request"), Ok(7));
+    other.read_exact(&mut room[..7]).expect("what was sent");
+    assert_eq!(&room[..7], b"request");
+    other.write_all(b"answer").expect("it can be sent");
+    let received = until(|| Some(stream.receive(&mut room[..4]).expect("open")).filter(|n| *n > 0));
+    assert!(received <= 4, "no more than there is room for");
+    assert_eq!(room[0], b'a');
+    assert_eq!(stream.receive(&mut []), Ok(0), "no room is no end");
+}
+
+#[test]
+fn the_end_comes_after_what_was_sent_before_it() {
+    let (mut stream, mut other) = connected();
+    other.write_all(b"last words").expect("it can be sent");
+    drop(other);
+    let (mut said, mut room) = (Vec::new(), [0; 4]);
+    let error = until(|| match stream.receive(&mut room) {
+        Ok(received) => {
+            said.extend(&room[..received]);
+            None
+        }
+        Err(error) => Some(error),
+    });
+    assert_eq!(
+        (said.as_slice(), error),
+        (b"last words".as_slice(), Error::Closed)
+    );
+}
+
+#[test]
+fn a_full_connection_takes_no_more_and_a_gone_one_is_an_error() {
+    let (mut stream, other) = connected();
+    let much = vec![7; 1 << 20];
+    let mut taken = 0;
+    until(|| {
+        let now = stream.send(&much).expect("open");
+        taken += now;
+        (now == 0).then_some(())
+    });
+    assert!(taken > 0 && taken < 1 << 30, "{taken} bytes in buffers");
+    // Closed with bytes unread: the connection is reset, and no signal comes of it.
+    drop(other);
+    let error = until(|| stream.send(&much).err());
+    assert_eq!(error, Error::Closed);
+}
+
+#[test]
+fn nobody_there_is_a_refusal() {
+    let (listener, address) = listen();
+    drop(listener);
+    let refused = match Stream::connect(address, 100) {
+        Err(error) => error,
+        Ok(mut stream) => until(|| stream.is_connected(0).err()),
+    };
+    assert_eq!(refused, Error::Refused);
+    assert_eq!(refused.to_string(), "the connection was refused");
+}
+
+/// A listener whose queue is full answers nobody: the connection is still being made when its time is
+/// over.
+#[test]
+fn a_connection_that_is_not_made_in_time_is_given_up() {
+    let (listener, address) = listen();
+    let mut queued = Vec::new();
+    let mut pending = until(|| {
+        let mut stream = Stream::connect(address, 100).expect("it begins");
+        std::thread::sleep(Duration::from_millis(20));
+        match stream.is_connected(99).expect("nobody refuses") {
+            true => {
+                queued.push(stream);
+                None
+            }
+            false => Some(stream),
+        }
+    });
+    assert_eq!(pending.is_connected(100), Err(Error::TimedOut));
+    drop(listener);
+}
