@@ -242,8 +242,9 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         }
         let is_quiet = self.counters.rounds_busy == self.timers.received;
         self.timers.received = self.counters.rounds_busy;
-        // What is awaited may change the book: it is not to look fresh.
-        if is_quiet && self.pipeline.action().is_none() {
+        // It would be told of as live, and is not to look fresh while nothing is heard or packets are
+        // awaited.
+        if is_quiet && self.pipeline.venue().is_fresh() {
             refresh.restart(now);
             let is_done = self.refresh.step(&mut self.pipeline);
             self.counters.order_books_refreshed += u64::from(is_done);

@@ -146,13 +146,15 @@ impl CmeFeed {
                 }
                 if self.behind && self.arbiter.is_caught_up() {
                     self.behind = false;
-                    self.channel.show(Validity::Live, &mut batch.events);
+                    let shown = self.shown();
+                    self.channel.show(shown, &mut batch.events);
                 }
             }
             Step::Awaited { .. } => {
                 counters.replays_asked += 1;
                 self.behind = true;
-                self.channel.show(Validity::Gapped, &mut batch.events);
+                let shown = self.shown();
+                self.channel.show(shown, &mut batch.events);
             }
             Step::Filled => counters.replays_filled += 1,
             Step::Joined(first) => self.channel.joined(first, &mut batch.events),
@@ -250,12 +252,22 @@ impl CmeFeed {
     #[cold]
     fn tell_of_silence(&mut self, batch: &mut Batch) {
         self.silence.is_due = false;
-        let shown = match (self.silence.is_on, self.behind) {
+        let shown = self.shown();
+        self.channel.show(shown, &mut batch.events);
+    }
+
+    /// Whether a live book is shown as live: the channel is heard, and nothing is awaited.
+    pub fn is_fresh(&self) -> bool {
+        self.shown() == Validity::Live
+    }
+
+    /// What a live book is shown as.
+    fn shown(&self) -> Validity {
+        match (self.silence.is_on, self.behind) {
             (true, _) => Validity::Stale,
             (false, true) => Validity::Gapped,
             (false, false) => Validity::Live,
-        };
-        self.channel.show(shown, &mut batch.events);
+        }
     }
 
     /// Takes a replayed packet into the hole that it was lost in.

@@ -435,7 +435,7 @@ mod tests {
         let replay = Connection {
             id: "7HA".to_owned(),
             feed_type: "H".to_owned(),
-            feed: None,
+            feed: Some(Feed::Replay),
             line: Line::A,
             protocol: Protocol::Tcp,
             group: None,

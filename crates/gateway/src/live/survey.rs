@@ -43,6 +43,10 @@ impl Survey {
         }
         self.next = end;
         if end == known {
+            if !feed.is_fresh() {
+                // They are shown as gapped or stale.
+                (self.found.live, self.found.orders_live) = (0, 0);
+            }
             self.found.known = known as u64;
             self.found.ready = feed.counters().definition_loops > 0
                 && known > 0

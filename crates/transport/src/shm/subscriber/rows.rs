@@ -182,8 +182,8 @@ impl Rows {
             }
             Body::OrderUpdate(_) | Body::OrdersSnapshot(_) => {
                 let whole = matches!(message.body, Body::OrdersSnapshot(_));
-                if validity == Validity::Gapped {
-                    return self.judge_orders_behind(instrument);
+                if !whole && matches!(validity, Validity::Gapped | Validity::Stale) {
+                    return self.judge_orders_behind(instrument, validity);
                 }
                 self.judge_orders(instrument, validity, whole)
             }
@@ -247,11 +247,11 @@ impl Rows {
     /// An order book is as it was, and not as new as it could be: who wants live books alone is told
     /// so, and still holds it when it is live again.
     #[cold]
-    fn judge_orders_behind(&mut self, instrument: Instrument) -> Verdict {
+    fn judge_orders_behind(&mut self, instrument: Instrument, validity: Validity) -> Verdict {
         let live_only = self.live_only;
         let row = self.row(instrument);
         match row.wanted && row.orders_held {
-            true if live_only => Verdict::OrdersState(instrument, Validity::Gapped),
+            true if live_only => Verdict::OrdersState(instrument, validity),
             true => Verdict::Deliver,
             false => Verdict::Skip,
         }
