@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cme_replay;
 mod config;
 mod exercise;
 mod mdp3_channel;
@@ -36,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     pcap_reader::TARGET,
     ring_reader::TARGET,
     mdp3_channel::TARGET,
+    cme_replay::TARGET,
     config::TARGET,
     schema_compiler::TARGET,
 ];

@@ -9,7 +9,7 @@
 use crate::Target;
 use touchline_feed::{
     Venue,
-    cme::{Counters, Feed, Join, Line, Settings},
+    cme::{Counters, Feed, Join, Line, Replay, Settings},
 };
 use touchline_gateway::{Limits, cme, config::Symbols};
 use touchline_lab::{
@@ -52,7 +52,12 @@ const SETTINGS: Settings = Settings {
     queue_entries_max: 64,
     snapshot_orders_max: 32,
     default_depth: DEPTH,
+    stale_ns: 50_000_000,
     replay: None,
+};
+const REPLAY: Replay = Replay {
+    wait_ns: 30_000_000,
+    packets_max: 8,
 };
 const LIMITS: Limits = Limits {
     instruments_max: 16,
@@ -62,7 +67,7 @@ const LIMITS: Limits = Limits {
 };
 
 fn run(bytes: &[u8]) {
-    // The first byte chooses how to join.
+    // The first byte chooses how to join, and whether holes wait for replay.
     let Some((&choice, bytes)) = bytes.split_first() else {
         return;
     };
@@ -73,7 +78,11 @@ fn run(bytes: &[u8]) {
     };
     let subscriber = Local::new(Mirror::new(LIMITS.instruments_max, LIMITS.orders_max));
     let mut path = cme::build(
-        Settings { join, ..SETTINGS },
+        Settings {
+            join,
+            replay: (choice & 2 != 0).then_some(REPLAY),
+            ..SETTINGS
+        },
         LIMITS,
         Symbols::default(),
         subscriber,
@@ -82,10 +91,17 @@ fn run(bytes: &[u8]) {
     for (head, payload) in packets(bytes) {
         let feed = FEEDS[usize::from(head & 3)];
         let line = if head & 4 == 0 { Line::A } else { Line::B };
+        // What replay brings has no line: it takes the place of one of the definitions'.
+        let is_replay = choice & 2 != 0 && (feed, line) == (Feed::Definition, Line::B);
+        let feed = if is_replay { Feed::Replay } else { feed };
+        if choice & 4 != 0 && is_replay && payload.is_empty() {
+            path.failed(now_ns);
+        }
         now_ns += u64::from(head >> 3) * 1_000_000;
         path.advance(now_ns);
         path.packet((feed, line), payload, now_ns, 0);
         incremental += u64::from(feed == Feed::Incremental);
+        assert_not_fresh_while_awaiting(&path);
     }
     path.finish();
 
@@ -122,6 +138,18 @@ fn run(bytes: &[u8]) {
     }
 }
 
+/// While packets are awaited, a subscriber has no live price book.
+fn assert_not_fresh_while_awaiting(path: &cme::CmePipeline<Local<Mirror>>) {
+    if path.action().is_none() {
+        return;
+    }
+    let mirror = &path.publisher().inner().subscriber;
+    for index in 0..path.venue().instruments() {
+        let validity = mirror.validity(Instrument(index as u32));
+        assert_ne!(validity, Validity::Live, "live, while packets are awaited");
+    }
+}
+
 /// Each packet of the incremental feed is counted once on its line and once by what became of it.
 fn assert_counted(counters: &Counters, incremental: u64) {
     assert_eq!(
@@ -142,7 +170,7 @@ fn assert_counted(counters: &Counters, incremental: u64) {
         "{counters:?}"
     );
     assert!(
-        counters.packets_delivered <= incremental,
+        counters.packets_delivered <= incremental + counters.packets_replayed,
         "a packet was processed twice"
     );
 }

@@ -229,14 +229,15 @@ impl CmeFeed {
             sending_ns: packet.header.sending_time_ns,
             receive_ns: arrival.receive_ns,
         };
-        let events = &mut batch.events;
+        let (known, events) = (self.channel.instruments.len(), &mut batch.events);
         match arrival.feed {
             Feed::Definition => self.channel.definitions(&packet, events),
             Feed::Replay => return self.fill(&packet, arrival.receive_ns, payload),
             _ => self.channel.snapshots(arrival.feed, &packet, events),
         }
-        if self.behind || self.silence.is_on {
+        if !self.is_fresh() {
             self.channel.distrust(events);
+            self.channel.show_from(known, self.shown(), events);
         }
     }
 
@@ -485,8 +486,13 @@ impl Channel {
 
     /// Says of every live book that what was shown of it is of this validity now.
     fn show(&self, validity: Validity, events: &mut Vec<Event>) {
+        self.show_from(0, validity, events);
+    }
+
+    /// The same of all but the first `known` instruments.
+    fn show_from(&self, known: usize, validity: Validity, events: &mut Vec<Event>) {
         let live = |is| (is == Validity::Live).then_some(validity);
-        for row in self.instruments.rows() {
+        for row in &self.instruments.rows()[known..] {
             let price = live(self.validity(row));
             let orders = live(self.orders_validity(row)).filter(|_| self.orders_seen);
             if price.is_some() || orders.is_some() {
