@@ -27,6 +27,8 @@ pub struct Choice {
     numbered: usize,
     /// By its name, which a restart does not change.
     chosen: Option<String>,
+    /// What was asked for, and no instrument is called like that so far.
+    awaited: Option<String>,
     /// The one whose book has changed last, until one is chosen.
     busiest: Option<String>,
 }
@@ -44,6 +46,9 @@ impl Choice {
         self.all = defined.collect();
         self.all.sort_by_key(|definition| definition.venue_id);
         self.numbered = numbered.len();
+        if let Some(wanted) = self.awaited.take() {
+            self.choose(&wanted);
+        }
     }
 
     /// How many there are.
@@ -61,15 +66,20 @@ impl Choice {
             };
             let place = STATES.iter().position(|state| *state == book.validity);
             books[place.unwrap_or(STATES.len())] += 1;
-            if self.chosen.is_none() && book.sequence > busiest {
+            if self.is_free() && book.sequence > busiest {
                 busiest = book.sequence;
                 self.busiest = Some(label(definition));
             }
         }
         // It stays, or the screen would show another at each look.
-        if self.chosen.is_none() {
+        if self.is_free() {
             self.chosen = self.busiest.take();
         }
+    }
+
+    /// Nobody has asked for an instrument.
+    fn is_free(&self) -> bool {
+        self.chosen.is_none() && self.awaited.is_none()
     }
 
     /// By symbol or id, else the first whose symbol has this in it.
@@ -87,11 +97,11 @@ impl Choice {
             .or_else(|| self.all.iter().find(has_it));
         match found {
             Some(definition) => self.chosen = Some(label(definition)),
-            // Nothing is known yet: it may come.
-            None if self.all.is_empty() => self.chosen = Some(wanted.to_owned()),
-            None => return false,
+            // Who has chosen another one before keeps it; else it may come yet.
+            None if self.chosen.is_none() => self.awaited = Some(wanted.to_owned()),
+            None => {}
         }
-        true
+        found.is_some()
     }
 
     /// The next of the list, or the one before.
@@ -103,10 +113,18 @@ impl Choice {
         let place = self.place().unwrap_or(0);
         let place = place.saturating_add_signed(by).min(last);
         self.chosen = Some(label(&self.all[place]));
+        self.awaited = None;
     }
 
     /// The book of the chosen one.
     pub fn ladder(&self, images: &mut Images) -> Option<Ladder> {
+        if let Some(wanted) = &self.awaited {
+            return Some(Ladder {
+                validity: None,
+                lines: vec![format!(" no instrument is called like {wanted}")],
+                place: 0,
+            });
+        }
         let place = self.place()?;
         let definition = &self.all[place];
         let (validity, lines) = match images.book(definition.instrument) {

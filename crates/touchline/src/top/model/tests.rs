@@ -343,4 +343,16 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
     assert!(model.choose("102"));
     looked(&mut model);
     assert_eq!(heading(&model).1, 3, "it stays");
+
+    // Asked for before anything is known, as by --symbol.
+    let mut model = Model::of(&stage.root(), "test");
+    assert!(!model.choose("esz"));
+    looked(&mut model);
+    assert_eq!(heading(&model).1, 2);
+    let mut model = Model::of(&stage.root(), "test");
+    model.choose("ZZZ");
+    looked(&mut model);
+    assert_eq!(heading(&model).0, "no instrument is called like ZZZ");
+    model.step(1);
+    assert_eq!(heading(&model).1, 2);
 }
