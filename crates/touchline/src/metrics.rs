@@ -7,6 +7,8 @@ mod page;
 mod readers;
 mod request;
 mod server;
+#[cfg(test)]
+mod tests;
 
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output, say};

@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod exposition;
 mod metrics;
+mod ops;
 mod output;
 mod refusal;
 mod summary;

@@ -426,7 +426,7 @@ impl Drop for Served {
 }
 
 /// Whether it was content, and what it said; `None`, and said so, where there is none.
-fn promtool(arguments: &[&str], input: &str) -> Option<(bool, String)> {
+pub fn promtool(arguments: &[&str], input: &str) -> Option<(bool, String)> {
     let mut command = Command::new("promtool");
     command
         .args(arguments)

@@ -1,0 +1,207 @@
+//! Dashboard, alerts and documents name what the page has, and what the page has is documented.
+
+use super::{names, page};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+use touchline_gateway::Board;
+use touchline_net::clock::{Clock, ticks};
+use touchline_transport::shm::{
+    BoardView, FineClock, Join, Lossless, Publisher, ReaderBoard, Root, Settings, Subscriber,
+};
+
+const DASHBOARD: &str = include_str!("../../../../ops/grafana/touchline.json");
+const ALERTS: &str = include_str!("../../../../ops/prometheus/alerts.yml");
+const ALERTS_TEST: &str = include_str!("../../../../ops/prometheus/alerts_test.yml");
+const GUIDE: &str = include_str!("../../../../docs/operations.md");
+
+/// The page of a bus that has everything: a live gateway's board, a reader with a name that is also
+/// waited for. Its directory goes with it.
+struct Everything {
+    folder: PathBuf,
+    text: String,
+    /// What of it comes from the gateway's board.
+    counted: BTreeSet<String>,
+}
+
+impl Everything {
+    fn new(name: &str) -> Everything {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("touchline-metrics-{name}-{process}"));
+        let root = Root::at(&folder);
+        let settings = Settings {
+            ring_bytes: 64 * 1024,
+            instruments_max: 64,
+            lossless: Some(Lossless {
+                readers_max: 1,
+                wait_max: Duration::from_millis(1),
+            }),
+            ..Settings::default()
+        };
+        let publisher = Publisher::open(&root, "bus", &settings).expect("a temporary folder");
+        let clock = Clock::calibrated();
+        let _board = Board::create(&publisher, clock, true).expect("a board");
+        let fine = FineClock {
+            ticks,
+            ns_per_tick: clock.ns_per_tick(),
+        };
+        let join = Join {
+            board: Some(ReaderBoard::create(&root, "bus", "reader", fine).expect("a free name")),
+            named: true,
+            ..Join::default()
+        };
+        let _subscriber = Subscriber::join(&root, "bus", join).expect("the bus is there");
+        let text = page::of(&root);
+        let board = BoardView::open(&root, "bus").expect("the bus is there");
+        let board = board.expect("it has a board");
+        let counters = board
+            .counters()
+            .map(|(what, _)| names::of_counter(what).name);
+        let histograms = board
+            .histograms()
+            .map(|(what, _)| names::of_histogram("", what).0);
+        Everything {
+            folder,
+            text,
+            counted: counters.chain(histograms).collect(),
+        }
+    }
+
+    /// Each family with its kind.
+    fn families(&self) -> BTreeMap<&str, &str> {
+        let kinds = self
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("# TYPE "));
+        kinds.filter_map(|kind| kind.split_once(' ')).collect()
+    }
+}
+
+impl Drop for Everything {
+    fn drop(&mut self) {
+        // A test that failed may have left anything; the system empties its temporary folder.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Each metric that a text names.
+fn named(text: &str) -> BTreeSet<&str> {
+    let other = |c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let words = text.split(other);
+    words
+        .filter(|word| word.starts_with("touchline_"))
+        .collect()
+}
+
+/// Those that no page has.
+fn missing<'a>(names: BTreeSet<&'a str>, families: &BTreeMap<&str, &str>) -> Vec<&'a str> {
+    let is_there = |name: &&str| {
+        let of_histogram = ["_bucket", "_sum", "_count"].into_iter().any(|part| {
+            let family = name.strip_suffix(part).unwrap_or_default();
+            families.get(family) == Some(&"histogram")
+        });
+        of_histogram || families.get(*name).is_some_and(|kind| *kind != "histogram")
+    };
+    names.into_iter().filter(|name| !is_there(name)).collect()
+}
+
+#[test]
+fn dashboard_and_alerts_name_what_there_is() {
+    let everything = Everything::new("named");
+    let families = everything.families();
+    for (file, text, least) in [
+        ("touchline.json", DASHBOARD, 40),
+        ("alerts.yml", ALERTS, 20),
+        ("alerts_test.yml", ALERTS_TEST, 10),
+    ] {
+        let names = named(text);
+        assert!(names.len() >= least, "{file} names {}", names.len());
+        assert_eq!(
+            missing(names, &families),
+            [""; 0],
+            "{file} names what no page has"
+        );
+    }
+    let wrong = "touchline_gaps touchline_gaps_total touchline_packet_seconds \
+                 touchline_packet_seconds_sum touchline_gaps_total_sum";
+    let found = missing(named(wrong), &families);
+    let expected = [
+        "touchline_gaps",
+        "touchline_gaps_total_sum",
+        "touchline_packet_seconds",
+    ];
+    assert_eq!(found, expected);
+}
+
+/// What the exporter adds is in the guide; what boards count is there by its own name.
+#[test]
+fn what_the_exporter_adds_is_documented() {
+    let everything = Everything::new("documented");
+    let added = everything.families().into_keys();
+    let added: Vec<_> = added
+        .filter(|name| !everything.counted.contains(*name))
+        .collect();
+    assert!(added.len() > 20, "{added:?}");
+    for name in added {
+        assert!(
+            GUIDE.contains(&format!("\n| `{name}` | ")),
+            "no row for {name}"
+        );
+    }
+}
+
+#[test]
+fn the_dashboard_is_whole() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let mut numbers = BTreeSet::new();
+    let mut queries = 0;
+    for panel in panels {
+        assert!(
+            numbers.insert(panel["id"].as_u64()),
+            "twice: {}",
+            panel["id"]
+        );
+        if panel["type"] == "row" {
+            continue;
+        }
+        assert!(
+            panel["title"].is_string() && panel["description"].is_string(),
+            "{panel}"
+        );
+        assert_eq!(panel["datasource"]["uid"], "${datasource}");
+        for target in panel["targets"].as_array().expect("queries") {
+            assert_eq!(target["datasource"]["uid"], "${datasource}");
+            let query = target["expr"].as_str().expect("a query");
+            assert!(query.contains("{bus=~\"$bus\"}"), "{query}");
+            queries += 1;
+        }
+    }
+    assert!(queries > 30, "{queries}");
+    let variables = dashboard["templating"]["list"]
+        .as_array()
+        .expect("variables");
+    let names: Vec<_> = variables.iter().map(|variable| &variable["name"]).collect();
+    assert_eq!(names, ["datasource", "bus"]);
+}
+
+/// One line of what to do for each alert.
+#[test]
+fn every_alert_says_what_to_do() {
+    let alerts = ALERTS.split("- alert: ").skip(1);
+    let mut count = 0;
+    for alert in alerts {
+        let name = alert.lines().next().unwrap_or_default();
+        let description = alert.lines().find(|line| line.contains("description: "));
+        assert!(
+            description.is_some_and(|line| line.contains("Do: ")),
+            "{name}"
+        );
+        for part in ["summary: ", "severity: ", "expr: "] {
+            assert!(alert.contains(part), "{name} has no {part}");
+        }
+        count += 1;
+    }
+    assert!(count > 10, "{count}");
+}
