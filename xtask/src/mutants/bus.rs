@@ -39,4 +39,32 @@ pub const USERS: &[Mutant] = &[
         replace: "            broadcast::Notice::Lapped(lapped) => {",
         test: "-p touchline --test sessions a_reader_that_is_overrun",
     },
+    Mutant {
+        name: "bus: what a reader has lost is not seen",
+        file: "crates/transport/src/shm/subscriber.rs",
+        find: "counters.lapped_messages += lapped.messages;",
+        replace: "",
+        test: "-p touchline-transport --test bus who_was_overtaken_is_seen",
+    },
+    Mutant {
+        name: "bus: a lock that was removed is held",
+        file: "crates/shm/src/segment/writer_lock.rs",
+        find: ".st_nlink == 0 {",
+        replace: ".st_nlink > 9 {",
+        test: "-p touchline-shm --test segment a_lock_that_is_removed_while_others_take_it",
+    },
+    Mutant {
+        name: "top: the last interval is all of it",
+        file: "crates/touchline/src/top/model/sample.rs",
+        find: "Points::of(&view.since(before))",
+        replace: "Points::of(view)",
+        test: "-p touchline --bin touchline rates_and_latencies_are_of_the_time_between",
+    },
+    Mutant {
+        name: "top: a book that is not live is drawn like one that is",
+        file: "crates/touchline/src/top/draw.rs",
+        find: "(_, Some(_)) if !is_live =>",
+        replace: "(_, Some(_)) if false =>",
+        test: "-p touchline --bin touchline what_is_bad_is_red",
+    },
 ];

@@ -36,6 +36,7 @@ touchline_types::counters! {
         position: "bytes" = "Everything of the stream below this was read.",
         messages: "messages" = "Messages read from the ring, those that a filter kept back included.",
         batches: "batches" = "Batches read: what one packet caused.",
+        written_unix_ns: "ns" = "When this was written last, since 1970-01-01 UTC.",
         lapped: "times" = "The publisher has overtaken this reader.",
         lapped_messages: "messages" = "Messages that were lost by it.",
         lapped_bytes: "bytes" = "Bytes of the stream that were lost by it.",
@@ -43,7 +44,6 @@ touchline_types::counters! {
         restarts: "times" = "Another publisher has begun.",
         receive_stamps_far: "batches" = "The receive stamp was more than a minute away, as that of a recording is: no latency.",
         place: "place" = "Place among the readers that a lossless publisher waits for, from 1; 0 is none.",
-        written_unix_ns: "ns" = "When this was written last, since 1970-01-01 UTC.",
     }
 }
 
@@ -86,6 +86,14 @@ pub struct ReaderBoard {
     anchor: Anchor,
     /// The name, until this is dropped or its process dies.
     lock: Option<WriterLock>,
+}
+
+/// The last message of a batch, just before it is handed out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Consumed {
+    ticks: u64,
+    published: u64,
+    receive_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -159,10 +167,14 @@ impl ReaderBoard {
         &self.counters
     }
 
-    /// The fine clock now.
+    /// A message with these stamps is about to be handed out.
     #[inline]
-    pub(super) fn ticks(&self) -> u64 {
-        (self.clock.ticks)()
+    pub(super) fn consumed(&self, stamps: &Stamps) -> Consumed {
+        Consumed {
+            published: stamps.published,
+            receive_ns: stamps.packet.receive_ns,
+            ticks: (self.clock.ticks)(),
+        }
     }
 
     /// A message was read, and its batch goes on.
@@ -171,26 +183,41 @@ impl ReaderBoard {
         self.counters.messages += 1;
     }
 
-    /// The last message of a batch was read at `consumed` ticks; the reader is at `position` now.
-    #[inline]
-    pub(super) fn batch(&mut self, stamps: &Stamps, consumed: u64, position: u64) {
-        self.counters.messages += 1;
-        self.counters.batches += 1;
-        self.counters.position = position;
-        if stamps.published > 0 {
-            let ticks = consumed.saturating_sub(stamps.published);
-            let ns = ticks as f64 * self.clock.ns_per_tick;
+    /// The last message of a batch was read, and the reader is at `position` now. Not inlined: it
+    /// would stand in the way of messages that have no board to be shown on.
+    #[inline(never)]
+    pub(super) fn batch(&mut self, consumed: Consumed, position: u64) {
+        let Consumed {
+            ticks,
+            published,
+            receive_ns,
+        } = consumed;
+        if published > 0 {
+            let waited = ticks.saturating_sub(published);
+            let ns = waited as f64 * self.clock.ns_per_tick;
             self.board.record(PUBLISHED, ns as u64);
         }
-        let now = self.unix_ns(consumed);
-        self.counters.written_unix_ns = now;
+        let now = self.unix_ns(ticks);
         // The clocks of a network card and of the host may be a little apart, either way.
-        let latency = now.wrapping_sub(stamps.packet.receive_ns) as i64;
+        let latency = now.wrapping_sub(receive_ns) as i64;
         match latency.unsigned_abs() {
-            _ if stamps.packet.receive_ns == 0 => {}
+            _ if receive_ns == 0 => {}
             0..=LATENCY_NS_MAX => self.board.record(RECEIVED, latency.max(0) as u64),
-            _ => self.counters.receive_stamps_far += 1,
+            _ => self.recording(),
         }
+        let counters = &mut self.counters;
+        counters.position = position;
+        counters.messages += 1;
+        counters.batches += 1;
+        counters.written_unix_ns = now;
+        // The first of the table; the others have not changed.
+        let changed = [position, counters.messages, counters.batches, now];
+        self.board.show(changed);
+    }
+
+    #[cold]
+    fn recording(&mut self) {
+        self.counters.receive_stamps_far += 1;
         self.show();
     }
 
@@ -216,7 +243,6 @@ impl ReaderBoard {
         }
     }
 
-    #[inline]
     fn show(&mut self) {
         self.board
             .show(self.counters.values().map(|(_, value)| value));
@@ -265,6 +291,7 @@ impl ReaderCounters {
             position: value("position"),
             messages: value("messages"),
             batches: value("batches"),
+            written_unix_ns: value("written_unix_ns"),
             lapped: value("lapped"),
             lapped_messages: value("lapped_messages"),
             lapped_bytes: value("lapped_bytes"),
@@ -272,7 +299,6 @@ impl ReaderCounters {
             restarts: value("restarts"),
             receive_stamps_far: value("receive_stamps_far"),
             place: value("place"),
-            written_unix_ns: value("written_unix_ns"),
         }
     }
 }

@@ -252,7 +252,7 @@ impl Subscriber {
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
         // Before it is handed out: what the reader does with it is its own time.
         let consumed = match &mut settings.board {
-            Some(board) if batch_end => Some((message.stamps(), board.ticks())),
+            Some(board) if batch_end => Some(board.consumed(&message.stamps())),
             Some(board) => {
                 board.message();
                 None
@@ -308,8 +308,8 @@ impl Subscriber {
                 changes: &[],
             })),
         };
-        if let (Some((stamps, ticks)), Some(board)) = (consumed, &mut self.settings.board) {
-            board.batch(&stamps, ticks, frame.end);
+        if let (Some(consumed), Some(board)) = (consumed, &mut self.settings.board) {
+            board.batch(consumed, frame.end);
         }
         self.close_batch(step, batch_end, take)
     }

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_transport::Publish;
 use touchline_transport::shm::{
-    Error, FineClock, Join, Lossless, Overview, Publisher, READERS_MAX, ReaderBoard, ReaderView,
-    Root, Settings, Subscriber, readers,
+    Error, FineClock, Join, Lossless, Overview, Publisher, READERS_MAX, ReaderBoard,
+    ReaderCounters, ReaderView, Root, Settings, Subscriber, readers,
 };
 use touchline_types::{Headline, Instrument, Stamps, State, Update, Validity};
 
@@ -353,8 +353,11 @@ fn age(file: &Path) {
         .expect("after 1970")
         .as_nanos() as u64
         - 3_601_000_000_000;
-    let (counters, values_at) = (word(&bytes, 5), word(&bytes, 9) as usize);
-    for at in [3, values_at + counters as usize - 1] {
+    let written = ReaderCounters::TABLE
+        .iter()
+        .position(|counter| counter.name == "written_unix_ns");
+    let values_at = word(&bytes, 9) as usize;
+    for at in [3, values_at + written.expect("it is counted")] {
         assert!(word(&bytes, at) > hour_ago, "it is younger than an hour");
         bytes[at * 8..at * 8 + 8].copy_from_slice(&hour_ago.to_le_bytes());
     }
