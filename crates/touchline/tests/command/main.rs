@@ -10,6 +10,7 @@ mod metrics;
 mod ops;
 mod output;
 mod refusal;
+mod sim;
 mod summary;
 mod tailed;
 
