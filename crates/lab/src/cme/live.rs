@@ -313,6 +313,9 @@ mod tests {
     use super::*;
     use crate::capture::Feed;
     use crate::cme::encode::Version;
+    use crate::cme::truth;
+    use crate::picture::BookRow;
+    use std::collections::BTreeMap;
 
     const WALL_NS: u64 = 1_800_000_000_000_000_000;
 
@@ -338,6 +341,21 @@ mod tests {
             elapsed_ns,
             wall_ns: WALL_NS + elapsed_ns,
         }
+    }
+
+    fn hash_of(row: &BookRow) -> u64 {
+        let lists = [&row.bids, &row.asks, &row.implied_bids, &row.implied_asks];
+        let number = |number: Option<i64>| number.unwrap_or(0);
+        truth::hash(lists.map(|list| {
+            let known = list.iter().flatten();
+            known.map(|level| {
+                (
+                    number(level.price),
+                    number(level.quantity),
+                    number(level.orders),
+                )
+            })
+        }))
     }
 
     #[test]
@@ -406,6 +424,7 @@ mod tests {
     #[test]
     fn the_end_is_heartbeats_and_whole_loops() {
         let mut live = Live::new(&options(20), 2_000.0, 9);
+        live.keep_states();
         run(&mut live, 3 * SECOND_NS, drop);
         let closed_ns = live.due_ns();
         live.close(at(closed_ns));
@@ -415,6 +434,17 @@ mod tests {
             live.step(now);
             last.append(live.packets());
         }
+        // The last state of each book is the one that it ends with.
+        let states = live.states().drain(..);
+        let ends: BTreeMap<i32, u64> = states
+            .map(|state| (state.security_id, state.hash))
+            .collect();
+        let truth = live.truth();
+        let hashes = truth
+            .books
+            .iter()
+            .map(|row| (row.security_id, hash_of(row)));
+        assert_eq!(ends, hashes.collect());
         let took_ns = live.due_ns() - closed_ns;
         assert!(took_ns < 4 * SECOND_NS, "{took_ns} ns");
         let of = |feed| last.iter().filter(move |packet| packet.feed == feed);

@@ -286,6 +286,7 @@ fn a_seed_is_the_same_market_and_replay_serves_what_was_sent() {
         .done()
         .stdout;
     assert!(config.contains("interface = \"127.0.0.1\""), "{config}");
+    assert!(config.contains("requests_per_day_max = 100000"), "{config}");
     Exchange::start(
         &desk,
         "--seed 5 --events 400 --events-per-second 9999 --truth-books b2",
@@ -393,7 +394,11 @@ fn what_cannot_be_done_is_refused_in_one_line() {
         ("--fault replay~half", 2, &["--replay-listen"]),
         ("--schema-version 10", 2, &["[possible values: 9, 13]"]),
         ("--instruments 0", 2, &["--instruments"]),
-        ("--events-per-second 1e7", 2, &["a number from 0 to 1000000"]),
+        (
+            "--events-per-second 1e7",
+            2,
+            &["a number from 0 to 1000000"],
+        ),
         ("--speed 2", 2, &["--pcap"]),
         ("--pcap session.pcap --seed 1", 2, &["cannot be used with"]),
         ("--pcap nowhere.pcap", 1, &["nowhere.pcap"]),

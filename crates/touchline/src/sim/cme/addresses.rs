@@ -2,8 +2,11 @@
 
 use super::Arguments;
 use crate::output::Failure;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::fs::{File, Permissions};
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use touchline_feed::cme as feed;
 use touchline_gateway::config::cme::{ChannelConfig, Protocol};
@@ -78,7 +81,8 @@ impl Addresses {
         }
     }
 
-    /// Writes `config.xml` and `gateway.toml` for a gateway of this exchange.
+    /// Writes `config.xml` and `gateway.toml` for a gateway of this exchange, and the password of TCP replay where it
+    /// is served.
     pub fn write(
         &self,
         arguments: &Arguments,
@@ -92,8 +96,19 @@ impl Addresses {
                 std::fs::read_to_string(file).map_err(|error| unwritable(file, &error))?
             }
         };
-        let toml = self.gateway_toml(&arguments.interface, host);
+        let mut toml = self.gateway_toml(&arguments.interface, host);
+        if let Some(address) = replay {
+            let _ = write!(
+                toml,
+                "\n[venue.replay]\nuser = \"sim\"\npassword_file = \"{PASSWORD_FILE}\"\nhosts = [\"{address}\"]\n\
+                 requests_per_day_max = 100000\n"
+            );
+        }
         std::fs::create_dir_all(folder)
+            .and_then(|()| match replay {
+                Some(_) => write_password(&folder.join(PASSWORD_FILE)),
+                None => Ok(()),
+            })
             .and_then(|()| std::fs::write(folder.join("config.xml"), xml))
             .and_then(|()| std::fs::write(folder.join("gateway.toml"), toml))
             .map_err(|error| unwritable(folder, &error))
@@ -112,18 +127,27 @@ impl Addresses {
         };
         let is_ours =
             |hosts: &[Ipv4Addr]| hosts.is_empty() || host.is_some_and(|host| hosts.contains(&host));
-        if !config
-            .connections
-            .iter()
-            .all(|connection| is_ours(&connection.hosts))
+        let connections = config.connections.iter();
+        if !connections
+            .map(|connection| &connection.hosts)
+            .all(|hosts| is_ours(hosts))
         {
-            let _ = write!(
-                toml,
-                "\n[network]\n# The file has CME's hosts; these packets come from here.\nsources = \"any\"\n"
-            );
+            toml += "\n[network]\n# The file has the venue's hosts, and these packets come from here.\n";
+            toml += "sources = \"any\"\n";
         }
         toml
     }
+}
+
+const PASSWORD_FILE: &str = "password";
+
+/// The simulator takes any password; a gateway takes only a file that nobody else may read.
+fn write_password(path: &Path) -> std::io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    file.write_all(b"sim\n")
 }
 
 /// The feed and line of the gateway in the terms of the exchange; replay has no group.

@@ -7,7 +7,7 @@ use super::truth::Truth;
 use super::way::Way;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use touchline_lab::capture::Feed;
 use touchline_lab::cme::Options;
 use touchline_lab::cme::encode::Version;
@@ -279,6 +279,10 @@ fn replay(
 
 fn address(server: &ReplayServer) -> Option<SocketAddrV4> {
     match server.address() {
+        // Whoever listens on every address is reached on this host's own.
+        SocketAddr::V4(address) if address.ip().is_unspecified() => {
+            Some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, address.port()))
+        }
         SocketAddr::V4(address) => Some(address),
         SocketAddr::V6(_) => None,
     }
