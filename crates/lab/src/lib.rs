@@ -9,12 +9,18 @@
 //! seed ──► cme::generate ──► packets ──► fault::deliver ──► arrivals on two lines ──► capture::write_pcap
 //!                │                                                  │
 //!                └──► truth ◄─────────── compare ─────────── reference::cme (or the system under test)
+//!
+//! time ──► cme::live::Live ──► packets ──► fault::stream ──► two lines, as they are sent
+//!                │                  └────► cme::replay_server
+//!                └──► states of books ◄── cme::truth::Checker ──── the books of a subscriber
 //! ```
 //!
 //! # Tests
 //! The reference handler against sessions and truth of an independent generator (where those are at
 //! hand), and against this generator, clean and under every fault; with a defect put in, each comparison must fail. The
-//! encoder and the plain offsets against the decoders that are generated from the templates.
+//! encoder and the plain offsets against the decoders that are generated from the templates. Sessions of seeds are pinned
+//! (`tests/pinned_sessions.rs`); faults that stream do what they count; the replay server has a tiny client, the checker
+//! false books.
 
 #![deny(unsafe_code)]
 
