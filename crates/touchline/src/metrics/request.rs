@@ -84,6 +84,7 @@ fn wanted(request: &httparse::Request) -> Result<Wanted, Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_lab::random::{Random, seeds};
 
     #[test]
     fn two_paths_one_method() {
@@ -135,5 +136,44 @@ mod tests {
             judge(&long.as_bytes()[..HEAD_BYTES_MAX]),
             Some(Err(Refused::TooLong))
         );
+    }
+
+    /// Whatever comes, the answer is the first that any beginning of it gets, and there is one in the end.
+    #[test]
+    fn nonsense_is_answered() {
+        let good = b"GET /metrics?a=b HTTP/1.1\r\nHost: here:9464\r\nAccept: text/plain\r\n\r\n";
+        let seeds = seeds(5_000);
+        let is_one = seeds.end - seeds.start == 1;
+        let (mut taken, mut refused) = (0, 0);
+        for seed in seeds {
+            let mut random = Random::from_seed(seed);
+            let mut bytes = good.to_vec();
+            for _ in 0..random.below(4) {
+                let at = random.index(bytes.len());
+                match random.below(4) {
+                    0 => bytes[at] = random.below(256) as u8,
+                    1 => drop(bytes.drain(at..)),
+                    2 => bytes.insert(at, *random.pick(b"\r\n :\0/%")),
+                    _ => bytes.extend_from_within(..at),
+                }
+                bytes.push(random.below(256) as u8);
+            }
+            let mut answers = (0..=bytes.len()).filter_map(|end| judge(&bytes[..end]));
+            let first = answers.next();
+            match first {
+                Some(Ok(_)) => taken += 1,
+                Some(Err(_)) => refused += 1,
+                None => {}
+            }
+            if let Some(first @ Err(Refused::Malformed)) = first {
+                assert!(answers.all(|answer| answer == first), "SEED={seed}");
+            }
+            bytes.resize(HEAD_BYTES_MAX, b'x');
+            assert!(
+                judge(&bytes).is_some(),
+                "SEED={seed}: it waits for more than it takes"
+            );
+        }
+        assert!(is_one || (taken > 0 && refused > 0), "{taken}, {refused}");
     }
 }

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 use touchline_gateway::Board;
 use touchline_net::clock::{Clock, ticks};
+use touchline_transport::Publish;
 use touchline_transport::shm::{
     BoardView, FineClock, Join, Lossless, Publisher, ReaderBoard, Root, Settings, Subscriber,
 };
+use touchline_types::{Depth, Instrument, InstrumentDefinition, Stamps, Symbol, Update};
 
 const DASHBOARD: &str = include_str!("../../../../ops/grafana/touchline.json");
 const ALERTS: &str = include_str!("../../../../ops/prometheus/alerts.yml");
@@ -149,6 +151,50 @@ fn what_the_exporter_adds_is_documented() {
             "no row for {name}"
         );
     }
+}
+
+/// A hundred thousand instruments are a number, not a series each.
+#[test]
+fn instruments_do_not_make_series() {
+    const INSTRUMENTS: u32 = 100_000;
+    let folder =
+        std::env::temp_dir().join(format!("touchline-metrics-100k-{}", std::process::id()));
+    let root = Root::at(&folder);
+    let settings = Settings {
+        ring_bytes: 1024 * 1024,
+        instruments_max: INSTRUMENTS as usize,
+        image_levels_max: 1,
+        ..Settings::default()
+    };
+    let mut publisher = Publisher::open(&root, "bus", &settings).expect("a temporary folder");
+    let series = |text: &str| {
+        let series = text.lines().filter_map(|line| line.rsplit_once(' '));
+        series
+            .map(|(series, _)| series.to_owned())
+            .collect::<Vec<_>>()
+    };
+    let before = page::of(&root);
+    let depth = Depth {
+        direct: 1,
+        implied: 0,
+    };
+    for number in 0..INSTRUMENTS {
+        let definition = InstrumentDefinition {
+            symbol: Symbol::new(format!("SYM{number}").as_bytes()),
+            defined: true,
+            ..InstrumentDefinition::unknown(Instrument(number), i64::from(number), depth)
+        };
+        publisher.publish(&Update::Definition(&definition), &Stamps::default());
+    }
+    publisher.commit();
+    let after = page::of(&root);
+    assert!(
+        after.contains("touchline_bus_instruments{bus=\"bus\"} 100000\n"),
+        "{after}"
+    );
+    assert_eq!(series(&before), series(&after));
+    assert!(!after.contains("SYM"));
+    std::fs::remove_dir_all(&folder).expect("our folder");
 }
 
 #[test]
