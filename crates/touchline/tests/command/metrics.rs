@@ -287,6 +287,15 @@ fn slow_clients_give_way() {
     assert!(server.threads() <= 2 + 8, "{}", server.threads());
     let after = server.resident_kib();
     assert!(after < before + 16 * 1024, "{before} KiB, then {after} KiB");
+    // Who came first was put out for the others, and did not have its five seconds.
+    let mut farewell = Vec::new();
+    let first = &mut slow[0];
+    first
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("a socket");
+    // It may have been reset.
+    let _ = first.read_to_end(&mut farewell);
+    assert_eq!(String::from_utf8_lossy(&farewell), "");
     drop(slow);
     assert!(server.get("/healthz").ends_with("ok\n"));
 }
