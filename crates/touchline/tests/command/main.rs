@@ -6,6 +6,7 @@ mod bus;
 mod demo;
 mod doctor;
 mod exposition;
+mod gateway;
 mod metrics;
 mod ops;
 mod output;

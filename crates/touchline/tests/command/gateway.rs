@@ -1,0 +1,167 @@
+//! `touchline gateway`: how it starts, what it refuses, and how it ends.
+
+use super::{Desk, signal};
+use std::net::UdpSocket;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Desk {
+    /// A gateway's configuration on loopback with more lines.
+    fn gateway_toml(&self, name: &str, more: &str) {
+        let toml = self.read("bus.toml").replace(
+            "config_xml = \"config.xml\"\n",
+            "config_xml = \"config.xml\"\ninterface = \"127.0.0.1\"\n",
+        );
+        self.write(name, format!("{toml}{more}"));
+    }
+
+    /// A gateway that is up; what it says goes to `gateway.err`.
+    #[track_caller]
+    fn gateway(&self) -> Child {
+        self.gateway_toml("live.toml", "");
+        let errors = std::fs::File::create(self.path("gateway.err")).expect("our folder");
+        let mut command = self.command("gateway --config live.toml");
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .spawn()
+            .expect("the command starts");
+        let start = Instant::now();
+        while !self.read("gateway.err").contains("listening") {
+            assert!(start.elapsed() < PATIENCE, "{}", self.read("gateway.err"));
+            let ended = child.try_wait().expect("our child");
+            assert!(ended.is_none(), "{ended:?}: {}", self.read("gateway.err"));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child
+    }
+}
+
+#[test]
+fn a_signal_ends_it_cleanly_and_the_bus_stays_as_stale() {
+    let desk = Desk::bare("gateway-ends");
+    for name in ["TERM", "INT"] {
+        let mut child = desk.gateway();
+        let running = desk.run("stat lab").done().stdout;
+        assert!(running.contains("touchline gateway"), "{running}");
+        assert!(running.contains("packets_dropped_kernel"), "{running}");
+        signal(&child, name);
+        let status = child.wait().expect("our child");
+        assert_eq!(
+            status.code(),
+            Some(0),
+            "{name}: {}",
+            desk.read("gateway.err")
+        );
+        let said = desk.read("gateway.err");
+        assert!(
+            said.lines()
+                .last()
+                .is_some_and(|line| line.contains("stopped")),
+            "{said}"
+        );
+        let after = desk.run("stat lab").done().stdout;
+        assert!(after.contains("nobody"), "{after}");
+    }
+}
+
+#[test]
+fn a_second_gateway_on_one_bus_is_told_of_the_first() {
+    let desk = Desk::bare("gateway-second");
+    let mut child = desk.gateway();
+    let pid = child.id().to_string();
+    let second = desk.run("gateway --config live.toml");
+    second.refused(1, &["lab", &pid, "stop"]);
+    signal(&child, "TERM");
+    assert!(child.wait().expect("our child").success());
+}
+
+#[test]
+fn what_cannot_work_is_refused_in_one_line() {
+    let desk = Desk::bare("gateway-refused");
+    for (more, status, words) in [
+        (
+            "[gateway]\nloop_sleep_us = 5\n",
+            2,
+            &["unknown field", "loop_sleep"][..],
+        ),
+        (
+            "[gateway]\nloop_timer_freq = \"2s\"\n",
+            2,
+            &["2s is not in 1us..=1s"],
+        ),
+        (
+            "[network]\nrecieve_buffer_bytes = 5\n",
+            2,
+            &["receive_buffer_bytes"],
+        ),
+    ] {
+        desk.gateway_toml("wrong.toml", more);
+        desk.run("gateway --config wrong.toml")
+            .refused(status, words);
+    }
+    let toml = |from: &str, to: &str| {
+        desk.gateway_toml("wrong.toml", "");
+        desk.write("wrong.toml", desk.read("wrong.toml").replace(from, to));
+        desk.run("gateway --config wrong.toml")
+    };
+    toml("127.0.0.1", "nowhere0").refused(1, &["nowhere0", "lo"]);
+    toml("127.0.0.1", "10.255.255.254").refused(1, &["10.255.255.254"]);
+    toml("channel = 998", "channel = 997").refused(2, &["no channel 997", "998"]);
+    toml("config.xml", "missing.xml").refused(2, &["missing.xml", "cannot read it"]);
+    desk.run("gateway --config nowhere.toml")
+        .refused(2, &["nowhere.toml"]);
+    desk.run("gateway").refused(2, &["--config"]);
+}
+
+#[test]
+fn a_processor_that_is_not_there_ends_it_with_those_that_are() {
+    let desk = Desk::bare("gateway-processor");
+    desk.gateway_toml("wrong.toml", "[gateway]\nloop_cpu_affinity = 4000\n");
+    let run = desk.run("gateway --config wrong.toml");
+    assert_eq!(run.status, 1, "{run:?}");
+    let last = run.stderr.lines().last().expect("it says why");
+    assert!(
+        last.contains("loop_cpu_affinity = 4000") && last.contains("may run on"),
+        "{run:?}"
+    );
+}
+
+/// A feed that is sent to one host only, where another program has the port.
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let desk = Desk::bare("gateway-port");
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let port = taken.local_addr().expect("its own").port();
+    let xml = desk.read("config.xml");
+    desk.write(
+        "config.xml",
+        xml.replacen("239.10.41.11", "127.0.0.1", 1)
+            .replacen("14998", &port.to_string(), 1),
+    );
+    desk.gateway_toml("taken.toml", "");
+    desk.run("gateway --config taken.toml")
+        .refused(1, &[&format!("127.0.0.1:{port}")]);
+}
+
+#[test]
+fn the_effective_configuration_reads_back() {
+    let desk = Desk::bare("gateway-print");
+    desk.gateway_toml("live.toml", "[gateway]\nidle = \"spin\"\n");
+    let shown = desk
+        .run("gateway --config live.toml --print-config")
+        .done()
+        .stdout;
+    assert!(
+        shown.contains("idle = \"spin\"") && shown.contains("loop_timer_freq = \"1ms\""),
+        "{shown}"
+    );
+    desk.write("shown.toml", &shown);
+    let again = desk
+        .run("gateway --config shown.toml --print-config")
+        .done()
+        .stdout;
+    assert_eq!(again, shown);
+}

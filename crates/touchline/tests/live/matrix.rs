@@ -1,0 +1,185 @@
+//! The fault matrix: R4 and R5 over sockets, with subscribers that join at any time.
+
+use crate::alone;
+use crate::cast::{Actor, Place, Stage};
+use crate::namespaces::Namespaces;
+use crate::truth::{equals, judge};
+use std::thread;
+use std::time::Duration;
+use touchline_lab::random::{Random, seeds};
+
+/// Each packet arrives on one line at least: nothing is lost, no book is ever in doubt.
+#[test]
+fn loss_on_one_line_costs_nothing() {
+    let _alone = alone();
+    let mut struck = 0;
+    for seed in seeds(3) {
+        let faults = faults_of_one_line(&mut Random::from_seed(seed));
+        let run = session(&Stage::new("one-line"), seed, "127.0.0.1", &faults);
+        assert_eq!((run.lost, run.gaps), (0, 0), "seed {seed}: {faults:?}");
+        struck += run.late_or_first_b;
+    }
+    assert!(struck > 0, "the other line was never first: no test");
+}
+
+/// Loss on both lines, and everything else at once: noticed, said, healed.
+#[test]
+fn loss_on_both_lines_is_healed() {
+    let _alone = alone();
+    let mut gaps = 0;
+    for seed in seeds(5) {
+        let faults = faults_of_both_lines(&mut Random::from_seed(seed));
+        gaps += session(&Stage::new("both-lines"), seed, "127.0.0.1", &faults).gaps;
+    }
+    assert!(gaps > 0, "nothing was lost: no test");
+}
+
+/// The same with an Ethernet between exchange and gateway.
+#[test]
+fn over_a_pair_of_ethernet_devices_as_well() {
+    let Some(namespaces) = Namespaces::create() else {
+        println!("skipped: network namespaces are not allowed here");
+        return;
+    };
+    let mut gaps = 0;
+    for seed in seeds(2) {
+        let faults = faults_of_both_lines(&mut Random::from_seed(seed));
+        let stage = Stage::within("veth", namespaces.prefixes());
+        gaps += session(&stage, seed, "veth", &faults).gaps;
+    }
+    assert!(gaps > 0, "nothing was lost: no test");
+}
+
+/// What a session came to.
+struct Run {
+    lost: u64,
+    gaps: u64,
+    late_or_first_b: u64,
+}
+
+/// How long the market goes on.
+const SECONDS: u64 = 3;
+
+/// Subscribers of a session.
+const SUBSCRIBERS: usize = 3;
+
+fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run {
+    let mut random = Random::from_seed(seed ^ 0x6a6f_696e);
+    let mut exchange = exchange(stage, seed, interface, faults);
+    let mut gateway = gateway(stage, interface);
+    let mut subscribers: Vec<Actor> = Vec::new();
+    let reset_at = random.index(SUBSCRIBERS);
+    for number in 0..SUBSCRIBERS {
+        let pause_ms = random.below(SECONDS * 1_000 / SUBSCRIBERS as u64);
+        thread::sleep(Duration::from_millis(pause_ms));
+        if number == reset_at && !faults.iter().any(|fault| fault.starts_with("one line")) {
+            exchange.tell("reset");
+        }
+        subscribers.push(subscriber(stage, number));
+    }
+    exchange.ends_well();
+    // What is on its way arrives.
+    thread::sleep(Duration::from_millis(300));
+    subscribers.into_iter().for_each(Actor::close);
+    let board = stage.run("stat live --json");
+    assert!(gateway.runs(), "seed {seed}: {}", gateway.said("err"));
+    gateway.close();
+    let what = format!("seed {seed}, {faults:?}");
+    for number in 0..SUBSCRIBERS {
+        let name = format!("s{number}");
+        assert!(equals(stage, &name, &what) > 0);
+        let verdict = judge(stage, "truth.log", &format!("{name}.out"));
+        assert_eq!(verdict.wrong, 0, "{what}: {name} was shown {verdict:?}");
+        assert!(verdict.right > 0, "{what}: {name} was shown nothing live");
+    }
+    let board: serde_json::Value = serde_json::from_slice(&board.stdout).expect("a board");
+    let counter = |name: &str| board["counters"][name].as_u64().expect(name);
+    assert_eq!(
+        counter("packets_dropped_kernel"),
+        0,
+        "{what}: the kernel lost some itself"
+    );
+    Run {
+        lost: counter("packets_lost"),
+        gaps: counter("gaps"),
+        late_or_first_b: counter("packets_first_b"),
+    }
+}
+
+fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Actor {
+    let line = format!(
+        "sim cme --seed {seed} --instruments 6 --events-per-second 600 --seconds {SECONDS} --commands \
+         --interface {interface} --write @ --truth-books @/truth-books.jsonl \
+         --truth-orders @/truth-orders.jsonl --truth-log @/truth.log"
+    );
+    let faults: Vec<&str> = faults
+        .iter()
+        .flat_map(|fault| ["--fault", fault.as_str()])
+        .collect();
+    let mut exchange = stage.start(Place::Exchange, "exchange", &line, &faults);
+    exchange.wait_for("sending");
+    exchange
+}
+
+pub fn gateway(stage: &Stage, interface: &str) -> Actor {
+    let config = format!(
+        "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
+         interface = \"{interface}\"\n[limits]\ninstruments_max = 256\norders_max = 65536\n\
+         hold_packets_max = 1024\n[publication]\nring_bytes = 4194304\n"
+    );
+    std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
+    let mut gateway = stage.start(
+        Place::Firm,
+        "gateway",
+        "gateway --until-eof --config @/live.toml",
+        &[],
+    );
+    gateway.wait_for("listening");
+    gateway
+}
+
+/// A subscriber that writes each live state on its standard output.
+pub fn subscriber(stage: &Stage, number: usize) -> Actor {
+    let line = format!(
+        "follow live --until-eof --wait 30 --quiet --name s{number} --states - \
+         --books @/s{number}-books.jsonl --orders @/s{number}-orders.jsonl"
+    );
+    stage.start(Place::Firm, &format!("s{number}"), &line, &[])
+}
+
+/// Anything on one line, and nothing on the other.
+fn faults_of_one_line(random: &mut Random) -> Vec<String> {
+    let line = *random.pick(&["a", "b"]);
+    let share = |random: &mut Random, most: f64| random.below(1_000) as f64 / 1_000.0 * most;
+    vec![
+        format!("drop {line} {:.3}", share(random, 0.3)),
+        format!("burst {line} 0.002 {}", random.between(1, 500)),
+        format!("duplicate {line} {:.3}", share(random, 0.5)),
+        format!(
+            "reorder {line} {:.3} {}",
+            share(random, 0.2),
+            random.between(1, 64)
+        ),
+        format!("delay {line} 0.05 1 {}", random.between(2, 30)),
+        format!("corrupt {line} {:.3}", share(random, 0.05)),
+    ]
+}
+
+/// Anything on each line, and some of it on both at once.
+fn faults_of_both_lines(random: &mut Random) -> Vec<String> {
+    let share = |random: &mut Random, most: f64| random.below(1_000) as f64 / 1_000.0 * most;
+    vec![
+        format!("drop ab {:.3}", share(random, 0.3)),
+        format!("burst a 0.002 {}", random.between(1, 200)),
+        format!("both 0.003 {}", random.between(1, 20)),
+        format!("duplicate ab {:.3}", share(random, 0.5)),
+        format!(
+            "reorder ab {:.3} {}",
+            share(random, 0.1),
+            random.between(1, 16)
+        ),
+        format!("delay ab 0.02 1 {}", random.between(2, 40)),
+        format!("corrupt ab {:.3}", share(random, 0.05)),
+        format!("outage {} 0.4", random.pick(&["a", "b", "ab"])),
+    ]
+}

@@ -1,0 +1,56 @@
+//! Two network namespaces of the test's own, with a pair of virtual Ethernet devices between them.
+
+use std::process::Command;
+
+/// Gone with the value.
+pub struct Namespaces {
+    names: [String; 2],
+}
+
+impl Namespaces {
+    /// `None` where this process may not make any.
+    pub fn create() -> Option<Namespaces> {
+        let id = std::process::id();
+        let namespaces = Namespaces {
+            names: ["x", "f"].map(|end| format!("touchline-{id}-{end}")),
+        };
+        let [exchange, firm] = &namespaces.names;
+        for name in &namespaces.names {
+            if !ip(&format!("netns add {name}")) {
+                return None;
+            }
+        }
+        let pair = format!("-n {exchange} link add veth type veth peer name veth netns {firm}");
+        assert!(ip(&pair), "two virtual Ethernet devices");
+        for (name, address) in [(exchange, "10.77.0.1/24"), (firm, "10.77.0.2/24")] {
+            for line in [
+                format!("-n {name} address add {address} dev veth"),
+                format!("-n {name} link set veth up multicast on"),
+                format!("-n {name} link set lo up"),
+                format!("-n {name} route add 224.0.0.0/4 dev veth"),
+            ] {
+                assert!(ip(&line), "{line}");
+            }
+        }
+        Some(namespaces)
+    }
+
+    /// What a command at the exchange and one at the firm is begun with.
+    pub fn prefixes(&self) -> [Vec<String>; 2] {
+        let words = |name: &String| ["ip", "netns", "exec", name].map(str::to_owned).to_vec();
+        [words(&self.names[0]), words(&self.names[1])]
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for name in &self.names {
+            ip(&format!("netns delete {name}"));
+        }
+    }
+}
+
+fn ip(line: &str) -> bool {
+    let output = Command::new("ip").args(line.split_whitespace()).output();
+    output.is_ok_and(|output| output.status.success())
+}

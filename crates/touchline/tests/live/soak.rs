@@ -1,0 +1,170 @@
+//! R14, and what R2 promises of a whole system: processes are killed at random, start again, and go
+//! on by themselves; no wrong book is ever called live.
+//!
+//! A supervisor of the test's own starts again what was killed, as a service manager would. The
+//! exchange that comes back is another one, whose numbers begin anew and whose market is of another
+//! seed; its instruments are the same.
+
+use crate::alone;
+use crate::cast::{Actor, Place, Stage};
+use crate::matrix::{gateway, subscriber};
+use crate::truth::{equals, judge};
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_lab::random::{Random, seeds};
+
+/// Seconds of killing: `SOAK_SECONDS`, or what a test run has time for.
+fn seconds() -> u64 {
+    let given = std::env::var("SOAK_SECONDS").ok();
+    given.map_or(12, |text| text.parse().expect("SOAK_SECONDS is a number"))
+}
+
+/// Subscribers at a time.
+const SUBSCRIBERS: usize = 3;
+
+#[test]
+fn whatever_is_killed_comes_back_and_no_wrong_book_is_called_live() {
+    let _alone = alone();
+    for seed in seeds(1) {
+        let stage = Stage::new("soak");
+        let mut troupe = Troupe::start(&stage, seed);
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(seconds()) {
+            let pause_ms = troupe.random.between(200, 1_500) as u64;
+            thread::sleep(Duration::from_millis(pause_ms));
+            troupe.kill_one();
+            troupe.all_run();
+        }
+        troupe.end();
+    }
+}
+
+/// The processes, and how often each kind was killed.
+struct Troupe<'a> {
+    stage: &'a Stage,
+    seed: u64,
+    random: Random,
+    exchange: Option<Actor>,
+    gateway: Option<Actor>,
+    subscribers: Vec<Actor>,
+    kills: [u64; 3],
+}
+
+impl<'a> Troupe<'a> {
+    fn start(stage: &'a Stage, seed: u64) -> Troupe<'a> {
+        let mut troupe = Troupe {
+            stage,
+            seed,
+            random: Random::from_seed(seed),
+            exchange: None,
+            gateway: None,
+            subscribers: Vec::new(),
+            kills: [0; 3],
+        };
+        troupe.exchange = Some(troupe.next_exchange());
+        troupe.gateway = Some(gateway(stage, "127.0.0.1"));
+        troupe.subscribers = (0..SUBSCRIBERS)
+            .map(|number| subscriber(stage, number))
+            .collect();
+        troupe
+    }
+
+    /// Each has a log of its own, since a market begins anew.
+    fn next_exchange(&self) -> Actor {
+        let (seed, run) = (self.seed, self.kills[0]);
+        let line = format!(
+            "sim cme --seed {seed} --instruments 6 --events-per-second 800 --commands --write @ \
+             --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl \
+             --truth-log @/truth-{run}.log"
+        );
+        let faults = [
+            "drop ab 0.02",
+            "both 0.001 8",
+            "reorder ab 0.02 4",
+            "corrupt ab 0.005",
+        ];
+        let more: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", fault]).collect();
+        let mut exchange =
+            self.stage
+                .start(Place::Exchange, &format!("exchange-{run}"), &line, &more);
+        exchange.wait_for("sending");
+        exchange
+    }
+
+    /// Kills somebody, and starts the next one after a moment.
+    fn kill_one(&mut self) {
+        let kind = self.random.index(3);
+        self.kills[kind] += 1;
+        let pause = Duration::from_millis(self.random.below(600));
+        match kind {
+            0 => {
+                self.exchange.take().expect("an exchange").kill();
+                thread::sleep(pause);
+                self.exchange = Some(self.next_exchange());
+            }
+            1 => {
+                self.gateway.take().expect("a gateway").kill();
+                thread::sleep(pause);
+                self.gateway = Some(gateway(self.stage, "127.0.0.1"));
+            }
+            _ => {
+                let number = self.random.index(SUBSCRIBERS);
+                self.subscribers.remove(number).kill();
+                thread::sleep(pause);
+                self.subscribers
+                    .insert(number, subscriber(self.stage, number));
+            }
+        }
+    }
+
+    /// Nobody dies of another's death.
+    fn all_run(&mut self) {
+        let seed = self.seed;
+        let actors = self.exchange.iter_mut().chain(&mut self.gateway);
+        for actor in actors.chain(&mut self.subscribers) {
+            assert!(actor.runs(), "seed {seed}: ended: {}", actor.said("err"));
+        }
+    }
+
+    /// The exchange heals everything; then everybody has its books, and had only its books.
+    fn end(mut self) {
+        let (stage, seed) = (self.stage, self.seed);
+        thread::sleep(Duration::from_secs(1));
+        let mut exchange = self.exchange.take().expect("an exchange");
+        exchange.tell("quit");
+        exchange.ends_well();
+        thread::sleep(Duration::from_millis(300));
+        self.subscribers.drain(..).for_each(Actor::close);
+        self.gateway.take().expect("a gateway").close();
+        let runs = 0..=self.kills[0];
+        let truth: String = runs
+            .map(|run| stage.read(&format!("truth-{run}.log")))
+            .collect();
+        std::fs::write(stage.path("truth.log"), truth).expect("the session's folder");
+        let mut right = 0;
+        for number in 0..SUBSCRIBERS {
+            let name = format!("s{number}");
+            equals(stage, &name, &format!("seed {seed}"));
+            let verdict = judge(stage, "truth.log", &format!("{name}.out"));
+            assert_eq!(
+                verdict.wrong, 0,
+                "seed {seed}: {name} was shown {verdict:?}"
+            );
+            right += verdict.right;
+        }
+        let [exchanges, gateways, subscribers] = self.kills;
+        println!(
+            "seed {seed}: killed {exchanges} exchanges, {gateways} gateways, {subscribers} subscribers; \
+             {right} live books, each one right"
+        );
+        assert!(
+            right > 1_000,
+            "seed {seed}: only {right} live books were seen"
+        );
+        assert!(
+            self.kills.iter().sum::<u64>() > 3,
+            "seed {seed}: {:?}: no test",
+            self.kills
+        );
+    }
+}
