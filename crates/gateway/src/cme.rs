@@ -15,7 +15,8 @@ pub fn pipeline<P: Publish>(config: &Config, publisher: P) -> CmePipeline<P> {
     build(settings(config), limits(config), symbols, publisher)
 }
 
-/// Builds the path of a live gateway, whose holes wait for TCP replay if there is any.
+/// Builds the path of a live gateway, whose holes wait for TCP replay if there is any. Its channel
+/// repeats the definitions, so no book is live before its own.
 pub fn live_pipeline<P: Publish>(
     config: &Config,
     replay: Option<Replay>,
@@ -24,6 +25,7 @@ pub fn live_pipeline<P: Publish>(
     let symbols = config.venue.symbols.clone();
     let settings = Settings {
         replay,
+        trust_undefined: false,
         ..settings(config)
     };
     build(settings, limits(config), symbols, publisher)

@@ -412,7 +412,9 @@ impl Channel {
     pub fn validity(&self, row: &Row) -> Validity {
         if row.price.hole {
             self.missing()
-        } else if row.price.confirmed >= self.lost {
+        } else if row.price.confirmed >= self.lost
+            && (row.definition.defined || self.settings.trust_undefined)
+        {
             Validity::Live
         } else {
             Validity::Gapped

@@ -65,6 +65,10 @@ pub struct Settings {
     pub snapshot_orders_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
+    /// Whether the book of an instrument can be live whose definition has not come: its depth is not
+    /// known then, and with the default it may show levels that the venue has dropped. Captures
+    /// rarely hold definitions; a live channel repeats them for ever.
+    pub trust_undefined: bool,
     /// Books are stale after so long without a packet of the incremental feed, nanoseconds; `u64::MAX`
     /// means never.
     pub stale_ns: u64,
@@ -86,6 +90,7 @@ impl Default for Settings {
                 direct: 10,
                 implied: 2,
             },
+            trust_undefined: true,
             stale_ns: u64::MAX,
             replay: None,
         }

@@ -59,6 +59,14 @@ impl Bench {
         })
     }
 
+    /// A path of a channel that repeats its definitions.
+    pub fn defined_only() -> Bench {
+        Bench::with(Settings {
+            trust_undefined: false,
+            ..Settings::default()
+        })
+    }
+
     /// A path whose books are stale after 100 ms of silence.
     pub fn growing_stale() -> Bench {
         Bench::with(Settings {

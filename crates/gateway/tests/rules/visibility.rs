@@ -148,3 +148,21 @@ fn a_recovered_book_is_not_shown_in_the_middle_of_an_event() {
     bench.packet(3, &[end_of_event()]);
     bench.published(&["whole book live 3"]);
 }
+
+/// Without a definition the depth is a guess, and a book of guessed depth may show a level too many.
+#[test]
+fn where_definitions_are_repeated_a_book_waits_for_its_own() {
+    let mut bench = Bench::defined_only();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "gapped 100 |");
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.book(ID, "live 100 |");
+    bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.published(&[
+        "reset",
+        "1: book 7 gapped 100 | -",
+        "defined 7",
+        "whole book live 1",
+        "2: book 7 live 101 | -",
+    ]);
+}

@@ -81,6 +81,9 @@ pub struct Arguments {
     /// Read commands from standard input, a line each; each is answered on standard output.
     #[arg(long)]
     commands: bool,
+    /// Close when standard input ends, for whoever starts this as a child.
+    #[arg(long, requires = "commands")]
+    until_eof: bool,
     /// Serve TCP replay on this address; port 0 is any free one.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "pcap")]
     replay_listen: Option<SocketAddrV4>,
@@ -130,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let addresses = Addresses::of(arguments)?;
     let way = Way::open(arguments, addresses)?;
-    let orders = Orders::listen(arguments.commands)?;
+    let orders = Orders::listen(arguments.commands, arguments.until_eof)?;
     if arguments.pcap.is_empty() {
         market::run(arguments, way, orders, &interrupt)
     } else {

@@ -24,16 +24,12 @@ struct Market<'a> {
     replay: Option<ReplayServer>,
     truth: Truth,
     pacer: Pacer,
-    /// When the log of the truth was handed on last.
-    flushed_ns: u64,
     /// When it began to close, if it did.
     closed_ns: Option<u64>,
 }
 
 /// Packets that TCP replay can serve: minutes of a busy channel.
 const REPLAY_PACKETS_MAX: usize = 50_000;
-/// How often the log of the truth is handed on.
-const FLUSH_NS: u64 = 20_000_000;
 
 /// Runs a market until it is to end.
 pub fn run(
@@ -85,7 +81,6 @@ impl<'a> Market<'a> {
             replay,
             truth,
             pacer: Pacer::start(),
-            flushed_ns: 0,
             closed_ns: None,
         })
     }
@@ -128,10 +123,6 @@ impl<'a> Market<'a> {
             self.live.step(now);
             return self.send(now.elapsed_ns);
         }
-        if now.elapsed_ns - self.flushed_ns > FLUSH_NS {
-            self.flushed_ns = now.elapsed_ns;
-            self.truth.flush()?;
-        }
         let held_ns = self.way.due_ns().unwrap_or(u64::MAX);
         self.pacer.sleep_until(due_ns.min(held_ns));
         Ok(())
@@ -139,6 +130,7 @@ impl<'a> Market<'a> {
 
     /// Sends what the exchange made.
     fn send(&mut self, now_ns: u64) -> Result<(), Failure> {
+        // Before the packets: whoever kills the exchange finds the state of each packet in the log.
         self.truth.states(self.live.states())?;
         for packet in self.live.packets().drain(..) {
             if let Some(replay) = self
@@ -201,7 +193,6 @@ impl<'a> Market<'a> {
         }
         let truth = self.live.truth();
         self.send(now_ns)?;
-        self.truth.flush()?;
         self.truth.write(&truth)?;
         answer(&format!(
             "ok: the truth after packet {}",
@@ -231,7 +222,6 @@ impl<'a> Market<'a> {
         let open_ns = self.closed_ns.unwrap_or(elapsed_ns);
         let truth = self.live.truth();
         self.send(elapsed_ns)?;
-        self.truth.flush()?;
         self.truth.write(&truth)?;
         let mut page = summary::lanes(&self.way);
         page += &summary::market(&self.live, open_ns);

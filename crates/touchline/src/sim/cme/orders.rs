@@ -18,8 +18,9 @@ const LINE_BYTES_MAX: u64 = 1_024;
 const WAITING_MAX: usize = 256;
 
 impl Orders {
-    /// Listens, if it is asked to. When standard input ends, nothing more comes.
-    pub fn listen(is_asked: bool) -> Result<Orders, Failure> {
+    /// Listens, if it is asked to. When standard input ends, nothing more comes, or a last command to
+    /// close.
+    pub fn listen(is_asked: bool, until_eof: bool) -> Result<Orders, Failure> {
         if !is_asked {
             return Ok(Orders { lines: None });
         }
@@ -32,6 +33,10 @@ impl Orders {
                     if sender.send(line).is_err() {
                         return;
                     }
+                }
+                if until_eof {
+                    // The exchange may have closed already.
+                    let _ = sender.send("quit".to_owned());
                 }
             })
             .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;

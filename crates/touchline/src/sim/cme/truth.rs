@@ -55,23 +55,16 @@ impl Truth {
         self.books.is_some() || self.orders.is_some()
     }
 
-    /// Writes states to the log.
+    /// Writes states to the log, at once.
     pub fn states(&mut self, states: &mut Vec<BookState>) -> Result<(), Failure> {
         let Some(Log { path, writer }) = &mut self.log else {
             return Ok(());
         };
         let written = states
             .drain(..)
-            .try_for_each(|state| writeln!(writer, "{state}"));
+            .try_for_each(|state| writeln!(writer, "{state}"))
+            .and_then(|()| writer.flush());
         written.map_err(|error| unwritable(path, &error))
-    }
-
-    /// Hands on what is in the log so far.
-    pub fn flush(&mut self) -> Result<(), Failure> {
-        let Some(Log { path, writer }) = &mut self.log else {
-            return Ok(());
-        };
-        writer.flush().map_err(|error| unwritable(path, &error))
     }
 
     /// Writes books and orders, each whole or not at all.
