@@ -412,9 +412,7 @@ impl Channel {
     pub fn validity(&self, row: &Row) -> Validity {
         if row.price.hole {
             self.missing()
-        } else if row.price.confirmed >= self.lost
-            && (row.definition.defined || self.settings.trust_undefined)
-        {
+        } else if row.price.confirmed >= self.lost {
             Validity::Live
         } else {
             Validity::Gapped
@@ -446,10 +444,20 @@ impl Channel {
         let added = self
             .instruments
             .add(security_id, depth, self.known_from, orders_known);
-        if added.is_none() {
-            self.counters.instruments_full += 1;
+        match added {
+            Some(instrument) => {
+                let row = self.instruments.row_mut(instrument);
+                row.price.hole = !self.settings.trust_undefined;
+            }
+            None => self.counters.instruments_full += 1,
         }
         added
+    }
+
+    /// Whether the levels of an instrument cannot be kept, since nobody said how many there are.
+    #[inline]
+    pub fn lacks_definition(&self, row: &Row) -> bool {
+        !row.definition.defined && !self.settings.trust_undefined
     }
 
     /// The first packet has this number: everything before it is missed.
@@ -549,6 +557,7 @@ impl Channel {
         self.event_open = false;
         for row in self.instruments.rows_mut() {
             row.price = PriceState::known_from(packet);
+            row.price.hole = !row.definition.defined && !self.settings.trust_undefined;
             row.orders = OrderState::new(true);
         }
         self.price_queue.clear_all();

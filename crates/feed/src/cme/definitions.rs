@@ -123,6 +123,11 @@ impl Channel {
         row.definition.depth = depth;
         row.definition.defined = true;
         let changed = row.definition != old;
+        let waited = !old.defined && !self.settings.trust_undefined;
+        if waited && row.price.last_rpt == 0 {
+            // Nothing of it was passed over.
+            row.price.hole = false;
+        }
         let in_use = row.price.last_rpt > 0 || row.price.hole;
         if depth != old.depth && in_use {
             self.counters.depth_changes += 1;

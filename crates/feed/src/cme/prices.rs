@@ -158,9 +158,10 @@ impl Channel {
 
     /// RptSeq started again, so a reset was lost: the book is empty, and whole if this is entry 1.
     fn restart_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
+        let lacks_definition = self.lacks_definition(self.instruments.row(instrument));
         let price = &mut self.instruments.row_mut(instrument).price;
         self.price_queue.clear(&mut price.queue);
-        price.hole = entry.rpt_seq != 1;
+        price.hole = entry.rpt_seq != 1 || lacks_definition;
         price.last_rpt = 0;
         if price.hole {
             events.push(Event::BookLost(instrument, self.missing()));

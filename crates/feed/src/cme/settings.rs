@@ -65,9 +65,10 @@ pub struct Settings {
     pub snapshot_orders_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
-    /// Whether the book of an instrument can be live whose definition has not come: its depth is not
-    /// known then, and with the default it may show levels that the venue has dropped. Captures
-    /// rarely hold definitions; a live channel repeats them for ever.
+    /// Whether the book of an instrument is kept whose definition has not come. Its depth is not known
+    /// then, and with the default it may show levels that the venue has dropped. Captures rarely hold
+    /// definitions; a live channel repeats them for ever, so that its books can wait for their own and
+    /// for a snapshot after it.
     pub trust_undefined: bool,
     /// Books are stale after so long without a packet of the incremental feed, nanoseconds; `u64::MAX`
     /// means never.

@@ -215,7 +215,8 @@ impl Channel {
     /// Judges a price snapshot.
     fn price_snapshot(&mut self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
         let row = self.instruments.row(instrument);
-        if self.validity(row) == Validity::Live || snapshot.through < self.known_from {
+        let is_needed = self.validity(row) != Validity::Live && !self.lacks_definition(row);
+        if !is_needed || snapshot.through < self.known_from {
             return Use::Ignore;
         }
         let judged = self.judge(&row.price, snapshot);

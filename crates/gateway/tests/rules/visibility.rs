@@ -154,15 +154,23 @@ fn a_recovered_book_is_not_shown_in_the_middle_of_an_event() {
 fn where_definitions_are_repeated_a_book_waits_for_its_own() {
     let mut bench = Bench::defined_only();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
-    bench.book(ID, "gapped 100 |");
+    bench.snapshots(1, &[snapshot(1, 1, &[100])]);
+    bench.book(ID, "recovering |");
     bench.definitions(1, &[definition(ID, 10)]);
-    bench.book(ID, "live 100 |");
     bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
-    bench.published(&[
-        "reset",
-        "1: book 7 gapped 100 | -",
-        "defined 7",
-        "whole book live 1",
-        "2: book 7 live 101 | -",
-    ]);
+    bench.book(ID, "recovering |");
+    bench.snapshots(2, &[snapshot(1, 1, &[100])]);
+    bench.book(ID, "live 101 100 |");
+}
+
+/// An instrument that is defined before anything happens to it, as a new spread is, misses nothing.
+#[test]
+fn a_book_that_is_defined_first_is_live_at_once() {
+    let mut bench = Bench::defined_only();
+    bench.packet(1, &[definition(ID, 10)]);
+    bench.packet(2, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "live 100 |");
+    bench.packet(3, &[channel_reset()]);
+    bench.packet(4, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
 }
