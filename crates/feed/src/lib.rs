@@ -20,4 +20,4 @@
 pub mod cme;
 mod venue;
 
-pub use venue::{Action, Batch, Venue};
+pub use venue::{Action, Batch, Venue, When};

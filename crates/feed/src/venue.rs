@@ -35,14 +35,34 @@ pub enum Action {
     },
 }
 
+/// When a packet came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct When {
+    /// Its receive stamp, nanoseconds since the Unix epoch: what subscribers are told. The host's clock
+    /// may be set, and two sockets may be polled in another order than their packets came in.
+    pub receive_ns: u64,
+    /// When it was polled, by a clock in nanoseconds that is never set: what waiting is measured by. A
+    /// process that was stopped finds old packets, and nothing that waits has waited for it yet.
+    pub now_ns: u64,
+}
+
+impl When {
+    /// Both at once, as in a capture.
+    pub fn at(ns: u64) -> When {
+        When {
+            receive_ns: ns,
+            now_ns: ns,
+        }
+    }
+}
+
 /// A venue's feed: bytes and time in, events out.
 pub trait Venue {
     /// Where a packet came in: which feed, which line.
     type Channel: Copy;
 
-    /// Takes one packet received at `receive_ns` (nanoseconds since the Unix epoch; never less
-    /// than before, unless the host's clock was set back). The caller then calls [`Venue::next`] with the same bytes until it is `false`.
-    fn receive(&mut self, channel: Self::Channel, payload: &[u8], receive_ns: u64);
+    /// Takes one packet. The caller then calls [`Venue::next`] with the same bytes until it is `false`.
+    fn receive(&mut self, channel: Self::Channel, payload: &[u8], when: When);
 
     /// A batch with room for what any one packet can give, for [`Venue::next`].
     fn batch(&self) -> Batch;
@@ -50,7 +70,7 @@ pub trait Venue {
     /// Fills `batch` with the next events. `false` if there are none.
     fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool;
 
-    /// Time passed without a packet: what waited long enough is let go. The caller then calls
+    /// Time passed without a packet, by the clock of [`When::now_ns`]: what waited long enough is let go. The caller then calls
     /// [`Venue::next`] with an empty payload until it is `false`.
     fn advance(&mut self, now_ns: u64);
 

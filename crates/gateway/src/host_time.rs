@@ -1,6 +1,6 @@
 //! Two clocks as one: the fine clock of marks, set by the system's.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_net::clock::{Clock, ticks};
 
 /// The wall clock at any tick. The system is asked now and then, so that a reading costs no call.
@@ -43,9 +43,60 @@ impl HostTime {
     }
 }
 
+/// The time that passes while packets are polled, which is what waiting is measured by: a process that
+/// was stopped for a while finds the packets of that while in its sockets, and what they are waited for
+/// in has not come too late. A round counts for no more than a limit.
+#[derive(Clone, Copy, Debug)]
+pub struct PolledTime {
+    last: u64,
+    passed: u64,
+    round_max: u64,
+}
+
+impl PolledTime {
+    /// From now on; a round counts for at most `round_max`.
+    pub fn new(clock: &Clock, round_max: Duration) -> PolledTime {
+        PolledTime {
+            last: ticks(),
+            passed: 0,
+            round_max: (round_max.as_nanos() as f64 / clock.ns_per_tick()) as u64,
+        }
+    }
+
+    /// A round ends at this tick: nanoseconds since an hour before the beginning, so that there is
+    /// time before everything.
+    #[inline]
+    pub fn pass(&mut self, clock: &Clock, now: u64) -> u64 {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        self.passed += now.saturating_sub(self.last).min(self.round_max);
+        self.last = now;
+        HOUR_NS + clock.between_ns(0, self.passed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pause_between_two_rounds_counts_for_one_round() {
+        let clock = Clock::calibrated();
+        let mut time = PolledTime::new(&clock, Duration::from_millis(1));
+        let start = time.last;
+        let ticks_of = |us: f64| (us * 1_000.0 / clock.ns_per_tick()) as u64;
+        let first = time.pass(&clock, start);
+        let soon = time.pass(&clock, start + ticks_of(300.0));
+        assert!(
+            (299_000..301_000).contains(&(soon - first)),
+            "{soon} {first}"
+        );
+        let late = time.pass(&clock, start + ticks_of(900_000.0));
+        assert!(
+            (990_000..1_010_000).contains(&(late - soon)),
+            "{late} {soon}"
+        );
+        assert_eq!(time.pass(&clock, start), late, "and it never steps back");
+    }
 
     #[test]
     fn it_shows_what_the_system_shows() {

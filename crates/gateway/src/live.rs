@@ -14,11 +14,12 @@ use crate::anatomy::Marks;
 use crate::cme::CmePipeline;
 use crate::config::Duty;
 use crate::config::cme::ChannelConfig;
-use crate::host_time::HostTime;
+use crate::host_time::{HostTime, PolledTime};
 use crate::{Board, Counted, Now, Recovery};
 use refresh::OrderRefresh;
 use std::time::Duration;
 use survey::Survey;
+use touchline_feed::When;
 use touchline_net::clock::{Clock, ticks};
 use touchline_net::{PacketSource, Received};
 use touchline_transport::Publish;
@@ -37,6 +38,7 @@ pub struct Gateway<S, P> {
     pipeline: CmePipeline<P>,
     board: Option<Board>,
     time: HostTime,
+    polled: PolledTime,
     timers: Timers,
     survey: Survey,
     refresh: OrderRefresh,
@@ -58,6 +60,9 @@ pub enum Error {
     )]
     BusDamaged,
 }
+
+/// A round that takes longer was not a round: the process did not run.
+const ROUND_MAX: Duration = Duration::from_millis(1);
 
 /// When what is due, in ticks.
 #[derive(Debug)]
@@ -116,6 +121,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
             pipeline,
             board,
             time: HostTime::new(clock),
+            polled: PolledTime::new(&clock, ROUND_MAX + duty.loop_sleep),
             timers: Timers::new(duty, &clock),
             survey: Survey::default(),
             refresh: OrderRefresh::default(),
@@ -161,8 +167,11 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
             return Ok(1);
         };
         let delivered = self.pipeline.venue().counters().packets_delivered;
-        self.pipeline
-            .packet(route, packet.payload, packet.receive_ns, polled);
+        let when = When {
+            receive_ns: packet.receive_ns,
+            now_ns: self.polled.pass(self.time.clock(), polled),
+        };
+        self.pipeline.packet_at(route, packet.payload, when, polled);
         if self.pipeline.venue().counters().packets_delivered > delivered
             && let Some(board) = &mut self.board
         {
@@ -178,7 +187,8 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
     fn look_up(&mut self, now: u64) -> Result<(), Error> {
         self.note_look(now);
         self.time.set(now);
-        self.pipeline.advance(self.time.wall_ns(now));
+        self.pipeline
+            .advance(self.polled.pass(self.time.clock(), now));
         self.recover(now);
         self.survey.step(self.pipeline.venue());
         self.say_alive(now);
@@ -200,7 +210,10 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         if let Some(recovery) = &mut self.recovery {
             let now = Now {
                 steady_ns: self.time.clock().between_ns(self.started, now),
-                wall_ns: self.time.wall_ns(now),
+                when: When {
+                    receive_ns: self.time.wall_ns(now),
+                    now_ns: self.polled.pass(self.time.clock(), now),
+                },
             };
             recovery.poll(&mut self.pipeline, now);
         }

@@ -4,7 +4,7 @@ use crate::anatomy::Marks;
 use crate::counters::Counters;
 use crate::stages::{Limits, Stages};
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Action, Batch, Venue};
+use touchline_feed::{Action, Batch, Venue, When};
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
@@ -30,11 +30,17 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
         }
     }
 
-    /// Takes a packet through. `polled` is the mark of the receive call, 0 without marks.
+    /// Takes a packet of a capture through. `polled` is the mark of the receive call, 0 without marks.
     #[inline]
     pub fn packet(&mut self, channel: V::Channel, payload: &[u8], receive_ns: u64, polled: u64) {
+        self.packet_at(channel, payload, When::at(receive_ns), polled);
+    }
+
+    /// Takes a packet through. `polled` is the mark of the receive call, 0 without marks.
+    #[inline]
+    pub fn packet_at(&mut self, channel: V::Channel, payload: &[u8], when: When, polled: u64) {
         self.stages.stamps.polled = polled;
-        self.venue.receive(channel, payload, receive_ns);
+        self.venue.receive(channel, payload, when);
         self.run(payload);
     }
 

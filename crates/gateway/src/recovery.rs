@@ -14,9 +14,9 @@ use crate::config::cme::ChannelConfig;
 use crate::config::{Config, ConfigError};
 use pace::Pace;
 use std::net::SocketAddrV4;
-use touchline_feed::Action;
 use touchline_feed::cme::replay::{Credentials, End, Session, Step};
 use touchline_feed::cme::{Feed, Line, Replay};
+use touchline_feed::{Action, When};
 use touchline_net::clock::ticks;
 use touchline_net::stream::{self, Stream};
 use touchline_transport::Publish;
@@ -29,8 +29,8 @@ const READS_MAX: usize = 4;
 pub struct Now {
     /// Of a clock that only goes forward, nanoseconds: what is waited for is measured by it.
     pub steady_ns: u64,
-    /// Nanoseconds since the Unix epoch: when packets were received.
-    pub wall_ns: u64,
+    /// When the packets that come now came.
+    pub when: When,
 }
 
 /// The client of a channel's TCP replay.
@@ -201,7 +201,7 @@ impl Recovery {
         self.counters.replay_fell_back += 1;
         let rest_ns = self.pace.failed();
         self.work = None;
-        pipeline.failed(now.wall_ns.saturating_add(rest_ns));
+        pipeline.failed(now.when.now_ns.saturating_add(rest_ns));
     }
 
     /// Begins with the next host, if one may be asked.
@@ -218,7 +218,7 @@ impl Recovery {
             self.counters.replay_fell_back += 1;
             self.work = None;
             let rest_ns = self.pace.until_next_day_ns(now.steady_ns);
-            pipeline.failed(now.wall_ns.saturating_add(rest_ns));
+            pipeline.failed(now.when.now_ns.saturating_add(rest_ns));
             return Ok(Progress::Waiting);
         }
         let host = self.hosts[self.turn % (count + 1)];
@@ -270,7 +270,7 @@ impl Recovery {
                     Step::Over(end) => return Err(Failure::of(end)),
                 };
                 counters.replay_packets += 1;
-                pipeline.packet((Feed::Replay, Line::A), packet, now.wall_ns, ticks());
+                pipeline.packet_at((Feed::Replay, Line::A), packet, now.when, ticks());
                 if pipeline.action() != Some(work.action) {
                     return Ok(Progress::Done);
                 }

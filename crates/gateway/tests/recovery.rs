@@ -9,9 +9,9 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use touchline_feed::Action;
 use touchline_feed::cme::replay::Credentials;
 use touchline_feed::cme::{Feed, Line, Replay, Settings};
+use touchline_feed::{Action, When};
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_gateway::{Failure, Limits, Now, Recovery, RecoveryCounters};
@@ -218,7 +218,7 @@ impl Bench {
     fn poll(&mut self) {
         let now = Now {
             steady_ns: self.now_ns,
-            wall_ns: self.now_ns,
+            when: When::at(self.now_ns),
         };
         self.recovery.poll(&mut self.path, now);
     }

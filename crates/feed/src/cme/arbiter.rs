@@ -6,6 +6,7 @@
 
 use super::hold::{Held, Hold};
 use super::settings::Replay;
+use crate::When;
 use awaited::Awaited;
 
 mod awaited;
@@ -97,7 +98,7 @@ pub struct Arbiter {
     next: u64,
     /// Latest sending time of the packets delivered, and when that packet was received.
     processed_ns: u64,
-    processed_receive_ns: u64,
+    processed_now_ns: u64,
     hold: Hold,
     /// No packet in `hold` was received before this.
     oldest_ns: u64,
@@ -134,7 +135,7 @@ impl Arbiter {
             wait_ns,
             next: 0,
             processed_ns: 0,
-            processed_receive_ns: 0,
+            processed_now_ns: 0,
             hold: Hold::new(hold_packets_max, packet_bytes_max),
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -173,16 +174,16 @@ impl Arbiter {
         &mut self,
         sequence: u32,
         sending_ns: u64,
-        receive_ns: u64,
+        when: When,
         payload: &[u8],
     ) -> Verdict {
         let sequence = u64::from(sequence);
         let in_order = sequence == self.next && self.hold.is_empty() && self.aside.is_none();
         if in_order && !self.is_old_numbering(sequence, sending_ns) {
-            self.delivered(sending_ns, receive_ns);
+            self.delivered(sending_ns, when.now_ns);
             return Verdict::Deliver;
         }
-        self.accept_out_of_order(sequence, sending_ns, receive_ns, payload)
+        self.accept_out_of_order(sequence, sending_ns, when, payload)
     }
 
     /// Lets packets that waited long enough go, and doubts a packet far ahead that nothing denied.
@@ -192,7 +193,7 @@ impl Arbiter {
             self.release_overdue(now_ns);
         }
         if let Some(aside) = &mut self.aside {
-            let overdue = is_over(aside.held.receive_ns, now_ns, self.wait_ns);
+            let overdue = is_over(aside.held.when.now_ns, now_ns, self.wait_ns);
             if overdue && aside.contested && self.hold.is_empty() {
                 self.forget_aside();
             } else if overdue && !aside.contested && !aside.doubted {
@@ -231,7 +232,7 @@ impl Arbiter {
         &mut self,
         sequence: u64,
         sending_ns: u64,
-        receive_ns: u64,
+        when: When,
         payload: &[u8],
     ) -> Verdict {
         if self.is_old_numbering(sequence, sending_ns) {
@@ -243,26 +244,26 @@ impl Arbiter {
             return Verdict::Again;
         }
         if sequence < self.next {
-            return self.accept_before_next(sequence, sending_ns, receive_ns);
+            return self.accept_before_next(sequence, sending_ns, when.now_ns);
         }
         if sequence - self.next >= self.hold.capacity() {
-            return self.accept_far_ahead(sequence, sending_ns, receive_ns, payload);
+            return self.accept_far_ahead(sequence, sending_ns, when, payload);
         }
         if let Some(aside) = &mut self.aside {
             aside.contested = true;
         }
-        if !self.hold.keep(sequence, sending_ns, receive_ns, payload) {
+        if !self.hold.keep(sequence, sending_ns, when, payload) {
             return Verdict::Duplicate;
         }
-        self.oldest_ns = self.oldest_ns.min(receive_ns);
+        self.oldest_ns = self.oldest_ns.min(when.now_ns);
         self.came(sequence);
         Verdict::Held
     }
 
     /// A lower number that was sent later than all we processed: numbering started again.
-    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64, receive_ns: u64) -> Verdict {
+    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64, now_ns: u64) -> Verdict {
         if sending_ns > self.processed_ns {
-            if !self.is_plausible(sending_ns, receive_ns) {
+            if !self.is_plausible(sending_ns, now_ns) {
                 return Verdict::Implausible;
             }
             self.numbering = Some(Numbering {
@@ -289,7 +290,7 @@ impl Arbiter {
         &mut self,
         sequence: u64,
         sending_ns: u64,
-        receive_ns: u64,
+        when: When,
         payload: &[u8],
     ) -> Verdict {
         if let Some(aside) = self.aside {
@@ -303,8 +304,7 @@ impl Arbiter {
             }
             self.forget_aside();
         }
-        self.aside_hold
-            .keep(sequence, sending_ns, receive_ns, payload);
+        self.aside_hold.keep(sequence, sending_ns, when, payload);
         let held = self.aside_hold.waiting(sequence).next().copied();
         self.aside = held.map(|held| Aside {
             held,
@@ -336,7 +336,7 @@ impl Arbiter {
         }
         self.adopt_aside();
         if let Some(held) = self.hold.take(self.next) {
-            self.delivered(held.sending_ns, held.receive_ns);
+            self.delivered(held.sending_ns, held.when.now_ns);
             if self.hold.is_empty() {
                 self.oldest_ns = u64::MAX;
             }
@@ -356,10 +356,10 @@ impl Arbiter {
     }
 
     #[inline]
-    fn delivered(&mut self, sending_ns: u64, receive_ns: u64) {
+    fn delivered(&mut self, sending_ns: u64, now_ns: u64) {
         self.next += 1;
-        if sending_ns > self.processed_ns && self.is_plausible(sending_ns, receive_ns) {
-            (self.processed_ns, self.processed_receive_ns) = (sending_ns, receive_ns);
+        if sending_ns > self.processed_ns && self.is_plausible(sending_ns, now_ns) {
+            (self.processed_ns, self.processed_now_ns) = (sending_ns, now_ns);
         }
     }
 
@@ -367,10 +367,10 @@ impl Arbiter {
     /// forged time must not make every packet after it look old. Only differences are compared, so
     /// that clocks may be apart; where ours was set back, we begin anew.
     #[inline]
-    fn is_plausible(&self, sending_ns: u64, receive_ns: u64) -> bool {
+    fn is_plausible(&self, sending_ns: u64, now_ns: u64) -> bool {
         let first = self.processed_ns == 0;
-        let set_back = receive_ns < self.processed_receive_ns;
-        let passed_ns = receive_ns.saturating_sub(self.processed_receive_ns);
+        let set_back = now_ns < self.processed_now_ns;
+        let passed_ns = now_ns.saturating_sub(self.processed_now_ns);
         first
             || set_back
             || sending_ns - self.processed_ns <= passed_ns.saturating_add(CLOCKS_APART_NS)
@@ -415,8 +415,8 @@ impl Arbiter {
             .filter(|held| held.sequence >= *next)
         {
             let payload = aside_hold.payload(&held);
-            hold.keep(held.sequence, held.sending_ns, held.receive_ns, payload);
-            self.oldest_ns = self.oldest_ns.min(held.receive_ns);
+            hold.keep(held.sequence, held.sending_ns, held.when, payload);
+            self.oldest_ns = self.oldest_ns.min(held.when.now_ns);
         }
     }
 
@@ -449,10 +449,10 @@ impl Arbiter {
         }
         self.oldest_ns = u64::MAX;
         for held in self.hold.waiting(self.next) {
-            if is_over(held.receive_ns, now_ns, self.wait_ns) {
+            if is_over(held.when.now_ns, now_ns, self.wait_ns) {
                 self.release_to = held.sequence;
             } else {
-                self.oldest_ns = self.oldest_ns.min(held.receive_ns);
+                self.oldest_ns = self.oldest_ns.min(held.when.now_ns);
             }
         }
         self.await_overdue(now_ns);

@@ -8,7 +8,7 @@ use super::loops::LoopTracker;
 use super::queue::{Queue, QueuePool};
 use super::settings::{Feed, Join, Line, Settings};
 use super::templates::Templates;
-use crate::{Action, Batch, Venue};
+use crate::{Action, Batch, Venue, When};
 use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
 
@@ -41,7 +41,7 @@ struct Silence {
 struct Arrival {
     feed: Feed,
     line: Line,
-    receive_ns: u64,
+    when: When,
 }
 
 /// What is known of the channel: instruments, queues, loops, and the last loss and reset.
@@ -137,7 +137,7 @@ impl CmeFeed {
                 batch.headline = Headline {
                     sequence: held.sequence as u32,
                     sending_ns: held.sending_ns,
-                    receive_ns: held.receive_ns,
+                    receive_ns: held.when.receive_ns,
                 };
                 self.channel.headline = batch.headline;
                 // It was valid when it was kept.
@@ -202,7 +202,7 @@ impl CmeFeed {
         } = packet.header;
         let verdict = self
             .arbiter
-            .accept(sequence, sending_time_ns, arrival.receive_ns, payload);
+            .accept(sequence, sending_time_ns, arrival.when, payload);
         self.channel.counters.note(verdict, arrival.line);
         if verdict == Verdict::Again {
             self.arrived = Some(arrival);
@@ -211,7 +211,7 @@ impl CmeFeed {
             batch.headline = Headline {
                 sequence,
                 sending_ns: sending_time_ns,
-                receive_ns: arrival.receive_ns,
+                receive_ns: arrival.when.receive_ns,
             };
             self.channel.headline = batch.headline;
             self.channel.incremental(&packet, &mut batch.events);
@@ -227,12 +227,12 @@ impl CmeFeed {
         batch.headline = Headline {
             sequence: packet.header.sequence,
             sending_ns: packet.header.sending_time_ns,
-            receive_ns: arrival.receive_ns,
+            receive_ns: arrival.when.receive_ns,
         };
         let (known, events) = (self.channel.instruments.len(), &mut batch.events);
         match arrival.feed {
             Feed::Definition => self.channel.definitions(&packet, events),
-            Feed::Replay => return self.fill(&packet, arrival.receive_ns, payload),
+            Feed::Replay => return self.fill(&packet, arrival.when, payload),
             _ => self.channel.snapshots(arrival.feed, &packet, events),
         }
         if !self.is_fresh() {
@@ -272,7 +272,7 @@ impl CmeFeed {
     }
 
     /// Takes a replayed packet into the hole that it was lost in.
-    fn fill(&mut self, packet: &Packet<'_>, receive_ns: u64, payload: &[u8]) {
+    fn fill(&mut self, packet: &Packet<'_>, when: When, payload: &[u8]) {
         let PacketHeader {
             sequence,
             sending_time_ns,
@@ -280,7 +280,7 @@ impl CmeFeed {
         let counters = &mut self.channel.counters;
         let filled = self
             .arbiter
-            .accept_replayed(sequence, sending_time_ns, receive_ns, payload);
+            .accept_replayed(sequence, sending_time_ns, when, payload);
         counters.packets_replayed += u64::from(filled);
         counters.packets_replay_unused += u64::from(!filled);
     }
@@ -290,7 +290,7 @@ impl Venue for CmeFeed {
     type Channel = (Feed, Line);
 
     #[inline]
-    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], receive_ns: u64) {
+    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], when: When) {
         let counters = &mut self.channel.counters;
         match (feed, line) {
             (Feed::Incremental, Line::A) => counters.packets_a += 1,
@@ -301,17 +301,13 @@ impl Venue for CmeFeed {
             (Feed::Replay, _) => {}
         }
         if feed == Feed::Incremental {
-            self.silence.heard_ns = receive_ns;
+            self.silence.heard_ns = when.now_ns;
             if self.silence.is_on {
                 self.turn(false);
             }
         }
-        self.arbiter.advance(receive_ns);
-        self.arrived = Some(Arrival {
-            feed,
-            line,
-            receive_ns,
-        });
+        self.arbiter.advance(when.now_ns);
+        self.arrived = Some(Arrival { feed, line, when });
     }
 
     fn batch(&self) -> Batch {

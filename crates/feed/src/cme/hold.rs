@@ -1,5 +1,7 @@
 //! Packets that wait behind a hole: a window of slots by sequence number, memory taken at start.
 
+use crate::When;
+
 /// What is kept of a packet beside its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
@@ -7,8 +9,8 @@ pub struct Held {
     pub sequence: u64,
     /// When it was sent, nanoseconds since the Unix epoch.
     pub sending_ns: u64,
-    /// When it was received, nanoseconds since the Unix epoch.
-    pub receive_ns: u64,
+    /// When it came.
+    pub when: When,
     len: usize,
     filled: bool,
 }
@@ -53,13 +55,7 @@ impl Hold {
     }
 
     /// Keeps a packet whose number lies in the caller's window; `false` if it is already there.
-    pub fn keep(
-        &mut self,
-        sequence: u64,
-        sending_ns: u64,
-        receive_ns: u64,
-        payload: &[u8],
-    ) -> bool {
+    pub fn keep(&mut self, sequence: u64, sending_ns: u64, when: When, payload: &[u8]) -> bool {
         let index = self.index(sequence);
         if self.slots[index].filled {
             return false;
@@ -69,7 +65,7 @@ impl Hold {
         self.slots[index] = Held {
             sequence,
             sending_ns,
-            receive_ns,
+            when,
             len: payload.len(),
             filled: true,
         };
@@ -137,9 +133,9 @@ mod tests {
     #[test]
     fn what_is_kept_comes_out_once() {
         let mut hold = Hold::new(4, 8);
-        assert!(hold.keep(7, 70, 700, b"seven"));
-        assert!(hold.keep(9, 90, 900, b"nine"));
-        assert!(!hold.keep(9, 90, 901, b"nine"), "a duplicate");
+        assert!(hold.keep(7, 70, When::at(700), b"seven"));
+        assert!(hold.keep(9, 90, When::at(900), b"nine"));
+        assert!(!hold.keep(9, 90, When::at(901), b"nine"), "a duplicate");
         assert_eq!(hold.first(6), Some(7));
         assert_eq!(
             hold.waiting(6)
@@ -149,8 +145,8 @@ mod tests {
         );
         let seven = hold.take(7).unwrap();
         assert_eq!(
-            (seven.receive_ns, hold.payload(&seven)),
-            (700, b"seven".as_slice())
+            (seven.when, hold.payload(&seven)),
+            (When::at(700), b"seven".as_slice())
         );
         assert_eq!(hold.take(7), None);
         assert_eq!(hold.take(8), None);

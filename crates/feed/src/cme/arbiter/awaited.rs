@@ -4,6 +4,7 @@
 //! packet goes on; whichever copy comes first counts, a replayed one or a late one of a line.
 
 use super::{Arbiter, Step, is_over};
+use crate::When;
 
 /// Numbers of which some are asked for again.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +35,7 @@ impl Arbiter {
         &mut self,
         sequence: u32,
         sending_ns: u64,
-        receive_ns: u64,
+        when: When,
         payload: &[u8],
     ) -> bool {
         let sequence = u64::from(sequence);
@@ -43,7 +44,7 @@ impl Arbiter {
         };
         let asked = (awaited.first..=awaited.last).contains(&sequence);
         let in_time = (self.processed_ns..=awaited.behind_ns).contains(&sending_ns);
-        let kept = asked && in_time && self.hold.keep(sequence, sending_ns, receive_ns, payload);
+        let kept = asked && in_time && self.hold.keep(sequence, sending_ns, when, payload);
         if kept {
             self.came(sequence);
         }
@@ -59,7 +60,8 @@ impl Arbiter {
 
     /// Whether every packet that could go on has, so that books are as new as they can be.
     pub fn is_caught_up(&self) -> bool {
-        let overdue = |held: &super::Held| is_over(held.receive_ns, self.released_ns, self.wait_ns);
+        let overdue =
+            |held: &super::Held| is_over(held.when.now_ns, self.released_ns, self.wait_ns);
         self.awaited.is_none()
             && !self.hold.has(self.next)
             && !self.hold.waiting(self.next).any(overdue)

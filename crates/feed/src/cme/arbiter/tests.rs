@@ -36,7 +36,7 @@ impl Bench {
         let payload = sequence.to_le_bytes();
         let taken = self
             .arbiter
-            .accept_replayed(sequence, sending_ns, now_ns, &payload);
+            .accept_replayed(sequence, sending_ns, When::at(now_ns), &payload);
         self.drain();
         taken
     }
@@ -55,7 +55,10 @@ impl Bench {
         self.advance(now_ns);
         loop {
             let payload = sequence.to_le_bytes();
-            match self.arbiter.accept(sequence, sending_ns, now_ns, &payload) {
+            match self
+                .arbiter
+                .accept(sequence, sending_ns, When::at(now_ns), &payload)
+            {
                 Verdict::Again => self.drain(),
                 verdict => {
                     if verdict == Verdict::Deliver {
