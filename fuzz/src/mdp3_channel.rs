@@ -52,6 +52,7 @@ const SETTINGS: Settings = Settings {
     queue_entries_max: 64,
     snapshot_orders_max: 32,
     default_depth: DEPTH,
+    trust_undefined: true,
     stale_ns: 50_000_000,
     replay: None,
 };

@@ -41,7 +41,7 @@ pub struct Publisher {
     pub touched: BTreeSet<usize>,
     /// Instruments of which any list had an entry in the open event.
     pub changed: BTreeSet<usize>,
-    /// The states of books after each event, until somebody takes them.
+    /// The states of books after each event, and at each end of a packet within one, until somebody takes them.
     pub states: Vec<BookState>,
     /// Note the states.
     pub keep_states: bool,
@@ -113,6 +113,8 @@ impl Publisher {
         if self.open.is_empty() {
             return;
         }
+        // Also in the middle of an event: a snapshot is of the end of a packet.
+        self.note_states();
         self.sequence += 1;
         let messages = std::mem::take(&mut self.open);
         self.send(Feed::Incremental, self.sequence, self.now_ns, &messages);

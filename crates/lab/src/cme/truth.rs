@@ -12,7 +12,8 @@ use super::market::{Market, RestingOrder};
 use super::publisher::{Published, Publisher};
 use crate::picture::{BookRow, Level, OrderRow, OrdersRow, Picture, Side, State};
 
-/// The state of one book after an event that changed it.
+/// The state of one book after an event that changed it, or at the end of a packet within that event: the state that
+/// snapshots show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookState {
     /// Sequence of the packet that ends the event.
