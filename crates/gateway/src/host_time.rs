@@ -43,59 +43,81 @@ impl HostTime {
     }
 }
 
-/// The time that passes while packets are polled, which is what waiting is measured by: a process that
-/// was stopped for a while finds the packets of that while in its sockets, and what they are waited for
-/// in has not come too late. A round counts for no more than a limit.
+/// The time in which sockets were found empty, which is what waiting is measured by.
+///
+/// What a hole waits for may lie in a socket already: behind other packets, or because the process was
+/// stopped for a while. So a round that found a packet counts for as long as a packet takes, and no
+/// round counts for longer than a round can take.
 #[derive(Clone, Copy, Debug)]
 pub struct PolledTime {
     last: u64,
     passed: u64,
-    round_max: u64,
+    busy_max: u64,
+    idle_max: u64,
 }
 
 impl PolledTime {
-    /// From now on; a round counts for at most `round_max`.
-    pub fn new(clock: &Clock, round_max: Duration) -> PolledTime {
+    /// From now on; a round that finds nothing counts for at most `idle_max`.
+    pub fn new(clock: &Clock, idle_max: Duration) -> PolledTime {
+        let ticks_of = |time: Duration| (time.as_nanos() as f64 / clock.ns_per_tick()) as u64;
         PolledTime {
             last: ticks(),
             passed: 0,
-            round_max: (round_max.as_nanos() as f64 / clock.ns_per_tick()) as u64,
+            busy_max: ticks_of(BUSY_MAX),
+            idle_max: ticks_of(idle_max),
         }
     }
 
-    /// A round ends at this tick: nanoseconds since an hour before the beginning, so that there is
-    /// time before everything.
+    /// A round ends at this tick.
     #[inline]
-    pub fn pass(&mut self, clock: &Clock, now: u64) -> u64 {
-        const HOUR_NS: u64 = 3_600_000_000_000;
-        self.passed += now.saturating_sub(self.last).min(self.round_max);
+    pub fn pass(&mut self, now: u64, is_busy: bool) {
+        let most = if is_busy {
+            self.busy_max
+        } else {
+            self.idle_max
+        };
+        self.passed += now.saturating_sub(self.last).min(most);
         self.last = now;
+    }
+
+    /// Nanoseconds since an hour before the beginning, so that there is time before everything.
+    #[inline]
+    pub fn ns(&self, clock: &Clock) -> u64 {
+        const HOUR_NS: u64 = 3_600_000_000_000;
         HOUR_NS + clock.between_ns(0, self.passed)
     }
 }
+
+/// Ample for a packet. So many rounds that 20 ms pass hold 4,000 packets, as many as may wait.
+const BUSY_MAX: Duration = Duration::from_micros(5);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_between_two_rounds_counts_for_one_round() {
+    fn a_pause_counts_for_one_round_and_a_packet_for_a_packet() {
         let clock = Clock::calibrated();
         let mut time = PolledTime::new(&clock, Duration::from_millis(1));
         let start = time.last;
         let ticks_of = |us: f64| (us * 1_000.0 / clock.ns_per_tick()) as u64;
-        let first = time.pass(&clock, start);
-        let soon = time.pass(&clock, start + ticks_of(300.0));
-        assert!(
-            (299_000..301_000).contains(&(soon - first)),
-            "{soon} {first}"
+        let passed_us = |time: &mut PolledTime, us: f64, is_busy| {
+            let before = time.ns(&clock);
+            let now = time.last + ticks_of(us);
+            time.pass(now, is_busy);
+            (time.ns(&clock) - before + 500) / 1_000
+        };
+        assert_eq!(passed_us(&mut time, 300.0, false), 300);
+        assert_eq!(
+            passed_us(&mut time, 900_000.0, false),
+            1_000,
+            "it was stopped"
         );
-        let late = time.pass(&clock, start + ticks_of(900_000.0));
-        assert!(
-            (990_000..1_010_000).contains(&(late - soon)),
-            "{late} {soon}"
-        );
-        assert_eq!(time.pass(&clock, start), late, "and it never steps back");
+        assert_eq!(passed_us(&mut time, 2.0, true), 2);
+        assert_eq!(passed_us(&mut time, 900.0, true), 5);
+        let before = time.ns(&clock);
+        time.pass(start, false);
+        assert_eq!(time.ns(&clock), before, "and it never steps back");
     }
 
     #[test]
