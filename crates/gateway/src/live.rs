@@ -61,7 +61,7 @@ pub enum Error {
     BusDamaged,
 }
 
-/// A round that takes longer was not a round: the process did not run.
+/// An idle round that takes longer, its sleep aside, was not one: the process did not run.
 const ROUND_MAX: Duration = Duration::from_millis(1);
 
 /// When what is due, in ticks.
@@ -147,6 +147,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
     pub fn do_work(&mut self) -> Result<usize, Error> {
         let work = self.receive()?;
         let now = ticks();
+        self.polled.pass(now, work > 0);
         if self.timers.look.is_due(now) {
             self.look_up(now)?;
         }
@@ -169,7 +170,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         let delivered = self.pipeline.venue().counters().packets_delivered;
         let when = When {
             receive_ns: packet.receive_ns,
-            now_ns: self.polled.pass(self.time.clock(), polled),
+            now_ns: self.polled.ns(self.time.clock()),
         };
         self.pipeline.packet_at(route, packet.payload, when, polled);
         if self.pipeline.venue().counters().packets_delivered > delivered
@@ -187,8 +188,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
     fn look_up(&mut self, now: u64) -> Result<(), Error> {
         self.note_look(now);
         self.time.set(now);
-        self.pipeline
-            .advance(self.polled.pass(self.time.clock(), now));
+        self.pipeline.advance(self.polled.ns(self.time.clock()));
         self.recover(now);
         self.survey.step(self.pipeline.venue());
         self.say_alive(now);
@@ -212,7 +212,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
                 steady_ns: self.time.clock().between_ns(self.started, now),
                 when: When {
                     receive_ns: self.time.wall_ns(now),
-                    now_ns: self.polled.pass(self.time.clock(), now),
+                    now_ns: self.polled.ns(self.time.clock()),
                 },
             };
             recovery.poll(&mut self.pipeline, now);

@@ -1,11 +1,11 @@
 //! The fault matrix: R4 and R5 over sockets, with subscribers that join at any time.
 
 use crate::alone;
-use crate::cast::{Actor, Place, Stage};
+use crate::cast::{Actor, PATIENCE, Place, Stage};
 use crate::namespaces::Namespaces;
 use crate::truth::{equals, judge};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
 
 /// Each packet arrives on one line at least: nothing is lost, no book is ever in doubt.
@@ -78,10 +78,8 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
         subscribers.push(subscriber(stage, number));
     }
     exchange.ends_well();
-    // What is on its way arrives.
-    thread::sleep(Duration::from_millis(300));
+    let board = settled(stage);
     subscribers.into_iter().for_each(Actor::close);
-    let board = stage.run("stat live --json");
     assert!(gateway.runs(), "seed {seed}: {}", gateway.said("err"));
     gateway.close();
     let what = format!("seed {seed}, {faults:?}");
@@ -92,7 +90,6 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
         assert_eq!(verdict.wrong, 0, "{what}: {name} was shown {verdict:?}");
         assert!(verdict.right > 0, "{what}: {name} was shown nothing live");
     }
-    let board: serde_json::Value = serde_json::from_slice(&board.stdout).expect("a board");
     let counter = |name: &str| board["counters"][name].as_u64().expect(name);
     assert_eq!(
         counter("packets_dropped_kernel"),
@@ -103,6 +100,34 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
         lost: counter("packets_lost"),
         gaps: counter("gaps"),
         late_or_first_b: counter("packets_first_b"),
+    }
+}
+
+/// Waits until the gateway has every book, and every order book was published whole once more, for
+/// those who joined late, and everybody has read it.
+pub fn settled(stage: &Stage) -> serde_json::Value {
+    let start = Instant::now();
+    let mut refreshed = None;
+    loop {
+        let board = stage.run("stat live --json").stdout;
+        let board: serde_json::Value = serde_json::from_slice(&board).unwrap_or_default();
+        let counter = |name: &str| board["counters"][name].as_u64().unwrap_or(0);
+        let known = counter("books_known");
+        let is_whole = counter("ready") == 1 && counter("order_books_live") == known;
+        let now = counter("order_books_refreshed");
+        let since = *refreshed.get_or_insert(now);
+        if !is_whole {
+            refreshed = None;
+        } else if now > since + known {
+            // What was published last is read, or waits for nobody but the reader.
+            thread::sleep(Duration::from_millis(300));
+            return board;
+        }
+        assert!(
+            start.elapsed() < PATIENCE,
+            "the gateway is not whole: {board:#}"
+        );
+        thread::sleep(Duration::from_millis(50));
     }
 }
 

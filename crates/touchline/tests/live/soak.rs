@@ -7,7 +7,7 @@
 
 use crate::alone;
 use crate::cast::{Actor, Place, Stage};
-use crate::matrix::{gateway, subscriber};
+use crate::matrix::{gateway, settled, subscriber};
 use crate::truth::{equals, judge};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -133,7 +133,7 @@ impl<'a> Troupe<'a> {
         let mut exchange = self.exchange.take().expect("an exchange");
         exchange.tell("quit");
         exchange.ends_well();
-        thread::sleep(Duration::from_millis(300));
+        settled(stage);
         self.subscribers.drain(..).for_each(Actor::close);
         self.gateway.take().expect("a gateway").close();
         let runs = 0..=self.kills[0];
