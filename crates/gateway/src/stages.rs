@@ -1,5 +1,7 @@
 //! From events to updates: books take each event at once, subscribers see whole venue events.
 
+mod whole;
+
 use crate::counters::Counters;
 use crate::gathered::Gathered;
 use touchline_book::price::STEPS_MAX;
@@ -8,10 +10,11 @@ use touchline_feed::Venue;
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Event, Gap, Instrument, LevelChange, LevelEvent,
-    OrderAction, OrderChange, OrderEvent, OrdersSnapshot, OrdersUpdate, Side, Stamps, State,
-    Update, Validity,
+    BookKind, BookUpdate, Depth, Event, Gap, Instrument, LevelChange, LevelEvent, OrderChange,
+    OrderEvent, OrdersSnapshot, OrdersUpdate, Side, Stamps, State, Update, Validity,
 };
+
+use whole::{gather, orders_validity, snapshot};
 
 /// Limits of the books and of one event; all memory is taken from these at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +28,6 @@ pub struct Limits {
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
 }
-
-/// Orders of a book that is published whole beside the path: some ten microseconds.
-const REFRESH_ORDERS_MAX: usize = 4096;
 
 /// The books and the open event.
 #[derive(Debug)]
@@ -476,51 +476,6 @@ impl Stages {
         });
     }
 
-    fn publish_book(&mut self, instrument: Instrument, validity: Validity, out: &mut impl Publish) {
-        self.counters.book_snapshots += 1;
-        self.mark_applied();
-        let book = self.prices.get_mut(instrument);
-        out.publish(
-            &Update::BookSnapshot(snapshot(instrument, validity, book)),
-            &self.stamps,
-        );
-    }
-
-    fn publish_orders(
-        &mut self,
-        instrument: Instrument,
-        validity: Validity,
-        venue: &impl Venue,
-        out: &mut impl Publish,
-    ) {
-        self.counters.order_snapshots += 1;
-        self.mark_applied();
-        let orders = gather(&self.orders, instrument, &mut self.whole_book);
-        let validity = orders_validity(validity, instrument, venue);
-        out.publish(
-            &Update::OrdersSnapshot(OrdersSnapshot {
-                instrument,
-                validity,
-                orders,
-            }),
-            &self.stamps,
-        );
-    }
-
-    /// Publishes an order book whole where nothing happened to it; says whether it did.
-    pub fn refresh_orders(
-        &mut self,
-        instrument: Instrument,
-        venue: &impl Venue,
-        out: &mut impl Publish,
-    ) -> bool {
-        if self.event_open(venue) || self.orders.len_of(instrument) > REFRESH_ORDERS_MAX {
-            return false;
-        }
-        self.publish_orders(instrument, venue.orders_validity(instrument), venue, out);
-        true
-    }
-
     fn publish(&mut self, update: &Update<'_>, out: &mut impl Publish) {
         self.mark_applied();
         out.publish(update, &self.stamps);
@@ -556,50 +511,4 @@ impl Cut {
             _ => validity,
         }
     }
-}
-
-/// The worse of what an event said and what the venue says now: the limit of orders may have been
-/// reached since.
-fn orders_validity(said: Validity, instrument: Instrument, venue: &impl Venue) -> Validity {
-    match venue.orders_validity(instrument) {
-        Validity::Live => said,
-        missing => missing,
-    }
-}
-
-fn snapshot(
-    instrument: Instrument,
-    validity: Validity,
-    book: &touchline_book::PriceBook,
-) -> BookSnapshot<'_> {
-    BookSnapshot {
-        instrument,
-        validity,
-        bids: book.levels(BookKind::Direct, Side::Bid),
-        asks: book.levels(BookKind::Direct, Side::Ask),
-        implied_bids: book.levels(BookKind::Implied, Side::Bid),
-        implied_asks: book.levels(BookKind::Implied, Side::Ask),
-    }
-}
-
-/// All orders of an instrument as `New` steps.
-fn gather<'a>(
-    orders: &OrderBooks,
-    instrument: Instrument,
-    out: &'a mut Vec<OrderChange>,
-) -> &'a [OrderChange] {
-    out.clear();
-    for side in Side::BOTH {
-        orders.visit(instrument, side, |order| {
-            out.push(OrderChange {
-                order_id: order.order_id,
-                priority: order.priority,
-                price: order.price,
-                quantity: order.quantity,
-                side,
-                action: OrderAction::New,
-            });
-        });
-    }
-    out
 }

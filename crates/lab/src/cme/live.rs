@@ -124,6 +124,19 @@ impl Live {
         }
     }
 
+    /// Sets how many events come a second on the average; 0 leaves loops and heartbeats.
+    pub fn set_rate(&mut self, events_per_second: f64, now: Moment) {
+        self.exchange.flush();
+        self.pauses = Pauses::at(events_per_second);
+        let opens_ns = self.due[0].at_ns;
+        self.due[0].at_ns = match events_per_second > 0.0 && self.closing.is_none() {
+            // Not before the market has opened.
+            true if opens_ns == u64::MAX => now.elapsed_ns,
+            true => opens_ns,
+            false => u64::MAX,
+        };
+    }
+
     /// When the next thing is due, in [`Moment::elapsed_ns`].
     pub fn due_ns(&self) -> u64 {
         self.due[self.next()].at_ns

@@ -4,7 +4,7 @@
 //! drop LINE SHARE              delay LINE SHARE MIN_MS MAX_MS     replay ok|refuse|half|slow|close|silent
 //! burst LINE SHARE MAX         corrupt LINE SHARE                 clear
 //! both SHARE MAX               outage LINE SECONDS                reset
-//! duplicate LINE SHARE                                            truth
+//! duplicate LINE SHARE         rate EVENTS                        truth
 //! reorder LINE SHARE BY                                           quit
 //! ```
 //!
@@ -25,6 +25,8 @@ pub enum Command {
     Replay(Behaviour),
     /// Lifts all faults, of the lines and of the replay server.
     Clear,
+    /// So many events a second from now on; 0 leaves loops and heartbeats.
+    Rate(f64),
     /// A channel reset.
     Reset,
     /// Writes the truth as it is now.
@@ -69,6 +71,10 @@ impl FromStr for Command {
                 words.form = "replay ok|refuse|half|slow|close|silent";
                 Self::Replay(words.behaviour()?)
             }
+            "rate" => {
+                words.form = "rate EVENTS";
+                Self::Rate(words.rate()?)
+            }
             "clear" => Self::Clear,
             "reset" => Self::Reset,
             "truth" => Self::Truth,
@@ -95,7 +101,7 @@ impl<'a> Words<'a> {
         let Some((_, form)) = form else {
             let known: Vec<_> = FAULT_FORMS.iter().map(|(known, _)| *known).collect();
             return Err(Refused(format!(
-                "`{}`: there is no command `{name}`; the faults are {}, the others replay, clear, reset, truth, quit",
+                "`{}`: there is no command `{name}`; the faults are {}, the others replay, rate, clear, reset, truth, quit",
                 self.line,
                 known.join(", ")
             )));
@@ -208,6 +214,16 @@ impl<'a> Words<'a> {
         }
     }
 
+    fn rate(&mut self) -> Result<f64, Refused> {
+        let word = self.next("EVENTS")?;
+        match word.parse::<f64>() {
+            Ok(rate) if (0.0..=1e6).contains(&rate) => Ok(rate),
+            _ => Err(self.refuse(format!(
+                "EVENTS is `{word}`, not a number a second from 0 to 1000000"
+            ))),
+        }
+    }
+
     fn behaviour(&mut self) -> Result<Behaviour, Refused> {
         let word = self.next("a behaviour")?;
         Behaviour::ALL
@@ -306,6 +322,7 @@ mod tests {
         for (line, expected) in [
             ("clear", Command::Clear),
             ("reset", Command::Reset),
+            ("rate 0", Command::Rate(0.0)),
             ("truth", Command::Truth),
             ("Quit", Command::Quit),
             ("replay half", Command::Replay(Behaviour::Half)),

@@ -117,6 +117,8 @@ behind a fault may stand its feed: i, n, s or smbo):
   outage LINE SECONDS        a line is dead for so long
   replay HOW                 TCP replay behaves: ok, refuse, half, slow, close, silent
   clear                      no faults any more
+  rate EVENTS                so many events a second; 0 leaves loops and heartbeats
+                             (only as a command)
   reset                      a channel reset (only as a command)
   truth                      write the truth as it is now (only as a command)
   quit                       close, as on Ctrl-C (only as a command)

@@ -69,16 +69,19 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
     let mut gateway = gateway(stage, interface);
     let mut subscribers: Vec<Actor> = Vec::new();
     let reset_at = random.index(SUBSCRIBERS);
+    let start = Instant::now();
     for number in 0..SUBSCRIBERS {
         let pause_ms = random.below(SECONDS * 1_000 / SUBSCRIBERS as u64);
         thread::sleep(Duration::from_millis(pause_ms));
-        if number == reset_at && !faults.iter().any(|fault| fault.starts_with("one line")) {
+        if number == reset_at {
             exchange.tell("reset");
         }
         subscribers.push(subscriber(stage, number));
     }
+    thread::sleep(Duration::from_secs(SECONDS).saturating_sub(start.elapsed()));
+    let board = settled(stage, &mut exchange);
+    exchange.tell("quit");
     exchange.ends_well();
-    let board = settled(stage);
     subscribers.into_iter().for_each(Actor::close);
     assert!(gateway.runs(), "seed {seed}: {}", gateway.said("err"));
     gateway.close();
@@ -103,9 +106,11 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
     }
 }
 
-/// Waits until the gateway has every book, and every order book was published whole once more, for
-/// those who joined late, and everybody has read it.
-pub fn settled(stage: &Stage) -> serde_json::Value {
+/// The market stands still and nothing goes wrong any more. Waits until the gateway has every book, and
+/// every order book was published whole once more, for those who joined late, and everybody has read it.
+pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
+    exchange.tell("clear");
+    exchange.tell("rate 0");
     let start = Instant::now();
     let mut refreshed = None;
     loop {
@@ -133,7 +138,7 @@ pub fn settled(stage: &Stage) -> serde_json::Value {
 
 fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Actor {
     let line = format!(
-        "sim cme --seed {seed} --instruments 6 --events-per-second 600 --seconds {SECONDS} --commands \
+        "sim cme --seed {seed} --instruments 6 --events-per-second 600 --commands \
          --interface {interface} --write @ --truth-books @/truth-books.jsonl \
          --truth-orders @/truth-orders.jsonl --truth-log @/truth.log"
     );

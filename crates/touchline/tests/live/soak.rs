@@ -131,9 +131,9 @@ impl<'a> Troupe<'a> {
         let (stage, seed) = (self.stage, self.seed);
         thread::sleep(Duration::from_secs(1));
         let mut exchange = self.exchange.take().expect("an exchange");
+        settled(stage, &mut exchange);
         exchange.tell("quit");
         exchange.ends_well();
-        settled(stage);
         self.subscribers.drain(..).for_each(Actor::close);
         self.gateway.take().expect("a gateway").close();
         let runs = 0..=self.kills[0];

@@ -170,6 +170,11 @@ impl<'a> Market<'a> {
                 self.clear(now.elapsed_ns);
                 answer("ok");
             }
+            Command::Rate(events_per_second) => {
+                self.live.set_rate(events_per_second, now);
+                self.send(now.elapsed_ns)?;
+                answer("ok");
+            }
             Command::Reset => {
                 self.live.reset_channel(now);
                 self.send(now.elapsed_ns)?;
