@@ -135,6 +135,41 @@ const PACKETS: &[Mutant] = &[
         replace: "let _ = &events;",
         test: "-p touchline-gateway --test rules a_channel_reset_empties_every_book_and_numbers_run_from_one",
     },
+    Mutant {
+        name: "feed: books look fresh while packets are awaited",
+        file: "crates/feed/src/cme/channel.rs",
+        find: "            (false, true) => Validity::Gapped,",
+        replace: "            (false, true) => Validity::Live,",
+        test: "-p touchline-gateway --test rules while_packets_are_awaited_no_book_is_shown_as_live",
+    },
+    Mutant {
+        name: "feed: half of a hole goes on",
+        file: "crates/feed/src/cme/arbiter/awaited.rs",
+        find: "if awaited.missing == 0 {",
+        replace: "if awaited.told {",
+        test: "-p touchline-feed --lib an_overdue_hole_is_asked_for_and_goes_on_when_it_is_filled",
+    },
+    Mutant {
+        name: "feed: a replayed packet of another week is believed",
+        file: "crates/feed/src/cme/arbiter/awaited.rs",
+        find: "let kept = asked && in_time &&",
+        replace: "let kept = asked &&",
+        test: "-p touchline-feed --lib a_replayed_packet_was_sent_between_its_neighbours",
+    },
+    Mutant {
+        name: "feed: a replay server may send for ever",
+        file: "crates/feed/src/cme/replay.rs",
+        find: "match asked.packets - 1 > asked.last - asked.first {",
+        replace: "match false {",
+        test: "-p touchline-feed --lib what_is_no_answer_ends_the_session",
+    },
+    Mutant {
+        name: "gateway: a dead replay server gets no rest",
+        file: "crates/gateway/src/recovery/pace.rs",
+        find: "        rest_ns\n    }",
+        replace: "        0\n    }",
+        test: "-p touchline-gateway --test recovery a_dead_server_is_not_stormed",
+    },
 ];
 
 /// RptSeq and price snapshots.

@@ -125,7 +125,7 @@ fn forged_packets_far_ahead_blind_nobody() {
 
 /// Without a new numbering: the rule there is that holes of the old one are given up at once. And
 /// without a late definition: it comes on two feeds, and which one is first is a matter of delay.
-fn long(seed: u64) -> Options {
+pub fn long(seed: u64) -> Options {
     Options {
         weekly_resets: 0,
         renumber_after_channel_reset: false,

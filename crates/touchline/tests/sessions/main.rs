@@ -12,6 +12,7 @@ mod lines;
 mod path;
 mod recovery;
 mod reference;
+mod replay;
 mod watch;
 
 use std::io::Write;

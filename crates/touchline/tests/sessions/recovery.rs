@@ -69,20 +69,28 @@ fn no_wrong_book_is_ever_called_live() {
         );
         let seen = subscriber(&faulty);
         checked += seen.live;
-        for (venue_id, event_end, state) in &seen.claims {
-            let known = match event_end {
-                Some(sending_ns) => truth.by_packet.get(&(*venue_id, *sending_ns)),
-                None => between.get(venue_id),
-            };
-            let right = known.is_some_and(|states| states.contains(state));
+        for claim in &seen.claims {
             assert!(
-                right,
-                "seed {seed}: a wrong book of {venue_id} is called live ({event_end:?})"
+                is_right(claim, truth, &between),
+                "seed {seed}: a wrong book is called live: {claim:?}"
             );
         }
     }
     assert!(checked > 1000, "only {checked} live books were seen");
     println!("{checked} claims of live books checked");
+}
+
+/// Whether a book that was called live is one that the venue showed.
+pub fn is_right(
+    (venue_id, event_end, state): &(i64, Option<u64>, u64),
+    truth: &History,
+    between: &HashMap<i64, HashSet<u64>>,
+) -> bool {
+    let known = match event_end {
+        Some(sending_ns) => truth.by_packet.get(&(*venue_id, *sending_ns)),
+        None => between.get(venue_id),
+    };
+    known.is_some_and(|states| states.contains(state))
 }
 
 /// Natural refresh shows less, never something wrong: known levels are levels of the true book.
@@ -109,7 +117,7 @@ fn natural_refresh_heals_as_well() {
 
 /// Loss on one line and on both, bursts, an outage, damage, disorder, a late join, on all feeds but
 /// the definitions: without its definition a book is kept to the default depth, by the rules.
-fn everything_at_once(session: &Session, seed: u64) -> Delivery {
+pub fn everything_at_once(session: &Session, seed: u64) -> Delivery {
     let mut plan = FaultPlan::all_feeds([
         Fault::Drop {
             share: Random::from_seed(seed).below(31) as f64 / 100.0,
@@ -145,7 +153,7 @@ fn everything_at_once(session: &Session, seed: u64) -> Delivery {
 
 /// A run with every book that the venue had between two packets or events: a snapshot may be of any
 /// of them.
-fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<u64>>) {
+pub fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<u64>>) {
     let mut path = path(settings(Join::Snapshot), History::default());
     let mut books: HashMap<i64, HashSet<u64>> = HashMap::new();
     for arrival in arrivals.iter().filter(|arrival| arrival.line == Line::A) {

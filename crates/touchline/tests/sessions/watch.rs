@@ -118,7 +118,8 @@ impl Subscribe for History {
         self.mirror.update(envelope);
         let sending_ns = envelope.stamps.packet.sending_ns;
         match envelope.update {
-            Update::Definition(definition) => {
+            // One that is not defined yet is told of by its id alone.
+            Update::Definition(definition) if definition.defined => {
                 self.venue_ids
                     .insert(definition.instrument, definition.venue_id);
             }
