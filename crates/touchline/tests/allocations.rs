@@ -8,7 +8,8 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use touchline_feed::cme::{Feed, Join, Line, Settings};
+use touchline_feed::Action;
+use touchline_feed::cme::{Feed, Join, Line, Replay, Settings};
 use touchline_gateway::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, LockMemory, Symbols};
@@ -57,6 +58,30 @@ fn a_session_full_of_faults_takes_no_memory() {
         recovered > 100 && restarted > 0,
         "{recovered} recoveries and {restarted} restarts: no test"
     );
+}
+
+/// Holes that wait for replay: filled, given up in time, or given up because nobody has them.
+#[test]
+fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
+    let (mut asked, mut filled, mut failed) = (0, 0, 0);
+    for seed in 0..8 {
+        let arrivals = deliver(&long(seed), &hardest(), seed).arrivals;
+        let asking = Settings {
+            replay: Some(Replay {
+                wait_ns: 50_000_000,
+                packets_max: 2_000,
+            }),
+            ..settings(Join::Snapshot)
+        };
+        let (path, count) = counted(&arrivals, asking, 16_384, Local::new(()));
+        assert_eq!(count, Count::default(), "seed {seed}");
+        let counters = path.venue().counters();
+        asked += counters.replays_asked;
+        filled += counters.replays_filled;
+        failed += counters.packets_replay_unused;
+    }
+    let happened = [asked, filled, failed];
+    assert!(happened.iter().all(|times| *times > 10), "{happened:?}");
 }
 
 /// What is beyond a limit is dropped and counted, never served from new memory.
@@ -289,9 +314,28 @@ fn counted<P: Publish>(
     for arrival in arrivals {
         path.advance(arrival.time_ns);
         path.packet(channel(arrival), &arrival.payload, arrival.time_ns, 0);
+        answer(&mut path, arrivals, arrival.time_ns);
     }
     path.finish();
     (path, Frozen::thaw())
+}
+
+/// A replay server that has every packet which arrives on either line, some of them too late.
+fn answer<P: Publish>(path: &mut CmePipeline<P>, arrivals: &[Arrival], now_ns: u64) {
+    let Some(Action::Replay { first, last }) = path.action() else {
+        return;
+    };
+    if last - first > 20 {
+        return path.failed(now_ns);
+    }
+    let has = |arrival: &&Arrival| {
+        let sequence = arrival.payload.first_chunk().copied();
+        let sequence = sequence.map_or(0, u32::from_le_bytes);
+        arrival.feed == capture::Feed::Incremental && (first..=last).contains(&sequence)
+    };
+    for arrival in arrivals.iter().filter(has) {
+        path.packet((Feed::Replay, Line::A), &arrival.payload, now_ns, 0);
+    }
 }
 
 /// Replays a capture of `packets` packets, frozen from its second packet on: the first begins the

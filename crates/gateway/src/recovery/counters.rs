@@ -3,7 +3,7 @@
 touchline_types::counters! {
     /// Counters of TCP replay, as its client.
     pub struct RecoveryCounters {
-        replay_requests: "connections" = "TCP connections begun to ask for packets again.",
+        replay_requests: "connections" = "Connections begun to ask for packets again, over TCP.",
         replay_packets: "packets" = "Packets that came over them.",
         replay_served: "times" = "All packets that were awaited were there before the connection failed.",
         replay_short: "connections" = "The venue ended its answer, and packets were still missing.",
