@@ -7,8 +7,17 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 /// The channel of every generated session.
 pub const CHANNEL: u16 = 998;
 
-/// Where a feed and line are sent: each has its own group.
+/// The sets of groups that there are; see [`group_of`].
+pub const GROUP_SETS: u16 = 1 << 14;
+
+/// Where a feed and line of a generated session are sent: each has its own group.
 pub fn group(feed: Feed, line: Line) -> SocketAddrV4 {
+    group_of(0, feed, line)
+}
+
+/// The same, of one of the sets `0..GROUP_SETS`, so that several exchanges on one host do not hear each other. All but
+/// set 0 are in 239.192.0.0/14, which is for use inside an organisation (RFC 2365, section 6.2).
+pub fn group_of(set: u16, feed: Feed, line: Line) -> SocketAddrV4 {
     let (third, port) = match line {
         Line::A => (41, 14_998),
         Line::B => (42, 15_998),
@@ -19,17 +28,22 @@ pub fn group(feed: Feed, line: Line) -> SocketAddrV4 {
         Feed::Snapshot => 13,
         Feed::OrderSnapshot => 14,
     };
-    SocketAddrV4::new(Ipv4Addr::new(239, 10, third, fourth), port)
+    if set == 0 {
+        return SocketAddrV4::new(Ipv4Addr::new(239, 10, third, fourth), port);
+    }
+    let first = u32::from(Ipv4Addr::new(239, 192, 0, 0)) + u32::from(set % GROUP_SETS) * 16;
+    let group = first + line as u32 * 8 + feed as u32;
+    SocketAddrV4::new(Ipv4Addr::from(group), port)
 }
 
 /// The text of `config.xml` of a session in a file, whose packets come from nowhere in particular.
 pub fn config_xml() -> String {
-    config_xml_of(Some(Ipv4Addr::new(10, 0, 0, 2)), None)
+    config_xml_of(0, Some(Ipv4Addr::new(10, 0, 0, 2)), None)
 }
 
-/// The text of `config.xml` of an exchange that sends from this address, if it is known, and serves TCP replay there, if
-/// it does.
-pub fn config_xml_of(host: Option<Ipv4Addr>, replay: Option<SocketAddrV4>) -> String {
+/// The text of `config.xml` of an exchange that sends to this set of groups, from this address, if it is known, and
+/// serves TCP replay there, if it does.
+pub fn config_xml_of(set: u16, host: Option<Ipv4Addr>, replay: Option<SocketAddrV4>) -> String {
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <configuration environment=\"LAB\" updated=\"2026/01/01-00:00:00\">\n\
@@ -43,7 +57,7 @@ pub fn config_xml_of(host: Option<Ipv4Addr>, replay: Option<SocketAddrV4>) -> St
     );
     for feed in Feed::ALL {
         for line in Line::BOTH {
-            connection(&mut xml, feed, line, host);
+            connection(&mut xml, group_of(set, feed, line), feed, line, host);
         }
     }
     if let Some(address) = replay {
@@ -64,7 +78,13 @@ pub fn config_xml_of(host: Option<Ipv4Addr>, replay: Option<SocketAddrV4>) -> St
     xml
 }
 
-fn connection(xml: &mut String, feed: Feed, line: Line, host: Option<Ipv4Addr>) {
+fn connection(
+    xml: &mut String,
+    address: SocketAddrV4,
+    feed: Feed,
+    line: Line,
+    host: Option<Ipv4Addr>,
+) {
     let label = match feed {
         Feed::Incremental => "Incremental",
         Feed::Definitions => "Instrument Replay",
@@ -76,7 +96,6 @@ fn connection(xml: &mut String, feed: Feed, line: Line, host: Option<Ipv4Addr>) 
         Feed::OrderSnapshot => format!("{CHANNEL}S{}MBO", line.code()),
         _ => format!("{CHANNEL}{}{}", feed.code(), line.code()),
     };
-    let address = group(feed, line);
     let host = host.map_or(String::new(), |host| {
         format!("\x20       <host-ip>{host}</host-ip>\n")
     });
@@ -120,5 +139,23 @@ mod tests {
             }
         }
         assert_eq!(groups.len(), 8);
+    }
+
+    #[test]
+    fn sets_of_groups_have_nothing_in_common() {
+        let mut all = HashSet::new();
+        for set in [0, 1, 2, 255, 4_096, GROUP_SETS - 1] {
+            let xml = config_xml_of(set, None, None);
+            for feed in Feed::ALL {
+                for line in Line::BOTH {
+                    let address = group_of(set, feed, line);
+                    assert!(address.ip().is_multicast());
+                    assert!(all.insert(*address.ip()), "{set}: {address}");
+                    assert!(xml.contains(&format!("<ip>{}</ip>", address.ip())));
+                }
+            }
+        }
+        let last = group_of(GROUP_SETS - 1, Feed::OrderSnapshot, Line::B);
+        assert!(*last.ip() < Ipv4Addr::new(239, 196, 0, 0), "{last}");
     }
 }

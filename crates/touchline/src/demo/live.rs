@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::config::{Config, Limits, Publication};
-use touchline_lab::cme::config::CHANNEL;
+use touchline_lab::cme::config::{CHANNEL, GROUP_SETS};
 use touchline_transport::shm::Root;
 
 /// Name of the demo's bus.
@@ -189,6 +189,11 @@ fn exchange(arguments: &Arguments, folder: &Path) -> Vec<String> {
         ("--seed", arguments.seed),
         ("--instruments", arguments.instruments),
         ("--events-per-second", arguments.events_per_second),
+        // Two demos on one host do not hear each other.
+        (
+            "--groups",
+            u64::from(std::process::id() % u32::from(GROUP_SETS)),
+        ),
     ];
     for (name, number) in numbers {
         all.extend([name.to_owned(), number.to_string()]);

@@ -14,6 +14,7 @@ use addresses::Addresses;
 use orders::Orders;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
+use touchline_lab::cme::config::GROUP_SETS;
 use touchline_lab::fault::command::Command;
 use way::Way;
 
@@ -55,6 +56,16 @@ pub struct Arguments {
     /// The channel of --config-xml.
     #[arg(long, value_name = "N", requires = "config_xml")]
     channel: Option<u32>,
+    /// Which set of the built-in groups, 0 to 16,383: exchanges with different ones do not hear each
+    /// other.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u16).range(..i64::from(GROUP_SETS)),
+        conflicts_with = "config_xml"
+    )]
+    groups: u16,
     /// Network interface to send on, by name or address.
     #[arg(long, value_name = "NAME", default_value = "127.0.0.1")]
     interface: String,

@@ -433,3 +433,38 @@ fn what_cannot_be_done_is_refused_in_one_line() {
         .refused(2, &["give --config-xml"]);
     drop(ears);
 }
+
+#[test]
+fn an_exchange_ends_with_the_input_of_its_parent() {
+    let desk = Desk::new("sim-eof");
+    let mut ears = Ears::open(&desk);
+    for arguments in [
+        "--commands --until-eof",
+        "--commands --until-eof --pcap session.pcap --loop --speed 0.001",
+    ] {
+        let mut exchange = Exchange::start(&desk, arguments);
+        drop(exchange.child.stdin.take());
+        exchange.end(&mut ears);
+    }
+    let mut exchange = Exchange::start(&desk, "--commands");
+    drop(exchange.child.stdin.take());
+    let count = ears.arrivals.len();
+    ears.hear_until(|arrivals| arrivals.len() > count + 100);
+    signal(&exchange.child, "TERM");
+    exchange.end(&mut ears);
+}
+
+#[test]
+fn the_built_in_channel_has_sets_of_groups() {
+    let desk = Desk::new("sim-groups");
+    let run = desk
+        .run("sim cme --groups 300 --seconds 1 --events-per-second 0 --write w")
+        .done();
+    let up = "sending channel 998 on 239.192.18.192:14998 and 7 more";
+    assert!(run.stdout.starts_with(up), "{run:?}");
+    assert!(
+        desk.read("w/config.xml")
+            .contains("<ip>239.192.18.203</ip>")
+    );
+    desk.run("sim cme --groups 16384").refused(2, &["--groups"]);
+}

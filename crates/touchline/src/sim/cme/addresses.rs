@@ -30,7 +30,9 @@ impl Addresses {
         let (Some(file), Some(channel)) = (&arguments.config_xml, arguments.channel) else {
             return Ok(Addresses {
                 channel: config::CHANNEL.into(),
-                table: Line::BOTH.map(|line| Feed::ALL.map(|feed| Some(config::group(feed, line)))),
+                table: Line::BOTH.map(|line| {
+                    Feed::ALL.map(|feed| Some(config::group_of(arguments.groups, feed, line)))
+                }),
                 config: None,
             });
         };
@@ -91,7 +93,7 @@ impl Addresses {
         replay: Option<SocketAddrV4>,
     ) -> Result<(), Failure> {
         let xml = match &arguments.config_xml {
-            None => config::config_xml_of(host, replay),
+            None => config::config_xml_of(arguments.groups, host, replay),
             Some(file) => {
                 std::fs::read_to_string(file).map_err(|error| unwritable(file, &error))?
             }
