@@ -156,10 +156,11 @@ impl Plan {
     ) -> Result<Duration, Failed> {
         let (to, sender) = (first_address(source), self.sender()?);
         let done = AtomicBool::new(false);
+        // A thread begins where its parent is: it must not wait there for one that never sleeps.
+        pin(self.cpus.1)?;
         std::thread::scope(|scope| {
             let sending = scope.spawn(|| {
-                let sent = pin(self.cpus.1)
-                    .and_then(|()| send(&sender, to, packets, &vec![0; self.payload_bytes], pause));
+                let sent = send(&sender, to, packets, &vec![0; self.payload_bytes], pause);
                 // Release and acquire are not needed for packets, which go through the kernel.
                 done.store(true, Ordering::Release);
                 sent

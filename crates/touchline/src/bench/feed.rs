@@ -229,9 +229,10 @@ impl Bench<'_> {
         let made = std::fs::DirBuilder::new().mode(0o700).create(folder.path());
         made.map_err(Failure::run)?;
         let [sender_cpu, _, consumer_cpu] = self.cpus;
+        // Away from the gateway's processor before it is busy there, or we might never get away.
+        pin(consumer_cpu).map_err(failure)?;
         let gateway = self.start_gateway(folder.path())?;
         let subscriber = case.consumed.then(|| join(folder.path())).transpose()?;
-        pin(consumer_cpu).map_err(failure)?;
         let shares_cpu = sender_cpu == consumer_cpu && case.consumed;
         let clock = Clock::calibrated();
         let sender = self.start_sender(case, shares_cpu)?;

@@ -44,18 +44,25 @@ pub fn consume(
     mut progress: impl FnMut(u64),
 ) -> Consumed {
     let mut time = HostTime::new(clock);
+    let begin_ns = time.wall_ns(ticks());
     let mut consumed = Consumed {
         network_ns: latency_histogram(),
         bus_ns: latency_histogram(),
         notices: 0,
     };
-    let mut newest = None;
+    let mut newest: Option<Stamps> = None;
+    let mut last = None;
     let mut limit = PATIENCE;
     let (mut since, mut told) = (Instant::now(), Instant::now());
     let mut idle = 0_u32;
     loop {
         if let Some(batch_end) = subscriber.poll(|item| look(&item, &mut newest, &mut consumed)) {
-            if batch_end && let Some(stamps) = newest.take() {
+            // Whole order books are published between packets, with the stamps of the last one.
+            if batch_end
+                && let Some(stamps) = newest.take()
+                && last.replace(stamps.packet) != Some(stamps.packet)
+                && stamps.packet.receive_ns >= begin_ns
+            {
                 consumed.note(&stamps, &time, &clock);
                 (limit, idle) = (QUIET, 0);
             }
@@ -115,10 +122,6 @@ fn look(item: &Item<'_>, newest: &mut Option<Stamps>, consumed: &mut Consumed) -
 impl Consumed {
     fn note(&mut self, stamps: &Stamps, time: &HostTime, clock: &Clock) {
         let now = ticks();
-        // Heartbeats and whole order books come from no packet.
-        if stamps.packet.receive_ns == 0 || stamps.polled == 0 {
-            return;
-        }
         let network_ns = time.wall_ns(now).saturating_sub(stamps.packet.receive_ns);
         self.network_ns.saturating_record(network_ns);
         self.bus_ns
