@@ -34,7 +34,6 @@ mod stages;
 pub use anatomy::{HISTOGRAMS, Marks};
 pub use board::{Board, Counted};
 pub use counters::Counters;
-pub use host_time::HostTime;
 pub use pipeline::Pipeline;
 pub use recovery::{Failure, Now, Recovery, RecoveryCounters};
 pub use selection::Selected;

@@ -17,14 +17,14 @@ impl Clock {
 
     /// Measures the counter against the monotonic clock; takes 20 ms.
     pub fn calibrated() -> Clock {
-        let (start, first) = (Instant::now(), ticks());
+        let (start, first) = both();
         while start.elapsed() < Self::CALIBRATION {
             std::hint::spin_loop();
         }
-        let (elapsed, last) = (start.elapsed(), ticks());
+        let (end, last) = both();
         let counted = last.saturating_sub(first).max(1);
         Clock {
-            ns_per_tick: elapsed.as_nanos() as f64 / counted as f64,
+            ns_per_tick: (end - start).as_nanos() as f64 / counted as f64,
         }
     }
 
@@ -38,6 +38,23 @@ impl Clock {
     pub fn between_ns(&self, from: u64, to: u64) -> u64 {
         (to.saturating_sub(from) as f64 * self.ns_per_tick) as u64
     }
+}
+
+/// The two clocks at one instant, as nearly as can be had: of several readings the one in which the
+/// least time passed, since a busy host may stop us in the middle of one.
+fn both() -> (Instant, u64) {
+    const READINGS: usize = 32;
+    let reading = |_| {
+        let before = ticks();
+        let now = Instant::now();
+        let passed = ticks().saturating_sub(before);
+        (passed, now, before + passed / 2)
+    };
+    let best = (0..READINGS)
+        .map(reading)
+        .min_by_key(|(passed, ..)| *passed);
+    let (_, now, ticks) = best.expect("there are some");
+    (now, ticks)
 }
 
 /// The counter now.

@@ -41,6 +41,9 @@ pub struct SentReport {
 /// Events of a round; the rounds follow each other as one session.
 const EVENTS: usize = 4_000;
 
+/// Packets without a pause after which whoever shares the processor has it.
+const SENT_IN_A_ROW: u64 = 16;
+
 /// The packets of line A, one round. The same seed gives the same ones to both sides.
 pub fn stretch(seed: u64) -> Endless<()> {
     let options = Options {
@@ -82,6 +85,9 @@ pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Faile
                 std::thread::yield_now();
             }
             packets += 1;
+            if sending.shares_cpu && packets % SENT_IN_A_ROW == 0 {
+                std::thread::yield_now();
+            }
         }
         stretch.next_round();
     }

@@ -5,8 +5,7 @@ use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use touchline_gateway::HostTime;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_gateway::replay::latency_histogram;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::Notice;
@@ -43,8 +42,7 @@ pub fn consume(
     shares_cpu: bool,
     mut progress: impl FnMut(u64),
 ) -> Consumed {
-    let mut time = HostTime::new(clock);
-    let begin_ns = time.wall_ns(ticks());
+    let begin_ns = now_ns();
     let mut consumed = Consumed {
         network_ns: latency_histogram(),
         bus_ns: latency_histogram(),
@@ -63,7 +61,7 @@ pub fn consume(
                 && last.replace(stamps.packet) != Some(stamps.packet)
                 && stamps.packet.receive_ns >= begin_ns
             {
-                consumed.note(&stamps, &time, &clock);
+                consumed.note(&stamps, &clock);
                 (limit, idle) = (QUIET, 0);
             }
             continue;
@@ -75,7 +73,6 @@ pub fn consume(
         if !idle.is_multiple_of(LOOK_ROUNDS) {
             continue;
         }
-        time.set(ticks());
         let now = Instant::now();
         if idle == LOOK_ROUNDS {
             since = now;
@@ -120,11 +117,17 @@ fn look(item: &Item<'_>, newest: &mut Option<Stamps>, consumed: &mut Consumed) -
 }
 
 impl Consumed {
-    fn note(&mut self, stamps: &Stamps, time: &HostTime, clock: &Clock) {
-        let now = ticks();
-        let network_ns = time.wall_ns(now).saturating_sub(stamps.packet.receive_ns);
+    fn note(&mut self, stamps: &Stamps, clock: &Clock) {
+        let (now, now_ns) = (ticks(), now_ns());
+        let network_ns = now_ns.saturating_sub(stamps.packet.receive_ns);
         self.network_ns.saturating_record(network_ns);
         self.bus_ns
             .saturating_record(clock.between_ns(stamps.published, now));
     }
+}
+
+/// The clock of receive stamps. It is read for each packet: this side has the time.
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
 }

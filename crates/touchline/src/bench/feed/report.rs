@@ -16,6 +16,7 @@ pub struct Report {
     /// Processors of the sender, the gateway and the consumer.
     cpus: [usize; 3],
     packet_bytes: u64,
+    messages_per_packet: f64,
     /// Packets that the gateway took before the first one was sent.
     known_packets: u64,
     figures: Vec<Figures>,
@@ -40,11 +41,13 @@ const OF_GATEWAY: [(&str, &str, &str); 3] = [
 
 impl Report {
     pub fn new(is_json: bool, host: Host, cpus: [usize; 3], round: &Endless<()>) -> Report {
+        let messages: u64 = round.packets().map(|(.., messages)| messages).sum();
         Report {
             is_json,
             host,
             cpus,
             packet_bytes: round.packet_bytes(),
+            messages_per_packet: messages as f64 / round.len() as f64,
             known_packets: round.len() as u64,
             figures: Vec::new(),
             rates: false,
@@ -74,8 +77,8 @@ impl Report {
                 }
             );
             println!(
-                "packets of {} bytes on average; latencies in ns\n\n{HEAD}",
-                self.packet_bytes
+                "packets of {} bytes and {:.1} messages on average; latencies in ns, of whole packets\n\n{HEAD}",
+                self.packet_bytes, self.messages_per_packet
             );
         }
         self.row("floor", "cache line, there and back", round_trips.clone());
