@@ -6,6 +6,7 @@ use super::ipc::{Failed, pin};
 use crate::capture::{Feed, Line};
 use crate::cme::{Options, config, generate};
 use crate::fault::{FaultPlan, deliver};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 use touchline_net::udp::{Sender, SenderSettings, Sent};
@@ -19,6 +20,8 @@ pub struct Sending {
     pub cpu: usize,
     /// Others run on the same processor, so that waiting gives it to them.
     pub shares_cpu: bool,
+    /// Which network of groups: see [`group`].
+    pub network: u8,
     /// Seed of the market.
     pub seed: u64,
     /// Number of packets.
@@ -60,6 +63,27 @@ pub fn stretch(seed: u64) -> Endless<()> {
     stretch
 }
 
+/// The group that the packets go to: that of the generated channel, in a network of groups (the
+/// second number of their addresses) of one run's own, since others may simulate on this host as well.
+pub fn group(network: u8) -> SocketAddrV4 {
+    let usual = config::group(Feed::Incremental, Line::A);
+    let [first, _, third, fourth] = usual.ip().octets();
+    SocketAddrV4::new(Ipv4Addr::new(first, network, third, fourth), usual.port())
+}
+
+/// The configuration of the channel with its groups in that network.
+pub fn config_xml(network: u8) -> String {
+    let second = |address: SocketAddrV4| {
+        format!(
+            "<ip>{}.{}.",
+            address.ip().octets()[0],
+            address.ip().octets()[1]
+        )
+    };
+    let usual = config::group(Feed::Incremental, Line::A);
+    config::config_xml().replace(&second(usual), &second(group(network)))
+}
+
 /// Sends the rounds after the first, which the receiving side knows already. Calls `ready` when
 /// everything is prepared.
 pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Failed> {
@@ -67,7 +91,7 @@ pub fn send(sending: &Sending, ready: impl FnOnce()) -> Result<SentReport, Faile
         interface: Some(sending.interface.clone()),
         ..SenderSettings::default()
     })?;
-    let to = config::group(Feed::Incremental, Line::A);
+    let to = group(sending.network);
     let mut stretch = stretch(sending.seed);
     stretch.next_round();
     pin(sending.cpu)?;
@@ -159,6 +183,19 @@ mod tests {
             stretch.next_round();
         }
         assert!(last > Some(2_000));
+    }
+
+    #[test]
+    fn a_run_has_groups_of_its_own_and_its_configuration_names_them() {
+        let (xml, usual) = (config_xml(77), config::config_xml());
+        assert!(
+            xml.contains(&format!("<ip>{}</ip>", group(77).ip())),
+            "{xml}"
+        );
+        assert_eq!(
+            xml.matches("<ip>239.77.").count(),
+            usual.matches("<ip>").count()
+        );
     }
 
     #[test]

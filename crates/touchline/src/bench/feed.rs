@@ -269,6 +269,7 @@ impl Bench<'_> {
         command.arg("--folder").arg(folder);
         command.args(["--interface", &arguments.interface]);
         number(&mut command, "--cpu", self.cpus[1]);
+        number(&mut command, "--network", network());
         number(&mut command, "--batch", arguments.batch);
         number(&mut command, "--buffer", arguments.receive_buffer);
         number(&mut command, "--seed", arguments.seed);
@@ -279,6 +280,7 @@ impl Bench<'_> {
         let mut command = this_program("feed-sender")?;
         command.args(["--interface", &self.arguments.interface]);
         number(&mut command, "--cpu", self.cpus[0]);
+        number(&mut command, "--network", network());
         number(&mut command, "--seed", self.arguments.seed);
         number(&mut command, "--packets", case.packets);
         number(&mut command, "--every-ns", case.every.as_nanos());
@@ -311,6 +313,8 @@ pub struct SenderArguments {
     #[arg(long)]
     cpu: usize,
     #[arg(long)]
+    network: u8,
+    #[arg(long)]
     seed: u64,
     #[arg(long)]
     packets: u64,
@@ -325,6 +329,7 @@ pub fn run_sender(arguments: &SenderArguments) -> Result<(), Failure> {
     let sending = Sending {
         interface: arguments.interface.clone(),
         cpu: arguments.cpu,
+        network: arguments.network,
         shares_cpu: arguments.shares_cpu,
         seed: arguments.seed,
         packets: arguments.packets,
@@ -338,6 +343,11 @@ pub fn run_sender(arguments: &SenderArguments) -> Result<(), Failure> {
 /// Runs the gateway's process.
 pub fn run_gateway(arguments: &GatewayArguments) -> Result<(), Failure> {
     gateway::run(arguments)
+}
+
+/// The groups of this run, by the process: see [`touchline_lab::bench::feed::group`].
+fn network() -> u8 {
+    16 + (std::process::id() % 200) as u8
 }
 
 fn this_program(role: &str) -> Result<Command, Failure> {

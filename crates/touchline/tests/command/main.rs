@@ -2,6 +2,7 @@
 //!
 //! Each test runs the built command in a folder of its own, on captures that the lab generates.
 
+mod bench;
 mod bus;
 mod demo;
 mod doctor;

@@ -24,6 +24,8 @@ pub struct GatewayArguments {
     #[arg(long)]
     pub interface: String,
     #[arg(long)]
+    pub network: u8,
+    #[arg(long)]
     pub batch: usize,
     #[arg(long)]
     pub buffer: usize,
@@ -103,7 +105,7 @@ fn open(arguments: &GatewayArguments) -> Result<Gateway<UdpSource, Publisher>, F
 
 fn configuration(arguments: &GatewayArguments) -> Result<Config, Failure> {
     let path = arguments.folder.join("config.xml");
-    write(&path, &config::config_xml())?;
+    write(&path, &feed::config_xml(arguments.network))?;
     let mut config = Config::of_cme_channel(path, u32::from(config::CHANNEL));
     config.bus = BUS.to_owned();
     config.publication.directory = Some(arguments.folder.clone());
