@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Packets a second of one case alone.
     #[arg(long, value_name = "N", conflicts_with = "pause_us", value_parser = clap::value_parser!(u64).range(1..))]
     rate: Option<u64>,
+    /// The search for the highest rate alone.
+    #[arg(long, conflicts_with_all = ["packets", "pause_us", "rate"])]
+    search: bool,
     /// How long each rate is held in the search, seconds.
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     seconds: f64,
@@ -71,6 +74,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline bench feed
   touchline bench feed --packets 20000 --pause-us 5000 --cpus 2,3,4
+  touchline bench feed --search --seconds 0.5
   touchline bench feed --packets 500000 --rate 100000 --batch 8 --json";
 
 /// Packets and time between them of the case with pauses.
@@ -109,6 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     report.head(arguments, &bench.floor()?);
     match arguments.one_case() {
         Some(case) => report.case(&bench.case(case)?),
+        None if arguments.search => bench.search(&mut report)?,
         None => bench.all(&mut report)?,
     }
     match &arguments.histograms {
