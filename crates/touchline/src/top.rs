@@ -92,15 +92,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     let interrupt = Interrupt::catch()?;
-    let mut screen = Screen::new(arguments, root);
-    let terminal = ratatui::try_init();
-    // Also where what follows fails; a panic restores it before it is said.
-    let _restored = Restored;
-    let mut terminal = terminal.map_err(terminal_failed)?;
-    while screen.goes_on && !interrupt.is_asked() {
-        screen.turn(&mut terminal)?;
-    }
-    Ok(())
+    Screen::new(arguments, root).show(|| Ok(!interrupt.is_asked()))
+}
+
+/// Shows one bus until a person leaves or `goes_on` says that it is over; that is asked many times a
+/// second.
+pub fn watch(
+    root: &Root,
+    bus: &str,
+    goes_on: impl FnMut() -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    let mut screen = Screen::empty(root.clone());
+    screen.open(bus);
+    screen.show(goes_on)
 }
 
 /// The terminal is as it was when this goes.
@@ -127,23 +131,44 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(arguments: &Arguments, root: Root) -> Screen {
-        let mut screen = Screen {
+    fn empty(root: Root) -> Screen {
+        Screen {
             root,
             model: None,
-            symbol: arguments.symbol.clone(),
+            symbol: None,
             buses: Vec::new(),
             keys: Keys::default(),
-            interval: Duration::from_millis(arguments.interval_ms),
+            interval: Duration::from_millis(500),
             looked: None,
             around: Around::default(),
-            frames_left: arguments.frames.unwrap_or(u64::MAX),
+            frames_left: u64::MAX,
             goes_on: true,
+        }
+    }
+
+    fn new(arguments: &Arguments, root: Root) -> Screen {
+        let mut screen = Screen {
+            symbol: arguments.symbol.clone(),
+            interval: Duration::from_millis(arguments.interval_ms),
+            frames_left: arguments.frames.unwrap_or(u64::MAX),
+            ..Screen::empty(root)
         };
         if let Some(bus) = &arguments.bus {
             screen.open(bus);
         }
         screen
+    }
+
+    /// Takes the terminal until it is over.
+    fn show(&mut self, mut goes_on: impl FnMut() -> Result<bool, Failure>) -> Result<(), Failure> {
+        let terminal = ratatui::try_init();
+        // Also where what follows fails; a panic restores it before it is said.
+        let _restored = Restored;
+        let mut terminal = terminal.map_err(terminal_failed)?;
+        while self.goes_on && goes_on()? {
+            self.turn(&mut terminal)?;
+        }
+        Ok(())
     }
 
     /// Looks if it is time, draws, and follows keys until it is time again.

@@ -8,7 +8,9 @@ use crate::figures::counted;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
+use crate::top;
 use std::fs;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,7 +72,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let comparison = truth::compare(&folder.0)?;
     let paint = Paint::for_stdout();
     let mut page = format!("\n{}\n", paint.bold("The exchange"));
-    for line in sent {
+    // What it answered to commands is not for people.
+    for line in sent.iter().filter(|line| *line != "ok") {
         page += &format!("  {line}\n");
     }
     page += &picture.table(paint);
@@ -91,35 +94,48 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Until somebody wants an end.
+/// Until somebody wants an end: on a screen, or with a line a second.
 fn watch(
     arguments: &Arguments,
     cast: &mut Cast,
     interrupt: &Interrupt,
     root: &Root,
 ) -> Result<(), Failure> {
-    const LOOK: Duration = Duration::from_millis(20);
     let start = Instant::now();
     let end = arguments.seconds.map(Duration::from_secs);
-    let is_over = || interrupt.is_asked() || end.is_some_and(|end| start.elapsed() >= end);
-    let mut before = Picture::of(root, BUS);
-    let mut next_line = Duration::from_secs(1);
     let mut next_outage = OUTAGE_EVERY / 3;
-    let mut second = 0;
-    while !is_over() {
+    let mut goes_on = || {
         cast.all_alive()?;
-        thread::sleep(LOOK);
         if start.elapsed() >= next_outage {
             let line = ["a", "b"][(next_outage.as_secs() / OUTAGE_EVERY.as_secs()) as usize % 2];
             cast.exchange.tell(&format!("outage {line} {OUTAGE}"));
             next_outage += OUTAGE_EVERY;
         }
-        if start.elapsed() >= next_line {
+        Ok(!interrupt.is_asked() && end.is_none_or(|end| start.elapsed() < end))
+    };
+    match arguments.plain || !std::io::stdout().is_terminal() {
+        true => write_lines(root, goes_on),
+        false => top::watch(root, BUS, &mut goes_on),
+    }
+}
+
+fn write_lines(
+    root: &Root,
+    mut goes_on: impl FnMut() -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    const LOOK: Duration = Duration::from_millis(20);
+    const LINE: Duration = Duration::from_secs(1);
+    let mut before = Picture::of(root, BUS);
+    let mut next_line = Instant::now() + LINE;
+    let mut second = 0;
+    while goes_on()? {
+        thread::sleep(LOOK);
+        if Instant::now() >= next_line {
             second += 1;
             let now = Picture::of(root, BUS);
-            say(&now.line(&before, second, 1.0))?;
+            say(&now.line(&before, second, LINE.as_secs_f64()))?;
             before = now;
-            next_line += Duration::from_secs(1);
+            next_line += LINE;
         }
     }
     Ok(())
@@ -184,7 +200,10 @@ impl Cast {
 }
 
 fn exchange(arguments: &Arguments, folder: &Path) -> Vec<String> {
-    let mut all = words(&["sim", "cme", "--commands", "--write"], &[folder]);
+    let mut all = words(
+        &["sim", "cme", "--commands", "--until-eof", "--write"],
+        &[folder],
+    );
     let numbers = [
         ("--seed", arguments.seed),
         ("--instruments", arguments.instruments),
