@@ -113,7 +113,7 @@ const PAUSES: BackOff = BackOff {
     spins: 100,
     yields: 100,
     sleep_min: Duration::from_micros(20),
-    sleep_max: Duration::from_micros(500),
+    sleep_max: Duration::from_micros(50),
 };
 
 impl Arguments {

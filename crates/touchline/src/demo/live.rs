@@ -72,8 +72,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let comparison = truth::compare(&folder.0)?;
     let paint = Paint::for_stdout();
     let mut page = format!("\n{}\n", paint.bold("The exchange"));
-    // What it answered to commands is not for people.
-    for line in sent.iter().filter(|line| *line != "ok") {
+    // Before that are its answers to commands.
+    for line in sent.iter().skip_while(|line| !line.starts_with("packets")) {
         page += &format!("  {line}\n");
     }
     page += &picture.table(paint);
@@ -189,8 +189,7 @@ impl Cast {
     }
 
     /// The exchange heals everything and says what it sent; the others have time to take it in.
-    fn end(mut self) -> Result<Vec<String>, Failure> {
-        self.exchange.tell("quit");
+    fn end(self) -> Result<Vec<String>, Failure> {
         let sent = self.exchange.end(PATIENCE)?;
         thread::sleep(Duration::from_millis(300));
         self.subscriber.end(PATIENCE)?;
@@ -241,6 +240,7 @@ fn configuration(folder: &Path, choice: &Choice) -> Config {
         orders_max: 65_536,
         ..Limits::default()
     };
+    config.duty.loop_sleep = Duration::from_micros(20);
     config.publication = Publication {
         directory: Some(choice.directory.clone()),
         ring_bytes: choice.ring_bytes,

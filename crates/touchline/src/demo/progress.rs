@@ -51,15 +51,13 @@ impl Picture {
     pub fn line(&self, before: &Picture, second: u64, seconds: f64) -> String {
         let since = |name: &str| self.counter(name).saturating_sub(before.counter(name));
         format!(
-            "{second:>5} s  {:>9} packets, {:>9} updates  {:>3} gaps  {:>3} of {} books live  \
-             packet {} p50/p99  wire to bus {}\n",
+            "{second:>4} s  {:>8} packets  {:>8} updates  {:>3} gaps  {:>3} of {} books live  packet {}\n",
             rate(since("packets_received"), seconds),
             rate(since("messages_published"), seconds),
             since("gaps"),
             count(self.counter("books_live")),
             count(self.counter("books_known")),
             self.p50_p99("packet_ns"),
-            self.p50_p99("wire_to_published_ns"),
         )
     }
 
