@@ -1,19 +1,21 @@
-//! One venue connection: configuration, the pipeline, replay.
+//! One venue connection: configuration, the pipeline, the duty cycle of a live gateway, replay.
 //!
 //! [`Pipeline`] is the path: it takes a packet through the venue's feed and the books to the
-//! publisher, in one function, on one thread, to completion.
+//! publisher, in one function, on one thread, to completion. [`live::Gateway`] is the loop around it:
+//! a packet out of the sockets, and now and then a look at everything that is no packet.
 //!
 //! # Never
 //! Reaches around `transport`; knows a message of a venue; lets a stage call another.
 //!
 //! # Path
-//! [`Pipeline::packet`] is where a packet enters; what it changed leaves through
+//! [`Pipeline::packet_at`] is where a packet enters; what it changed leaves through
 //! [`touchline_transport::Publish`] at the end of the venue's event.
 //!
 //! # Tests
 //! The rules of a channel one by one in `tests/rules`; TCP replay against a server in every mood in
 //! `tests/recovery.rs`; whole sessions with faults in
-//! `crates/touchline/tests`.
+//! `crates/touchline/tests/sessions`; live, over sockets and with processes that are killed, in
+//! `crates/touchline/tests/live`.
 #![forbid(unsafe_code)]
 
 mod anatomy;
