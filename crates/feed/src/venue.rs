@@ -70,9 +70,9 @@ pub trait Venue {
     /// Fills `batch` with the next events. `false` if there are none.
     fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool;
 
-    /// Time passed without a packet, by the clock of [`When::now_ns`]: what waited long enough is let go. The caller then calls
+    /// Time passed and no packet is there: what waited long enough is let go. The caller then calls
     /// [`Venue::next`] with an empty payload until it is `false`.
-    fn advance(&mut self, now_ns: u64);
+    fn advance(&mut self, now: When);
 
     /// No packet will come any more: nothing waits any longer. As [`Venue::advance`].
     fn finish(&mut self);
@@ -82,7 +82,7 @@ pub trait Venue {
     fn action(&self) -> Option<Action>;
 
     /// The action came to nothing: the venue goes on without it, and wants none before `again_ns`
-    /// (nanoseconds since the Unix epoch). As [`Venue::advance`].
+    /// (by the clock of [`When::now_ns`]). As [`Venue::advance`].
     fn failed(&mut self, again_ns: u64);
 
     /// The books ran out of room for this instrument's orders: its order book is lost from here.

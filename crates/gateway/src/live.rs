@@ -99,6 +99,11 @@ impl Every {
         now >= self.due
     }
 
+    /// Whether it was due long ago.
+    fn is_late(&self, now: u64) -> bool {
+        now >= self.due.wrapping_add(self.ticks.saturating_mul(9))
+    }
+
     /// Counts from now on again: what was missed is not made up for.
     fn restart(&mut self, now: u64) {
         self.due = now.wrapping_add(self.ticks);
@@ -149,7 +154,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         let now = ticks();
         self.polled.pass(now, work > 0);
         if self.timers.look.is_due(now) {
-            self.look_up(now)?;
+            self.look_up(now, work == 0)?;
         }
         Ok(work)
     }
@@ -185,14 +190,17 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
 
     /// Everything that is no packet, each part of it short.
     #[cold]
-    fn look_up(&mut self, now: u64) -> Result<(), Error> {
+    fn look_up(&mut self, now: u64, is_empty: bool) -> Result<(), Error> {
         self.note_look(now);
         self.time.set(now);
-        self.pipeline.advance(self.polled.ns(self.time.clock()));
+        // While sockets hold packets, what waits may be among them, and the channel is not silent.
+        if is_empty {
+            self.pipeline.advance_at(self.when(now));
+            self.refresh_orders(now);
+        }
         self.recover(now);
         self.survey.step(self.pipeline.venue());
         self.say_alive(now);
-        self.refresh_orders(now);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
             if !self.pipeline.publisher().is_intact() {
@@ -205,16 +213,21 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         Ok(())
     }
 
+    /// This moment, as something that is received now.
+    fn when(&self, now: u64) -> When {
+        When {
+            receive_ns: self.time.wall_ns(now),
+            now_ns: self.polled.ns(self.time.clock()),
+        }
+    }
+
     /// Asks again for what is awaited, and takes what came.
     fn recover(&mut self, now: u64) {
+        let now = Now {
+            steady_ns: self.time.clock().between_ns(self.started, now),
+            when: self.when(now),
+        };
         if let Some(recovery) = &mut self.recovery {
-            let now = Now {
-                steady_ns: self.time.clock().between_ns(self.started, now),
-                when: When {
-                    receive_ns: self.time.wall_ns(now),
-                    now_ns: self.polled.ns(self.time.clock()),
-                },
-            };
             recovery.poll(&mut self.pipeline, now);
         }
     }
@@ -245,7 +258,8 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         }
     }
 
-    /// Only where no packet came since the last one: nobody waits behind it.
+    /// Where no packet came for a moment, so that nobody waits behind it; on a channel that leaves no
+    /// such moment, in a round that found none, ten times as seldom.
     fn refresh_orders(&mut self, now: u64) {
         let Some(refresh) = &mut self.timers.refresh else {
             return;
@@ -257,7 +271,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         self.timers.received = self.counters.rounds_busy;
         // It would be told of as live, and is not to look fresh while nothing is heard or packets are
         // awaited.
-        if is_quiet && self.pipeline.venue().is_fresh() {
+        if (is_quiet || refresh.is_late(now)) && self.pipeline.venue().is_fresh() {
             refresh.restart(now);
             let is_done = self.refresh.step(&mut self.pipeline);
             self.counters.order_books_refreshed += u64::from(is_done);
@@ -296,6 +310,8 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
             packets_foreign: totals.foreign_source,
             packets_truncated: totals.truncated,
             packets_unstamped: totals.stamps_missing,
+            stamps_implausible: totals.stamps_implausible,
+            receive_errors: totals.receive_errors,
             books_known: standing.known,
             books_live: standing.live,
             order_books_live: standing.orders_live,

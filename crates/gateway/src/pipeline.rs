@@ -46,7 +46,12 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
 
     /// Time passed without a packet.
     pub fn advance(&mut self, now_ns: u64) {
-        self.venue.advance(now_ns);
+        self.advance_at(When::at(now_ns));
+    }
+
+    /// Time passed without a packet: the wall clock, and the clock of what waits.
+    pub fn advance_at(&mut self, now: When) {
+        self.venue.advance(now);
         self.run(&[]);
     }
 

@@ -91,8 +91,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let work = subscriber.drain(BATCH, &mut kept);
         idler.idle(work);
     }
-    // What was published before the end was asked for is part of it.
-    while subscriber.drain(BATCH, &mut kept) > 0 {}
+    // What was published before the end was asked for is part of it; a publisher may go on for ever.
+    let patience = Instant::now() + LAST_WORDS;
+    while subscriber.drain(BATCH, &mut kept) > 0 && Instant::now() < patience {}
     write(&kept, books, orders)?;
     let summary = summary(arguments, &kept, start.elapsed());
     kept.finish()?;
@@ -108,6 +109,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Things handed over between two looks at the clock.
 const BATCH: usize = 1024;
+
+/// How long what is already published is read at the end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 const PAUSES: BackOff = BackOff {
     spins: 100,

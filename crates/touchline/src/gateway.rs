@@ -115,6 +115,13 @@ impl Arguments {
 
 /// Everything that can be refused, before anything is done.
 fn open(config: &Config, channel: ChannelConfig, log: &mut Log) -> Result<LiveGateway, Failure> {
+    if let Some(processor) = config.duty.loop_cpu_affinity {
+        // Tried on a thread of its own: this one goes where it likes.
+        let tried = thread::spawn(move || live::bind_to(processor)).join();
+        tried
+            .map_err(|_| Failure::run("a thread died; this is a mistake of ours"))?
+            .map_err(Failure::usage)?;
+    }
     let recovery = Recovery::open(config, &channel);
     let recovery = recovery.map_err(|error| Failure::configuration(&error))?;
     let endpoints = endpoints(config, &channel);

@@ -12,13 +12,16 @@ pub struct Interrupt {
     asked: Arc<AtomicBool>,
 }
 
+/// Exit status of a command that was cut off by a second signal: what a shell says of Ctrl-C.
+const CUT_OFF: i32 = 130;
+
 impl Interrupt {
     /// From now on the signals are caught.
     pub fn catch() -> Result<Interrupt, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             // In this order: the first time there is nothing to find, and then it is set.
-            let caught = flag::register_conditional_shutdown(signal, 0, Arc::clone(&asked))
+            let caught = flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&asked))
                 .and_then(|_| flag::register(signal, Arc::clone(&asked)));
             caught.map_err(|error| Failure::run(format!("cannot catch signals: {error}")))?;
         }

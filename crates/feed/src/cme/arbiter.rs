@@ -98,7 +98,7 @@ pub struct Arbiter {
     next: u64,
     /// Latest sending time of the packets delivered, and when that packet was received.
     processed_ns: u64,
-    processed_now_ns: u64,
+    processed_receive_ns: u64,
     hold: Hold,
     /// No packet in `hold` was received before this.
     oldest_ns: u64,
@@ -135,7 +135,7 @@ impl Arbiter {
             wait_ns,
             next: 0,
             processed_ns: 0,
-            processed_now_ns: 0,
+            processed_receive_ns: 0,
             hold: Hold::new(hold_packets_max, packet_bytes_max),
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -180,7 +180,7 @@ impl Arbiter {
         let sequence = u64::from(sequence);
         let in_order = sequence == self.next && self.hold.is_empty() && self.aside.is_none();
         if in_order && !self.is_old_numbering(sequence, sending_ns) {
-            self.delivered(sending_ns, when.now_ns);
+            self.delivered(sending_ns, when.receive_ns);
             return Verdict::Deliver;
         }
         self.accept_out_of_order(sequence, sending_ns, when, payload)
@@ -244,7 +244,7 @@ impl Arbiter {
             return Verdict::Again;
         }
         if sequence < self.next {
-            return self.accept_before_next(sequence, sending_ns, when.now_ns);
+            return self.accept_before_next(sequence, sending_ns, when.receive_ns);
         }
         if sequence - self.next >= self.hold.capacity() {
             return self.accept_far_ahead(sequence, sending_ns, when, payload);
@@ -261,9 +261,9 @@ impl Arbiter {
     }
 
     /// A lower number that was sent later than all we processed: numbering started again.
-    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64, now_ns: u64) -> Verdict {
+    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64, receive_ns: u64) -> Verdict {
         if sending_ns > self.processed_ns {
-            if !self.is_plausible(sending_ns, now_ns) {
+            if !self.is_plausible(sending_ns, receive_ns) {
                 return Verdict::Implausible;
             }
             self.numbering = Some(Numbering {
@@ -336,7 +336,7 @@ impl Arbiter {
         }
         self.adopt_aside();
         if let Some(held) = self.hold.take(self.next) {
-            self.delivered(held.sending_ns, held.when.now_ns);
+            self.delivered(held.sending_ns, held.when.receive_ns);
             if self.hold.is_empty() {
                 self.oldest_ns = u64::MAX;
             }
@@ -356,10 +356,10 @@ impl Arbiter {
     }
 
     #[inline]
-    fn delivered(&mut self, sending_ns: u64, now_ns: u64) {
+    fn delivered(&mut self, sending_ns: u64, receive_ns: u64) {
         self.next += 1;
-        if sending_ns > self.processed_ns && self.is_plausible(sending_ns, now_ns) {
-            (self.processed_ns, self.processed_now_ns) = (sending_ns, now_ns);
+        if sending_ns > self.processed_ns && self.is_plausible(sending_ns, receive_ns) {
+            (self.processed_ns, self.processed_receive_ns) = (sending_ns, receive_ns);
         }
     }
 
@@ -367,10 +367,10 @@ impl Arbiter {
     /// forged time must not make every packet after it look old. Only differences are compared, so
     /// that clocks may be apart; where ours was set back, we begin anew.
     #[inline]
-    fn is_plausible(&self, sending_ns: u64, now_ns: u64) -> bool {
+    fn is_plausible(&self, sending_ns: u64, receive_ns: u64) -> bool {
         let first = self.processed_ns == 0;
-        let set_back = now_ns < self.processed_now_ns;
-        let passed_ns = now_ns.saturating_sub(self.processed_now_ns);
+        let set_back = receive_ns < self.processed_receive_ns;
+        let passed_ns = receive_ns.saturating_sub(self.processed_receive_ns);
         first
             || set_back
             || sending_ns - self.processed_ns <= passed_ns.saturating_add(CLOCKS_APART_NS)

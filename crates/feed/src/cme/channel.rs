@@ -28,7 +28,7 @@ pub struct CmeFeed {
 /// silence means that neither line reaches us, and what books show grows old.
 #[derive(Debug)]
 struct Silence {
-    /// When it was heard last; 0 before the first packet.
+    /// Receive stamp of the packet that was heard last; 0 before the first.
     heard_ns: u64,
     /// It is silent.
     is_on: bool,
@@ -144,6 +144,7 @@ impl CmeFeed {
                 if let Ok(packet) = Packet::parse(self.arbiter.payload(&held)) {
                     self.channel.incremental(&packet, &mut batch.events);
                 }
+                self.heard(held.when);
                 if self.behind && self.arbiter.is_caught_up() {
                     self.behind = false;
                     let shown = self.shown();
@@ -164,11 +165,14 @@ impl CmeFeed {
                 // The loss says more of every book.
                 self.behind = false;
                 self.channel.lose(first, last, &mut batch.events);
+                if !self.is_fresh() {
+                    self.channel.distrust(&mut batch.events);
+                }
             }
             Step::Doubt(at) => {
                 counters.doubts += 1;
                 self.channel.lose(at, at, &mut batch.events);
-                if self.behind {
+                if !self.is_fresh() {
                     self.channel.distrust(&mut batch.events);
                 }
             }
@@ -215,6 +219,7 @@ impl CmeFeed {
             };
             self.channel.headline = batch.headline;
             self.channel.incremental(&packet, &mut batch.events);
+            self.heard(arrival.when);
         }
     }
 
@@ -238,6 +243,16 @@ impl CmeFeed {
         if !self.is_fresh() {
             self.channel.distrust(events);
             self.channel.show_from(known, self.shown(), events);
+        }
+    }
+
+    /// A packet of the incremental feed was processed, in its order. Copies, old packets and forged
+    /// ones are no sign of life: nothing is known to be new by them.
+    #[inline]
+    fn heard(&mut self, when: When) {
+        self.silence.heard_ns = when.receive_ns;
+        if self.silence.is_on {
+            self.turn(false);
         }
     }
 
@@ -300,12 +315,6 @@ impl Venue for CmeFeed {
             // What becomes of it is counted.
             (Feed::Replay, _) => {}
         }
-        if feed == Feed::Incremental {
-            self.silence.heard_ns = when.now_ns;
-            if self.silence.is_on {
-                self.turn(false);
-            }
-        }
         self.arbiter.advance(when.now_ns);
         self.arrived = Some(Arrival { feed, line, when });
     }
@@ -334,15 +343,15 @@ impl Venue for CmeFeed {
         true
     }
 
-    fn advance(&mut self, now_ns: u64) {
+    fn advance(&mut self, when: When) {
         let Silence {
             heard_ns, is_on, ..
         } = self.silence;
-        let silent_ns = now_ns.saturating_sub(heard_ns);
+        let silent_ns = when.receive_ns.saturating_sub(heard_ns);
         if heard_ns > 0 && !is_on && silent_ns >= self.channel.settings.stale_ns {
             self.turn(true);
         }
-        self.arbiter.advance(now_ns);
+        self.arbiter.advance(when.now_ns);
     }
 
     fn finish(&mut self) {

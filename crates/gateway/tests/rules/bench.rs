@@ -187,6 +187,11 @@ impl Bench {
         assert_eq!(std::mem::take(log), expected);
     }
 
+    /// The same, for a test that looks at it by itself.
+    pub fn take_published(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.path.publisher_mut().inner_mut().subscriber.updates)
+    }
+
     /// The instruments that were told of by their ids alone, in order, from the beginning.
     #[track_caller]
     pub fn introduced(&self, expected: &[i64]) {

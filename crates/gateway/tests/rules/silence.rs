@@ -2,6 +2,7 @@
 
 use crate::bench::Bench;
 use crate::messages::*;
+use touchline_feed::cme::Feed;
 
 /// A live book with a bid and an order.
 fn live() -> Bench {
@@ -22,7 +23,7 @@ fn a_silent_channel_is_stale_until_it_is_heard_again() {
     bench.silence(500);
     bench.published(&[]);
     bench.packet(3, &[book(&[bid(2, NEW, 1, 101)])]);
-    bench.published(&["2: live", "2: orders live", "3: book 7 live 101 | -"]);
+    bench.published(&["3: book 7 live 101 | -", "3: live", "3: orders live"]);
     assert_eq!(bench.counters().silences, 1);
 }
 
@@ -37,6 +38,39 @@ fn a_heartbeat_is_a_sign_of_life() {
     assert_eq!(bench.counters().silences, 0);
 }
 
+/// The first packet that is heard again shows what was missed: nothing is live before that is known.
+#[test]
+fn a_silence_that_ends_with_a_hole_ends_with_the_loss() {
+    let mut bench = live();
+    bench.silence(100);
+    bench.published(&["2: stale", "2: orders stale"]);
+    bench.packet(5, &[book(&[bid(4, NEW, 1, 104)])]);
+    bench.published(&[]);
+    bench.wait();
+    let said = bench.take_published();
+    assert_eq!(said[0], "lost 3-4", "{said:?}");
+    assert!(
+        !said.iter().any(|update| update.contains(" live")),
+        "{said:?}"
+    );
+    bench.book(ID, "recovering |");
+}
+
+/// Neither what is old nor what is broken tells anything of now.
+#[test]
+fn copies_and_broken_packets_end_no_silence() {
+    let mut bench = live();
+    bench.silence(100);
+    bench.published(&["2: stale", "2: orders stale"]);
+    bench.sent_at(Feed::Incremental, 2, 2, &[heartbeat()]);
+    bench.sent_at(Feed::Incremental, 1, 1, &[heartbeat()]);
+    bench.sent_at(Feed::Incremental, 3, 3, &[vec![0; 12]]);
+    bench.sent_at(Feed::Incremental, 3_000_000, 4, &[heartbeat()]);
+    bench.published(&[]);
+    bench.packet(3, &[heartbeat()]);
+    bench.published(&["3: live", "3: orders live"]);
+}
+
 /// The snapshot feeds may go on where the incremental feed does not: what they tell is old, too.
 #[test]
 fn a_snapshot_does_not_make_a_silent_channel_live() {
@@ -48,6 +82,6 @@ fn a_snapshot_does_not_make_a_silent_channel_live() {
     bench.snapshots(1, &[snapshot(4, 1, &[100])]);
     bench.published(&["whole book gapped 1"]);
     bench.packet(5, &[heartbeat()]);
-    bench.published(&["1: live"]);
+    bench.published(&["5: live"]);
     bench.book(ID, "live 100 |");
 }

@@ -41,6 +41,9 @@ impl Exchange {
     pub fn new(options: &Options, seed: u64) -> Self {
         let mut random = Random::from_seed(seed);
         let instruments = instrument::generate(options.instruments, options.version, &mut random);
+        if let Some(course) = options.course {
+            random = Random::from_seed(course);
+        }
         let defined =
             instruments.len() - usize::from(options.late_definition && instruments.len() > 1);
         let mut flow = Flow::new(&instruments, random.split());

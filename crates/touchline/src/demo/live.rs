@@ -11,6 +11,7 @@ use crate::paint::Paint;
 use crate::top;
 use std::fs;
 use std::io::IsTerminal;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -261,7 +262,11 @@ fn words(words: &[&str], paths: &[&Path]) -> Vec<String> {
 impl Folder {
     fn create() -> Result<Folder, Failure> {
         let path = std::env::temp_dir().join(format!("touchline-demo-{}", std::process::id()));
-        fs::create_dir_all(&path)
+        // One that is there already is somebody else's, whatever it is.
+        let mut builder = fs::DirBuilder::new();
+        builder.mode(0o700);
+        builder
+            .create(&path)
             .map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
         Ok(Folder(path))
     }

@@ -37,6 +37,10 @@ const TOLD: &[(&str, &str)] = &[
         "of a source that the venue does not publish, dropped: see who sends to the channel's groups, or sources = \"any\"",
     ),
     (
+        "receive_errors",
+        "a receive call failed: look at the interface (ip -s link)",
+    ),
+    (
         "packets_invalid",
         "broke the packet rules and count as not received",
     ),

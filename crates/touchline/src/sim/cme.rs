@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Which market.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Another course of the same market: its instruments, and other things happening to them.
+    #[arg(long, value_name = "N")]
+    course: Option<u64>,
     /// Number of instruments, 1 to 1,000.
     #[arg(
         long,

@@ -120,13 +120,8 @@ fn what_cannot_work_is_refused_in_one_line() {
 fn a_processor_that_is_not_there_ends_it_with_those_that_are() {
     let desk = Desk::bare("gateway-processor");
     desk.gateway_toml("wrong.toml", "[gateway]\nloop_cpu_affinity = 4000\n");
-    let run = desk.run("gateway --config wrong.toml");
-    assert_eq!(run.status, 1, "{run:?}");
-    let last = run.stderr.lines().last().expect("it says why");
-    assert!(
-        last.contains("loop_cpu_affinity = 4000") && last.contains("may run on"),
-        "{run:?}"
-    );
+    desk.run("gateway --config wrong.toml")
+        .refused(2, &["loop_cpu_affinity = 4000", "may run on"]);
 }
 
 /// A feed that is sent to one host only, where another program has the port.

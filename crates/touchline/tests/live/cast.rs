@@ -22,6 +22,8 @@ pub struct Actor {
     name: String,
     child: Child,
     folder: PathBuf,
+    /// What an earlier one of its name had written on each of its outputs.
+    before: [usize; 2],
 }
 
 /// Where a process runs.
@@ -70,6 +72,11 @@ impl Stage {
             Stdio::from(opened.expect("a file of the session"))
         };
         let mut command = self.command(place, line, more);
+        let length = |end| {
+            let written = fs::metadata(self.path(&format!("{name}.{end}")));
+            written.map_or(0, |file| file.len() as usize)
+        };
+        let before = ["out", "err"].map(length);
         let child = command
             .stdin(Stdio::piped())
             .stdout(append("out"))
@@ -80,6 +87,7 @@ impl Stage {
             name: name.to_owned(),
             child,
             folder: self.folder.clone(),
+            before,
         }
     }
 
@@ -138,11 +146,12 @@ impl Actor {
         self.said("out").contains(word) || self.said("err").contains(word)
     }
 
-    /// What it wrote on `out` or `err`.
+    /// What it wrote on `out` or `err`, and not one before it.
     pub fn said(&self, end: &str) -> String {
         let path = self.folder.join(format!("{}.{end}", self.name));
         let bytes = fs::read(path).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        let before = self.before[usize::from(end == "err")];
+        String::from_utf8_lossy(bytes.get(before..).unwrap_or_default()).into_owned()
     }
 
     /// Writes a line to its standard input.

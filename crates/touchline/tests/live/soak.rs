@@ -2,8 +2,8 @@
 //! on by themselves; no wrong book is ever called live.
 //!
 //! A supervisor of the test's own starts again what was killed, as a service manager would. The
-//! exchange that comes back is another one, whose numbers begin anew and whose market is of another
-//! seed; its instruments are the same.
+//! exchange that comes back is another one, whose numbers begin anew and whose market takes another
+//! course; its instruments are the same.
 
 use crate::alone;
 use crate::cast::{Actor, Place, Stage};
@@ -73,7 +73,7 @@ impl<'a> Troupe<'a> {
     fn next_exchange(&self) -> Actor {
         let (seed, run) = (self.seed, self.kills[0]);
         let line = format!(
-            "sim cme --seed {seed} --instruments 6 --events-per-second 800 --commands --write @ \
+            "sim cme --seed {seed} --course {run} --instruments 6 --events-per-second 800 --commands --write @ \
              --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl \
              --truth-log @/truth-{run}.log"
         );

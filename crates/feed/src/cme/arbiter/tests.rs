@@ -389,3 +389,25 @@ fn a_clock_that_is_set_back_lets_a_hole_go() {
     bench.advance(0);
     bench.expect("lost 2-2 3");
 }
+
+/// A process that was stopped for minutes: its own clock of waiting stood still, the venue's did not.
+#[test]
+fn a_process_that_was_stopped_believes_a_restart_all_the_same() {
+    const MINUTES: u64 = 2 * CLOCKS_APART_NS;
+    let mut bench = Bench::new();
+    bench.packet(7, 1_000);
+    let mut late = |sequence: u32, sending_ns: u64| {
+        let when = When {
+            receive_ns: sending_ns,
+            now_ns: 1_001,
+        };
+        let payload = sequence.to_le_bytes();
+        bench.arbiter.accept(sequence, sending_ns, when, &payload)
+    };
+    assert_eq!(late(8, MINUTES), Verdict::Deliver);
+    assert_eq!(
+        late(1, MINUTES + 1_000),
+        Verdict::Again,
+        "numbering restarted"
+    );
+}

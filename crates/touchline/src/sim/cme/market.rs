@@ -61,6 +61,7 @@ impl<'a> Market<'a> {
         let options = Options {
             version,
             instruments: arguments.instruments as usize,
+            course: arguments.course,
             ..Options::default()
         };
         let replay = replay(arguments, &way, version)?;
