@@ -23,6 +23,7 @@ mod prices;
 mod queue;
 pub mod replay;
 mod settings;
+mod silence;
 mod snapshots;
 mod templates;
 

@@ -7,6 +7,7 @@ use super::instruments::{Instruments, OrderState, PriceState, Row};
 use super::loops::LoopTracker;
 use super::queue::{Queue, QueuePool};
 use super::settings::{Feed, Join, Line, Settings};
+use super::silence::Silence;
 use super::templates::Templates;
 use crate::{Action, Batch, Venue, When};
 use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
@@ -22,18 +23,6 @@ pub struct CmeFeed {
     /// those that were.
     behind: bool,
     silence: Silence,
-}
-
-/// Whether the incremental feed is heard. A venue that has nothing to say sends heartbeats, so
-/// silence means that neither line reaches us, and what books show grows old.
-#[derive(Debug)]
-struct Silence {
-    /// Receive stamp of the packet that was heard last; 0 before the first.
-    heard_ns: u64,
-    /// It is silent.
-    is_on: bool,
-    /// Subscribers are to be told of a change.
-    is_due: bool,
 }
 
 /// A packet that was received and is not yet judged.
@@ -83,11 +72,7 @@ impl CmeFeed {
             ),
             arrived: None,
             behind: false,
-            silence: Silence {
-                heard_ns: 0,
-                is_on: false,
-                is_due: false,
-            },
+            silence: Silence::default(),
             channel: Channel {
                 counters: Counters::default(),
                 templates: Templates::new(),
