@@ -140,7 +140,7 @@ impl Exchange {
         send_definition_packet(&mut self.publisher, self.defined, number);
     }
 
-    /// Sends the next packet of a snapshot loop of [`LOOP_FEEDS`], at a packet boundary. False, and nothing is sent, if
+    /// Sends the next packet of a snapshot loop of `LOOP_FEEDS`, at a packet boundary. False, and nothing is sent, if
     /// that loop is over; the next call begins another.
     pub fn loop_packet(&mut self, kind: usize, wanted_ns: u64) -> bool {
         let publisher = &mut self.publisher;
