@@ -338,7 +338,7 @@ const SESSIONS: &[Mutant] = &[
         file: "crates/feed/src/cme/orders.rs",
         find: "events.push(Event::RebuildOrder(order));",
         replace: "let _ = order;",
-        test: "SEEDS=5 -p touchline --test sessions books_are_healed_and_nothing_false_was_shown",
+        test: "SEEDS=5 -p touchline --test sessions recovery::books_are_healed_and_nothing_false_was_shown",
     },
     Mutant {
         name: "sessions: packets behind a hole do not wait",
