@@ -557,7 +557,9 @@ mod tests {
                     "{id}"
                 );
                 for connection in &channel.connections {
-                    let Some(feed) = connection.feed else {
+                    // TCP replay has hosts and no group.
+                    let (Some(feed), Protocol::Udp) = (connection.feed, &connection.protocol)
+                    else {
                         continue;
                     };
                     let group = connection.group.expect("UDP has a group");
