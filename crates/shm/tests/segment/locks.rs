@@ -77,18 +77,22 @@ fn a_removed_directory_is_gone_with_its_files_and_its_lock_locks_nothing() {
 /// Taking and removing at once: never two holders.
 #[test]
 fn a_lock_that_is_removed_while_others_take_it_is_held_by_one() {
-    const TAKERS: usize = 4;
+    const TAKERS: usize = 6;
     let place = Place::new();
     let (holders, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..TAKERS {
             scope.spawn(|| {
-                for _ in 0..2_000 {
-                    let lock = place.root().create(BUS).and_then(WriterLock::acquire);
+                for _ in 0..10_000 {
+                    let Ok(directory) = place.root().create(BUS) else {
+                        continue;
+                    };
+                    let lock = WriterLock::acquire(directory);
                     let Ok(lock) = lock else { continue };
                     assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
                     taken.fetch_add(1, Ordering::Relaxed);
-                    thread::yield_now();
+                    // Long enough for another to begin anew, if it can.
+                    (0..8).for_each(|_| thread::yield_now());
                     holders.fetch_sub(1, Ordering::SeqCst);
                     // Where another has begun in it meanwhile, it stays.
                     let _ = lock.remove_directory();
