@@ -59,12 +59,11 @@ pub struct PolledTime {
 impl PolledTime {
     /// From now on; a round that finds nothing counts for at most `idle_max`.
     pub fn new(clock: &Clock, idle_max: Duration) -> PolledTime {
-        let ticks_of = |time: Duration| (time.as_nanos() as f64 / clock.ns_per_tick()) as u64;
         PolledTime {
             last: ticks(),
             passed: 0,
-            busy_max: ticks_of(BUSY_MAX),
-            idle_max: ticks_of(idle_max),
+            busy_max: clock.ticks_of(BUSY_MAX),
+            idle_max: clock.ticks_of(idle_max),
         }
     }
 

@@ -86,8 +86,7 @@ struct Every {
 
 impl Every {
     fn new(period: Duration, clock: &Clock, now: u64) -> Every {
-        let ticks = (period.as_nanos() as f64 / clock.ns_per_tick()) as u64;
-        let ticks = ticks.max(1);
+        let ticks = clock.ticks_of(period).max(1);
         Every {
             ticks,
             due: now.wrapping_add(ticks),

@@ -33,6 +33,11 @@ impl Clock {
         self.ns_per_tick
     }
 
+    /// Ticks of a duration.
+    pub fn ticks_of(&self, duration: Duration) -> u64 {
+        (duration.as_nanos() as f64 / self.ns_per_tick) as u64
+    }
+
     /// Nanoseconds between two marks; 0 if they are the wrong way round.
     #[inline]
     pub fn between_ns(&self, from: u64, to: u64) -> u64 {

@@ -2,49 +2,45 @@
 
 use crate::figures::{count, duration, rate};
 use crate::paint::Paint;
-use std::collections::BTreeMap;
+use crate::stat::points;
+use crate::top::model::Sample;
 use std::fmt::Write;
-use touchline_transport::shm::{BoardView, HistogramView, Root, readers};
+use touchline_transport::shm::{BoardView, Root, readers};
 
 /// What was counted at one moment.
 #[derive(Debug, Default)]
 pub struct Picture {
-    counters: BTreeMap<String, u64>,
-    histograms: Vec<(String, HistogramView)>,
+    gateway: Option<Sample>,
+    readers: Vec<Sample>,
 }
 
 impl Picture {
     /// The gateway's board, and the boards of the readers.
     pub fn of(root: &Root, bus: &str) -> Picture {
-        let mut picture = Picture::default();
         let gateway = BoardView::open(root, bus).ok().flatten();
-        if let Some(gateway) = &gateway {
-            let counters = gateway.counters();
-            picture.counters = counters
-                .map(|(what, value)| (what.name.clone(), value))
-                .collect();
-        }
         let readers = readers(root, bus).unwrap_or_default().into_iter();
         let readers = readers.filter_map(|reader| reader.board.ok());
-        for board in gateway.into_iter().chain(readers) {
-            let histograms = board.histograms();
-            picture
-                .histograms
-                .extend(histograms.map(|(what, view)| (what.name.clone(), view)));
+        Picture {
+            gateway: gateway.as_ref().map(Sample::take),
+            readers: readers.map(|board| Sample::take(&board)).collect(),
         }
-        picture
     }
 
-    /// A counter; 0 if there is none.
+    /// A counter of the gateway; 0 if there is none.
     pub fn counter(&self, name: &str) -> u64 {
-        self.counters.get(name).copied().unwrap_or(0)
+        let gateway = self.gateway.as_ref();
+        gateway.map_or(0, |sample| sample.counter(name))
     }
 
     fn p50_p99(&self, name: &str) -> String {
-        let found = self.histograms.iter().find(|(known, _)| known == name);
-        let at = |view: &HistogramView, share| view.value_at_quantile(share).map(duration);
-        let times = found.and_then(|(_, view)| at(view, 0.5).zip(at(view, 0.99)));
-        times.map_or("-".to_owned(), |(p50, p99)| format!("{p50} / {p99}"))
+        let mut histograms = self.gateway.iter().flat_map(|sample| &sample.histograms);
+        let found = histograms.find(|(what, _)| what.name == name);
+        match found.map(|(_, view)| points(view)) {
+            Some([Some(p50), Some(p99), ..]) => {
+                format!("{} / {}", duration(p50), duration(p99))
+            }
+            _ => "-".to_owned(),
+        }
     }
 
     /// A line about the last `seconds`.
@@ -69,10 +65,10 @@ impl Picture {
             "", "count", "p50", "p99", "p99.9", "max"
         );
         let _ = writeln!(text, "{}", paint.dim(head));
-        for (name, view) in &self.histograms {
-            let _ = write!(text, "  {name:<28}{:>12}", count(view.count()));
-            let points = [0.5, 0.99, 0.999].map(|share| view.value_at_quantile(share));
-            for value in points.into_iter().chain([view.max()]) {
+        let samples = self.gateway.iter().chain(&self.readers);
+        for (what, view) in samples.flat_map(|sample| &sample.histograms) {
+            let _ = write!(text, "  {:<28}{:>12}", what.name, count(view.count()));
+            for value in points(view) {
                 let _ = write!(text, "{:>10}", value.map_or("-".to_owned(), duration));
             }
             text.push('\n');

@@ -11,11 +11,10 @@ mod tests;
 
 pub use ladder::Ladder;
 pub use readers::{Condition, Reader};
-pub use sample::Points;
+pub use sample::{Points, Sample};
 
 use ladder::Choice;
 use readers::Before;
-use sample::Sample;
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_transport::shm::{BoardView, Error, Images, Overview, Root};
