@@ -99,6 +99,10 @@ fn line(message: &Message<'_>, out: &mut String) -> Result<(), Box<dyn Error>> {
         Body::Heartbeat => "Heartbeat",
         Body::Reset => "Reset",
         Body::InstrumentState(_) => "InstrumentState",
+        Body::Download(phase) => {
+            fields.name("phase", Some(*phase));
+            "Download"
+        }
         Body::Gap(gap) => fields.gap(gap),
         Body::InstrumentDefinition(view) => fields.definition(view),
         Body::TradingStatus(status) => fields.status(status),
@@ -237,10 +241,11 @@ impl Fields {
         self.text("symbol", definition.symbol.as_str().as_bytes());
         self.text("group", definition.group.as_str().as_bytes());
         self.text("asset", definition.asset.as_str().as_bytes());
-        self.put("directDepth", definition.depth.direct);
+        self.put("directDepth", definition.depth.direct.min(255));
         self.put("impliedDepth", definition.depth.implied);
         self.put("quantityExponent", definition.quantity_exponent);
         self.put("defined", if definition.defined { "Yes" } else { "No" });
+        self.put("directLevels", definition.depth.direct);
         "InstrumentDefinition"
     }
 
@@ -287,7 +292,7 @@ impl Fields {
     fn trade(&mut self, trade: &Trade) -> &'static str {
         self.price("price", trade.price);
         self.quantity("quantity", trade.quantity);
-        self.put("tradeId", trade.trade_id);
+        self.word("tradeId", trade.trade_id);
         self.put("orders", trade.orders);
         self.name("aggressor", trade.aggressor);
         self.name("action", Some(trade.action));
@@ -329,7 +334,8 @@ impl Fields {
         self.level(&change.level, change.book == BookKind::Implied);
         self.name("side", Some(change.side));
         self.name("action", Some(change.action));
-        self.put("index", change.index);
+        self.put("index", change.index.min(255));
+        self.put("deepIndex", change.index);
     }
 
     fn order(&mut self, order: &OrderChange) {

@@ -29,7 +29,7 @@ pub struct LevelChange {
     /// What happened.
     pub action: LevelAction,
     /// Index from 0, the best.
-    pub index: u8,
+    pub index: u16,
 }
 
 /// What happened to an order; on an event, what the venue says should.

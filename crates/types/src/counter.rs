@@ -44,6 +44,11 @@ macro_rules! counters {
                 $($crate::CounterInfo { name: stringify!($counter), unit: $unit, help: $help },)*
             ];
 
+            /// Each counter, in the order of the table.
+            pub fn counts(&self) -> impl Iterator<Item = u64> + use<> {
+                [$(self.$counter,)*].into_iter()
+            }
+
             /// Each counter with its description.
             pub fn values(&self) -> impl Iterator<Item = (&'static $crate::CounterInfo, u64)> {
                 let values = [$(self.$counter,)*];

@@ -23,6 +23,15 @@ pub enum UpdateAction {
     Overlay = 5,
 }
 
+/// How the venue names the level that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// By its position from 1, the best: a book of few levels, kept by position.
+    Position(u8),
+    /// By its price alone: a book of every level, kept by price.
+    Price,
+}
+
 /// A change of one level, as the venue states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LevelEvent {
@@ -34,8 +43,8 @@ pub struct LevelEvent {
     pub price: Price,
     /// Quantity at the level.
     pub quantity: Quantity,
-    /// Position from 1, the best.
-    pub position: u8,
+    /// How the level is found. A book that is kept the other way ignores the event.
+    pub place: Place,
     /// What to do.
     pub action: UpdateAction,
     /// Which side.
@@ -79,7 +88,7 @@ pub struct Trade {
     /// New, or a correction (Change) or bust (Delete) of an earlier one.
     pub action: UpdateAction,
     /// The venue's trade id; 0 where there is none.
-    pub trade_id: u32,
+    pub trade_id: u64,
 }
 
 /// A figure about a session or a day.
@@ -146,6 +155,18 @@ pub struct TradingStatus {
     pub reason: u8,
     /// The venue's code of an additional event (CME: SecurityTradingEvent, tag 1174).
     pub event: u8,
+}
+
+/// How far a venue's download is: after a logon it sends the definitions and whole books of all
+/// instruments that were chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// It has begun: instruments that are not told of yet may come.
+    Begun = 0,
+    /// It has ended: every chosen instrument was defined, and its book was asked for and came, or
+    /// is told of as one that is not live.
+    Ended = 1,
 }
 
 /// Where the events of a batch come from: one venue packet.
@@ -226,6 +247,8 @@ pub enum Event {
     },
     /// An entry of the open event confirmed the price book: it is live with that event.
     Confirmed(Instrument),
+    /// The venue's download has begun or ended.
+    Download(Phase),
 }
 
 const _: () = assert!(size_of::<LevelEvent>() == 32);

@@ -73,10 +73,20 @@ impl fmt::Debug for Symbol {
 /// How many levels the venue keeps of an instrument's books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// Levels a side of the direct book.
-    pub direct: u8,
+    /// Levels a side of the direct book; [`Depth::ALL`] where the venue keeps every level.
+    pub direct: u16,
     /// Levels a side of the implied book.
     pub implied: u8,
+}
+
+impl Depth {
+    /// Every level that the venue has: its changes name prices, and no positions.
+    pub const ALL: u16 = u16::MAX;
+
+    /// Whether the venue keeps every level of the direct book.
+    pub const fn is_all(self) -> bool {
+        self.direct == Depth::ALL
+    }
 }
 
 /// What the venue says of an instrument.

@@ -29,8 +29,8 @@ pub mod validity;
 pub use change::{LevelAction, LevelChange, OrderAction, OrderChange};
 pub use counter::CounterInfo;
 pub use event::{
-    Event, Headline, LevelEvent, OrderEvent, Statistic, StatisticKind, Trade, TradingStatus,
-    UpdateAction,
+    Event, Headline, LevelEvent, OrderEvent, Phase, Place, Statistic, StatisticKind, Trade,
+    TradingStatus, UpdateAction,
 };
 pub use instrument::{Depth, Instrument, InstrumentDefinition, Symbol};
 pub use number::{Decimal, Price, Quantity};

@@ -38,4 +38,4 @@ pub const SCHEMA_ID: u16 = u16::from_le_bytes(*b"TL");
 
 /// The version of the schema that is written here. A newer one has longer blocks, more groups or
 /// more templates, and is read as far as it is known.
-pub const SCHEMA_VERSION: u16 = 0;
+pub const SCHEMA_VERSION: u16 = 1;

@@ -1,7 +1,7 @@
 //! Updates: what a publication carries, whole events only.
 
 use crate::{
-    Headline, Instrument, InstrumentDefinition, LevelChange, OrderChange, Price, Quantity,
+    Headline, Instrument, InstrumentDefinition, LevelChange, OrderChange, Phase, Price, Quantity,
     Statistic, Trade, TradingStatus, Validity,
 };
 
@@ -154,4 +154,6 @@ pub enum Update<'a> {
     Reset,
     /// An instrument, defined or defined anew.
     Definition(&'a InstrumentDefinition),
+    /// The venue's download, of definitions and whole books, has begun or ended.
+    Download(Phase),
 }

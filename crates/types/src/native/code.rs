@@ -1,6 +1,6 @@
 //! The numbers of the schema's enums, and what they mean here. The other way is `as u8`.
 
-use crate::{LevelAction, OrderAction, Side, StatisticKind, UpdateAction, Validity};
+use crate::{LevelAction, OrderAction, Phase, Side, StatisticKind, UpdateAction, Validity};
 
 /// Stands for "none" wherever an enum may be absent.
 pub const NULL: u8 = u8::MAX;
@@ -62,6 +62,16 @@ pub const fn update_action(code: u8) -> Option<UpdateAction> {
         3 => UpdateAction::DeleteThru,
         4 => UpdateAction::DeleteFrom,
         5 => UpdateAction::Overlay,
+        _ => return None,
+    })
+}
+
+/// Phase of the schema.
+#[inline(always)]
+pub const fn phase(code: u8) -> Option<Phase> {
+    Some(match code {
+        0 => Phase::Begun,
+        1 => Phase::Ended,
         _ => return None,
     })
 }

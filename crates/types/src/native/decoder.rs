@@ -175,6 +175,7 @@ impl Decoder {
         match *body {
             Body::Gap(gap) => return Some(Update::Gap(gap)),
             Body::Reset => return Some(Update::Reset),
+            Body::Download(phase) => return Some(Update::Download(phase)),
             Body::InstrumentState(state) => return Some(Update::State(state)),
             Body::InstrumentDefinition(view) => self.place = Place::Definition(view.value()),
             Body::TradingStatus(status) => self.place = Place::Status(status),

@@ -4,7 +4,7 @@ use super::layout::{self, Anatomy, Block, Dimension, Head, Header, Text, Zeros};
 use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code};
 use crate::{
     BookSnapshot, BookUpdate, Gap, Instrument, InstrumentDefinition, Level, OrdersSnapshot,
-    OrdersUpdate, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Update, Validity,
+    OrdersUpdate, Phase, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Update, Validity,
 };
 use zerocopy::FromBytes;
 
@@ -100,6 +100,7 @@ pub const fn encoded_len(update: &Update<'_>) -> usize {
         Update::Gap(_) => fixed::<layout::Gap>(),
         Update::Reset => fixed::<layout::Reset>(),
         Update::Definition(_) => fixed::<layout::InstrumentDefinition>(),
+        Update::Download(_) => fixed::<layout::Download>(),
     }
 }
 
@@ -202,6 +203,7 @@ pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) ->
         Update::Gap(update) => gap(*update, tag, out),
         Update::Reset => reset(tag, out),
         Update::Definition(update) => definition(update, tag, out),
+        Update::Download(phase) => download(*phase, tag, out),
     }
 }
 
@@ -260,7 +262,7 @@ fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
         anatomy,
         price: trade.price.0.into(),
         quantity: trade.quantity.0.into(),
-        trade_id: u64::from(trade.trade_id).into(),
+        trade_id: trade.trade_id.into(),
         orders: trade.orders.into(),
         aggressor: trade.aggressor.map_or(code::NULL, |side| side as u8),
         action: trade.action as u8,
@@ -351,6 +353,16 @@ fn reset(tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
     write(layout::Reset { head, anatomy }, out)
 }
 
+fn download(phase: Phase, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, anatomy) = tag.of_none();
+    let block = layout::Download {
+        head,
+        anatomy,
+        phase: phase as u8,
+    };
+    write(block, out)
+}
+
 fn definition(definition: &InstrumentDefinition, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
     let (head, anatomy) = tag.of(definition.instrument);
     let block = layout::InstrumentDefinition {
@@ -361,10 +373,11 @@ fn definition(definition: &InstrumentDefinition, tag: &Tag<'_>, out: &mut [u8]) 
         symbol: text(&definition.symbol),
         group: text(&definition.group),
         asset: text(&definition.asset),
-        direct_depth: definition.depth.direct,
+        direct_depth: definition.depth.direct.min(u8::MAX.into()) as u8,
         implied_depth: definition.depth.implied,
         quantity_exponent: definition.quantity_exponent,
         defined: u8::from(definition.defined),
+        direct_levels: definition.depth.direct.into(),
     };
     write(block, out)
 }

@@ -70,7 +70,9 @@ impl Entry for layout::LevelChange {
             level_flags: unknown_flag(level.known) | implied,
             side: change.side as u8,
             action: change.action as u8,
-            index: change.index,
+            // A reader of version 0 holds no such list, and refuses the step.
+            index: change.index.min(u8::MAX.into()) as u8,
+            deep_index: change.index.into(),
         }
     }
 
@@ -101,7 +103,8 @@ impl Entry for layout::LevelChange {
             },
             side: code::side(self.side).unwrap_or(Side::Bid),
             action: code::level_action(self.action).unwrap_or(LevelAction::Clear),
-            index: self.index,
+            // A writer of version 0 has the first alone, and the second reads as 0.
+            index: self.deep_index.get().max(self.index.into()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Groups as they lie in a message: entries as long as the writer made them.
 
 use super::layout::Dimension;
+use super::message::widened;
 use super::{Entry, Malformed};
 use core::fmt;
 use core::iter::FusedIterator;
@@ -34,7 +35,7 @@ impl<'a, E: Entry> Group<'a, E> {
         let (dimension, rest) =
             Dimension::ref_from_prefix(bytes).map_err(|_| Malformed::DimensionCut)?;
         let (block_length, count) = (dimension.block_length.get(), dimension.num_in_group.get());
-        if usize::from(block_length) < size_of::<E>() {
+        if usize::from(block_length) < E::BASE_BYTES {
             return Err(Malformed::EntryTooShort);
         }
         // The product of two 16-bit numbers cannot overflow.
@@ -50,7 +51,7 @@ impl<'a, E: Entry> Group<'a, E> {
         };
         match group.tight() {
             Some(entries) => entries.iter().try_for_each(E::check)?,
-            None => group.raw().try_for_each(E::check)?,
+            None => group.raw().try_for_each(|entry| entry.check())?,
         }
         Ok((group, rest))
     }
@@ -116,7 +117,7 @@ impl<E: Entry> Iterator for Entries<'_, E> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<E::Value> {
-        self.raw.next().map(E::value)
+        self.raw.next().map(|entry| entry.value())
     }
 
     #[inline]
@@ -138,21 +139,24 @@ impl<'a, E: Entry> IntoIterator for Group<'a, E> {
     }
 }
 
-/// The entries in place; what is left of the group.
+/// The entries, what is not known cut off and what is not there zero; what is left of the group.
 struct Raw<'a, E>(Group<'a, E>);
 
-impl<'a, E: Entry> Iterator for Raw<'a, E> {
-    type Item = &'a E;
+impl<E: Entry> Iterator for Raw<'_, E> {
+    type Item = E;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<&'a E> {
+    fn next(&mut self) -> Option<E> {
         let group = &mut self.0;
         group.count = group.count.checked_sub(1)?;
         let (entry, rest) = group
             .entries
             .split_at_checked(usize::from(group.block_length))?;
         group.entries = rest;
-        E::ref_from_prefix(entry).ok().map(|(entry, _)| entry)
+        match E::read_from_prefix(entry) {
+            Ok((entry, _)) => Some(entry),
+            Err(_) => Some(widened(entry)),
+        }
     }
 }
 

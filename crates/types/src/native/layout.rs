@@ -1,8 +1,8 @@
 //! Where each byte of a message is: the schema as types, read and written in place.
 //!
 //! Blocks and entries have an alignment of 1, so a message may lie anywhere; from an address that
-//! is a multiple of eight on, every 8-byte field but those of [`TopOfBook`] and of the later groups
-//! of a [`BookSnapshot`] is aligned all the same. Sizes and offsets are asserted by the compiler
+//! is a multiple of eight on, every 8-byte field but those of [`TopOfBook`], of the later changes of
+//! a [`BookUpdate`] and of the later groups of a [`BookSnapshot`] is aligned all the same. Sizes and offsets are asserted by the compiler
 //! and compared with `schemas/touchline.xml` by a test of `xtask`.
 
 use core::fmt;
@@ -25,6 +25,9 @@ pub trait Fields:
 {
     /// The fields, in order.
     const FIELDS: &'static [Field];
+
+    /// Bytes of version 0 of the schema: a writer of that version has no more.
+    const BASE_BYTES: usize;
 }
 
 /// A field as the compiler has it.
@@ -58,6 +61,8 @@ pub struct GroupLayout {
     pub name: &'static str,
     /// Bytes of one entry.
     pub block_length: usize,
+    /// Bytes of one entry of version 0 of the schema.
+    pub base_length: usize,
     /// Fields of one entry.
     pub fields: &'static [Field],
 }
@@ -71,6 +76,8 @@ pub struct MessageLayout {
     pub template_id: u16,
     /// Bytes of the root block.
     pub block_length: usize,
+    /// Bytes of the root block of version 0 of the schema.
+    pub base_length: usize,
     /// Fields of the root block.
     pub fields: &'static [Field],
     /// Its groups, in order.
@@ -82,6 +89,7 @@ pub const MESSAGES: &[MessageLayout] = &[
     message::<Heartbeat>(),
     message::<Gap>(),
     message::<Reset>(),
+    message::<Download>(),
     message::<InstrumentDefinition>(),
     message::<InstrumentState>(),
     message::<TradingStatus>(),
@@ -99,6 +107,7 @@ const fn message<B: Block>() -> MessageLayout {
         name: B::NAME,
         template_id: B::TEMPLATE_ID,
         block_length: size_of::<B>(),
+        base_length: B::BASE_BYTES,
         fields: B::FIELDS,
         groups: B::GROUPS,
     }
@@ -108,6 +117,7 @@ const fn group<E: Fields>(name: &'static str) -> GroupLayout {
     GroupLayout {
         name,
         block_length: size_of::<E>(),
+        base_length: E::BASE_BYTES,
         fields: E::FIELDS,
     }
 }
@@ -157,9 +167,13 @@ impl<const N: usize> Zeros<N> {
     pub const NEW: Zeros<N> = Zeros([0; N]);
 }
 
-/// A struct whose fields lie where the numbers before them say.
+/// A struct whose fields lie where the numbers before them say. `from` says how many bytes of it
+/// version 0 of the schema has.
 macro_rules! fields {
-    ($(#[$about:meta])* $name:ident: $size:literal {
+    ($(#[$about:meta])* $name:ident: $size:literal { $($body:tt)+ }) => {
+        fields! { $(#[$about])* $name: $size from $size { $($body)+ } }
+    };
+    ($(#[$about:meta])* $name:ident: $size:literal from $base:literal {
         $($(#[$doc:meta])* $offset:literal $field:ident: $type:ty),+ $(,)?
     }) => {
         $(#[$about])*
@@ -180,14 +194,15 @@ macro_rules! fields {
                 offset: $offset,
                 kind: <$type as FieldType>::KIND,
             }),+];
+            const BASE_BYTES: usize = $base;
         }
     };
 }
 
 /// A root block: the fields, and what the schema says of the message as a whole.
 macro_rules! block {
-    ($(#[$about:meta])* $name:ident = $id:literal, [$($group:literal: $entry:ty),*], $size:literal $body:tt) => {
-        fields! { $(#[$about])* $name: $size $body }
+    ($(#[$about:meta])* $name:ident = $id:literal, [$($group:literal: $entry:ty),*], $size:literal $(from $base:literal)? { $($body:tt)+ }) => {
+        fields! { $(#[$about])* $name: $size $(from $base)? { $($body)+ } }
 
         impl Block for $name {
             const NAME: &'static str = stringify!($name);
@@ -297,8 +312,20 @@ block! {
 }
 
 block! {
+    /// The venue's download, of definitions and whole books, has begun or ended.
+    Download = 4, [], 81 {
+        /// Number, times, instrument, validity, flags.
+        0 head: Head,
+        /// Packet and marks.
+        30 anatomy: Anatomy,
+        /// Phase of the schema.
+        80 phase: u8,
+    }
+}
+
+block! {
     /// An instrument, defined or defined anew.
-    InstrumentDefinition = 10, [], 196 {
+    InstrumentDefinition = 10, [], 198 from 196 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
@@ -313,7 +340,7 @@ block! {
         128 group: Text<32>,
         /// The product.
         160 asset: Text<32>,
-        /// Levels a side of the direct book.
+        /// Levels a side of the direct book; 255 stands for as many or more.
         192 direct_depth: u8,
         /// Levels a side of the implied book.
         193 implied_depth: u8,
@@ -321,6 +348,8 @@ block! {
         194 quantity_exponent: i8,
         /// 1 if a definition was seen, 0 if only the identifier is known.
         195 defined: u8,
+        /// Levels a side of the direct book, all of them; `u16::MAX` for every level there is.
+        196 direct_levels: U16,
     }
 }
 
@@ -492,7 +521,7 @@ fields! {
 
 fields! {
     /// A step of a [`BookUpdate`].
-    LevelChange: 24 {
+    LevelChange: 26 from 24 {
         /// Price in 1e-9; `i64::MAX` in an unknown level.
         0 price: I64,
         /// Quantity; `i64::MAX` where the venue states none.
@@ -505,8 +534,10 @@ fields! {
         21 side: u8,
         /// LevelAction of the schema.
         22 action: u8,
-        /// Place in the list from 0, the best.
+        /// Place in the list from 0, the best; 255 stands for that place or a worse one.
         23 index: u8,
+        /// Place in the list from 0, the best, of any list.
+        24 deep_index: U16,
     }
 }
 

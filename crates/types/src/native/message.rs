@@ -1,11 +1,11 @@
 //! Bytes into a message: everything is checked here, and reading behind it cannot fail.
 
 use super::encode::NO_INSTRUMENT;
-use super::layout::{self, Anatomy, Block, Head, Header, Text};
+use super::layout::{self, Anatomy, Block, Fields, Head, Header, Text};
 use super::{Entry, Flags, Group, Malformed, SCHEMA_ID, SCHEMA_VERSION, code};
 use crate::{
-    BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition, Level, LevelChange, Price,
-    Quantity, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Validity,
+    BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition, Level, LevelChange, Phase,
+    Price, Quantity, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Validity,
 };
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{I32, I64, U64};
@@ -28,6 +28,8 @@ pub enum Body<'a> {
     Gap(Gap),
     /// Every book is empty and live.
     Reset,
+    /// The venue's download has begun or ended.
+    Download(Phase),
     /// An instrument, defined or defined anew.
     InstrumentDefinition(DefinitionView<'a>),
     /// A validity alone.
@@ -60,7 +62,8 @@ pub enum Body<'a> {
 pub struct DefinitionView<'a> {
     /// Which instrument.
     pub instrument: Instrument,
-    block: &'a layout::InstrumentDefinition,
+    /// As long as the writer made it.
+    block: &'a [u8],
 }
 
 /// A [`BookSnapshot`](crate::BookSnapshot), or a part of one, in a message.
@@ -255,7 +258,7 @@ impl<'a> BookSnapshotView<'a> {
 impl DefinitionView<'_> {
     /// The definition.
     pub fn value(&self) -> InstrumentDefinition {
-        let block = self.block;
+        let block: layout::InstrumentDefinition = widened(self.block);
         InstrumentDefinition {
             instrument: self.instrument,
             venue_id: block.venue_id.get(),
@@ -263,7 +266,8 @@ impl DefinitionView<'_> {
             group: symbol(&block.group),
             asset: symbol(&block.asset),
             depth: Depth {
-                direct: block.direct_depth,
+                // A writer of version 0 has the first alone, and the second reads as 0.
+                direct: block.direct_levels.get().max(block.direct_depth.into()),
                 implied: block.implied_depth,
             },
             tick: Price(block.tick.get()),
@@ -271,6 +275,15 @@ impl DefinitionView<'_> {
             defined: block.defined != 0,
         }
     }
+}
+
+/// What the writer has of a block or an entry; zeros for what it does not know of.
+pub(super) fn widened<F: Fields>(bytes: &[u8]) -> F {
+    let mut whole = F::new_zeroed();
+    for (place, byte) in whole.as_mut_bytes().iter_mut().zip(bytes) {
+        *place = *byte;
+    }
+    whole
 }
 
 fn symbol(text: &Text<32>) -> Symbol {
@@ -419,7 +432,7 @@ fn trade<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
         quantity: Quantity(block.quantity.get()),
         aggressor,
         action: code::update_action(block.action).ok_or(Malformed::Value("action"))?,
-        trade_id: small(block.trade_id, "tradeId")?,
+        trade_id: block.trade_id.get(),
     }))
 }
 
@@ -435,6 +448,10 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
         layout::Reset::TEMPLATE_ID => {
             source.block::<layout::Reset>()?;
             Body::Reset
+        }
+        layout::Download::TEMPLATE_ID => {
+            let block: &layout::Download = source.block()?;
+            Body::Download(code::phase(block.phase).ok_or(Malformed::Value("phase"))?)
         }
         layout::InstrumentDefinition::TEMPLATE_ID => instrument_definition(source)?,
         layout::InstrumentState::TEMPLATE_ID => {
@@ -468,13 +485,16 @@ fn gap<'a>(block: &layout::Gap) -> Result<Body<'a>, Malformed> {
 }
 
 fn instrument_definition<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
-    let block: &layout::InstrumentDefinition = source.block()?;
+    if source.block.len() < layout::InstrumentDefinition::BASE_BYTES {
+        return Err(Malformed::BlockTooShort);
+    }
+    let block: layout::InstrumentDefinition = widened(source.block);
     if block.defined > 1 {
         return Err(Malformed::Value("defined"));
     }
     Ok(Body::InstrumentDefinition(DefinitionView {
         instrument: source.instrument()?,
-        block,
+        block: source.block,
     }))
 }
 

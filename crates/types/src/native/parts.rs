@@ -155,7 +155,8 @@ fn cut<'a>(update: &Update<'a>, bytes_max: usize) -> (Update<'a>, Option<Update<
         | Update::State(_)
         | Update::Gap(_)
         | Update::Reset
-        | Update::Definition(_) => (*update, None),
+        | Update::Definition(_)
+        | Update::Download(_) => (*update, None),
     }
 }
 

@@ -1,14 +1,15 @@
 //! Every message in hex, as it lies on the wire. Journals and other languages hold these bytes: a change here is a
 //! change of the format.
 
+use crate::Reader;
 use touchline_types::native::{
     Flags, Message, TopOfBook, encode, encode_heartbeat, encode_top_of_book, mark_end_of_batch,
 };
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition,
-    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price,
-    Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus, Update,
-    UpdateAction, Validity,
+    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Phase,
+    Price, Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus,
+    Update, UpdateAction, Validity,
 };
 
 /// Each a number that shows where it lies.
@@ -48,6 +49,94 @@ fn holds(update: &Update<'_>, expected: &[&str]) {
     let mut bytes = [0xEE; 512];
     let length = encode(update, 0x102, Flags::END_OF_BATCH, &STAMPS, &mut bytes).unwrap();
     same(&bytes[..length], expected);
+    // Nothing but the version differs from version 0 where nothing was added.
+    bytes[6] = 0;
+    read_again(&bytes[..length], update);
+}
+
+/// The update is what the bytes say.
+fn read_again(bytes: &[u8], update: &Update<'_>) {
+    let mut reader = Reader::with_room(8);
+    let read = reader.update(&Message::parse(bytes).unwrap());
+    assert_eq!(read, Ok(Some(*update)));
+}
+
+fn bytes_of(hex: &[&str]) -> Vec<u8> {
+    let digits: String = hex.concat().split_whitespace().collect();
+    let pairs = digits.as_bytes().chunks(2);
+    pairs
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+/// What a writer of version 0 wrote, byte for byte, where later versions have added something.
+#[test]
+fn version_0_is_read() {
+    let change = |index, action| LevelChange {
+        level: level(100, 5, 2),
+        book: BookKind::Direct,
+        side: Side::Bid,
+        action,
+        index,
+    };
+    let changes = [
+        change(0, LevelAction::Replace),
+        change(255, LevelAction::Insert),
+    ];
+    let update = BookUpdate {
+        instrument: INSTRUMENT,
+        venue_id: 0x44,
+        validity: Validity::Natural,
+        direct: true,
+        whole: false,
+        changes: &changes,
+        best_bid: Some(level(100, 5, 2)),
+        best_ask: None,
+    };
+    let bytes = bytes_of(&[
+        "8400 1500 544c 0000",
+        TIMES,
+        "33000000 03 19",
+        ANATOMY,
+        "4400000000000000",
+        "6400000000000000 0500000000000000",
+        "ffffffffffffff7f ffffffffffffff7f",
+        "02000000 ffffffff 01 00 0000",
+        "1800 0200", // two entries of 24 bytes
+        "6400000000000000 0500000000000000 02000000 00 00 01 00",
+        "6400000000000000 0500000000000000 02000000 00 00 00 ff",
+    ]);
+    read_again(&bytes, &Update::Book(update));
+
+    let definition = InstrumentDefinition {
+        instrument: INSTRUMENT,
+        venue_id: 0x44,
+        symbol: Symbol::new(b"ESU4"),
+        group: Symbol::new(b"ES"),
+        asset: Symbol::new(&[b'Z'; 32]),
+        depth: Depth {
+            direct: 255,
+            implied: 2,
+        },
+        tick: Price(250_000_000),
+        quantity_exponent: -8,
+        defined: true,
+    };
+    let mut bytes = bytes_of(&[
+        "c400 0a00 544c 0000", // block of 196
+        TIMES,
+        "33000000 ff 01",
+        ANATOMY,
+        "4400000000000000 80b2e60e00000000",
+        &format!("45535534{}", "00".repeat(28)),
+        &format!("4553{}", "00".repeat(30)),
+        &"5a".repeat(32),
+        "ff 02 f8 01",
+    ]);
+    read_again(&bytes, &Update::Definition(&definition));
+    bytes[0] -= 1;
+    bytes.pop();
+    assert!(Message::parse(&bytes).is_err(), "shorter than version 0");
 }
 
 fn same(bytes: &[u8], expected: &[&str]) {
@@ -78,6 +167,13 @@ fn book_update() {
             action: LevelAction::Remove,
             index: 9,
         },
+        LevelChange {
+            level: level(200, 6, 3),
+            book: BookKind::Direct,
+            side: Side::Ask,
+            action: LevelAction::Insert,
+            index: 300,
+        },
     ];
     let update = BookUpdate {
         instrument: INSTRUMENT,
@@ -92,7 +188,7 @@ fn book_update() {
     holds(
         &Update::Book(update),
         &[
-            "8400 1500 544c 0000", // block of 132, template 21, schema TL, version 0
+            "8400 1500 544c 0100", // block of 132, template 21, schema TL, version 1
             TIMES,
             "33000000 03 19", // natural; end of batch, direct, cut
             ANATOMY,
@@ -100,9 +196,10 @@ fn book_update() {
             "6400000000000000 0500000000000000", // bid
             "ffffffffffffff7f ffffffffffffff7f", // no ask
             "02000000 ffffffff 01 00 0000",      // orders; the bid is known, the ask absent
-            "1800 0200",                         // two entries of 24 bytes
-            "6400000000000000 0500000000000000 02000000 00 00 01 00",
-            "ffffffffffffff7f ffffffffffffff7f ffffffff 03 01 02 09",
+            "1a00 0300",                         // three entries of 26 bytes
+            "6400000000000000 0500000000000000 02000000 00 00 01 00 0000",
+            "ffffffffffffff7f ffffffffffffff7f ffffffff 03 01 02 09 0900",
+            "c800000000000000 0600000000000000 03000000 00 01 00 ff 2c01", // place 300
         ],
     );
 }
@@ -120,7 +217,7 @@ fn book_snapshot() {
     holds(
         &Update::BookSnapshot(snapshot),
         &[
-            "5400 1400 544c 0000", // block of 84, template 20
+            "5400 1400 544c 0100", // block of 84, template 20
             TIMES,
             "33000000 00 01",
             ANATOMY,
@@ -153,7 +250,7 @@ fn top_of_book() {
     same(
         &bytes,
         &[
-            "3e00 1600 544c 0000", // block of 62, template 22
+            "3e00 1600 544c 0100", // block of 62, template 22
             TIMES,
             "33000000 04 40",
             "6400000000000000 0500000000000000",
@@ -180,7 +277,7 @@ fn orders() {
     holds(
         &Update::Orders(update),
         &[
-            "5400 1f00 544c 0000", // block of 84, template 31
+            "5400 1f00 544c 0100", // block of 84, template 31
             TIMES,
             "33000000 02 01",
             ANATOMY,
@@ -201,7 +298,7 @@ fn orders() {
     holds(
         &Update::OrdersSnapshot(snapshot),
         &[
-            "5400 1e00 544c 0000", // block of 84, template 30
+            "5400 1e00 544c 0100", // block of 84, template 30
             TIMES,
             "33000000 01 01",
             ANATOMY,
@@ -226,7 +323,7 @@ fn trade_and_statistics() {
     };
     let rest = "6400000000000000 0500000000000000 1009080700000000 03000000";
     let head = [
-        "6e00 2800 544c 0000",
+        "6e00 2800 544c 0100",
         TIMES,
         "33000000 ff 01",
         ANATOMY,
@@ -249,7 +346,7 @@ fn trade_and_statistics() {
     holds(
         &Update::Statistic(&statistic),
         &[
-            "6200 2900 544c 0000", // block of 98, template 41
+            "6200 2900 544c 0100", // block of 98, template 41
             TIMES,
             "33000000 ff 01",
             ANATOMY,
@@ -277,7 +374,7 @@ fn definition_and_status() {
     holds(
         &Update::Definition(&definition),
         &[
-            "c400 0a00 544c 0000", // block of 196, template 10
+            "c600 0a00 544c 0100", // block of 198, template 10
             TIMES,
             "33000000 ff 01",
             ANATOMY,
@@ -285,8 +382,23 @@ fn definition_and_status() {
             &format!("45535534{}", "00".repeat(28)),
             &format!("4553{}", "00".repeat(30)),
             &"5a".repeat(32),
-            "0a 02 f8 01",
+            "0a 02 f8 01 0a00",
         ],
+    );
+    let mut bytes = [0; 512];
+    let deep = InstrumentDefinition {
+        depth: Depth {
+            direct: 300,
+            implied: 0,
+        },
+        ..definition
+    };
+    let update = Update::Definition(&deep);
+    let length = encode(&update, 0x102, Flags::NONE, &STAMPS, &mut bytes).unwrap();
+    assert_eq!(
+        bytes[length - 6..length],
+        [255, 0, 0xf8, 1, 0x2c, 1],
+        "more levels than a byte counts"
     );
     let status = TradingStatus {
         instrument: None,
@@ -298,7 +410,7 @@ fn definition_and_status() {
     holds(
         &Update::Status(&status),
         &[
-            "5900 0c00 544c 0000", // block of 89, template 12
+            "5900 0c00 544c 0100", // block of 89, template 12
             TIMES,
             "ffffffff ff 01",
             ANATOMY,
@@ -311,7 +423,7 @@ fn definition_and_status() {
     };
     holds(
         &Update::State(state),
-        &["5000 0b00 544c 0000", TIMES, "33000000 05 01", ANATOMY], // block of 80, template 11
+        &["5000 0b00 544c 0100", TIMES, "33000000 05 01", ANATOMY], // block of 80, template 11
     );
 }
 
@@ -325,7 +437,7 @@ fn channel() {
     holds(
         &Update::Gap(gap),
         &[
-            "6100 0200 544c 0000", // block of 97, template 2
+            "6100 0200 544c 0100", // block of 97, template 2
             TIMES,
             "ffffffff ff 01",
             ANATOMY,
@@ -334,7 +446,17 @@ fn channel() {
     );
     holds(
         &Update::Reset,
-        &["5000 0300 544c 0000", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 3
+        &["5000 0300 544c 0100", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 3
+    );
+    holds(
+        &Update::Download(Phase::Ended),
+        &[
+            "5100 0400 544c 0100", // block of 81, template 4
+            TIMES,
+            "ffffffff ff 01",
+            ANATOMY,
+            "01",
+        ],
     );
     let mut bytes = [0; 88];
     assert_eq!(
@@ -344,6 +466,6 @@ fn channel() {
     mark_end_of_batch(&mut bytes);
     same(
         &bytes,
-        &["5000 0100 544c 0000", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 1
+        &["5000 0100 544c 0100", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 1
     );
 }

@@ -139,8 +139,9 @@ fn codes_that_stand_for_nothing_are_refused() {
     one(4, 109, 6, "action");
     one(5, 97, 6, "action");
     one(7, 195, 2, "defined");
+    one(11, 80, 2, "phase");
+    one(11, 80, 255, "phase");
     // Numbers that the schema could carry and we cannot.
-    one(4, 96 + 4, 1, "tradeId");
     one(9, 80 + 4, 1, "firstLost");
     one(9, 88 + 4, 1, "lastLost");
     one(10, 32 + 4, 1, "packetSequence");
@@ -201,7 +202,7 @@ fn random_bytes_never_panic() {
             bytes
                 .iter_mut()
                 .for_each(|byte| *byte = random.next_u64() as u8);
-            let template = *random.pick(&[1, 2, 3, 10, 11, 12, 20, 21, 22, 30, 31, 40, 41, 99]);
+            let template = *random.pick(&[1, 2, 3, 4, 10, 11, 12, 20, 21, 22, 30, 31, 40, 41, 99]);
             if let Some(header) = bytes.get_mut(..8) {
                 let block = random.index(260) as u8;
                 header.copy_from_slice(&[block, 0, template, 0, b'T', b'L', 0, 0]);
