@@ -1,5 +1,6 @@
 //! The consolidated view: direct and implied interest of one side, merged by price.
 
+use crate::levels::LevelList;
 use crate::price::PriceBook;
 use touchline_types::{BookKind, Level, Price, Quantity, Side};
 
@@ -19,8 +20,8 @@ pub struct ConsolidatedLevel {
 /// The levels of one side, best first. Unknown levels are left out.
 #[derive(Clone, Debug)]
 pub struct Consolidated<'a> {
-    direct: &'a [Level],
-    implied: &'a [Level],
+    direct: LevelList<'a>,
+    implied: LevelList<'a>,
     side: Side,
 }
 
@@ -57,9 +58,9 @@ impl Iterator for Consolidated<'_> {
     }
 }
 
-fn skip_unknown(levels: &mut &[Level]) {
-    while let [Level { known: false, .. }, rest @ ..] = levels {
-        *levels = rest;
+fn skip_unknown(levels: &mut LevelList<'_>) {
+    while let Some(Level { known: false, .. }) = levels.first() {
+        *levels = levels.rest();
     }
 }
 
@@ -70,19 +71,16 @@ fn better(side: Side, a: Price, b: Price) -> Price {
     }
 }
 
-fn take(levels: &mut &[Level], price: Price) -> Option<Level> {
-    let (first, rest) = levels.split_first()?;
-    if first.price != price {
-        return None;
-    }
-    *levels = rest;
+fn take(levels: &mut LevelList<'_>, price: Price) -> Option<Level> {
+    let first = levels.first().filter(|first| first.price == price)?;
+    *levels = levels.rest();
     Some(*first)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_types::{Depth, Instrument, LevelEvent, UpdateAction};
+    use touchline_types::{Depth, Instrument, LevelEvent, Place, UpdateAction};
 
     #[test]
     fn direct_and_implied_merge_by_price_best_first() {
@@ -96,12 +94,12 @@ mod tests {
                 orders: 2,
                 price: Price(price),
                 quantity: Quantity(quantity),
-                position,
+                place: Place::Position(position),
                 action: UpdateAction::New,
                 side: Side::Bid,
                 book: kind,
             };
-            book.apply(&event, &mut Vec::new());
+            let _ = book.apply(&event, &mut Vec::new());
         };
         add(BookKind::Direct, 1, 100, 5);
         add(BookKind::Direct, 2, 98, 6);

@@ -23,6 +23,115 @@ pub struct Levels<const MAX: usize> {
     depth: u8,
 }
 
+/// The levels of one list, best first, however they lie.
+#[derive(Clone, Copy, Debug)]
+pub struct LevelList<'a> {
+    levels: &'a [Level],
+    is_worst_first: bool,
+}
+
+impl<'a> LevelList<'a> {
+    /// No levels.
+    pub const EMPTY: LevelList<'static> = LevelList::best_first(&[]);
+
+    /// Of levels that lie so.
+    #[inline]
+    pub const fn best_first(levels: &'a [Level]) -> LevelList<'a> {
+        LevelList {
+            levels,
+            is_worst_first: false,
+        }
+    }
+
+    /// Of levels that lie so.
+    #[inline]
+    pub const fn worst_first(levels: &'a [Level]) -> LevelList<'a> {
+        LevelList {
+            levels,
+            is_worst_first: true,
+        }
+    }
+
+    /// How many there are.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// The best one.
+    #[inline]
+    pub const fn first(&self) -> Option<&'a Level> {
+        match self.is_worst_first {
+            true => self.levels.last(),
+            false => self.levels.first(),
+        }
+    }
+
+    /// The list without its best one.
+    #[inline]
+    pub fn rest(self) -> LevelList<'a> {
+        let levels = match (self.is_worst_first, self.levels) {
+            (true, [rest @ .., _]) | (false, [_, rest @ ..]) => rest,
+            (_, []) => &[],
+        };
+        LevelList { levels, ..self }
+    }
+
+    /// The levels, best first.
+    #[inline]
+    pub fn iter(self) -> LevelIter<'a> {
+        LevelIter(self)
+    }
+
+    /// The levels as a slice, best first: where they lie so, or in `room`, which then holds them alone.
+    pub fn slice(self, room: &'a mut Vec<Level>) -> &'a [Level] {
+        if !self.is_worst_first {
+            return self.levels;
+        }
+        room.clear();
+        room.extend(self.levels.iter().rev());
+        room
+    }
+}
+
+/// The levels of a [`LevelList`], best first.
+#[derive(Clone, Debug)]
+pub struct LevelIter<'a>(LevelList<'a>);
+
+impl<'a> Iterator for LevelIter<'a> {
+    type Item = &'a Level;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a Level> {
+        let first = self.0.first()?;
+        self.0 = self.0.rest();
+        Some(first)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.0.len(), Some(self.0.len()))
+    }
+}
+
+impl ExactSizeIterator for LevelIter<'_> {}
+
+impl<'a> IntoIterator for LevelList<'a> {
+    type Item = &'a Level;
+    type IntoIter = LevelIter<'a>;
+
+    #[inline]
+    fn into_iter(self) -> LevelIter<'a> {
+        self.iter()
+    }
+}
+
 /// Receives the steps that an action resolves to: what happened, at which index, to which level.
 pub trait Steps {
     /// One step; see [`touchline_types::LevelChange`].
@@ -38,8 +147,8 @@ impl<F: FnMut(LevelAction, usize, Level)> Steps for F {
 
 impl<const MAX: usize> Levels<MAX> {
     /// An empty list for `depth` levels; more than `MAX` is cut to `MAX`.
-    pub fn new(depth: u8) -> Self {
-        let depth = depth.min(MAX as u8);
+    pub fn new(depth: u16) -> Self {
+        let depth = depth.min(MAX as u16) as u8;
         Levels {
             levels: [Level::UNKNOWN; MAX],
             len: 0,
@@ -197,7 +306,7 @@ mod tests {
     }
 
     fn list(text: &str, depth: u8) -> Levels<10> {
-        let mut list = Levels::new(depth);
+        let mut list = Levels::new(depth.into());
         for (index, letter) in text.chars().enumerate() {
             assert!(list.play(LevelAction::Insert, index, level(letter)));
         }

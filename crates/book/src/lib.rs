@@ -18,12 +18,14 @@
 #![forbid(unsafe_code)]
 
 pub mod consolidated;
+pub mod deep;
 pub mod levels;
 pub mod order;
 pub mod order_tree;
 pub mod price;
 
 pub use consolidated::{Consolidated, ConsolidatedLevel};
-pub use levels::Levels;
+pub use deep::{DEEP_MAX, DeepLevels, Fit};
+pub use levels::{LevelIter, LevelList, Levels};
 pub use order::{OrderBooks, OrdersFull};
 pub use price::{PriceBook, PriceBooks, Spread};

@@ -1,9 +1,10 @@
 //! Market by price: a table of books over all instruments of a channel.
 
-use crate::levels::Levels;
+use crate::deep::{DeepLevels, Fit};
+use crate::levels::{LevelList, Levels};
 use std::cmp::Ordering;
 use touchline_types::{
-    BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Side,
+    BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Place, Price, Side,
 };
 
 /// Levels a side that a direct book can hold; CME's deepest is 10.
@@ -14,9 +15,27 @@ pub const IMPLIED_MAX: usize = 2;
 /// or four lists cleared.
 pub const STEPS_MAX: usize = DIRECT_MAX + 4;
 
-/// The price book of one instrument: direct and implied lists, never mixed.
+/// Deep books that are made at start: a venue of every level has few instruments that are traded, and
+/// room for each that it might have would fill a machine.
+pub const SPARE_MAX: usize = 64;
+
+/// The price book of one instrument: direct and implied lists, never mixed. Of few levels, kept by
+/// position, or of every level that the venue has, kept by price; those have no implied lists.
+#[derive(Clone, Debug)]
+pub struct PriceBook(Kept);
+
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "books of few levels lie in the table itself, one read away"
+)]
+enum Kept {
+    ByPosition(Few),
+    ByPrice(Box<[DeepLevels; 2]>),
+}
+
 #[derive(Clone, Copy, Debug)]
-pub struct PriceBook {
+struct Few {
     direct: [Levels<DIRECT_MAX>; 2],
     implied: [Levels<IMPLIED_MAX>; 2],
 }
@@ -53,27 +72,50 @@ impl Spread {
 }
 
 impl PriceBook {
-    /// An empty book of this depth.
+    /// An empty book of few levels.
     pub fn new(depth: Depth) -> PriceBook {
-        PriceBook {
+        PriceBook(Kept::ByPosition(Few {
             direct: [Levels::new(depth.direct); 2],
-            implied: [Levels::new(depth.implied); 2],
-        }
+            implied: [Levels::new(depth.implied.into()); 2],
+        }))
+    }
+
+    /// An empty book of every level, of which it keeps `levels_max` a side; all memory is taken now.
+    pub fn deep(levels_max: usize) -> PriceBook {
+        let sides = Side::BOTH.map(|side| DeepLevels::with_room(side, levels_max));
+        PriceBook(Kept::ByPrice(Box::new(sides)))
     }
 
     /// One list, best first.
     #[inline]
-    pub fn levels(&self, book: BookKind, side: Side) -> &[Level] {
-        match book {
-            BookKind::Direct => self.direct[side.index()].as_slice(),
-            BookKind::Implied => self.implied[side.index()].as_slice(),
+    pub fn levels(&self, book: BookKind, side: Side) -> LevelList<'_> {
+        match (&self.0, book) {
+            (Kept::ByPosition(few), BookKind::Direct) => {
+                LevelList::best_first(few.direct[side.index()].as_slice())
+            }
+            (Kept::ByPrice(sides), BookKind::Direct) => {
+                LevelList::worst_first(sides[side.index()].worst_first())
+            }
+            (_, BookKind::Implied) => LevelList::best_first(self.implied(side)),
+        }
+    }
+
+    /// One implied list, best first.
+    #[inline]
+    pub fn implied(&self, side: Side) -> &[Level] {
+        match &self.0 {
+            Kept::ByPosition(few) => few.implied[side.index()].as_slice(),
+            Kept::ByPrice(_) => &[],
         }
     }
 
     /// The best direct level of a side, if there is one and it is known.
     #[inline]
     pub fn best(&self, side: Side) -> Option<Level> {
-        self.direct[side.index()].best()
+        match &self.0 {
+            Kept::ByPosition(few) => few.direct[side.index()].best(),
+            Kept::ByPrice(sides) => sides[side.index()].best(),
+        }
     }
 
     /// Whether the direct book is one-sided, normal, locked or crossed.
@@ -82,12 +124,26 @@ impl PriceBook {
         Spread::between(self.best(Side::Bid), self.best(Side::Ask))
     }
 
-    /// Applies a venue's event and appends the steps it resolved to.
+    /// Whether it is kept by price, of every level that the venue has.
+    pub fn is_deep(&self) -> bool {
+        matches!(self.0, Kept::ByPrice(_))
+    }
+
+    /// The price from which on levels of a side are left out for want of room, if any are.
+    pub fn horizon(&self, side: Side) -> Option<Price> {
+        match &self.0 {
+            Kept::ByPosition(_) => None,
+            Kept::ByPrice(sides) => sides[side.index()].horizon(),
+        }
+    }
+
+    /// Applies a venue's event and appends the steps it resolved to. An event that names its level in
+    /// the way that the book is not kept changes nothing, and is unexpected.
     #[inline]
-    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) {
+    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> Fit {
         let LevelEvent {
             action,
-            position,
+            place,
             side,
             book,
             price,
@@ -107,32 +163,40 @@ impl PriceBook {
                 book,
                 side,
                 action,
-                index: index as u8,
+                index: index as u16,
             });
         };
-        match book {
-            BookKind::Direct => {
-                self.direct[side.index()].apply(action, position, level, &mut steps)
+        match (&mut self.0, place, book) {
+            (Kept::ByPosition(few), Place::Position(position), BookKind::Direct) => {
+                few.direct[side.index()].apply(action, position, level, &mut steps);
+                Fit::Expected
             }
-            BookKind::Implied => {
-                self.implied[side.index()].apply(action, position, level, &mut steps);
+            (Kept::ByPosition(few), Place::Position(position), BookKind::Implied) => {
+                few.implied[side.index()].apply(action, position, level, &mut steps);
+                Fit::Expected
             }
+            (Kept::ByPrice(sides), Place::Price, BookKind::Direct) => {
+                sides[side.index()].apply(action, level, &mut steps)
+            }
+            (Kept::ByPosition(_), Place::Price, _) | (Kept::ByPrice(_), _, _) => Fit::Unexpected,
         }
     }
 
-    /// Empties the four lists and appends the steps.
+    /// Empties the lists and appends the steps.
     pub fn clear(&mut self, changes: &mut Vec<LevelChange>) {
         for side in Side::BOTH {
-            if self.direct[side.index()].clear() {
+            let (direct, implied) = self.clear_side(side);
+            if direct {
                 changes.push(cleared(BookKind::Direct, side));
             }
-            if self.implied[side.index()].clear() {
+            if implied {
                 changes.push(cleared(BookKind::Implied, side));
             }
         }
     }
 
     /// Plays one resolved step, as a reader of updates does. `false` if it does not fit.
+    #[inline]
     pub fn play(&mut self, change: &LevelChange) -> bool {
         let LevelChange {
             level,
@@ -141,9 +205,43 @@ impl PriceBook {
             action,
             index,
         } = *change;
-        match book {
-            BookKind::Direct => self.direct[side.index()].play(action, index.into(), level),
-            BookKind::Implied => self.implied[side.index()].play(action, index.into(), level),
+        let index = usize::from(index);
+        match (&mut self.0, book) {
+            (Kept::ByPosition(few), BookKind::Direct) => {
+                few.direct[side.index()].play(action, index, level)
+            }
+            (Kept::ByPosition(few), BookKind::Implied) => {
+                few.implied[side.index()].play(action, index, level)
+            }
+            (Kept::ByPrice(sides), BookKind::Direct) => {
+                sides[side.index()].play(action, index, level)
+            }
+            (Kept::ByPrice(_), BookKind::Implied) => action == LevelAction::Clear,
+        }
+    }
+
+    /// Empties one side, and says of the direct and the implied list whether there was something in it.
+    fn clear_side(&mut self, side: Side) -> (bool, bool) {
+        match &mut self.0 {
+            Kept::ByPosition(few) => (
+                few.direct[side.index()].clear(),
+                few.implied[side.index()].clear(),
+            ),
+            Kept::ByPrice(sides) => (sides[side.index()].clear(), false),
+        }
+    }
+
+    /// The depth that the book is kept to.
+    fn depth(&self) -> Depth {
+        match &self.0 {
+            Kept::ByPosition(few) => Depth {
+                direct: few.direct[0].depth().into(),
+                implied: few.implied[0].depth(),
+            },
+            Kept::ByPrice(_) => Depth {
+                direct: Depth::ALL,
+                implied: 0,
+            },
         }
     }
 }
@@ -153,15 +251,26 @@ impl PriceBook {
 pub struct PriceBooks {
     books: Vec<PriceBook>,
     default_depth: Depth,
+    /// Books of every level that nobody has yet.
+    spare: Vec<PriceBook>,
+    levels_max: usize,
 }
 
 impl PriceBooks {
     /// Room for `instruments_max` books, all taken now. Instruments without a definition have
-    /// `default_depth`.
-    pub fn new(instruments_max: usize, default_depth: Depth) -> PriceBooks {
+    /// `default_depth`; where that is every level ([`Depth::ALL`]), the first [`SPARE_MAX`] books have
+    /// their room for `levels_max` a side from the start. A deep book beyond those takes its room when
+    /// its instrument is first named or defined.
+    pub fn new(instruments_max: usize, default_depth: Depth, levels_max: usize) -> PriceBooks {
+        let spare = match default_depth.is_all() {
+            true => instruments_max.min(SPARE_MAX),
+            false => 0,
+        };
         PriceBooks {
             books: Vec::with_capacity(instruments_max),
             default_depth,
+            spare: (0..spare).map(|_| PriceBook::deep(levels_max)).collect(),
+            levels_max,
         }
     }
 
@@ -175,34 +284,65 @@ impl PriceBooks {
     #[inline]
     pub fn get_mut(&mut self, instrument: Instrument) -> &mut PriceBook {
         if instrument.index() >= self.books.len() {
-            self.books
-                .resize(instrument.index() + 1, PriceBook::new(self.default_depth));
+            self.make(instrument);
         }
         &mut self.books[instrument.index()]
     }
 
     /// Sets the depth of an instrument's book; a new depth empties it.
     pub fn define(&mut self, instrument: Instrument, depth: Depth) {
-        let fresh = PriceBook::new(depth);
+        let now = self.get_mut(instrument).depth();
+        let same = match depth.is_all() {
+            true => now.is_all(),
+            // As the book cuts it.
+            false => PriceBook::new(depth).depth() == now,
+        };
+        if !same {
+            let fresh = self.fresh(depth);
+            *self.get_mut(instrument) = fresh;
+        }
+    }
+
+    /// Makes an instrument's book one of every level, which grows as it has to: a reader's, who learns
+    /// from what comes how deep it is. It is empty then, if it was not such a one already.
+    pub fn deepen(&mut self, instrument: Instrument) {
         let book = self.get_mut(instrument);
-        let depths = |book: &PriceBook| (book.direct[0].depth(), book.implied[0].depth());
-        if depths(book) != depths(&fresh) {
-            *book = fresh;
+        if !book.is_deep() {
+            let sides = Side::BOTH.map(DeepLevels::growing);
+            *book = PriceBook(Kept::ByPrice(Box::new(sides)));
+        }
+    }
+
+    /// A book that is empty, with its room.
+    fn fresh(&mut self, depth: Depth) -> PriceBook {
+        match depth.is_all() {
+            true => {
+                let spare = self.spare.pop();
+                spare.unwrap_or_else(|| PriceBook::deep(self.levels_max))
+            }
+            false => PriceBook::new(depth),
+        }
+    }
+
+    #[cold]
+    fn make(&mut self, instrument: Instrument) {
+        while self.books.len() <= instrument.index() {
+            let fresh = self.fresh(self.default_depth);
+            self.books.push(fresh);
         }
     }
 
     /// Applies a venue's event and appends the steps it resolved to.
     #[inline]
-    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) {
-        self.get_mut(event.instrument).apply(event, changes);
+    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> Fit {
+        self.get_mut(event.instrument).apply(event, changes)
     }
 
     /// Empties every book, keeping depths.
     pub fn clear(&mut self) {
         for book in &mut self.books {
             for side in Side::BOTH {
-                book.direct[side.index()].clear();
-                book.implied[side.index()].clear();
+                book.clear_side(side);
             }
         }
     }
@@ -221,7 +361,7 @@ fn cleared(book: BookKind, side: Side) -> LevelChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_types::{Price, Quantity, UpdateAction};
+    use touchline_types::{Quantity, UpdateAction};
 
     const DEPTH: Depth = Depth {
         direct: 10,
@@ -234,7 +374,7 @@ mod tests {
             orders: 1,
             price: Price(price),
             quantity: Quantity(1),
-            position: 1,
+            place: Place::Position(1),
             action: UpdateAction::New,
             side,
             book,
@@ -245,7 +385,7 @@ mod tests {
     fn implied_and_direct_are_separate() {
         let mut book = PriceBook::new(DEPTH);
         let mut changes = Vec::new();
-        book.apply(&new(Side::Bid, BookKind::Implied, 7), &mut changes);
+        let _ = book.apply(&new(Side::Bid, BookKind::Implied, 7), &mut changes);
         assert_eq!(book.best(Side::Bid), None);
         assert_eq!(book.levels(BookKind::Implied, Side::Bid).len(), 1);
         assert_eq!(changes.len(), 1);
@@ -257,12 +397,12 @@ mod tests {
         let mut book = PriceBook::new(DEPTH);
         let mut changes = Vec::new();
         assert_eq!(book.spread(), Spread::OneSided);
-        book.apply(&new(Side::Ask, BookKind::Direct, 10), &mut changes);
-        book.apply(&new(Side::Bid, BookKind::Direct, 9), &mut changes);
+        let _ = book.apply(&new(Side::Ask, BookKind::Direct, 10), &mut changes);
+        let _ = book.apply(&new(Side::Bid, BookKind::Direct, 9), &mut changes);
         assert_eq!(book.spread(), Spread::Normal);
-        book.apply(&new(Side::Bid, BookKind::Direct, 10), &mut changes);
+        let _ = book.apply(&new(Side::Bid, BookKind::Direct, 10), &mut changes);
         assert_eq!(book.spread(), Spread::Locked);
-        book.apply(&new(Side::Bid, BookKind::Direct, 11), &mut changes);
+        let _ = book.apply(&new(Side::Bid, BookKind::Direct, 11), &mut changes);
         assert_eq!(book.spread(), Spread::Crossed);
     }
 
@@ -270,8 +410,8 @@ mod tests {
     fn clearing_says_which_lists_had_something() {
         let mut book = PriceBook::new(DEPTH);
         let mut changes = Vec::new();
-        book.apply(&new(Side::Ask, BookKind::Direct, 10), &mut changes);
-        book.apply(&new(Side::Bid, BookKind::Implied, 9), &mut changes);
+        let _ = book.apply(&new(Side::Ask, BookKind::Direct, 10), &mut changes);
+        let _ = book.apply(&new(Side::Bid, BookKind::Implied, 9), &mut changes);
         changes.clear();
         book.clear(&mut changes);
         let lists: Vec<_> = changes.iter().map(|c| (c.book, c.side, c.action)).collect();
@@ -286,8 +426,8 @@ mod tests {
 
     #[test]
     fn a_new_depth_empties_the_book() {
-        let mut books = PriceBooks::new(4, DEPTH);
-        books.apply(&new(Side::Bid, BookKind::Direct, 1), &mut Vec::new());
+        let mut books = PriceBooks::new(4, DEPTH, 0);
+        let _ = books.apply(&new(Side::Bid, BookKind::Direct, 1), &mut Vec::new());
         books.define(Instrument(0), DEPTH);
         assert!(
             books

@@ -18,6 +18,7 @@
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence, spin_loop};
 use std::fmt;
+use std::ops::Range;
 
 /// Words of the control page; the slots begin behind it.
 const CONTROL_WORDS: usize = 512;
@@ -221,6 +222,16 @@ impl<M: Words> Writer<M> {
     }
 }
 
+/// Copies a part of a slot's content to the same place, as far as it is there and there is room.
+#[inline]
+fn copy(content: &[AtomicU64], room: &mut [u64], part: Range<usize>) {
+    let end = part.end.min(content.len()).min(room.len());
+    let part = part.start.min(end)..end;
+    for (to, from) in room[part.clone()].iter_mut().zip(&content[part]) {
+        *to = from.load(Ordering::Relaxed);
+    }
+}
+
 /// What a reader found in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -272,6 +283,31 @@ impl<M: Words> Reader<M> {
 
     /// Copies the content of a slot, as far as there is room.
     pub fn read(&self, slot: usize, room: &mut [u64]) -> Found {
+        self.read_by(slot, |content| copy(content, room, 0..usize::MAX))
+    }
+
+    /// Copies the first words of a slot, and then of the others those that the first ones ask for, each
+    /// to its own place in `room`: what a long slot does not use need not be waited for.
+    ///
+    /// `parts` may be given words that never stood together; its answer does not matter then.
+    pub fn read_parts<const N: usize>(
+        &self,
+        slot: usize,
+        room: &mut [u64],
+        first: usize,
+        parts: impl Fn(&[u64]) -> [Range<usize>; N],
+    ) -> Found {
+        self.read_by(slot, |content| {
+            copy(content, room, 0..first);
+            let wanted = parts(room.get(..first).unwrap_or_default());
+            wanted
+                .into_iter()
+                .for_each(|part| copy(content, room, part));
+        })
+    }
+
+    #[inline]
+    fn read_by(&self, slot: usize, mut copy: impl FnMut(&[AtomicU64])) -> Found {
         let Some(words) = self.shape.slot(self.memory.words(), slot) else {
             return Found::Nothing;
         };
@@ -279,9 +315,7 @@ impl<M: Words> Reader<M> {
         for _ in 0..ATTEMPTS_MAX {
             // SYNC POINT: with the store of the even stamp.
             let stamp = head[STAMP].load(Ordering::Acquire);
-            for (to, from) in room.iter_mut().zip(content) {
-                *to = from.load(Ordering::Relaxed);
-            }
+            copy(content);
             let position = head[POSITION].load(Ordering::Relaxed);
             // SYNC POINT: who has read a word of a later change sees its odd stamp now.
             fence(Ordering::Acquire);

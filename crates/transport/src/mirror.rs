@@ -1,10 +1,11 @@
 //! A subscriber's own copy of the books, kept from updates alone.
 
 use crate::{Envelope, Notice, Subscribe};
+use touchline_book::price::{DIRECT_MAX, IMPLIED_MAX};
 use touchline_book::{OrderBooks, PriceBook, PriceBooks};
 use touchline_types::{
     BookKind, BookSnapshot, Depth, Instrument, Level, LevelAction, LevelChange, OrderAction,
-    OrderChange, OrderEvent, Side, Update, Validity,
+    OrderChange, OrderEvent, Phase, Side, Update, Validity,
 };
 
 /// Books and validities as a subscriber sees them.
@@ -19,6 +20,7 @@ pub struct Mirror {
     /// What an instrument is that no update has named yet.
     unnamed: (Validity, Validity),
     misfits: u64,
+    download: Option<Phase>,
     order_steps: Vec<OrderChange>,
 }
 
@@ -29,15 +31,16 @@ impl Mirror {
     /// Room for `instruments_max` instruments and `orders_max` orders.
     pub fn new(instruments_max: usize, orders_max: usize) -> Mirror {
         let depth = Depth {
-            direct: u8::MAX,
-            implied: u8::MAX,
+            direct: DIRECT_MAX as u16,
+            implied: IMPLIED_MAX as u8,
         };
         Mirror {
-            prices: PriceBooks::new(instruments_max, depth),
+            prices: PriceBooks::new(instruments_max, depth, 0),
             orders: OrderBooks::new(instruments_max, orders_max),
             validity: Vec::with_capacity(instruments_max),
             unnamed: UNNAMED,
             misfits: 0,
+            download: None,
             order_steps: Vec::with_capacity(1),
         }
     }
@@ -65,6 +68,11 @@ impl Mirror {
     /// Steps that did not fit the book they were for: 0 unless an update was missed.
     pub fn misfits(&self) -> u64 {
         self.misfits
+    }
+
+    /// How far the venue's download is; `None` where none was told of.
+    pub fn download(&self) -> Option<Phase> {
+        self.download
     }
 
     fn validities(&self, instrument: Instrument) -> (Validity, Validity) {
@@ -98,6 +106,9 @@ impl Mirror {
     }
 
     fn replace(&mut self, snapshot: &BookSnapshot<'_>) {
+        if snapshot.bids.len().max(snapshot.asks.len()) > DIRECT_MAX {
+            self.prices.deepen(snapshot.instrument);
+        }
         let book = self.prices.get_mut(snapshot.instrument);
         let lists = [
             (BookKind::Direct, Side::Bid, snapshot.bids),
@@ -112,7 +123,7 @@ impl Mirror {
                 book: kind,
                 side,
                 action,
-                index: index as u8,
+                index: index as u16,
             };
             book.play(&step(LevelAction::Clear, 0, Level::UNKNOWN));
             for (index, level) in levels.iter().enumerate() {
@@ -199,7 +210,11 @@ impl Subscribe for Mirror {
             // The books of the instrument follow as snapshots.
             Update::Definition(definition) => {
                 let _ = self.row(definition.instrument);
+                if definition.depth.is_all() {
+                    self.prices.deepen(definition.instrument);
+                }
             }
+            Update::Download(phase) => self.download = Some(*phase),
             Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {}
         }
     }
@@ -217,6 +232,7 @@ impl Subscribe for Mirror {
                 self.orders.clear_all();
                 self.validity.clear();
                 self.unnamed = UNNAMED;
+                self.download = None;
             }
             Notice::PublisherGone | Notice::Damaged => self.distrust(Validity::Stale),
         }

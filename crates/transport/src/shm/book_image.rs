@@ -4,10 +4,12 @@
 //!  counts │ state │ sequence │ exchange_ns │ receive_ns │ bids │ asks │ implied bids │ implied asks
 //! ```
 //!
-//! Each list has the same number of rows of three words (price, quantity, orders). The worst level
+//! Each direct list has the same number of rows of three words (price, quantity, orders), each implied
+//! one as many, but no more than 16: no venue implies deep books. The worst level
 //! is in the first row: what changes most often is at the best end, and only the levels that are
 //! better than the one that comes or goes have to move.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::{
     BookKind, BookSnapshot, Instrument, Level, LevelAction, LevelChange, Price, Quantity, Side,
@@ -22,20 +24,60 @@ const RECEIVE_NS: usize = 4;
 const HEAD: usize = 5;
 const ROW: usize = 3;
 const LISTS: usize = 4;
+/// Rows that an implied list has at most.
+const IMPLIED_ROWS_MAX: usize = 16;
 
 /// Bit of the state: a list was longer than the image has rows, so that it holds no book.
 const CUT: u64 = 1 << 8;
 /// Bit of an orders word: the level is known.
 const KNOWN: u64 = 1 << 32;
 
-/// Words of an image with so many rows a list.
+/// Words of an image with so many rows a direct list.
 pub const fn words(levels_max: usize) -> usize {
-    HEAD + LISTS * levels_max * ROW
+    HEAD + first_row(LISTS, levels_max) * ROW
 }
 
-/// Rows a list of an image of so many words.
+/// Rows a direct list of an image of so many words.
 pub const fn levels_max(words: usize) -> usize {
-    words.saturating_sub(HEAD) / (LISTS * ROW)
+    let rows = words.saturating_sub(HEAD) / ROW;
+    if rows <= LISTS * IMPLIED_ROWS_MAX {
+        rows / LISTS
+    } else {
+        (rows - 2 * IMPLIED_ROWS_MAX) / 2
+    }
+}
+
+/// Words of the head of an image.
+pub const HEAD_WORDS: usize = HEAD;
+
+/// Where the levels lie of an image with this head and so many rows a direct list.
+pub fn used(head: &[u64], levels_max: usize) -> [Range<usize>; LISTS] {
+    let counts = head.first().copied().unwrap_or(0);
+    std::array::from_fn(|list| {
+        let begin = HEAD + first_row(list, levels_max) * ROW;
+        let count = usize::from((counts >> (16 * list)) as u16);
+        begin..begin + count * ROW
+    })
+}
+
+/// Rows before those of a list.
+#[inline]
+const fn first_row(list: usize, levels_max: usize) -> usize {
+    if list <= 2 {
+        list * levels_max
+    } else {
+        2 * levels_max + (list - 2) * rows_of(2, levels_max)
+    }
+}
+
+/// Rows of a list.
+#[inline]
+const fn rows_of(list: usize, levels_max: usize) -> usize {
+    if list < 2 || levels_max < IMPLIED_ROWS_MAX {
+        levels_max
+    } else {
+        IMPLIED_ROWS_MAX
+    }
 }
 
 const fn list(kind: BookKind, side: Side) -> usize {
@@ -91,7 +133,7 @@ impl<'a> Drawing<'a> {
         *self.drawn = Drawn::default();
         let lists = [book.bids, book.asks, book.implied_bids, book.implied_asks];
         for (list, levels) in lists.into_iter().enumerate() {
-            if levels.len() > self.levels_max {
+            if levels.len() > rows_of(list, self.levels_max) {
                 self.drawn.cut = true;
                 continue;
             }
@@ -135,7 +177,7 @@ impl<'a> Drawing<'a> {
             LevelAction::Replace if index < count => {
                 self.put(list, count - 1 - index, &change.level)
             }
-            LevelAction::Insert if index <= count && count < self.levels_max => {
+            LevelAction::Insert if index <= count && count < rows_of(list, self.levels_max) => {
                 (count - index..count)
                     .rev()
                     .for_each(|row| self.copy(list, row, row + 1));
@@ -158,7 +200,7 @@ impl<'a> Drawing<'a> {
 
     #[inline]
     fn row(&self, list: usize, row: usize) -> &[AtomicU64] {
-        let begin = HEAD + (list * self.levels_max + row) * ROW;
+        let begin = HEAD + (first_row(list, self.levels_max) + row) * ROW;
         &self.content[begin..begin + ROW]
     }
 
@@ -246,9 +288,9 @@ impl BookImage {
         let validity = native::code::validity((content[STATE] & 0xFF) as u8)?;
         for (list, levels) in self.lists.iter_mut().enumerate() {
             let count = usize::from((content[COUNTS] >> (16 * list)) as u16);
-            let begin = HEAD + list * levels_max * ROW;
+            let begin = HEAD + first_row(list, levels_max) * ROW;
             let rows = content
-                .get(begin..begin + levels_max * ROW)?
+                .get(begin..begin + rows_of(list, levels_max) * ROW)?
                 .get(..count * ROW)?;
             levels.extend(rows.rchunks_exact(ROW).map(level));
         }
@@ -266,5 +308,19 @@ fn level(row: &[u64]) -> Level {
         quantity: Quantity(row[1] as i64),
         orders: row[2] as u32 as i32,
         known: row[2] & KNOWN != 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_of_so_many_words_has_so_many_rows() {
+        assert_eq!(words(16), HEAD + 4 * 16 * ROW);
+        for rows in 1..200 {
+            assert_eq!(levels_max(words(rows)), rows);
+        }
+        assert_eq!(words(5_000), HEAD + (2 * 5_000 + 2 * 16) * ROW);
     }
 }

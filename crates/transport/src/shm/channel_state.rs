@@ -1,24 +1,26 @@
-//! What holds for every instrument of a channel: the last reset and the last loss.
+//! What holds for every instrument of a channel: the last reset, the last loss, and the venue's download.
 //!
 //! They lie in the first slot of the images. An image that is older than a reset is of an empty and
 //! live book, whatever it says; one that is older than a loss is not live.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use touchline_types::{Gap, Validity, native};
+use touchline_types::{Gap, Phase, Validity, native};
 
 /// Slot of the images where it lies; the instruments follow.
 pub const SLOT: usize = 0;
 
 /// Words of it.
-pub const WORDS: usize = 5;
+pub const WORDS: usize = 6;
 
-/// The last reset and the last loss, each with its place in the stream.
+/// The last reset, the last loss and how far the download is, each with its place in the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelState {
     /// Position behind the last reset.
     pub reset: Option<u64>,
     /// The last loss and the position behind it.
     pub gap: Option<(u64, Gap)>,
+    /// What was last said of the venue's download, and the position behind it.
+    pub download: Option<(u64, Phase)>,
 }
 
 impl ChannelState {
@@ -28,8 +30,13 @@ impl ChannelState {
             let packets = u64::from(gap.first) | u64::from(gap.last) << 32;
             (at, packets, gap.orders as u64)
         });
-        let flags = u64::from(self.reset.is_some()) | u64::from(self.gap.is_some()) << 1;
-        let words = [flags, self.reset.unwrap_or(0), gap_at, packets, orders];
+        let (download_at, phase) = self.download.unwrap_or((0, Phase::Begun));
+        let flags = u64::from(self.reset.is_some())
+            | u64::from(self.gap.is_some()) << 1
+            | u64::from(self.download.is_some()) << 2
+            | (phase as u64) << 8;
+        let reset = self.reset.unwrap_or(0);
+        let words = [flags, reset, gap_at, packets, orders, download_at];
         for (word, value) in content.iter().zip(words) {
             word.store(value, Ordering::Relaxed);
         }
@@ -37,7 +44,7 @@ impl ChannelState {
 
     /// Reads it from the content of a slot.
     pub fn take(content: &[u64; WORDS]) -> ChannelState {
-        let [flags, reset, gap_at, packets, orders] = *content;
+        let [flags, reset, gap_at, packets, orders, download_at] = *content;
         let orders = native::code::validity(orders as u8).unwrap_or(Validity::Recovering);
         let gap = Gap {
             first: packets as u32,
@@ -47,6 +54,9 @@ impl ChannelState {
         ChannelState {
             reset: (flags & 1 != 0).then_some(reset),
             gap: (flags & 2 != 0).then_some((gap_at, gap)),
+            download: native::code::phase((flags >> 8) as u8)
+                .filter(|_| flags & 4 != 0)
+                .map(|phase| (download_at, phase)),
         }
     }
 
@@ -98,6 +108,11 @@ mod tests {
             ChannelState {
                 reset: Some(u64::MAX - 7),
                 gap: Some((16, GAP)),
+                download: Some((24, Phase::Ended)),
+            },
+            ChannelState {
+                download: Some((0, Phase::Begun)),
+                ..ChannelState::default()
             },
         ] {
             let content: [AtomicU64; WORDS] = std::array::from_fn(|_| AtomicU64::new(77));
@@ -112,6 +127,7 @@ mod tests {
         let state = ChannelState {
             reset: Some(80),
             gap: Some((160, GAP)),
+            download: None,
         };
         let since = |position, validity| state.validity_since(position, validity);
         assert_eq!(

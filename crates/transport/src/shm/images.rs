@@ -128,11 +128,13 @@ impl Images {
     /// # Errors
     /// Why it cannot be seen.
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
-        let found = self
-            .reading
-            .images
-            .read(slot_of(instrument), &mut self.content);
         let levels_max = book_image::levels_max(self.content.len());
+        let found = self.reading.images.read_parts(
+            slot_of(instrument),
+            &mut self.content,
+            book_image::HEAD_WORDS,
+            |head| book_image::used(head, levels_max),
+        );
         let whole = self.book.take(&self.content, levels_max);
         // After the image: a loss or a reset since then counts.
         let channel = self.channel();

@@ -1,13 +1,15 @@
 //! The tables of a bus, from the writer's side: definitions, and an image of each book.
 
-use super::book_image::{Drawing, Drawn, Moment};
+use super::book_image::{Drawing, Drawn, Moment, words};
 use super::channel_state::{self, ChannelState};
 use super::files::{DEFINITION_WORDS, Error, TableWriter};
 use std::sync::atomic::Ordering;
 use touchline_types::{Instrument, LevelChange, Stamps, Update, Validity};
 
-/// Instruments for which memory is taken at a time.
+/// Instruments for which memory is taken at a time: so many, but no more than take so many words of
+/// images, and one at least.
 const CHUNK: usize = 256;
+const CHUNK_WORDS: usize = 1 << 20;
 
 /// Keeps what a late joiner needs.
 #[derive(Debug)]
@@ -19,6 +21,7 @@ pub struct Tables {
     drawn: Vec<Drawn>,
     instruments_max: usize,
     levels_max: usize,
+    chunk: usize,
     /// Instruments that have memory.
     reserved: usize,
 }
@@ -55,7 +58,9 @@ impl Tables {
         instruments_max: usize,
         levels_max: usize,
     ) -> Result<Tables, Error> {
+        let chunk = (CHUNK_WORDS / words(levels_max)).clamp(1, CHUNK);
         let mut tables = Tables {
+            chunk,
             definitions,
             images,
             channel: ChannelState::default(),
@@ -64,7 +69,7 @@ impl Tables {
             levels_max,
             reserved: 0,
         };
-        tables.reserve(CHUNK.min(instruments_max))?;
+        tables.reserve(chunk.min(instruments_max))?;
         Ok(tables)
     }
 
@@ -100,6 +105,10 @@ impl Tables {
             Update::Definition(definition) => self.define(definition.instrument, told),
             Update::Gap(gap) => {
                 self.channel.gap = Some((told.end, *gap));
+                self.draw_channel(told.end)
+            }
+            Update::Download(phase) => {
+                self.channel.download = Some((told.end, *phase));
                 self.draw_channel(told.end)
             }
             Update::Reset => {
@@ -177,7 +186,7 @@ impl Tables {
         }
         if index >= self.reserved {
             let wanted = (index + 1)
-                .next_multiple_of(CHUNK)
+                .next_multiple_of(self.chunk)
                 .min(self.instruments_max);
             if self.reserve(wanted).is_err() {
                 return false;

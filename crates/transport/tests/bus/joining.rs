@@ -1,9 +1,9 @@
 //! Joining at any moment gives the books of that moment, and everything after it once.
 
 use crate::stage::{Market, Stage, counts, mirror};
-use touchline_transport::shm::{Item, Join};
+use touchline_transport::shm::{Item, Join, Publisher, Subscriber};
 use touchline_transport::{Notice, Publish};
-use touchline_types::{Instrument, Side, Update};
+use touchline_types::{Instrument, Phase, Side, Stamps, Update};
 
 #[test]
 fn whoever_joins_at_any_moment_holds_the_publishers_books() {
@@ -129,5 +129,105 @@ fn a_filter_lets_its_instruments_through_and_ends_each_batch() {
                 "{other:?}"
             );
         }
+    }
+}
+
+/// Whoever joins while a download goes on is told so before the first definition; whoever joins
+/// later, that it has ended, behind the last book.
+#[test]
+fn a_download_is_told_in_its_place_and_once() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(3, 2);
+    let mut early = stage.join(Join::default());
+    assert_eq!(told_by(&mut early), "!");
+    let say = |publisher: &mut Publisher, phase| {
+        publisher.publish(&Update::Download(phase), &Stamps::default());
+        publisher.commit();
+    };
+    say(&mut publisher, Phase::Begun);
+    let mut in_between = stage.join(Join::default());
+    let mut told = told_by(&mut in_between);
+    market.define(&mut publisher);
+    (0..50).for_each(|_| market.event(&mut publisher));
+    say(&mut publisher, Phase::Ended);
+    told += &told_by(&mut in_between);
+    assert_eq!(told.replace(['.', '|'], ""), "B!dde", "{told}");
+    let told = told_by(&mut early).replace(['.', '|'], "");
+    assert_eq!(told, "bdde", "from the ring alone");
+    let mut late = stage.join(Join::default());
+    let told = told_by(&mut late);
+    assert!(told.starts_with("DKDKE"), "{told}");
+    assert!(!told[5..].contains(['b', 'e', 'B', 'E']), "{told}");
+    let mut mirror = mirror();
+    stage.join(Join::default()).drain(usize::MAX, &mut mirror);
+    assert_eq!(mirror.download(), Some(Phase::Ended));
+}
+
+/// A letter for each item: capitals are images.
+fn told_by(subscriber: &mut Subscriber) -> String {
+    let letter = |item: Item<'_>| match item {
+        Item::Update(received) => {
+            let letter = match received.update {
+                Update::Definition(_) => 'd',
+                Update::BookSnapshot(_) => 'k',
+                Update::Download(Phase::Begun) => 'b',
+                Update::Download(Phase::Ended) => 'e',
+                _ => '.',
+            };
+            match received.is_image {
+                true => letter.to_ascii_uppercase(),
+                false => letter,
+            }
+        }
+        Item::Top { .. } => '.',
+        Item::BatchEnd => '|',
+        Item::Notice(Notice::CaughtUp) => '!',
+        Item::Notice(_) => '?',
+    };
+    std::iter::from_fn(|| subscriber.poll(letter)).collect()
+}
+
+/// Downloads follow each other while a reader joins slowly: each phase that it is told is the one
+/// that comes after what it was told before.
+#[test]
+fn joining_slowly_between_downloads_never_goes_back() {
+    for seed in touchline_lab::random::seeds(40) {
+        let stage = Stage::new();
+        let mut publisher = stage.publisher();
+        let mut market = Market::new(seed, 6);
+        market.define(&mut publisher);
+        let mut subscriber = stage.join(Join::default());
+        let (mut said, mut told) = (None, None);
+        for _ in 0..300 {
+            subscriber.poll(|item| {
+                if let Item::Update(received) = item
+                    && let Update::Download(phase) = received.update
+                {
+                    assert_ne!(told, Some(phase), "SEED={seed}: told twice");
+                    told = Some(phase);
+                }
+            });
+            if market.random.below(15) == 0 {
+                let phase = match said {
+                    Some(Phase::Begun) => Phase::Ended,
+                    Some(Phase::Ended) | None => Phase::Begun,
+                };
+                said = Some(phase);
+                publisher.publish(&Update::Download(phase), &Stamps::default());
+            }
+            market.event(&mut publisher);
+        }
+        publisher.commit();
+        while let Some(download) = subscriber.poll(|item| match item {
+            Item::Update(received) => match received.update {
+                Update::Download(phase) => Some(phase),
+                _ => None,
+            },
+            _ => None,
+        }) {
+            told = download.or(told);
+        }
+        assert_eq!(told, said, "SEED={seed}");
     }
 }

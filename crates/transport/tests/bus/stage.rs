@@ -8,7 +8,7 @@ use touchline_transport::shm::{Join, Publisher, PublisherCounters, Root, Setting
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, LevelEvent,
-    Price, Quantity, Side, Stamps, Symbol, Update, UpdateAction, Validity,
+    Place, Price, Quantity, Side, Stamps, Symbol, Update, UpdateAction, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -71,7 +71,7 @@ impl Market {
         };
         Market {
             random: Random::from_seed(seed),
-            books: PriceBooks::new(instruments as usize, depth),
+            books: PriceBooks::new(instruments as usize, depth, 0),
             validity: vec![Validity::Gapped; instruments as usize],
             instruments,
         }
@@ -92,7 +92,7 @@ impl Market {
         let mut changes = Vec::new();
         for _ in 0..1 + self.random.below(3) {
             let event = self.level(instrument);
-            self.books.apply(&event, &mut changes);
+            let _ = self.books.apply(&event, &mut changes);
         }
         self.validity[instrument.index()] = Validity::Live;
         let book = self.books.get(instrument).expect("it was changed");
@@ -130,7 +130,7 @@ impl Market {
             orders: self.random.below(9) as i32,
             price: Price(self.random.below(1_000) as i64),
             quantity: Quantity(self.random.below(100) as i64),
-            position: 1 + self.random.below(depth) as u8,
+            place: Place::Position(1 + self.random.below(depth) as u8),
             action: actions[self.random.below(4) as usize],
             side: Side::BOTH[self.random.below(2) as usize],
             book,
@@ -220,7 +220,9 @@ impl Market {
         for kind in [BookKind::Direct, BookKind::Implied] {
             for side in Side::BOTH {
                 let levels = |book: Option<&PriceBook>| {
-                    book.map_or(Vec::new(), |book| book.levels(kind, side).to_vec())
+                    book.map_or(Vec::new(), |book| {
+                        book.levels(kind, side).iter().copied().collect()
+                    })
                 };
                 let (ours, theirs) = (
                     levels(self.books.get(instrument)),

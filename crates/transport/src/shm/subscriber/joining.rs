@@ -11,7 +11,7 @@ use crate::shm::channel_state::{self, ChannelState};
 use crate::shm::tables::slot_of;
 use touchline_shm::image::Found;
 use touchline_types::native::Body;
-use touchline_types::{Headline, Instrument, Stamps, State, Update, Validity};
+use touchline_types::{Headline, Instrument, Phase, Stamps, State, Update, Validity};
 
 /// How far joining has come.
 #[derive(Debug)]
@@ -29,6 +29,9 @@ enum Part {
     Definition(u32),
     /// Book of an instrument.
     Book(u32),
+    /// How far the venue's download is. One that goes on is told of before the definitions, one that
+    /// has ended behind the last book: who waits for that has everything then.
+    Download(Phase),
 }
 
 /// What an image gave.
@@ -64,6 +67,7 @@ impl Subscriber {
                 self.go_on(Part::Definition(index + 1));
                 self.join_book(Instrument(index), take)
             }
+            Part::Download(phase) => self.join_download(phase, take),
         }
     }
 
@@ -85,7 +89,10 @@ impl Subscriber {
         }
         self.rows
             .begin_images(self.reading.ring.next().position, channel);
-        self.go_on(Part::Definition(0));
+        self.go_on(match channel.download {
+            Some((_, Phase::Begun)) => Part::Download(Phase::Begun),
+            Some((_, Phase::Ended)) | None => Part::Definition(0),
+        });
         match self.watch.is_gone {
             true => {
                 self.watch.gone_told = true;
@@ -102,7 +109,10 @@ impl Subscriber {
     ) -> Step<T> {
         let books = self.reading.images.used().saturating_sub(1);
         if instrument.index() >= self.reading.definitions.used().max(books) {
-            self.joining = None;
+            match self.channel().download {
+                Some((_, Phase::Ended)) => self.go_on(Part::Download(Phase::Ended)),
+                Some((_, Phase::Begun)) | None => self.joining = None,
+            }
             return Step::Passed;
         }
         self.go_on(Part::Book(instrument.0));
@@ -136,6 +146,15 @@ impl Subscriber {
             }
             Some(false) | None => Step::Passed,
         }
+    }
+
+    fn join_download<T>(&mut self, phase: Phase, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        match phase {
+            Phase::Begun => self.go_on(Part::Definition(0)),
+            Phase::Ended => self.joining = None,
+        }
+        let update = Update::Download(phase);
+        Step::Given(take(image_item(0, Stamps::default(), update)))
     }
 
     /// Hands out the book of an instrument as it is in its image, or says that there is none yet.
@@ -177,7 +196,13 @@ impl Subscriber {
     /// Reads an image into the scratch book, as what it is by now.
     fn take_image(&mut self, instrument: Instrument) -> Taken {
         let content = &mut self.scratch.content;
-        let found = self.reading.images.read(slot_of(instrument), content);
+        let levels_max = book_image::levels_max(content.len());
+        let found = self.reading.images.read_parts(
+            slot_of(instrument),
+            content,
+            book_image::HEAD_WORDS,
+            |head| book_image::used(head, levels_max),
+        );
         if !self.is_of_the_same_writer() {
             return Taken::Nothing;
         }
@@ -188,8 +213,7 @@ impl Subscriber {
         };
         let channel = self.channel();
         let (content, book) = (&self.scratch.content, &mut self.scratch.book);
-        let mut whole = matches!(found, Found::Content { .. })
-            && book.take(content, book_image::levels_max(content.len()));
+        let mut whole = matches!(found, Found::Content { .. }) && book.take(content, levels_max);
         if channel.is_reset_since(position) {
             book.clear(Validity::Live);
             whole = true;
@@ -257,6 +281,7 @@ impl Subscriber {
 const NOTHING_HAPPENED: ChannelState = ChannelState {
     reset: None,
     gap: None,
+    download: None,
 };
 
 fn image_item<'a>(sequence: u64, stamps: Stamps, update: Update<'a>) -> Item<'a> {

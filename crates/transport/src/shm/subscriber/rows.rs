@@ -285,11 +285,12 @@ impl Rows {
         }
     }
 
-    /// A reset or a loss changes every row; a heartbeat or a group's status none.
+    /// A reset or a loss changes every row; a heartbeat, a download or a group's status none.
     fn judge_channel(&mut self, body: &Body<'_>, end: u64) -> Verdict {
         let told = match body {
             Body::Reset => self.channel.reset,
             Body::Gap(_) => self.channel.gap.map(|(position, _)| position),
+            Body::Download(_) => return self.judge_download(end),
             _ => return Verdict::Deliver,
         };
         if self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end)) {
@@ -307,6 +308,14 @@ impl Rows {
         }
         match self.ahead_until {
             Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
+            _ => Verdict::Deliver,
+        }
+    }
+
+    /// What was told with the images is not told again, nor what came before it.
+    fn judge_download(&mut self, end: u64) -> Verdict {
+        match self.channel.download {
+            Some((told, _)) if !is_before(told, end) => Verdict::Skip,
             _ => Verdict::Deliver,
         }
     }

@@ -1,0 +1,440 @@
+//! One side of a book of every level that the venue has, kept by price.
+//!
+//! The levels lie together, the worst first, with room at both ends:
+//!
+//! ```text
+//!  │ free │ worst … … … … … … best │ free │
+//!         begin                    end
+//! ```
+//!
+//! Nearly every change is near the best: it is found in a few steps from there, and only the levels
+//! that are better have to move. A change near the worst moves the worse ones, so that a book which
+//! comes level by level, best or worst first, moves none. Figures: `docs/design/deep-books.md`.
+//!
+//! What the book shows is always the best part of the truth, without a hole: a level for which there
+//! is no room leaves its price behind as the horizon, and nothing at the horizon or worse is taken
+//! until the book is cleared.
+
+use crate::levels::Steps;
+use touchline_types::{Level, LevelAction, Price, Quantity, Side, UpdateAction};
+
+/// One side of a book, kept by price.
+#[derive(Clone, Debug)]
+pub struct DeepLevels {
+    room: Vec<Level>,
+    begin: usize,
+    end: usize,
+    levels_max: usize,
+    /// Turns prices into numbers of which the larger is the better.
+    turn: i64,
+    /// The best price that was ever left out since the book was clear, so turned.
+    horizon: Option<i64>,
+}
+
+/// What became of a venue's event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Fit {
+    /// It was applied, and did what it said.
+    Expected,
+    /// The book had no such level, or had it already: it was applied as far as it makes sense, and the
+    /// book is perhaps not the venue's.
+    Unexpected,
+    /// A level beyond the limit was left out, or what the event is about was.
+    Beyond,
+}
+
+/// Levels that are looked at one by one before the rest is halved again and again.
+const NEAR: usize = 8;
+
+/// The most levels a side that a place can be given to.
+pub const DEEP_MAX: usize = u16::MAX as usize;
+
+impl DeepLevels {
+    /// An empty side of at most `levels_max` levels (to [`DEEP_MAX`]); all memory is taken now.
+    pub fn with_room(side: Side, levels_max: usize) -> DeepLevels {
+        let levels_max = levels_max.clamp(1, DEEP_MAX);
+        DeepLevels {
+            room: vec![Level::UNKNOWN; levels_max * 2],
+            begin: levels_max,
+            end: levels_max,
+            levels_max,
+            ..DeepLevels::growing(side)
+        }
+    }
+
+    /// An empty side that takes memory as it needs it, up to [`DEEP_MAX`] levels.
+    pub fn growing(side: Side) -> DeepLevels {
+        DeepLevels {
+            room: Vec::new(),
+            begin: 0,
+            end: 0,
+            levels_max: DEEP_MAX,
+            turn: -(side as i64),
+            horizon: None,
+        }
+    }
+
+    /// The levels, the worst first.
+    #[inline]
+    pub fn worst_first(&self) -> &[Level] {
+        &self.room[self.begin..self.end]
+    }
+
+    /// The best level.
+    #[inline]
+    pub fn best(&self) -> Option<Level> {
+        self.worst_first()
+            .last()
+            .copied()
+            .filter(|level| level.known)
+    }
+
+    /// The price from which on levels are left out, if any ever was.
+    pub fn horizon(&self) -> Option<Price> {
+        self.horizon.map(|key| Price(key ^ self.turn))
+    }
+
+    /// Applies one action at the level's price and reports the steps it resolved to.
+    #[inline]
+    pub fn apply(&mut self, action: UpdateAction, level: Level, steps: &mut impl Steps) -> Fit {
+        let key = self.key(&level);
+        if self.horizon.is_some_and(|horizon| key <= horizon) {
+            return Fit::Beyond;
+        }
+        let (index, found) = self.find(key);
+        let action = if level.quantity == Quantity::ZERO {
+            UpdateAction::Delete
+        } else {
+            action
+        };
+        match action {
+            UpdateAction::New | UpdateAction::Change | UpdateAction::Overlay if found => {
+                let place = self.end - 1 - index;
+                self.room[place] = level;
+                steps.step(LevelAction::Replace, index, level);
+                expected(action != UpdateAction::New)
+            }
+            UpdateAction::New | UpdateAction::Change | UpdateAction::Overlay => {
+                // An overlay says what the level is, whether it was there or not.
+                let said = expected(action != UpdateAction::Change);
+                let came = self.insert(index, level, key, steps);
+                // That the book is perhaps not the venue's matters more.
+                if said == Fit::Expected { came } else { said }
+            }
+            UpdateAction::Delete if found => {
+                self.close(index);
+                steps.step(LevelAction::Remove, index, Level::UNKNOWN);
+                Fit::Expected
+            }
+            UpdateAction::Delete | UpdateAction::DeleteThru | UpdateAction::DeleteFrom => {
+                // The last two are of positions.
+                Fit::Unexpected
+            }
+        }
+    }
+
+    /// Empties the side; `true` if there was something in it.
+    pub fn clear(&mut self) -> bool {
+        let had = self.begin < self.end;
+        self.begin = self.room.len() / 2;
+        self.end = self.begin;
+        self.horizon = None;
+        had
+    }
+
+    /// Plays one resolved step, as a reader of updates does. `false` if it does not fit the list.
+    #[inline]
+    pub fn play(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
+        let len = self.len();
+        match action {
+            LevelAction::Insert if index <= len && len < self.levels_max => self.open(index, level),
+            LevelAction::Replace if index < len => self.room[self.end - 1 - index] = level,
+            LevelAction::Remove if index < len => self.close(index),
+            LevelAction::Clear => {
+                self.clear();
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.end - self.begin
+    }
+
+    #[inline]
+    fn key(&self, level: &Level) -> i64 {
+        level.price.0 ^ self.turn
+    }
+
+    /// How many levels are better than the key, and whether the next one has it.
+    #[inline]
+    fn find(&self, key: i64) -> (usize, bool) {
+        let levels = self.worst_first();
+        for (index, level) in levels.iter().rev().take(NEAR).enumerate() {
+            let held = self.key(level);
+            if held <= key {
+                return (index, held == key);
+            }
+        }
+        let far = &levels[..levels.len().saturating_sub(NEAR)];
+        let worse = far.partition_point(|level| self.key(level) < key);
+        let found = far.get(worse).is_some_and(|level| self.key(level) == key);
+        (levels.len() - worse - usize::from(found), found)
+    }
+
+    /// Puts a level where its price belongs; without room the worst goes, or does not come.
+    #[inline]
+    fn insert(&mut self, index: usize, level: Level, key: i64, steps: &mut impl Steps) -> Fit {
+        if self.len() < self.levels_max {
+            self.open(index, level);
+            steps.step(LevelAction::Insert, index, level);
+            return Fit::Expected;
+        }
+        let worst = self.len() - 1;
+        if index > worst {
+            self.horizon = Some(key);
+            return Fit::Beyond;
+        }
+        self.horizon = Some(self.key(&self.room[self.begin]));
+        self.begin += 1;
+        steps.step(LevelAction::Remove, worst, Level::UNKNOWN);
+        self.open(index, level);
+        steps.step(LevelAction::Insert, index, level);
+        Fit::Beyond
+    }
+
+    /// Opens a place at `index` (<= len) and fills it; the shorter part moves.
+    #[inline]
+    fn open(&mut self, index: usize, level: Level) {
+        let is_near = index <= self.len() / 2;
+        if (is_near && self.end == self.room.len()) || (!is_near && self.begin == 0) {
+            self.make_room();
+        }
+        let place = self.end - index;
+        if is_near {
+            self.room.copy_within(place..self.end, place + 1);
+            self.end += 1;
+            self.room[place] = level;
+        } else {
+            self.room.copy_within(self.begin..place, self.begin - 1);
+            self.begin -= 1;
+            self.room[place - 1] = level;
+        }
+    }
+
+    /// Takes the level at `index` out, which is there; the shorter part moves.
+    #[inline]
+    fn close(&mut self, index: usize) {
+        let place = self.end - 1 - index;
+        if index <= self.len() / 2 {
+            self.room.copy_within(place + 1..self.end, place);
+            self.end -= 1;
+        } else {
+            self.room.copy_within(self.begin..place, self.begin + 1);
+            self.begin += 1;
+        }
+    }
+
+    /// Makes both ends equally free. Half as many levels as there may be come at one end before this
+    /// has to be done again; one that grows has twice the memory then.
+    #[cold]
+    fn make_room(&mut self) {
+        let len = self.len();
+        if self.room.len() < 2 * self.levels_max && 2 * len >= self.room.len() {
+            let grown = (self.room.len() * 2).clamp(GROWN_MIN, 2 * self.levels_max);
+            self.room.resize(grown, Level::UNKNOWN);
+        }
+        let begin = (self.room.len() - len) / 2;
+        self.room.copy_within(self.begin..self.end, begin);
+        (self.begin, self.end) = (begin, begin + len);
+    }
+}
+
+/// Levels for which one that grows takes memory first.
+const GROWN_MIN: usize = 64;
+
+const fn expected(is: bool) -> Fit {
+    match is {
+        true => Fit::Expected,
+        false => Fit::Unexpected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use UpdateAction::{Change, Delete, DeleteFrom, New, Overlay};
+
+    fn level(price: i64, quantity: i64) -> Level {
+        Level {
+            price: Price(price),
+            quantity: Quantity(quantity),
+            orders: 1,
+            known: true,
+        }
+    }
+
+    /// Applies each, and checks that the steps alone give the same list.
+    fn applied(
+        side: Side,
+        levels_max: usize,
+        events: &[(UpdateAction, i64, i64)],
+    ) -> (String, Vec<Fit>) {
+        let mut book = DeepLevels::with_room(side, levels_max);
+        let mut mirror = DeepLevels::growing(side);
+        let mut fits = Vec::new();
+        for (action, price, quantity) in events {
+            let fit = book.apply(
+                *action,
+                level(*price, *quantity),
+                &mut |action, index, level| {
+                    assert!(mirror.play(action, index, level), "{action:?} at {index}");
+                },
+            );
+            fits.push(fit);
+        }
+        assert_eq!(book.worst_first(), mirror.worst_first());
+        let best_first = book.worst_first().iter().rev();
+        let text: Vec<String> = best_first
+            .map(|level| format!("{}x{}", level.quantity, level.price.0))
+            .collect();
+        (text.join(" "), fits)
+    }
+
+    #[test]
+    fn levels_are_found_by_their_price_best_first() {
+        let events = [
+            (New, 10, 1),
+            (New, 12, 2),
+            (New, 11, 3),
+            (Change, 12, 4),
+            (Delete, 10, 0),
+        ];
+        let all = vec![Fit::Expected; 5];
+        let bids = applied(Side::Bid, 9, &events);
+        assert_eq!(bids, ("4x12 3x11".to_owned(), all.clone()));
+        let asks = applied(Side::Ask, 9, &events);
+        assert_eq!(asks, ("3x11 4x12".to_owned(), all));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_applied_as_far_as_it_makes_sense_and_told() {
+        use Fit::{Expected, Unexpected};
+        let (text, fits) = applied(
+            Side::Ask,
+            9,
+            &[
+                (Change, 10, 1),
+                (New, 10, 2),
+                (Overlay, 11, 3),
+                (Delete, 12, 0),
+                (DeleteFrom, 10, 1),
+                (New, 13, 5),
+                (Change, 13, 0),
+                (New, 14, 0),
+            ],
+        );
+        assert_eq!(text, "2x10 3x11");
+        let overlay = Expected;
+        assert_eq!(
+            fits[..5],
+            [Unexpected, Unexpected, overlay, Unexpected, Unexpected]
+        );
+        assert_eq!(
+            fits[5..],
+            [Expected, Expected, Unexpected],
+            "no quantity is a deletion"
+        );
+    }
+
+    #[test]
+    fn beyond_the_limit_the_book_stays_the_best_part_of_the_truth() {
+        use Fit::{Beyond, Expected};
+        let (text, fits) = applied(
+            Side::Bid,
+            3,
+            &[
+                (New, 10, 1),
+                (New, 9, 1),
+                (New, 8, 1),
+                (New, 11, 1),    // 8 goes: from there on nothing is known
+                (Delete, 11, 0), // there is room again
+                (Change, 8, 5),
+                (New, 7, 1),
+                (New, 6, 1),
+            ],
+        );
+        assert_eq!(text, "1x10 1x9");
+        assert_eq!(
+            fits,
+            [
+                Expected, Expected, Expected, Beyond, Expected, Beyond, Beyond, Beyond
+            ]
+        );
+        // One that does not come leaves its price, and what is better still comes.
+        let (text, _) = applied(
+            Side::Bid,
+            2,
+            &[
+                (New, 10, 1),
+                (New, 9, 1),
+                (New, 5, 1),
+                (Delete, 9, 0),
+                (New, 7, 1),
+                (New, 4, 1),
+            ],
+        );
+        assert_eq!(text, "1x10 1x7");
+        let (text, _) = applied(
+            Side::Bid,
+            2,
+            &[
+                (New, 10, 1),
+                (New, 9, 1),
+                (New, 5, 1),
+                (Delete, 9, 0),
+                (New, 5, 1),
+            ],
+        );
+        assert_eq!(text, "1x10");
+    }
+
+    #[test]
+    fn a_cleared_side_knows_no_horizon() {
+        let mut side = DeepLevels::with_room(Side::Bid, 1);
+        let none = &mut |_, _, _| {};
+        let _ = side.apply(New, level(10, 1), none);
+        assert_eq!(side.apply(New, level(9, 1), none), Fit::Beyond);
+        assert_eq!(side.horizon(), Some(Price(9)));
+        assert!(side.clear() && !side.clear());
+        assert_eq!(side.horizon(), None);
+        assert_eq!(side.apply(New, level(9, 1), none), Fit::Expected);
+    }
+
+    /// A whole book in either order moves no level, but where the room is made equal.
+    #[test]
+    fn a_book_that_comes_in_order_moves_little() {
+        for best_first in [true, false] {
+            let mut side = DeepLevels::with_room(Side::Ask, 4_096);
+            side.clear();
+            for step in 0..2_000_i64 {
+                let price = if best_first { step } else { 5_000 - step };
+                let (begin, end) = (side.begin, side.end);
+                let _ = side.apply(New, level(price, 1), &mut |_, _, _| {});
+                let moved = (side.begin, side.end) != (begin.wrapping_sub(1), end)
+                    && (side.begin, side.end) != (begin, end + 1);
+                assert!(!moved, "at step {step}");
+                // The level came at the end that grew.
+                let place = if best_first && step > 0 {
+                    side.begin
+                } else {
+                    side.end - 1
+                };
+                assert_eq!(side.room[place].price, Price(price));
+            }
+        }
+    }
+}
