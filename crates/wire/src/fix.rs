@@ -1,0 +1,42 @@
+//! FIX tag=value, as FIX 4.4 sessions carry it: `8=FIX.4.4|9=…|35=…|…|10=…|`, each `|` a byte 0x01.
+//!
+//! [`frame`] finds one message at the beginning of what was received and verifies its length and
+//! checksum; [`Message::fields`] walks it. Values are borrowed bytes with conversions that are exact or
+//! an error. [`Encoder`] writes messages into the caller's buffer. [`validate`] holds a message against a
+//! [`dictionary`], as a session has to before it acts.
+//!
+//! Source: FIX 4.4 with errata 20030618, volume 1 (tag=value syntax, data types) and volume 2 (session).
+
+pub mod dictionary;
+mod encode;
+mod fields;
+mod format;
+mod frame;
+mod generated;
+mod header;
+mod malformed;
+pub mod market_data;
+mod number;
+mod reject;
+mod resync;
+mod scan;
+pub mod tag;
+mod time;
+mod tokens;
+mod validate;
+
+pub use encode::{Encoder, Full};
+pub use fields::{BadField, Field, Fields};
+pub use frame::{Frame, Message, frame, frame_with};
+pub use generated::FIX44;
+pub use header::Header;
+pub use malformed::Malformed;
+pub use number::{Decimal, decimal, integer, unsigned};
+pub use reject::{RefTag, Reject, SessionRejectReason};
+pub use resync::resync;
+pub use time::{Precision, timestamp, write_timestamp};
+pub use tokens::Walk;
+pub use validate::{Options, USER_DEFINED, validate};
+
+/// The separator behind each field, 0x01.
+pub const SOH: u8 = 0x01;

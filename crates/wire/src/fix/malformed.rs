@@ -1,0 +1,62 @@
+//! Why bytes are no FIX message.
+
+use core::fmt;
+
+/// Why bytes are no FIX message, or a value is not of its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// The message does not begin with `8=` and a version.
+    BeginString,
+    /// The second field is not `9=` and a number of at most nine digits without a leading zero.
+    BodyLength,
+    /// The message is longer than the limit.
+    TooLong,
+    /// The third field is not `35=` and a value.
+    MsgType,
+    /// The body does not end where BodyLength says, with `10=` and three digits behind it.
+    Trailer,
+    /// The sum of the bytes is another one.
+    CheckSum,
+    /// A tag is no positive number of at most nine digits without a leading zero.
+    Tag,
+    /// A tag without a value.
+    Value,
+    /// A data field is longer than the message, or its length field is missing.
+    Data,
+    /// A number is not written as one.
+    Number,
+    /// A number does not fit, or has more digits than are kept.
+    Overflow,
+    /// A field of the header is there twice, or in the body.
+    Header,
+    /// A field is there twice in one entry.
+    Repeated,
+    /// The entries are more or fewer than their count, or do not begin as they should.
+    Group,
+    /// A time stamp is not written as one, or there is no such day.
+    Time,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Malformed::BeginString => "does not begin with a version (8)",
+            Malformed::BodyLength => "has no valid length (9)",
+            Malformed::TooLong => "is longer than the limit",
+            Malformed::MsgType => "has no message type (35) as its third field",
+            Malformed::Trailer => "does not end where its length says",
+            Malformed::CheckSum => "has a wrong checksum (10)",
+            Malformed::Tag => "has a tag that is no number",
+            Malformed::Value => "has a tag without a value",
+            Malformed::Data => "has a data field without a length that fits",
+            Malformed::Number => "has a number that is none",
+            Malformed::Overflow => "has a number that does not fit",
+            Malformed::Header => "has a field of the header twice, or in the body",
+            Malformed::Repeated => "has a field twice in one entry",
+            Malformed::Group => "has other entries than it counts",
+            Malformed::Time => "has a time that is none",
+        })
+    }
+}
+
+impl core::error::Error for Malformed {}

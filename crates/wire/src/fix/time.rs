@@ -1,0 +1,236 @@
+//! UTC time stamps, `20191129-18:21:30.512`, to the nanosecond.
+
+use super::Malformed;
+use super::number::digits;
+
+/// How many digits of a second are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// None.
+    Seconds,
+    /// Three.
+    #[default]
+    Milliseconds,
+    /// Six.
+    Microseconds,
+    /// Nine.
+    Nanoseconds,
+}
+
+/// Nanoseconds since the Unix epoch.
+///
+/// # Errors
+/// It is no UTCTimestamp: years 1970 to 2261, up to nine digits of a second, second 60 is a leap second.
+pub fn timestamp(text: &[u8]) -> Result<u64, Malformed> {
+    let [
+        y0,
+        y1,
+        y2,
+        y3,
+        m0,
+        m1,
+        d0,
+        d1,
+        b'-',
+        h0,
+        h1,
+        b':',
+        i0,
+        i1,
+        b':',
+        s0,
+        s1,
+        rest @ ..,
+    ] = text
+    else {
+        return Err(Malformed::Time);
+    };
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0_u64, |sum, digit| match digit {
+            b'0'..=b'9' => Ok(sum * 10 + u64::from(digit - b'0')),
+            _ => Err(Malformed::Time),
+        })
+    };
+    let (year, month, day) = (
+        number(&[*y0, *y1, *y2, *y3])?,
+        number(&[*m0, *m1])?,
+        number(&[*d0, *d1])?,
+    );
+    let (hour, minute, second) = (
+        number(&[*h0, *h1])?,
+        number(&[*i0, *i1])?,
+        number(&[*s0, *s1])?,
+    );
+    let fraction = match rest {
+        [] => 0,
+        [b'.', digits @ ..] if (1..=9).contains(&digits.len()) => {
+            number(digits)? * 10_u64.pow(9 - digits.len() as u32)
+        }
+        _ => return Err(Malformed::Time),
+    };
+    let valid = (1970..=2261).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=days_in(year, month)).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second <= 60;
+    if !valid {
+        return Err(Malformed::Time);
+    }
+    let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second;
+    Ok(seconds * 1_000_000_000 + fraction)
+}
+
+/// Whether it is a day of any year, `YYYYMMDD`.
+pub(super) fn is_date(text: &[u8]) -> bool {
+    if text.len() != 8 || !text.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let number = |digits: &[u8]| {
+        let digit = |sum, digit: &u8| sum * 10 + u64::from(digit - b'0');
+        digits.iter().fold(0, digit)
+    };
+    let (year, month, day) = (number(&text[..4]), number(&text[4..6]), number(&text[6..]));
+    (1..=12).contains(&month) && (1..=days_in(year, month)).contains(&day)
+}
+
+/// Whether it is a time of day, `HH:MM:SS` and up to nine digits of a second.
+pub(super) fn is_time(text: &[u8]) -> bool {
+    let mut whole = *b"19700101-00:00:00.000000000";
+    let end = 9 + text.len();
+    match whole.get_mut(9..end) {
+        Some(room) => room.copy_from_slice(text),
+        None => return false,
+    }
+    timestamp(&whole[..end]).is_ok()
+}
+
+/// Days of a month.
+fn days_in(year: u64, month: u64) -> u64 {
+    match month {
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days from the epoch; years begin in March, so that the leap day is the last.
+fn days(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
+    year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_469
+}
+
+/// Writes a time stamp and gives its bytes, 17 to 27 of them.
+pub fn write_timestamp(ns: u64, precision: Precision, room: &mut [u8; 27]) -> &[u8] {
+    let (seconds, fraction) = (ns / 1_000_000_000, ns % 1_000_000_000);
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    let mut put = |place: usize, width: usize, mut value: u64| {
+        for byte in room[place..place + width].iter_mut().rev() {
+            *byte = b'0' + (value % 10) as u8;
+            value /= 10;
+        }
+    };
+    put(0, 4, year);
+    put(4, 2, month);
+    put(6, 2, day);
+    put(9, 2, second / 3_600);
+    put(12, 2, second / 60 % 60);
+    put(15, 2, second % 60);
+    let (digits, value) = match precision {
+        Precision::Seconds => (0, 0),
+        Precision::Milliseconds => (3, fraction / 1_000_000),
+        Precision::Microseconds => (6, fraction / 1_000),
+        Precision::Nanoseconds => (9, fraction),
+    };
+    put(18, digits, value);
+    room[8] = b'-';
+    room[11] = b':';
+    room[14] = b':';
+    room[17] = b'.';
+    &room[..if digits == 0 { 17 } else { 18 + digits }]
+}
+
+/// Year, month and day of a day since the epoch.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (year * 365 + year / 4 - year / 100);
+    let month = (day * 5 + 2) / 153;
+    let date = day - (month * 153 + 2) / 5 + 1;
+    let (month, shift) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (era * 400 + year + shift, month, date)
+}
+
+/// The last time stamp that was read to the second: the next one mostly has the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    /// `YYYYMMDD` and `HH:MM:SS`.
+    text: [u64; 2],
+    /// What they say, nanoseconds.
+    ns: u64,
+}
+
+impl Clock {
+    /// [`timestamp`] of `text`.
+    #[inline]
+    pub(super) fn read(&mut self, text: &[u8]) -> Result<u64, Malformed> {
+        let Some((head, fraction)) = text.split_first_chunk::<17>() else {
+            return Err(Malformed::Time);
+        };
+        let word = |at: usize| {
+            let bytes = head.get(at..).and_then(<[u8]>::first_chunk);
+            u64::from_le_bytes(bytes.copied().unwrap_or_default())
+        };
+        let seconds = [word(0), word(9)];
+        if seconds != self.text || head[8] != b'-' {
+            let ns = match whole_seconds(seconds, head[8]) {
+                Some(seconds) => seconds * 1_000_000_000,
+                None => timestamp(head)?,
+            };
+            *self = Clock { text: seconds, ns };
+        }
+        match fraction {
+            [b'.', a, b, c] if [a, b, c].iter().all(|digit| digit.is_ascii_digit()) => {
+                let [a, b, c] = [a, b, c].map(|digit| u64::from(*digit - b'0'));
+                Ok(self.ns + (a * 100 + b * 10 + c) * 1_000_000)
+            }
+            [] => Ok(self.ns),
+            _ => timestamp(text),
+        }
+    }
+}
+
+/// Seconds since the epoch of `YYYYMMDD`, the byte behind it and `HH:MM:SS`; none for anything unusual.
+#[inline]
+fn whole_seconds([date, time]: [u64; 2], between: u8) -> Option<u64> {
+    let date = u64::try_from(digits(date, 8)?).ok()?;
+    let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
+    // Zero where the colons are, digits elsewhere.
+    let time = time ^ u64::from_le_bytes(*b"00:00:00");
+    let more = time.wrapping_add(0x0606_0006_0600_0606);
+    let digits = (time | more) & 0xf0f0_fff0_f0ff_f0f0 == 0;
+    let pairs = time.wrapping_mul(10).wrapping_add(time >> 8);
+    let (hour, minute, second) = (pairs & 0xff, pairs >> 24 & 0xff, pairs >> 48 & 0xff);
+    let usual = digits
+        && between == b'-'
+        && (1970..=2261).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=28).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    usual.then(|| days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
+}

@@ -1,0 +1,184 @@
+//! What holds for any bytes: fast and slow say the same, and what is written is read.
+
+use crate::{captures, message, real_messages};
+use proptest::prelude::*;
+use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
+use touchline_wire::fix::{
+    Decimal, Encoder, Frame, Malformed, Precision, decimal, frame, timestamp, write_timestamp,
+};
+
+/// Text as prices are, and as they are not.
+fn numbers() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "-?[0-9]{0,10}\\.?[0-9]{0,10}",
+        "[-+0-9.eE /:]{1,20}",
+        "[0-9]{1,21}"
+    ]
+}
+
+/// Time stamps, and what is near one.
+fn times() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "(19|20|22)[0-9]{2}[01][0-9][0-3][0-9]-[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{1,10})?",
+        "20240[1-3](2[89]|3[01])-23:59:(59|60)(\\.[0-9]{3})?",
+        "[0-9:.\\-]{17,21}",
+    ]
+}
+
+/// What market data makes of one value, between other fields and as the last one.
+fn read(tag: u32, value: &str, behind: &str) -> Result<(Option<Decimal>, Option<u64>), Malformed> {
+    let head = "34=1|52=20240102-03:04:05.678|268=1|279=0|";
+    let bytes = message("X", &format!("{head}{tag}={value}|{behind}"));
+    let Ok(Frame::Whole(message)) = frame(&bytes, 4096) else {
+        panic!("{value}");
+    };
+    let mut entries = Refresh::read(&message)?.entries();
+    let entry = entries.advance()?.copied().unwrap_or_default();
+    Ok((entry.price, entry.time_ns))
+}
+
+proptest! {
+    #[test]
+    fn words_and_vectors_read_numbers_as_the_slow_way_does(text in numbers()) {
+        prop_assume!(!text.is_empty());
+        for behind in ["", "271=1|", "58=some text behind it|"] {
+            let fast = read(270, &text, behind).map(|(price, _)| price.unwrap_or_default());
+            prop_assert_eq!(fast, decimal(text.as_bytes()), "{}", text);
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_the_slow_way_does(text in times()) {
+        prop_assume!(text.len() != 8);
+        let fast = read(272, &text, "").map(|(_, time)| time.unwrap_or_default());
+        prop_assert_eq!(fast, timestamp(text.as_bytes()), "{}", text);
+    }
+
+    #[test]
+    fn words_and_vectors_see_the_same(bytes in prop::collection::vec(prop_oneof![Just(1_u8), any::<u8>()], 64..300)) {
+        let slow = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+        for from in 0..bytes.len() - 63 {
+            let block = bytes[from..].first_chunk().unwrap();
+            let expected = block.iter().rev().fold(0_u64, |mask, byte| mask << 1 | u64::from(*byte == 1));
+            prop_assert_eq!(Words::separators(block), expected);
+            prop_assert_eq!(Vectors::separators(block), expected);
+        }
+        prop_assert_eq!((Words::sum(&bytes), Vectors::sum(&bytes)), (slow, slow));
+    }
+
+    #[test]
+    fn what_is_written_is_read(
+        fields in prop::collection::vec((100_u32..120, "[ -~]{1,20}"), 0..20),
+        price in any::<i64>(), decimals in 0_u8..19, ns in 0_u64..9_000_000_000_000_000_000,
+        data in prop::collection::vec(any::<u8>(), 1..50),
+    ) {
+        let mut room = vec![0; 2048];
+        let mut encoder = Encoder::new(&mut room, b"FIX.4.4", b"Z9");
+        for (tag, value) in &fields {
+            encoder.bytes(*tag, value.as_bytes());
+        }
+        encoder.unsigned(95, data.len() as u64).bytes(96, &data);
+        encoder.decimal(44, price, decimals).timestamp(60, ns, Precision::Nanoseconds);
+        let bytes = encoder.finish().unwrap().to_vec();
+        let Ok(Frame::Whole(message)) = frame(&bytes, 4096) else {
+            panic!("{bytes:?}");
+        };
+        prop_assert_eq!(message.msg_type(), b"Z9");
+        let read: Vec<_> = message.fields().map(|field| field.unwrap()).collect();
+        let mut room = [0; 27];
+        let time = write_timestamp(ns, Precision::Nanoseconds, &mut room).to_vec();
+        prop_assert_eq!(read.len(), fields.len() + 4);
+        for (field, (tag, value)) in read.iter().zip(&fields) {
+            prop_assert_eq!((field.tag, field.value), (*tag, value.as_bytes()));
+        }
+        let last = &read[fields.len()..];
+        prop_assert_eq!((last[1].tag, last[1].value), (96, &data[..]));
+        if price != i64::MIN {
+            prop_assert_eq!(decimal(last[2].value), Ok(Decimal { mantissa: price, decimals }));
+        }
+        prop_assert_eq!((last[3].value, timestamp(last[3].value)), (&time[..], Ok(ns)));
+        for end in 0..bytes.len() {
+            prop_assert!(matches!(frame(&bytes[..end], 4096), Ok(Frame::Incomplete(_))), "{}", end);
+        }
+    }
+}
+
+/// Numbers are exact or an error.
+#[test]
+fn numbers_that_do_not_fit_are_refused() {
+    for (text, expected) in [
+        ("9223372036854775807", Ok((i64::MAX, 0))),
+        ("9223372036854775808", Err(Malformed::Overflow)),
+        ("-9223372036854775807", Ok((-i64::MAX, 0))),
+        ("0.000000000000000001", Ok((1, 18))),
+        ("25707.169999999996", Ok((25_707_169_999_999_996, 12))),
+        ("1.00000000000000000000", Err(Malformed::Overflow)),
+        ("", Err(Malformed::Number)),
+        ("1e5", Err(Malformed::Number)),
+        ("+1", Err(Malformed::Number)),
+        ("--1", Err(Malformed::Number)),
+        (" 1", Err(Malformed::Number)),
+    ] {
+        let read = decimal(text.as_bytes()).map(|d| (d.mantissa, d.decimals));
+        assert_eq!(read, expected, "{text}");
+    }
+    let half = Decimal {
+        mantissa: 15,
+        decimals: 1,
+    };
+    assert_eq!(
+        (half.scaled(9), half.scaled(0)),
+        (Ok(1_500_000_000), Err(Malformed::Overflow))
+    );
+    assert_eq!(
+        Decimal {
+            mantissa: i64::MAX,
+            decimals: 0
+        }
+        .scaled(1),
+        Err(Malformed::Overflow)
+    );
+}
+
+/// A stream of real messages, however it is cut, gives the same messages.
+#[test]
+fn cuts_do_not_matter() {
+    let Some(captures) = captures() else {
+        println!("SKIPPED: TOUCHLINE_CAPTURES is not set, no real stream is cut");
+        return;
+    };
+    let messages: Vec<Vec<u8>> = real_messages(&captures)
+        .into_iter()
+        .filter(|m| m.len() < 4096)
+        .take(40)
+        .collect();
+    let stream = messages.concat();
+    let take = |room: &mut Vec<u8>, found: &mut usize| {
+        while let Ok(Frame::Whole(message)) = frame(room, 4096) {
+            assert_eq!(message.bytes(), messages[*found]);
+            let length = message.len();
+            *found += 1;
+            room.drain(..length);
+        }
+    };
+    for cut in 0..stream.len() {
+        let (mut room, mut found) = (Vec::new(), 0);
+        for part in [&stream[..cut], &stream[cut..]] {
+            room.extend_from_slice(part);
+            take(&mut room, &mut found);
+        }
+        assert_eq!((found, room.len()), (messages.len(), 0), "cut at {cut}");
+    }
+    for chunk in 1..200 {
+        let (mut room, mut found) = (Vec::new(), 0);
+        for part in stream.chunks(chunk) {
+            room.extend_from_slice(part);
+            take(&mut room, &mut found);
+        }
+        assert_eq!(
+            (found, room.len()),
+            (messages.len(), 0),
+            "{chunk} at a time"
+        );
+    }
+}
