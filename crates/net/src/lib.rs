@@ -3,7 +3,7 @@
 //! A [`PacketSource`] lends one UDP packet at a time, with the time at which it was received and
 //! the place where that time was taken. [`UdpSource`] takes packets from sockets, [`PcapSource`]
 //! from captures; [`pcap`] reads and writes the capture files, [`frame`] finds the UDP datagram in a
-//! link-layer frame. A [`Stream`] is a TCP connection for conversations beside the path.
+//! link-layer frame. A [`Connection`] is TCP, with [`tls`] or without, for conversations.
 //!
 //! # Never
 //! Knows a venue or a message: a payload is bytes. Reorders, drops or joins the packets to one
@@ -23,7 +23,7 @@
 //! `tests/pcap` builds every format by hand, byte for byte, cuts each file at every length, feeds
 //! random bytes, and counts real captures where they are at hand; `tests/frame.rs` does the same
 //! for link layers; `tests/udp` sends over the loopback interface, and where it may over virtual cards
-//! in network namespaces of its own; `tests/stream.rs` has the other end in every mood; `tests/hostile.rs` holds damaged and malicious files against limits of time and
+//! in network namespaces of its own; `tests/stream.rs` has the other end in every mood, `tests/tls` every certificate that must not be taken; `tests/hostile.rs` holds damaged and malicious files against limits of time and
 //! memory; fuzz target `pcap_reader`.
 #![deny(unsafe_code)]
 
@@ -38,10 +38,11 @@ pub mod nic;
 pub mod pcap;
 mod pcap_source;
 pub mod stream;
+pub mod tls;
 pub mod udp;
 
 pub use pcap_source::{PcapSource, Skipped};
-pub use stream::Stream;
+pub use stream::{Connection, Stream};
 pub use udp::UdpSource;
 
 /// Where packets come from: a capture, or later a socket.

@@ -3,6 +3,11 @@
 //! For conversations beside the path: each call does what can be done at once and returns. The
 //! buffers are the caller's, and so is the clock; names are not resolved.
 
+mod listener;
+
+pub use listener::Listener;
+
+use crate::tls::{Client, Refusal, Tls};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, Read};
 use std::net::SocketAddrV4;
@@ -29,6 +34,9 @@ pub enum Error {
     /// The other side has closed it.
     #[error("the other side closed the connection")]
     Closed,
+    /// Of TLS.
+    #[error("TLS: {0}")]
+    Tls(Refusal),
     /// The system's error of this number.
     #[error("{}", io::Error::from_raw_os_error(*.0))]
     Failed(i32),
@@ -117,5 +125,66 @@ fn error(error: io::Error) -> Error {
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Error::Closed,
         io::ErrorKind::TimedOut => Error::TimedOut,
         _ => Error::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+    }
+}
+
+/// A connection of a client, with TLS or without, in the same calls.
+#[derive(Debug)]
+pub enum Connection {
+    /// As the bytes are.
+    Plain(Stream),
+    /// Encrypted, to a server that has proved its name.
+    Tls(Box<Tls>),
+}
+
+impl Connection {
+    /// Begins to connect, with TLS if there is a client for it. All must stand at `until_ns`, of
+    /// whatever clock [`Connection::is_ready`] is given.
+    ///
+    /// # Errors
+    /// There is no route, or no more sockets are to be had.
+    pub fn connect(
+        to: SocketAddrV4,
+        tls: Option<&Client>,
+        until_ns: u64,
+    ) -> Result<Connection, Error> {
+        let stream = Stream::connect(to, until_ns)?;
+        Ok(match tls {
+            None => Connection::Plain(stream),
+            Some(client) => Connection::Tls(Box::new(Tls::over(stream, client, until_ns)?)),
+        })
+    }
+
+    /// Whether it can be talked on: with TLS, the other side has proved who it is.
+    ///
+    /// # Errors
+    /// It cannot be made, did not stand in time, or the two sides do not talk.
+    pub fn is_ready(&mut self, now_ns: u64) -> Result<bool, Error> {
+        match self {
+            Connection::Plain(stream) => stream.is_connected(now_ns),
+            Connection::Tls(tls) => tls.is_ready(now_ns),
+        }
+    }
+
+    /// Hands over as much of `bytes` as is taken now, and says how many; 0 if none.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+        match self {
+            Connection::Plain(stream) => stream.send(bytes),
+            Connection::Tls(tls) => tls.send(bytes),
+        }
+    }
+
+    /// Reads what is there into `room`, and says how much; 0 if nothing is there, or no room.
+    ///
+    /// # Errors
+    /// The connection is gone, or closed by the other side and read to its end.
+    pub fn receive(&mut self, room: &mut [u8]) -> Result<usize, Error> {
+        match self {
+            Connection::Plain(stream) => stream.receive(room),
+            Connection::Tls(tls) => tls.receive(room),
+        }
     }
 }

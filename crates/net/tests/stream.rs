@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
-use touchline_net::stream::{Error, Stream};
+use touchline_net::stream::{Error, Listener, Stream};
 
 /// Nothing here takes longer, unless it hangs.
 const HANGS: Duration = Duration::from_secs(30);
@@ -119,4 +119,27 @@ fn a_connection_that_is_not_made_in_time_is_given_up() {
     });
     assert_eq!(pending.is_connected(100), Err(Error::TimedOut));
     drop(listener);
+}
+
+#[test]
+fn a_listener_takes_connections_and_never_waits() {
+    let mut listener = Listener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("free");
+    assert_ne!(listener.address().port(), 0);
+    assert!(listener.accept().expect("it listens").is_none());
+    let mut client = Stream::connect(listener.address(), 100).expect("it begins");
+    let (mut taken, from) = until(|| listener.accept().expect("it listens"));
+    until(|| client.is_connected(0).expect("it is taken").then_some(()));
+    assert_eq!(from.ip(), &Ipv4Addr::LOCALHOST);
+    assert_eq!(taken.is_connected(1_000), Ok(true), "it stands");
+    let mut room = [0; 4];
+    assert_eq!(taken.receive(&mut room), Ok(0), "nothing is there");
+    assert_eq!(client.send(b"word"), Ok(4));
+    until(|| Some(taken.receive(&mut room).expect("open")).filter(|bytes| *bytes == 4));
+    assert_eq!(&room, b"word");
+    // The port is taken, and free again as soon as nobody listens.
+    let again = Listener::bind(listener.address()).expect_err("two on one port");
+    assert_eq!(again, Error::Failed(libc::EADDRINUSE));
+    let address = listener.address();
+    drop((listener, taken, client));
+    Listener::bind(address).expect("it is free again");
 }

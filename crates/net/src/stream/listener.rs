@@ -1,0 +1,68 @@
+//! The other end: a port that is connected to.
+
+use super::{Error, Stream, error};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io;
+use std::net::SocketAddrV4;
+
+/// A port that others connect to. It never waits.
+#[derive(Debug)]
+pub struct Listener {
+    socket: Socket,
+    address: SocketAddrV4,
+}
+
+/// Connections that the system keeps until they are taken.
+const BACKLOG: i32 = 1_024;
+
+impl Listener {
+    /// Listens on an address of this host; port 0 is any free one.
+    ///
+    /// # Errors
+    /// The address is not ours, or taken.
+    pub fn bind(address: SocketAddrV4) -> Result<Listener, Error> {
+        let kind = Type::STREAM.nonblocking().cloexec();
+        let socket = Socket::new(Domain::IPV4, kind, Some(Protocol::TCP)).map_err(error)?;
+        // A port whose connections were just closed is free.
+        socket.set_reuse_address(true).map_err(error)?;
+        socket.bind(&address.into()).map_err(error)?;
+        socket.listen(BACKLOG).map_err(error)?;
+        let bound = socket.local_addr().map_err(error)?;
+        Ok(Listener {
+            address: bound.as_socket_ipv4().unwrap_or(address),
+            socket,
+        })
+    }
+
+    /// Where it listens, with the real port.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.address
+    }
+
+    /// The next connection, which stands, and where it comes from. `None`: there is none at present.
+    ///
+    /// # Errors
+    /// There are no more sockets to be had: it passes when others are closed.
+    pub fn accept(&mut self) -> Result<Option<(Stream, SocketAddrV4)>, Error> {
+        let (socket, from) = match self.socket.accept() {
+            Ok(accepted) => accepted,
+            Err(failed) => {
+                return match failed.kind() {
+                    // Whoever has gone again before it was taken is not there.
+                    io::ErrorKind::WouldBlock
+                    | io::ErrorKind::Interrupted
+                    | io::ErrorKind::ConnectionAborted => Ok(None),
+                    _ => Err(error(failed)),
+                };
+            }
+        };
+        socket.set_nonblocking(true).map_err(error)?;
+        socket.set_tcp_nodelay(true).map_err(error)?;
+        let from = from.as_socket_ipv4().unwrap_or(self.address);
+        let stream = Stream {
+            socket,
+            until_ns: None,
+        };
+        Ok(Some((stream, from)))
+    }
+}

@@ -1,0 +1,220 @@
+//! TLS of a client over a [`Stream`]: never waits, and always knows who the other side is.
+//!
+//! TLS 1.2 and 1.3. The server's certificate is held against the roots, the host's name and the
+//! host's time; there is no setting that leaves this out. Where pins are given, its key must be one
+//! of them, too. Nothing is resumed: each connection checks again.
+//!
+//! It is made for one conversation, not for the path's budget: a record that arrives takes
+//! memory of the library below for a moment.
+
+mod client;
+mod refusal;
+mod verify;
+
+pub use client::{Client, Identity, Pin, Settings, SetupError};
+pub use refusal::Refusal;
+
+use crate::stream::{Error, Stream};
+use rustls::ClientConnection;
+use std::io::{self, Read, Write};
+
+/// Bytes that may wait here for the system to take them.
+const UNSENT_BYTES_MAX: usize = 64 * 1024;
+
+/// Records without a byte for us that one call looks through.
+const EMPTY_RECORDS_MAX: usize = 16;
+
+/// A connection whose other side has proved its name, or is about to.
+#[derive(Debug)]
+pub struct Tls {
+    stream: Stream,
+    session: ClientConnection,
+    /// Until when the handshake must be over.
+    until_ns: u64,
+}
+
+impl Tls {
+    /// Takes a connection that begins, and speaks TLS on it. It must stand, with the handshake, at
+    /// `until_ns`.
+    ///
+    /// # Errors
+    /// The library refuses to begin.
+    pub(crate) fn over(stream: Stream, client: &Client, until_ns: u64) -> Result<Tls, Error> {
+        let mut session = client.session().map_err(refused)?;
+        session.set_buffer_limit(Some(UNSENT_BYTES_MAX));
+        Ok(Tls {
+            stream,
+            session,
+            until_ns,
+        })
+    }
+
+    /// Whether the connection stands and the other side has proved who it is.
+    ///
+    /// # Errors
+    /// As of [`Stream::is_connected`], and why the other side is not to be talked to.
+    pub fn is_ready(&mut self, now_ns: u64) -> Result<bool, Error> {
+        if !self.stream.is_connected(now_ns)? {
+            return Ok(false);
+        }
+        if !self.session.is_handshaking() {
+            return Ok(true);
+        }
+        self.flush()?;
+        while self.session.is_handshaking() && self.fill()? {
+            self.flush()?;
+        }
+        match self.session.is_handshaking() {
+            false => Ok(true),
+            true if now_ns >= self.until_ns => Err(Error::TimedOut),
+            true => Ok(false),
+        }
+    }
+
+    /// Takes as much of `bytes` as there is room for, and says how much. What the system did not take
+    /// of it goes with the next call of this or [`Tls::receive`].
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+        self.flush()?;
+        if self.session.is_handshaking() || self.session.wants_write() {
+            return Ok(0);
+        }
+        let taken = self.session.writer().write(bytes).map_err(failed)?;
+        self.flush()?;
+        Ok(taken)
+    }
+
+    /// Reads what is there into `room`, and says how much; 0 if nothing is there, or no room.
+    ///
+    /// # Errors
+    /// The connection is gone, was cut or closed by the other side, or what came was tampered with.
+    pub fn receive(&mut self, room: &mut [u8]) -> Result<usize, Error> {
+        if room.is_empty() {
+            return Ok(0);
+        }
+        for _ in 0..EMPTY_RECORDS_MAX {
+            match self.session.reader().read(room) {
+                Ok(0) => return Err(Error::Closed),
+                Ok(bytes) => return Ok(bytes),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return Err(Error::Tls(Refusal::Cut)),
+            }
+            let came = self.fill()?;
+            self.flush()?;
+            if !came {
+                break;
+            }
+        }
+        Ok(0)
+    }
+
+    /// Takes what the system has, and has it decrypted; false if there was nothing.
+    fn fill(&mut self) -> Result<bool, Error> {
+        let mut wire = Wire::over(&mut self.stream);
+        match self.session.read_tls(&mut wire) {
+            Ok(0) if self.session.is_handshaking() => return Err(Error::Closed),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(_) => return Err(wire.error.unwrap_or(Error::Closed)),
+        }
+        match self.session.process_new_packets() {
+            Ok(_) => Ok(true),
+            Err(error) => {
+                // The other side is told why, if it still listens.
+                let _ = self.flush();
+                Err(refused(error))
+            }
+        }
+    }
+
+    /// Hands over what the system takes.
+    fn flush(&mut self) -> Result<(), Error> {
+        while self.session.wants_write() {
+            let mut wire = Wire::over(&mut self.stream);
+            match self.session.write_tls(&mut wire) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    let error = wire.error.unwrap_or(Error::Closed);
+                    return Err(self.said_before(error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever closes a connection has often said why, just before.
+    fn said_before(&mut self, error: Error) -> Error {
+        while let Ok(1..) = self.session.read_tls(&mut Wire::over(&mut self.stream)) {
+            if let Err(refusal) = self.session.process_new_packets() {
+                return refused(refusal);
+            }
+        }
+        error
+    }
+}
+
+/// A clean end is said, if the system takes it at once.
+impl Drop for Tls {
+    fn drop(&mut self) {
+        if !self.session.is_handshaking() {
+            self.session.send_close_notify();
+            let _ = self.flush();
+        }
+    }
+}
+
+/// A stream in the form of the standard library, where nothing to read is an error and the end is not.
+struct Wire<'a> {
+    stream: &'a mut Stream,
+    error: Option<Error>,
+}
+
+impl Wire<'_> {
+    fn over(stream: &mut Stream) -> Wire<'_> {
+        Wire {
+            stream,
+            error: None,
+        }
+    }
+
+    fn said<T>(&mut self, done: Result<T, Error>) -> io::Result<T> {
+        done.map_err(|error| {
+            self.error = Some(error);
+            io::ErrorKind::ConnectionAborted.into()
+        })
+    }
+}
+
+impl Read for Wire<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self.stream.receive(room) {
+            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(Error::Closed) => Ok(0),
+            done => self.said(done),
+        }
+    }
+}
+
+impl Write for Wire<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.stream.send(bytes) {
+            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
+            done => self.said(done),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn refused(error: rustls::Error) -> Error {
+    Error::Tls(Refusal::of(&error))
+}
+
+fn failed(_: io::Error) -> Error {
+    Error::Closed
+}

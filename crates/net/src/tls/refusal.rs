@@ -1,0 +1,115 @@
+//! Why a TLS connection is of no use, and what to do about it.
+
+use super::verify::SelfSigned;
+use rustls::{AlertDescription, CertificateError, Error, OtherError, PeerIncompatible};
+
+/// Why the two sides do not talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The certificate's time is over.
+    #[error(
+        "the server's certificate has expired; check this host's clock, else the venue must renew it"
+    )]
+    Expired,
+    /// The certificate's time has not begun.
+    #[error("the server's certificate is not valid yet; check this host's clock")]
+    NotYetValid,
+    /// The certificate is another host's.
+    #[error(
+        "the server's certificate is for another host; check the host and `server_name` of the configuration"
+    )]
+    WrongHost,
+    /// Nobody whom we trust vouches for it.
+    #[error(
+        "the server's certificate was issued by nobody known; name the issuer's certificate in `roots_file` if \
+         the venue has an issuer of its own"
+    )]
+    UnknownIssuer,
+    /// Only it vouches for itself.
+    #[error(
+        "the server's certificate is signed by itself alone; name it in `roots_file` if the venue says so, \
+         else something stands between"
+    )]
+    SelfSigned,
+    /// Something else is wrong with the certificate.
+    #[error("the server's certificate is damaged, withdrawn or not for a server; ask the venue")]
+    BadCertificate,
+    /// The certificate is right, its key is not one that was pinned.
+    #[error(
+        "the key of the server's certificate is none of `pins`; ask the venue whether it has a new key, and \
+         pin that one before the old one is taken away"
+    )]
+    PinDiffers,
+    /// The other side knows nothing as new as TLS 1.2.
+    #[error("the server speaks no TLS as new as 1.2; ask the venue for another address")]
+    TooOld,
+    /// The other side wants to know who we are.
+    #[error(
+        "the server wants a client certificate; name one in `client_certificate_file` and `client_key`"
+    )]
+    CertificateWanted,
+    /// The other side does not want us as we are.
+    #[error("the server refused the client certificate; check which one the venue knows")]
+    CertificateRefused,
+    /// What came is no TLS at all.
+    #[error("the server does not speak TLS; check the port, and whether TLS is wanted there")]
+    NotTls,
+    /// The other side ended the handshake without saying why in a way that we know.
+    #[error("the server refused the handshake; check that the port is the one for TLS clients")]
+    Refused,
+    /// The connection ended in the middle.
+    #[error("the connection was cut without the end that TLS asks for; connect again")]
+    Cut,
+    /// What came was not what was sent, or makes no sense.
+    #[error(
+        "what came was broken or tampered with; connect again, and look at what stands between"
+    )]
+    Broken,
+}
+
+impl Refusal {
+    pub(super) fn of(error: &Error) -> Refusal {
+        match error {
+            Error::InvalidCertificate(error) => Refusal::of_certificate(error),
+            Error::NoCertificatesPresented => Refusal::BadCertificate,
+            Error::PeerIncompatible(
+                PeerIncompatible::ServerDoesNotSupportTls12Or13
+                | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+            ) => Refusal::TooOld,
+            Error::PeerIncompatible(_) => Refusal::Refused,
+            Error::InvalidMessage(_) => Refusal::NotTls,
+            Error::AlertReceived(alert) => Refusal::of_alert(*alert),
+            _ => Refusal::Broken,
+        }
+    }
+
+    fn of_certificate(error: &CertificateError) -> Refusal {
+        use CertificateError as E;
+        match error {
+            E::Expired | E::ExpiredContext { .. } => Refusal::Expired,
+            E::NotValidYet | E::NotValidYetContext { .. } => Refusal::NotYetValid,
+            E::NotValidForName | E::NotValidForNameContext { .. } => Refusal::WrongHost,
+            E::UnknownIssuer => Refusal::UnknownIssuer,
+            E::ApplicationVerificationFailure => Refusal::PinDiffers,
+            E::Other(OtherError(other)) if other.is::<SelfSigned>() => Refusal::SelfSigned,
+            _ => Refusal::BadCertificate,
+        }
+    }
+
+    fn of_alert(alert: AlertDescription) -> Refusal {
+        use AlertDescription as A;
+        match alert {
+            A::ProtocolVersion => Refusal::TooOld,
+            A::CertificateRequired | A::NoCertificate => Refusal::CertificateWanted,
+            A::BadCertificate
+            | A::UnsupportedCertificate
+            | A::CertificateRevoked
+            | A::CertificateExpired
+            | A::CertificateUnknown
+            | A::UnknownCA
+            | A::AccessDenied => Refusal::CertificateRefused,
+            A::DecodeError | A::BadRecordMac | A::DecryptError => Refusal::Broken,
+            _ => Refusal::Refused,
+        }
+    }
+}

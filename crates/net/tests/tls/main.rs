@@ -1,0 +1,331 @@
+//! TLS as a client: to a server of the same library, with certificates made for the occasion, and to
+//! one by hand that is too old. Every refusal has its reason; what is right carries data both ways.
+
+mod server;
+
+use server::{Issued, Issuer, Server};
+use std::time::{Duration, Instant};
+use touchline_net::stream::{Connection, Error};
+use touchline_net::tls::{Client, Identity, Pin, Refusal, Settings, SetupError};
+
+/// Nothing here takes longer, unless it hangs.
+const HANGS: Duration = Duration::from_secs(30);
+
+const HOST: &str = "fix.venue.example";
+
+/// Polls until something comes of it.
+fn until<T>(mut poll: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    while start.elapsed() < HANGS {
+        if let Some(done) = poll() {
+            return done;
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    panic!("it hangs");
+}
+
+fn ready(server: &Server, client: &Client) -> Result<Connection, Error> {
+    let mut connection = Connection::connect(server.address, Some(client), 1)?;
+    let ready = until(|| match connection.is_ready(0) {
+        Ok(false) => None,
+        done => Some(done),
+    });
+    ready.map(|_| connection)
+}
+
+/// Sends all of `bytes`, and receives as much from an echo.
+fn echoed(connection: &mut Connection, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let (mut sent, mut back) = (0, Vec::new());
+    let mut room = [0; 1_000];
+    until(|| {
+        let turn = connection.send(&bytes[sent..]).and_then(|taken| {
+            sent += taken;
+            connection.receive(&mut room)
+        });
+        match turn {
+            Err(error) => return Some(Err(error)),
+            Ok(received) => back.extend(&room[..received]),
+        }
+        (back.len() >= bytes.len()).then_some(Ok(()))
+    })?;
+    Ok(back)
+}
+
+fn client(roots: &str) -> Client {
+    let settings = Settings {
+        server_name: HOST,
+        roots: Some(roots.as_bytes()),
+        ..Settings::default()
+    };
+    Client::new(&settings).expect("all is in order")
+}
+
+/// What a client that trusts `roots` says of a server with this certificate.
+fn refusal(roots: &str, certificate: Issued) -> Refusal {
+    let server = Server::with(certificate);
+    match ready(&server, &client(roots)) {
+        Err(Error::Tls(refusal)) => refusal,
+        other => panic!("it was taken, or failed in another way: {other:?}"),
+    }
+}
+
+#[test]
+fn a_right_server_is_talked_to_both_ways() {
+    let issuer = Issuer::new("an issuer");
+    for tls12_only in [false, true] {
+        let server = Server::start(issuer.issue(HOST), None, tls12_only);
+        let mut connection = ready(&server, &client(&issuer.pem())).expect("all is right");
+        assert_eq!(connection.receive(&mut [0; 8]), Ok(0), "nothing is there");
+        assert_eq!(connection.receive(&mut []), Ok(0), "no room is no end");
+        let words: Vec<u8> = (0..1_000_000_u32).map(|at| (at % 251) as u8).collect();
+        assert!(echoed(&mut connection, b"request").expect("open") == b"request");
+        assert!(echoed(&mut connection, &words).expect("open") == words);
+        assert_eq!(server.name_asked_for().as_deref(), Some(HOST), "SNI");
+    }
+}
+
+#[test]
+fn each_wrong_certificate_is_refused_for_its_reason() {
+    let issuer = Issuer::new("an issuer");
+    let roots = issuer.pem();
+    assert_eq!(refusal(&roots, issuer.expired(HOST)), Refusal::Expired);
+    assert_eq!(refusal(&roots, issuer.not_yet(HOST)), Refusal::NotYetValid);
+    let other_host = issuer.issue("fix.other.example");
+    assert_eq!(refusal(&roots, other_host), Refusal::WrongHost);
+    let other_issuer = Issuer::new("another issuer").issue(HOST);
+    assert_eq!(refusal(&roots, other_issuer), Refusal::UnknownIssuer);
+    assert_eq!(
+        refusal(&roots, Issued::by_itself(HOST)),
+        Refusal::SelfSigned
+    );
+    // The same name is not the same key.
+    let impostor = Issuer::new("an issuer").issue(HOST);
+    assert!(matches!(
+        refusal(&roots, impostor),
+        Refusal::UnknownIssuer | Refusal::BadCertificate
+    ));
+}
+
+#[test]
+fn a_server_that_is_too_old_or_speaks_no_tls_is_refused() {
+    let issuer = Issuer::new("an issuer");
+    let client = client(&issuer.pem());
+    for (answer, refusal) in [
+        (server::hello_of_tls_1_1(), Refusal::TooOld),
+        (server::alert(70), Refusal::TooOld),
+        (server::alert(40), Refusal::Refused),
+        (
+            b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(),
+            Refusal::NotTls,
+        ),
+        (
+            b"8=FIX.4.4\x019=5\x0135=5\x0110=000\x01".to_vec(),
+            Refusal::NotTls,
+        ),
+    ] {
+        let server = Server::that_says(answer);
+        let error = ready(&server, &client).expect_err("it cannot be talked to");
+        assert_eq!(error, Error::Tls(refusal));
+    }
+    let server = Server::that_says(Vec::new());
+    assert!(ready(&server, &client).is_err(), "it closes without a word");
+}
+
+#[test]
+fn a_handshake_that_does_not_end_times_out() {
+    let issuer = Issuer::new("an issuer");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = match listener.local_addr() {
+        Ok(std::net::SocketAddr::V4(address)) => address,
+        other => panic!("no address: {other:?}"),
+    };
+    let client = client(&issuer.pem());
+    let mut connection = Connection::connect(address, Some(&client), 100).expect("it begins");
+    let _silent = listener.accept().expect("it is there");
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(1));
+        assert_eq!(connection.is_ready(99), Ok(false));
+        assert_eq!(connection.send(b"too early"), Ok(0));
+    }
+    assert_eq!(connection.is_ready(100), Err(Error::TimedOut));
+}
+
+#[test]
+fn a_key_that_is_not_pinned_is_refused() {
+    let issuer = Issuer::new("an issuer");
+    let (certificate, other) = (issuer.issue(HOST), issuer.issue(HOST));
+    let (pin, other) = (certificate.pin(), other.pin());
+    let roots = issuer.pem();
+    let with = |pins: &[Pin]| {
+        let settings = Settings {
+            server_name: HOST,
+            roots: Some(roots.as_bytes()),
+            pins,
+            identity: None,
+        };
+        Client::new(&settings).expect("all is in order")
+    };
+    let server = Server::with(certificate);
+    let error = ready(&server, &with(&[other])).expect_err("its key is another one");
+    assert_eq!(error, Error::Tls(Refusal::PinDiffers));
+    let mut connection = ready(&server, &with(&[other, pin])).expect("one of both");
+    assert!(echoed(&mut connection, b"request").expect("open") == b"request");
+    // A pin is asked for on top of everything else, not in its place.
+    let stranger = Issued::by_itself(HOST);
+    let pins = [stranger.pin()];
+    let error = ready(&Server::with(stranger), &with(&pins)).expect_err("nobody vouches for it");
+    assert_eq!(error, Error::Tls(Refusal::SelfSigned));
+}
+
+#[test]
+fn a_server_that_asks_gets_our_certificate() {
+    let (issuer, firm) = (Issuer::new("an issuer"), Issuer::new("the firm's issuer"));
+    let (ours, strangers) = (firm.issue("firm"), Issuer::new("nobody").issue("firm"));
+    let roots = issuer.pem();
+    let with = |identity: Option<&Issued>| {
+        let settings = Settings {
+            server_name: HOST,
+            roots: Some(roots.as_bytes()),
+            pins: &[],
+            identity: identity.map(|issued| Identity {
+                certificates: issued.certificate_pem.as_bytes(),
+                key: issued.key_pem.as_bytes(),
+            }),
+        };
+        Client::new(&settings).expect("all is in order")
+    };
+    for tls12_only in [false, true] {
+        let server = Server::start(issuer.issue(HOST), Some(&firm), tls12_only);
+        let outcome = |client: &Client| {
+            // The newer protocol has the server's word after the handshake.
+            ready(&server, client).and_then(|mut connection| echoed(&mut connection, b"request"))
+        };
+        assert_eq!(outcome(&with(Some(&ours))), Ok(b"request".to_vec()));
+        let refused = outcome(&with(Some(&strangers)));
+        assert_eq!(refused, Err(Error::Tls(Refusal::CertificateRefused)));
+        assert_eq!(
+            outcome(&with(None)),
+            Err(Error::Tls(Refusal::CertificateWanted))
+        );
+    }
+}
+
+#[test]
+fn the_end_is_told_from_a_cut() {
+    let issuer = Issuer::new("an issuer");
+    let server = Server::with(issuer.issue(HOST));
+    for (word, end) in [
+        (&b"close"[..], Error::Closed),
+        (b"cut", Error::Tls(Refusal::Cut)),
+    ] {
+        let mut connection = ready(&server, &client(&issuer.pem())).expect("all is right");
+        assert_eq!(connection.send(word), Ok(word.len()));
+        let mut room = [0; 16];
+        let error = until(|| connection.receive(&mut room).err());
+        assert_eq!(error, end);
+    }
+}
+
+#[test]
+fn what_was_tampered_with_is_not_taken() {
+    let issuer = Issuer::new("an issuer");
+    let server = Server::with(issuer.issue(HOST));
+    let mut connection = ready(&server, &client(&issuer.pem())).expect("all is right");
+    assert_eq!(connection.send(b"forge"), Ok(5));
+    let mut room = [0; 16];
+    let error = until(|| match connection.receive(&mut room) {
+        Ok(0) => None,
+        Ok(taken) => panic!("{taken} bytes of nobody were taken"),
+        Err(error) => Some(error),
+    });
+    assert_eq!(error, Error::Tls(Refusal::Broken));
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_refused_at_start() {
+    let issuer = Issuer::new("an issuer");
+    let (ours, other) = (issuer.issue("firm"), issuer.issue("firm"));
+    let roots = issuer.pem();
+    let right = Settings {
+        server_name: HOST,
+        roots: Some(roots.as_bytes()),
+        ..Settings::default()
+    };
+    let identity = |certificates: &'static str, key: &'static str| {
+        Some(Identity {
+            certificates: certificates.as_bytes(),
+            key: key.as_bytes(),
+        })
+    };
+    let mixed = Some(Identity {
+        certificates: ours.certificate_pem.as_bytes(),
+        key: other.key_pem.as_bytes(),
+    });
+    for (settings, error) in [
+        (
+            Settings {
+                server_name: "",
+                ..right
+            },
+            SetupError::NoName,
+        ),
+        (
+            Settings {
+                server_name: "a b",
+                ..right
+            },
+            SetupError::NoName,
+        ),
+        (
+            Settings {
+                roots: Some(b"text"),
+                ..right
+            },
+            SetupError::NoRoots,
+        ),
+        (
+            Settings {
+                roots: Some(b""),
+                ..right
+            },
+            SetupError::NoRoots,
+        ),
+        (
+            Settings {
+                identity: identity("", ""),
+                ..right
+            },
+            SetupError::NoCertificate,
+        ),
+        (
+            Settings {
+                identity: mixed,
+                ..right
+            },
+            SetupError::NotOurs,
+        ),
+    ] {
+        assert_eq!(Client::new(&settings).map(|_| ()), Err(error));
+    }
+    let key_alone = Settings {
+        identity: Some(Identity {
+            certificates: ours.certificate_pem.as_bytes(),
+            key: b"no key",
+        }),
+        ..right
+    };
+    assert_eq!(Client::new(&key_alone).map(|_| ()), Err(SetupError::NoKey));
+    let public = Client::new(&Settings {
+        roots: None,
+        ..right
+    });
+    assert!(public.is_ok(), "Mozilla's roots are built in");
+
+    let pin = ours.pin();
+    assert_eq!(Pin::read(&pin.to_string()), Ok(pin));
+    assert_eq!(Pin::read(&pin.to_string().to_uppercase()), Ok(pin));
+    for wrong in ["", "00", &"g".repeat(64), &"0".repeat(65), &"é".repeat(32)] {
+        assert_eq!(Pin::read(wrong), Err(SetupError::BadPin), "{wrong}");
+    }
+}
