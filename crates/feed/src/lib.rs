@@ -18,6 +18,10 @@
 #![forbid(unsafe_code)]
 
 pub mod cme;
+pub mod fix;
+pub mod fix_md;
+mod secret;
 mod venue;
 
-pub use venue::{Action, Batch, Venue, When};
+pub use secret::Secret;
+pub use venue::{Action, Batch, Dialogue, Venue, When};

@@ -1,6 +1,6 @@
 //! What the gateway asks of a venue's feed.
 
-use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
+use touchline_types::{CounterInfo, Event, Headline, Instrument, InstrumentDefinition, Validity};
 
 /// The events of one packet, in order.
 #[derive(Debug)]
@@ -61,6 +61,12 @@ pub trait Venue {
     /// Where a packet came in: which feed, which line.
     type Channel: Copy;
 
+    /// What it counts.
+    const TABLES: &'static [&'static [CounterInfo]];
+
+    /// What was counted so far, in the order of [`Venue::TABLES`].
+    fn counted(&self) -> impl Iterator<Item = u64>;
+
     /// Takes one packet. The caller then calls [`Venue::next`] with the same bytes until it is `false`.
     fn receive(&mut self, channel: Self::Channel, payload: &[u8], when: When);
 
@@ -78,21 +84,36 @@ pub trait Venue {
     fn finish(&mut self);
 
     /// What is to be done outside, for as long as it is of use. It stays the same until it is done or
-    /// came to nothing.
-    fn action(&self) -> Option<Action>;
+    /// came to nothing. Nothing, where a venue has no such thing.
+    fn action(&self) -> Option<Action> {
+        None
+    }
 
     /// The action came to nothing: the venue goes on without it, and wants none before `again_ns`
     /// (by the clock of [`When::now_ns`]). As [`Venue::advance`].
-    fn failed(&mut self, again_ns: u64);
+    fn failed(&mut self, _again_ns: u64) {}
 
     /// The books ran out of room for this instrument's orders: its order book is lost from here.
     fn orders_overflowed(&mut self, instrument: Instrument);
+
+    /// A change did not fit this instrument's price book: a level was there already, or was not. The
+    /// book is as the change said; the venue may ask for a whole one.
+    fn book_doubtful(&mut self, _instrument: Instrument) {}
 
     /// Whether the venue is in the middle of an event, also where nothing of it reached a book.
     fn event_open(&self) -> bool;
 
     /// What a book is that is known to miss something.
     fn missing(&self) -> Validity;
+
+    /// Whether the venue is heard, so that a book that is live is shown as live.
+    fn is_fresh(&self) -> bool;
+
+    /// Whether the venue has told of every instrument that it has.
+    fn is_defined(&self) -> bool;
+
+    /// Whether the venue tells of single orders, as far as was seen.
+    fn orders_seen(&self) -> bool;
 
     /// How many instruments are known; [`Instrument`]s run from 0 to there.
     fn instruments(&self) -> usize;
@@ -105,4 +126,32 @@ pub trait Venue {
 
     /// The present validity of an instrument's order book.
     fn orders_validity(&self, instrument: Instrument) -> Validity;
+}
+
+/// A venue that is spoken with over a connection of its own: what it sends comes through
+/// [`Venue::receive`] in pieces of any length, and it is answered.
+///
+/// Who owns the connection says when it is there and when it is gone, sends what is to be sent, and
+/// closes it when that is asked for.
+pub trait Dialogue: Venue {
+    /// The connection is there. As [`Venue::advance`].
+    fn connected(&mut self, when: When);
+
+    /// The connection is gone, or was never made. As [`Venue::advance`].
+    fn disconnected(&mut self, when: When);
+
+    /// Bytes that are to be sent, in order.
+    fn outgoing(&self) -> &[u8];
+
+    /// So many of them were sent.
+    fn sent(&mut self, bytes: usize, when: When);
+
+    /// Whether the connection is to be closed, once everything was sent.
+    fn is_over(&self) -> bool;
+
+    /// Why it is to be closed, for people. It may hold what the venue said, as it was said.
+    fn reason(&self) -> String;
+
+    /// An orderly end is wanted: the venue takes its leave, and is over when it was answered.
+    fn leave(&mut self, when: When);
 }

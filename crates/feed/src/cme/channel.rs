@@ -10,7 +10,7 @@ use super::settings::{Feed, Join, Line, Settings};
 use super::silence::Silence;
 use super::templates::Templates;
 use crate::{Action, Batch, Venue, When};
-use touchline_types::{Event, Headline, Instrument, InstrumentDefinition, Validity};
+use touchline_types::{CounterInfo, Event, Headline, Instrument, InstrumentDefinition, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
 
 /// The feed handler of one MDP 3.0 channel.
@@ -102,11 +102,6 @@ impl CmeFeed {
     /// Messages processed so far, by template.
     pub fn templates(&self) -> &Templates {
         &self.channel.templates
-    }
-
-    /// Whether the venue sent any order so far: not every channel carries market by order.
-    pub fn orders_seen(&self) -> bool {
-        self.channel.orders_seen
     }
 
     /// RptSeq of the last entry taken in for an instrument, into the queue too; 0 if none.
@@ -257,11 +252,6 @@ impl CmeFeed {
         self.channel.show(shown, &mut batch.events);
     }
 
-    /// Whether a live book is shown as live: the channel is heard, and nothing is awaited.
-    pub fn is_fresh(&self) -> bool {
-        self.shown() == Validity::Live
-    }
-
     /// What a live book is shown as.
     fn shown(&self) -> Validity {
         match (self.silence.is_on, self.behind) {
@@ -288,6 +278,12 @@ impl CmeFeed {
 
 impl Venue for CmeFeed {
     type Channel = (Feed, Line);
+
+    const TABLES: &'static [&'static [CounterInfo]] = &[Counters::TABLE];
+
+    fn counted(&self) -> impl Iterator<Item = u64> {
+        self.channel.counters.counts()
+    }
 
     #[inline]
     fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], when: When) {
@@ -367,6 +363,19 @@ impl Venue for CmeFeed {
 
     fn missing(&self) -> Validity {
         self.channel.missing()
+    }
+
+    /// The channel is heard, and nothing is awaited.
+    fn is_fresh(&self) -> bool {
+        self.shown() == Validity::Live
+    }
+
+    fn is_defined(&self) -> bool {
+        self.channel.counters.definition_loops > 0
+    }
+
+    fn orders_seen(&self) -> bool {
+        self.channel.orders_seen
     }
 
     fn instruments(&self) -> usize {

@@ -111,7 +111,9 @@ impl Channel {
     fn define(&mut self, instrument: Instrument, new: &Definition<'_>, events: &mut Vec<Event>) {
         let default = self.settings.default_depth;
         let depth = Depth {
-            direct: new.direct_depth.map_or(default.direct, depth),
+            direct: new
+                .direct_depth
+                .map_or(default.direct, |levels| depth(levels).into()),
             implied: new.implied_depth.map_or(default.implied, depth),
         };
         let row = self.instruments.row_mut(instrument);

@@ -9,7 +9,7 @@ use super::normalise::{BookEntry, book_entry, statistic_kind};
 use super::prices::{PriceSnapshot, Use};
 use super::settings::Feed;
 use touchline_types::{
-    Event, Instrument, LevelEvent, OrderAction, OrderEvent, Price, Quantity, Statistic,
+    Event, Instrument, LevelEvent, OrderAction, OrderEvent, Place, Price, Quantity, Statistic,
     UpdateAction, Validity,
 };
 use touchline_wire::mdp3::*;
@@ -143,7 +143,7 @@ impl Item {
                 orders: self.orders.unwrap_or(-1),
                 price,
                 quantity,
-                position,
+                place: Place::Position(position),
                 action: UpdateAction::Change,
                 side,
                 book,

@@ -4,7 +4,7 @@ use super::{Ending, ending, parse};
 use crate::cme::channel::Channel;
 use crate::cme::normalise::{BookEntry, book_entry, order_action, update_action};
 use crate::cme::queue::{Queued, Work};
-use touchline_types::{Event, LevelEvent, OrderEvent, Price, Quantity, Validity};
+use touchline_types::{Event, LevelEvent, OrderEvent, Place, Price, Quantity, Validity};
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::Malformed;
 
@@ -152,7 +152,7 @@ impl Channel {
             orders,
             price,
             quantity,
-            position,
+            place: Place::Position(position),
             action,
             side,
             book,

@@ -154,10 +154,10 @@ impl Channel {
 }
 
 /// A trade id of any width; 0 where there is none.
-fn trade_id(id: impl Count) -> u32 {
+fn trade_id(id: impl Count) -> u64 {
     id.count()
         .ok()
         .flatten()
-        .and_then(|id| u32::try_from(id).ok())
+        .and_then(|id| u64::try_from(id).ok())
         .unwrap_or(0)
 }

@@ -1,13 +1,12 @@
-//! Who we are to the venue, and how that is kept out of every text.
+//! Who we are to the venue.
 
-use std::fmt;
-use std::hint::black_box;
+use crate::Secret;
 
 /// User and password of TCP replay. They are never printed, and wiped when they are dropped.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
-    user: Box<[u8]>,
-    password: Box<[u8]>,
+    user: Secret,
+    password: Secret,
 }
 
 /// The longest user or password, bytes.
@@ -19,47 +18,26 @@ impl Credentials {
     ///
     /// # Errors
     /// Which of the two cannot be sent. The text has nothing of either.
-    pub fn new(user: &str, password: &str) -> Result<Credentials, &'static str> {
-        let can_be_sent = |text: &str| {
-            (1..=CREDENTIAL_BYTES_MAX).contains(&text.len())
-                && text.bytes().all(|byte| byte.is_ascii_graphic())
+    pub fn new(user: &str, password: impl Into<Secret>) -> Result<Credentials, &'static str> {
+        let can_be_sent = |secret: &Secret| {
+            (1..=CREDENTIAL_BYTES_MAX).contains(&secret.len())
+                && secret.expose().iter().all(u8::is_ascii_graphic)
         };
-        if !can_be_sent(user) {
+        let (user, password) = (user.into(), password.into());
+        if !can_be_sent(&user) {
             return Err("the user has other than 1 to 64 visible ASCII characters");
         }
-        if !can_be_sent(password) {
+        if !can_be_sent(&password) {
             return Err("the password has other than 1 to 64 visible ASCII characters");
         }
-        Ok(Credentials {
-            user: user.as_bytes().into(),
-            password: password.as_bytes().into(),
-        })
+        Ok(Credentials { user, password })
     }
 
     pub(super) fn user(&self) -> &[u8] {
-        &self.user
+        self.user.expose()
     }
 
     pub(super) fn password(&self) -> &[u8] {
-        &self.password
+        self.password.expose()
     }
-}
-
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Credentials(..)")
-    }
-}
-
-impl Drop for Credentials {
-    fn drop(&mut self) {
-        wipe(&mut self.user);
-        wipe(&mut self.password);
-    }
-}
-
-/// Zeros that are written although nobody reads them.
-pub(super) fn wipe(bytes: &mut [u8]) {
-    bytes.fill(0);
-    black_box(bytes);
 }

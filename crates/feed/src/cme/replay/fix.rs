@@ -1,11 +1,12 @@
 //! The two messages that we write: FIX fields, without BeginString, in a buffer that is wiped.
 
-use super::credentials::{CREDENTIAL_BYTES_MAX, Credentials, wipe};
+use super::credentials::{CREDENTIAL_BYTES_MAX, Credentials};
 use std::fmt;
 use std::io::Write;
+use touchline_wire::fix::{Encoder, tag};
+use zeroize::Zeroize;
 
-/// Both messages have room, and so has the body before it is framed: the fields around two
-/// credentials, or five numbers of at most ten digits.
+/// Both messages have room: the fields around two credentials, or five numbers of at most ten digits.
 const BYTES: usize = 2 * CREDENTIAL_BYTES_MAX + 96;
 
 /// A message that is to be sent.
@@ -35,29 +36,28 @@ impl fmt::Debug for Output {
 impl Output {
     /// `Logon` (35=A) with Username (553) and Password (554).
     pub fn logon(&mut self, credentials: &Credentials) {
-        let fields: [&[u8]; 5] = [
-            b"35=A\x01553=",
-            credentials.user(),
-            b"\x01554=",
-            credentials.password(),
-            b"\x01",
-        ];
-        self.frame(fields.iter().map(|field| field.len()).sum(), |out| {
-            fields.iter().try_for_each(|field| out.write_all(field))
+        self.write(b"A", |logon| {
+            logon
+                .bytes(tag::USERNAME, credentials.user())
+                .bytes(tag::PASSWORD, credentials.password());
         });
     }
 
     /// `MarketDataRequest` (35=V) with ApplID (1180), MDReqID (262), ApplBeginSeqNo (1182) and
     /// ApplEndSeqNo (1183).
     pub fn request(&mut self, channel: u32, request: u32, first: u32, last: u32) {
-        let mut body = [0; BYTES];
-        let mut rest = body.as_mut_slice();
-        let _ = write!(
-            rest,
-            "35=V\x011180={channel}\x01262={channel}-{request}\x011182={first}\x011183={last}\x01"
-        );
-        let length = BYTES - rest.len();
-        self.frame(length, |out| out.write_all(&body[..length]));
+        let mut room = [0; 24];
+        let mut rest = room.as_mut_slice();
+        // Two numbers of at most ten digits.
+        let _ = write!(rest, "{channel}-{request}");
+        let length = 24 - rest.len();
+        self.write(b"V", |message| {
+            message
+                .unsigned(1180, channel.into())
+                .bytes(tag::MD_REQ_ID, &room[..length])
+                .unsigned(1182, first.into())
+                .unsigned(1183, last.into());
+        });
     }
 
     /// What is still to be sent.
@@ -75,7 +75,7 @@ impl Output {
 
     /// Nothing is to be sent.
     pub fn clear(&mut self) {
-        wipe(&mut self.bytes);
+        self.bytes.zeroize();
         (self.start, self.end) = (0, 0);
     }
 
@@ -84,23 +84,13 @@ impl Output {
         self.bytes.iter().all(|&byte| byte == 0)
     }
 
-    /// Puts BodyLength (9) before a body and CheckSum (10) behind it.
-    fn frame(
-        &mut self,
-        body_length: usize,
-        body: impl FnOnce(&mut &mut [u8]) -> std::io::Result<()>,
-    ) {
+    /// Writes a message in place of the last one.
+    fn write(&mut self, msg_type: &[u8], body: impl FnOnce(&mut Encoder<'_>)) {
         self.clear();
-        let mut rest = self.bytes.as_mut_slice();
+        let mut encoder = Encoder::new(&mut self.bytes, b"", msg_type);
+        body(&mut encoder);
         // There is room for the longest fields, so nothing fails.
-        let _ = write!(rest, "9={body_length}\x01").and_then(|()| body(&mut rest));
-        let length = BYTES - rest.len();
-        let sum = self.bytes[..length]
-            .iter()
-            .fold(0_u8, |sum, &byte| sum.wrapping_add(byte));
-        let mut rest = &mut self.bytes[length..];
-        let _ = write!(rest, "10={sum:03}\x01");
-        self.end = BYTES - rest.len();
+        self.end = encoder.finish().map_or(0, <[u8]>::len);
     }
 }
 

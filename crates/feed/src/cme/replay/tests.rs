@@ -133,7 +133,7 @@ fn messages_are_framed_as_fix_wants_it() {
         said(&mut session);
     }
     let long = "x".repeat(64);
-    let credentials = Credentials::new(&long, &long).expect("the longest");
+    let credentials = Credentials::new(&long, long.as_str()).expect("the longest");
     let mut session = Session::new(credentials, u32::MAX, 1_500);
     session.begin(u32::MAX, u32::MAX);
     assert!(said(&mut session).ends_with('|'));

@@ -1,0 +1,216 @@
+//! The state of a session, without the bytes that come in.
+
+use super::logon::Terms;
+use super::output::Output;
+use super::resend::Resend;
+use super::{Closing, Counters, Settings, Store};
+use crate::When;
+
+/// Everything that judging a message may change.
+pub struct Core<S> {
+    pub settings: Settings,
+    pub store: S,
+    pub output: Output,
+    /// Where a message is written before it is stored.
+    pub scratch: Box<[u8]>,
+    pub counters: Counters,
+    pub state: State,
+    pub closing: Option<Closing>,
+    pub clock: Clock,
+    /// Seconds; 0: none.
+    pub heartbeat_s: u32,
+    /// When the last message came, and the last one went, by the steady clock.
+    pub received_ns: u64,
+    pub sent_ns: u64,
+    /// The counterparty was asked for a sign of life, and gave none yet.
+    pub is_tested: bool,
+    /// When the present state ends.
+    pub until_ns: u64,
+    /// What we asked for again.
+    pub asked: Option<Asked>,
+    /// What the counterparty asked for again.
+    pub resend: Option<Resend>,
+    /// The first number that was never sent; those from here on are in the store alone.
+    pub unsent: u64,
+    /// We sent a Logon with ResetSeqNumFlag, and it was not answered yet.
+    pub is_resetting: bool,
+    /// A message of this number was shown to the application, which has not come back yet.
+    pub shown: Option<u64>,
+    /// Number of the counterparty's Logon.
+    pub logon_number: u64,
+    /// What the Logon says that the application is asked about.
+    pub asking: Option<Terms>,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is none.
+    Down,
+    /// An acceptor waits for the Logon.
+    Awaiting,
+    /// The application is asked whether it knows the counterparty.
+    Asking,
+    /// An initiator waits for the answer to its Logon.
+    LoggingOn,
+    /// Both are logged on.
+    Up,
+    /// We sent a Logout and wait for the answer.
+    LoggingOut,
+    /// It is to be closed.
+    Over,
+}
+
+/// A hole that we asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The last number that is known to be missing.
+    pub last: u64,
+    pub at_ns: u64,
+    pub times: u32,
+    /// The number that was expected then.
+    pub expected: u64,
+}
+
+/// The time of day that a connection goes by.
+///
+/// It follows the host's clock as long as that moves as the steady one does. When the host's clock is set,
+/// it goes on as before: the counterparty's has not been set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    /// Both clocks at one moment.
+    anchor: When,
+    now: When,
+    is_off: bool,
+}
+
+/// The most by which the host's clock is followed at once.
+const STEP_NS: u64 = 10_000_000_000;
+
+impl Clock {
+    /// A connection begins: the host's clock is believed.
+    pub fn begin(&mut self, when: When) {
+        *self = Clock {
+            anchor: when,
+            now: when,
+            is_off: false,
+        };
+    }
+
+    /// Time has passed. `true`: the host's clock was set since the last look.
+    pub fn tick(&mut self, when: When) -> bool {
+        let now_ns = when.now_ns.max(self.now.now_ns);
+        let passed = now_ns.saturating_sub(self.anchor.now_ns);
+        let steady = self.anchor.receive_ns.saturating_add(passed);
+        let is_off = when.receive_ns.abs_diff(steady) > STEP_NS;
+        let wall = if is_off { steady } else { when.receive_ns };
+        let was_set = is_off && !self.is_off;
+        self.is_off = is_off;
+        self.now = When {
+            receive_ns: wall,
+            now_ns,
+        };
+        self.anchor = self.now;
+        was_set
+    }
+
+    /// Nanoseconds since the Unix epoch.
+    pub fn wall_ns(&self) -> u64 {
+        self.now.receive_ns
+    }
+
+    /// The steady clock.
+    pub fn now_ns(&self) -> u64 {
+        self.now.now_ns
+    }
+}
+
+impl<S: Store> Core<S> {
+    pub fn new(settings: Settings, store: S) -> Core<S> {
+        let limits = settings.limits;
+        Core {
+            output: Output::new(limits.output_bytes.max(2 * limits.message_bytes_max)),
+            scratch: vec![0; limits.message_bytes_max].into(),
+            heartbeat_s: settings.heartbeat_s,
+            unsent: store.next_out(),
+            settings,
+            store,
+            counters: Counters::default(),
+            state: State::Down,
+            closing: None,
+            clock: Clock::default(),
+            received_ns: 0,
+            sent_ns: 0,
+            is_tested: false,
+            until_ns: 0,
+            asked: None,
+            resend: None,
+            is_resetting: false,
+            shown: None,
+            logon_number: 0,
+            asking: None,
+        }
+    }
+
+    pub fn tick(&mut self, when: When) {
+        self.counters.clock_steps += u64::from(self.clock.tick(when));
+    }
+
+    /// A connection stands: nothing of an earlier one is left.
+    pub fn begin(&mut self, when: When) {
+        self.clock.begin(when);
+        self.output.clear();
+        self.closing = None;
+        self.heartbeat_s = self.settings.heartbeat_s;
+        (self.received_ns, self.sent_ns) = (when.now_ns, when.now_ns);
+        self.is_tested = false;
+        self.is_resetting = false;
+        (self.asked, self.resend, self.asking) = (None, None, None);
+        self.unsent = self.store.next_out();
+        self.until_ns = when.now_ns + self.settings.limits.logon_wait_ns;
+    }
+
+    /// The connection is to be closed, once what waits to be sent is gone.
+    pub fn close(&mut self, why: Closing) {
+        if self.state != State::Over {
+            self.counters.closed += 1;
+            self.state = State::Over;
+            self.closing = Some(why);
+        }
+    }
+
+    pub fn is_logged_on(&self) -> bool {
+        matches!(self.state, State::Up | State::LoggingOut)
+    }
+
+    /// The next message that we expect has this number.
+    pub fn expect(&mut self, number: u64) {
+        if let Err(error) = self.store.expect(number) {
+            self.close(Closing::Store(error));
+        }
+        if self.asked.is_some_and(|asked| asked.last < number) {
+            self.asked = None;
+        }
+    }
+
+    /// The application has come back: what it was shown is processed.
+    pub fn acknowledge(&mut self) {
+        if let Some(number) = self.shown.take()
+            && number == self.store.next_in()
+        {
+            self.expect(number + 1);
+        }
+    }
+
+    /// Both numbers begin at 1.
+    pub fn reset(&mut self) {
+        match self.store.reset() {
+            Ok(()) => {
+                self.counters.resets += 1;
+                self.unsent = 1;
+                (self.asked, self.resend, self.shown) = (None, None, None);
+            }
+            Err(error) => self.close(Closing::Store(error)),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! A message of the counterparty, judged.
+
+use super::ahead::Ahead;
+use super::core::{Core, State};
+use super::heading::{Fault, Heading, field};
+use super::resend::is_admin;
+use super::{Checks, Closing, Marks, Store};
+use touchline_wire::fix::{
+    FIX44, Message, SessionRejectReason as Reason, tag, timestamp, unsigned, validate,
+};
+
+/// What a message is to the owner of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Nothing,
+    LoggedOn,
+    Logon,
+    Application(Marks),
+    Rejected,
+    LoggedOut,
+}
+
+/// No sequence number is higher.
+const NUMBER_MAX: u64 = 1 << 53;
+
+impl<S: Store> Core<S> {
+    /// A message came, whole.
+    pub fn judge(&mut self, message: &Message<'_>, ahead: &mut Ahead) -> Outcome {
+        self.counters.messages_received += 1;
+        let heading = Heading::read(message);
+        match self.state {
+            State::Awaiting | State::LoggingOn => self.first(message, &heading, ahead),
+            State::Up | State::LoggingOut => self.later(message, &heading, ahead),
+            State::Down | State::Asking | State::Over => Outcome::Nothing,
+        }
+    }
+
+    fn later(
+        &mut self,
+        message: &Message<'_>,
+        heading: &Heading<'_>,
+        ahead: &mut Ahead,
+    ) -> Outcome {
+        let expected = self.store.next_in();
+        let Some(number) = heading.number.filter(|number| *number < NUMBER_MAX) else {
+            self.last_words(b"MsgSeqNum (34) is missing or no number");
+            self.close(Closing::NoSequence);
+            return Outcome::Nothing;
+        };
+        let is_logout = message.msg_type() == b"5";
+        if message.begin_string() != self.settings.begin_string.as_bytes() && !is_logout {
+            self.log_out(b"another BeginString (8) than that of the Logon");
+            if number == expected {
+                self.expect(number + 1);
+            }
+            return Outcome::Nothing;
+        }
+        if let Some(fault) = heading.fault.or_else(|| missing(heading)) {
+            self.reject(message, heading, fault);
+            return Outcome::Nothing;
+        }
+        if let Some(fault) = self.time_or_name(heading) {
+            self.reject(message, heading, fault);
+            if fault.reason != Reason::IncorrectDataFormat {
+                self.log_out(b"");
+            }
+            return Outcome::Nothing;
+        }
+        self.received_ns = self.clock.now_ns();
+        self.is_tested = false;
+        self.in_order(message, heading, number, ahead)
+    }
+
+    /// The number of a message against the one that is expected. Logout, ResendRequest, and the two kinds
+    /// of reset mean something under any number.
+    fn in_order(
+        &mut self,
+        message: &Message<'_>,
+        heading: &Heading<'_>,
+        number: u64,
+        ahead: &mut Ahead,
+    ) -> Outcome {
+        let expected = self.store.next_in();
+        // Looked for in the messages alone that can have them: a look goes through all fields.
+        let says = |tag| field(message, tag) == Some(b"Y");
+        let is_reset = message.msg_type() == b"A" && says(tag::RESET_SEQ_NUM_FLAG);
+        let goes_anyway = match message.msg_type() {
+            b"5" | b"2" => true,
+            b"A" => is_reset,
+            b"4" => !says(tag::GAP_FILL_FLAG),
+            _ => false,
+        };
+        if goes_anyway && let Some(fault) = self.check(message) {
+            self.reject(message, heading, fault);
+            return Outcome::Nothing;
+        }
+        match message.msg_type() {
+            b"5" => return self.logout(number),
+            b"A" if is_reset => return self.reset_by_logon(number, ahead),
+            // Nothing but the answer makes sense before it.
+            _ if self.is_resetting => return Outcome::Nothing,
+            b"2" => return self.resend_request(message, heading, number),
+            b"4" if goes_anyway => return self.sequence_reset(message, heading, expected),
+            _ => {}
+        }
+        if number > expected {
+            self.too_high(message, number, ahead);
+            return Outcome::Nothing;
+        }
+        if number < expected {
+            self.too_low(message, heading, number);
+            return Outcome::Nothing;
+        }
+        self.process(message, heading, number)
+    }
+
+    /// A message in its order.
+    pub fn process(
+        &mut self,
+        message: &Message<'_>,
+        heading: &Heading<'_>,
+        number: u64,
+    ) -> Outcome {
+        if let Some(fault) = self.check(message) {
+            self.reject(message, heading, fault);
+            return Outcome::Nothing;
+        }
+        match message.msg_type() {
+            b"1" => match field(message, tag::TEST_REQ_ID) {
+                Some(id) => self.heartbeat(Some(id)),
+                None => {
+                    let fault = required(tag::TEST_REQ_ID);
+                    self.reject(message, heading, fault);
+                    return Outcome::Nothing;
+                }
+            },
+            b"4" => return self.sequence_reset(message, heading, number + 1),
+            b"3" => {
+                self.expect(number + 1);
+                return Outcome::Rejected;
+            }
+            kind if !is_admin(kind) => {
+                self.shown = Some(number);
+                return Outcome::Application(Marks {
+                    number,
+                    poss_dup: heading.poss_dup,
+                    poss_resend: heading.poss_resend,
+                });
+            }
+            b"A" if number != self.logon_number => self.log_out(b"both are logged on already"),
+            // A sign of life; or the Logon, which waited behind the hole that it showed.
+            _ => {}
+        }
+        self.expect(number + 1);
+        Outcome::Nothing
+    }
+
+    pub fn too_high(&mut self, message: &Message<'_>, number: u64, ahead: &mut Ahead) {
+        self.counters.messages_early += 1;
+        if !ahead.keep(number, message.bytes()) {
+            self.counters.messages_early_dropped += 1;
+        }
+        if self.asked.is_none() {
+            self.ask_again(number - 1, 1);
+        }
+    }
+
+    fn too_low(&mut self, message: &Message<'_>, heading: &Heading<'_>, number: u64) {
+        if !heading.poss_dup {
+            return self.end_too_low(number);
+        }
+        self.counters.messages_duplicate += 1;
+        if message.msg_type() == b"4" {
+            return;
+        }
+        let Some(original) = heading.orig_sending_time else {
+            return self.reject(message, heading, required(tag::ORIG_SENDING_TIME));
+        };
+        let sent = heading.sending_time.unwrap_or_default();
+        match (timestamp(original), timestamp(sent)) {
+            (Ok(original), Ok(sent)) if original <= sent => {}
+            (Ok(_), Ok(_)) => {
+                let fault = Fault::whole(Reason::SendingTimeAccuracyProblem);
+                self.reject(message, heading, fault);
+                self.log_out(b"");
+            }
+            _ => {
+                let fault = Fault::of(Reason::IncorrectDataFormat, tag::ORIG_SENDING_TIME);
+                self.reject(message, heading, fault);
+            }
+        }
+    }
+
+    /// The counterparty's number is lower than it can be: somebody has lost count, and people must look.
+    pub fn end_too_low(&mut self, number: u64) {
+        use std::io::Write;
+        let mut text = [0; 96];
+        let mut rest = text.as_mut_slice();
+        let expected = self.store.next_in();
+        let _ = write!(
+            rest,
+            "MsgSeqNum too low, expecting {expected} but received {number}"
+        );
+        let length = 96 - rest.len();
+        self.last_words(&text[..length]);
+        self.close(Closing::TooLow);
+    }
+
+    fn logout(&mut self, number: u64) -> Outcome {
+        // A Logout behind a hole is answered, and the hole is asked for after the next Logon.
+        if number == self.store.next_in() {
+            self.expect(number + 1);
+        }
+        if self.state == State::Up {
+            self.last_words(b"");
+        }
+        self.close(Closing::LoggedOut);
+        Outcome::LoggedOut
+    }
+
+    /// A request is served whatever its number: otherwise two sides that miss something from each other
+    /// would wait for each other.
+    fn resend_request(
+        &mut self,
+        message: &Message<'_>,
+        heading: &Heading<'_>,
+        number: u64,
+    ) -> Outcome {
+        let expected = self.store.next_in();
+        let last_sent = self.store.next_out() - 1;
+        let number_of = |tag| field(message, tag).map(unsigned);
+        let first = match number_of(tag::BEGIN_SEQ_NO) {
+            Some(Ok(first)) if (1..=last_sent).contains(&first) => first,
+            wrong => {
+                self.reject(message, heading, faulty(wrong.is_none(), tag::BEGIN_SEQ_NO));
+                return Outcome::Nothing;
+            }
+        };
+        let last = match number_of(tag::END_SEQ_NO) {
+            Some(Ok(0)) => last_sent,
+            Some(Ok(last)) if last >= first => last.min(last_sent),
+            wrong => {
+                self.reject(message, heading, faulty(wrong.is_none(), tag::END_SEQ_NO));
+                return Outcome::Nothing;
+            }
+        };
+        if number == expected {
+            self.expect(number + 1);
+        }
+        self.serve(first, last);
+        if number > expected && self.asked.is_none() {
+            self.ask_again(number, 1);
+        }
+        Outcome::Nothing
+    }
+
+    /// The counterparty goes on with another number, which must not be below `least`.
+    fn sequence_reset(
+        &mut self,
+        message: &Message<'_>,
+        heading: &Heading<'_>,
+        least: u64,
+    ) -> Outcome {
+        match field(message, tag::NEW_SEQ_NO).map(unsigned) {
+            Some(Ok(next)) if (least..NUMBER_MAX).contains(&next) => {
+                self.counters.skips += u64::from(next > least);
+                self.expect(next);
+            }
+            wrong => self.reject(message, heading, faulty(wrong.is_none(), tag::NEW_SEQ_NO)),
+        }
+        Outcome::Nothing
+    }
+
+    /// The message against the dictionary of the session.
+    pub fn check(&self, message: &Message<'_>) -> Option<Fault> {
+        let options = &self.settings.check_options;
+        let checked = match &self.settings.checks {
+            Checks::Nothing => Ok(()),
+            Checks::Standard => validate(message, &FIX44, options),
+            Checks::Venue(tables) => validate(message, &tables.lend(), options),
+        };
+        checked.err().map(Fault::from)
+    }
+
+    /// SendingTime and CompIDs, which must be those of this session.
+    pub fn time_or_name(&self, heading: &Heading<'_>) -> Option<Fault> {
+        let settings = &self.settings;
+        let Ok(sent_ns) = timestamp(heading.sending_time.unwrap_or_default()) else {
+            return Some(Fault::of(Reason::IncorrectDataFormat, tag::SENDING_TIME));
+        };
+        let most_ns = u64::from(settings.sending_time_s) * 1_000_000_000;
+        if most_ns > 0 && sent_ns.abs_diff(self.clock.wall_ns()) > most_ns {
+            return Some(Fault::whole(Reason::SendingTimeAccuracyProblem));
+        }
+        let is_ours = heading.sender == Some(settings.target.as_bytes())
+            && heading.target == Some(settings.sender.as_bytes());
+        (!is_ours).then_some(Fault::whole(Reason::CompIdProblem))
+    }
+}
+
+/// A header field that every message must have.
+pub fn missing(heading: &Heading<'_>) -> Option<Fault> {
+    match heading {
+        Heading { sender: None, .. } => Some(required(tag::SENDER_COMP_ID)),
+        Heading { target: None, .. } => Some(required(tag::TARGET_COMP_ID)),
+        Heading {
+            sending_time: None, ..
+        } => Some(required(tag::SENDING_TIME)),
+        _ => None,
+    }
+}
+
+fn required(tag: u32) -> Fault {
+    Fault::of(Reason::RequiredTagMissing, tag)
+}
+
+/// A field that is missing, or has a value that cannot be.
+fn faulty(is_missing: bool, tag: u32) -> Fault {
+    match is_missing {
+        true => required(tag),
+        false => Fault::of(Reason::ValueIncorrect, tag),
+    }
+}

@@ -1,0 +1,67 @@
+//! Bytes that wait for the connection to take them.
+
+/// A buffer that is filled behind and emptied in front. What was sent is wiped: it may be a Logon.
+pub struct Output {
+    bytes: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Output {
+    pub fn new(size: usize) -> Output {
+        Output {
+            bytes: vec![0; size].into(),
+            start: 0,
+            end: 0,
+        }
+    }
+
+    /// What waits.
+    pub fn rest(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// So much of it was sent.
+    pub fn sent(&mut self, bytes: usize) {
+        let start = (self.start + bytes).min(self.end);
+        self.bytes[self.start..start].fill(0);
+        self.start = start;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Free room, all of it in one piece.
+    pub fn room(&mut self) -> &mut [u8] {
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            let end = self.end - self.start;
+            self.bytes[end..self.end].fill(0);
+            (self.start, self.end) = (0, end);
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    /// How much room there is.
+    pub fn free(&self) -> usize {
+        self.bytes.len() - (self.end - self.start)
+    }
+
+    /// So much of the room was filled.
+    pub fn filled(&mut self, bytes: usize) {
+        self.end = (self.end + bytes).min(self.bytes.len());
+    }
+
+    /// Puts bytes that fit behind the others.
+    pub fn put(&mut self, bytes: &[u8]) {
+        let room = self.room();
+        let length = bytes.len().min(room.len());
+        room[..length].copy_from_slice(&bytes[..length]);
+        self.filled(length);
+    }
+
+    /// Nothing waits any more.
+    pub fn clear(&mut self) {
+        self.sent(self.bytes.len());
+    }
+}

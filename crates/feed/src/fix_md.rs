@@ -1,0 +1,28 @@
+//! Market data over a FIX session: Deribit, and the streams of banks and aggregators.
+//!
+//! ```text
+//!            Logon ─► SecurityList ─► MarketDataRequest ─► snapshot (W) ─► incremental (X)
+//!            logon.rs  securities.rs   download.rs          refresh.rs
+//! ```
+//!
+//! The session keeps order and silence; what it delivers becomes events here. Every connection begins
+//! anew: numbers at 1, every instrument asked for again, every book replaced by a snapshot. What a
+//! dead connection leaves behind is shown as stale meanwhile.
+//!
+//! Source: FIX 4.4 volume 3 (market data); Deribit's own: `docs/venues/deribit.md`.
+
+mod asking;
+mod counters;
+mod download;
+mod feed;
+mod instruments;
+mod logon;
+mod notices;
+mod quotes;
+mod refresh;
+mod securities;
+mod settings;
+
+pub use counters::Counters;
+pub use feed::FixFeed;
+pub use settings::{Chosen, Dialect, Settings};

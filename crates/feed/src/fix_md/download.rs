@@ -1,0 +1,91 @@
+//! What is asked for after a Logon, in order: the list of instruments, then their market data.
+
+use super::instruments::{Book, Instruments, Row};
+use super::settings::{Dialect, Settings};
+use touchline_wire::fix::{Encoder, tag};
+
+const SECURITY_REQ_ID: u32 = 320;
+const SECURITY_LIST_REQUEST_TYPE: u32 = 559;
+const NO_RELATED_SYM: u32 = 146;
+
+/// How far the download of this connection is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Nobody is logged on.
+    #[default]
+    Down,
+    /// The list is asked for.
+    Listing,
+    /// Market data is asked for, some of it not answered.
+    Asking,
+    /// Everything was answered.
+    Done,
+}
+
+/// Asks for all instruments, and for those that come later.
+pub fn security_list(number: u64, request: &mut Encoder<'_>) {
+    request
+        .unsigned(SECURITY_REQ_ID, number)
+        // All securities.
+        .unsigned(SECURITY_LIST_REQUEST_TYPE, 4)
+        .char(tag::SUBSCRIPTION_REQUEST_TYPE, b'1');
+}
+
+/// Marks the next instruments that are to be asked for with the number of their request; how many they
+/// are.
+pub fn choose(instruments: &mut Instruments, number: u64, most: usize) -> usize {
+    let is_wanted = |row: &&mut Row| row.book == Book::Unasked && row.is_listed;
+    let mut count = 0;
+    for row in instruments.rows_mut().iter_mut().filter(is_wanted) {
+        if row.is_alone && count > 0 {
+            continue;
+        }
+        (row.book, row.request) = (Book::Awaited, number);
+        count += 1;
+        if row.is_alone || count == most {
+            break;
+        }
+    }
+    count
+}
+
+/// What a request wants: `b'1'` snapshot and changes, `b'2'` no more.
+pub fn market_data(
+    settings: &Settings,
+    instruments: &Instruments,
+    number: u64,
+    wanted: u8,
+    request: &mut Encoder<'_>,
+) {
+    request
+        .unsigned(tag::MD_REQ_ID, number)
+        .char(tag::SUBSCRIPTION_REQUEST_TYPE, wanted)
+        .unsigned(tag::MARKET_DEPTH, u64::from(settings.depth));
+    // Deribit sends changes of whole books alone; a part of one comes as a snapshot each time.
+    let incremental = settings.dialect == Dialect::Standard || settings.depth == 0;
+    request.char(tag::MD_UPDATE_TYPE, if incremental { b'1' } else { b'0' });
+    for (tag, value) in &settings.request_fields {
+        request.bytes(*tag, value);
+    }
+    let types: &[u8] = if settings.trades { b"012" } else { b"01" };
+    request.unsigned(tag::NO_MD_ENTRY_TYPES, types.len() as u64);
+    for kind in types {
+        request.char(tag::MD_ENTRY_TYPE, *kind);
+    }
+    let asked = instruments
+        .rows()
+        .iter()
+        .filter(|row| row.request == number);
+    request.unsigned(NO_RELATED_SYM, asked.clone().count() as u64);
+    for row in asked {
+        request.bytes(tag::SYMBOL, row.name.as_bytes());
+    }
+}
+
+/// Whether every instrument that was asked for was answered.
+pub fn is_answered(instruments: &Instruments) -> bool {
+    let is_open = |row: &Row| {
+        row.is_listed && matches!(row.book, Book::Unasked | Book::Awaited | Book::Doubted)
+    };
+    !instruments.rows().iter().any(is_open)
+}

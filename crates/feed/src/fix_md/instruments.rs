@@ -1,0 +1,154 @@
+//! One row for each instrument: what it is, and how far its book has come.
+
+use super::quotes::Quotes;
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+use touchline_types::{Depth, Instrument, InstrumentDefinition, Symbol, Validity};
+
+/// How far the book of an instrument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Book {
+    /// Not asked for on this connection.
+    Unasked,
+    /// Asked for.
+    Awaited,
+    /// A snapshot came, and every change since.
+    Live,
+    /// The venue does not give it.
+    Rejected,
+    /// It is wrong, and is to be asked for anew.
+    Doubted,
+}
+
+/// An instrument.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What subscribers are told of it.
+    pub definition: InstrumentDefinition,
+    /// Its name, whole.
+    pub name: Box<str>,
+    /// How far its book is.
+    pub book: Book,
+    /// Whether subscribers were ever shown a book of it as live.
+    pub was_shown: bool,
+    /// The request that asked for it last.
+    pub request: u64,
+    /// Whether the venue's list of this connection has it.
+    pub is_listed: bool,
+    /// Whether it is to be asked for by itself.
+    pub is_alone: bool,
+    /// When it was asked for anew last.
+    pub asked_anew_ns: u64,
+    /// Its quotes, where they have names.
+    pub quotes: Quotes,
+}
+
+/// All instruments, by number and by name.
+#[derive(Debug)]
+pub struct Instruments {
+    rows: Vec<Row>,
+    by_name: HashMap<Box<str>, u32, FxBuildHasher>,
+    max: usize,
+}
+
+/// Sides of quotes with names that are kept of one instrument.
+const QUOTES_MAX: usize = 1_024;
+
+/// Quantities are counted in 1e-8: the smallest part of a coin.
+pub const QUANTITY_DECIMALS: u8 = 8;
+
+impl Instruments {
+    /// Room for `max` of them.
+    pub fn new(max: usize) -> Instruments {
+        Instruments {
+            rows: Vec::with_capacity(max),
+            by_name: HashMap::with_capacity_and_hasher(max, FxBuildHasher),
+            max,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The row of an instrument.
+    pub fn row(&self, instrument: Instrument) -> &Row {
+        &self.rows[instrument.index()]
+    }
+
+    /// The row of an instrument.
+    pub fn row_mut(&mut self, instrument: Instrument) -> &mut Row {
+        &mut self.rows[instrument.index()]
+    }
+
+    /// The instrument that this request asked for, if it asked for one alone.
+    pub fn asked_by(&self, request: u64) -> Option<Instrument> {
+        let is_asked = |row: &&Row| row.request == request;
+        let mut rows = self.rows.iter().filter(is_asked);
+        let row = rows.next().filter(|_| rows.next().is_none())?;
+        let is_taken = matches!(row.book, Book::Awaited | Book::Live);
+        is_taken.then_some(row.definition.instrument)
+    }
+
+    /// All rows.
+    pub fn rows_mut(&mut self) -> &mut [Row] {
+        &mut self.rows
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The row of a name as it came.
+    #[inline]
+    pub fn named(&mut self, name: &[u8]) -> Option<&mut Row> {
+        let name = std::str::from_utf8(name).ok()?;
+        let index = *self.by_name.get(name)?;
+        self.rows.get_mut(index as usize)
+    }
+
+    /// The row of a name, made if it is new. `None`: there is no room, or the name is too long to be told.
+    pub fn add(&mut self, name: &str, depth: Depth) -> Option<&mut Row> {
+        if let Some(index) = self.by_name.get(name) {
+            return self.rows.get_mut(*index as usize);
+        }
+        if self.rows.len() >= self.max || name.is_empty() || name.len() > 32 {
+            return None;
+        }
+        let index = self.rows.len() as u32;
+        // The venue has no number for it: ours stands in its place.
+        let mut definition =
+            InstrumentDefinition::unknown(Instrument(index), i64::from(index) + 1, depth);
+        definition.symbol = Symbol::new(name.as_bytes());
+        definition.quantity_exponent = -(QUANTITY_DECIMALS as i8);
+        self.by_name.insert(name.into(), index);
+        self.rows.push(Row {
+            definition,
+            name: name.into(),
+            book: Book::Unasked,
+            was_shown: false,
+            request: 0,
+            is_listed: false,
+            is_alone: false,
+            asked_anew_ns: 0,
+            quotes: Quotes::new(QUOTES_MAX),
+        });
+        self.rows.last_mut()
+    }
+}
+
+impl Row {
+    /// What its book is, on a connection that stands.
+    pub fn validity(&self) -> Validity {
+        match self.book {
+            Book::Live => Validity::Live,
+            Book::Rejected => Validity::Closed,
+            Book::Doubted => Validity::Recovering,
+            // Contents of an earlier connection.
+            Book::Unasked | Book::Awaited if self.was_shown => Validity::Stale,
+            Book::Unasked | Book::Awaited => Validity::Recovering,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Quotes that have names: entries with an id, as banks and aggregators send them, kept one by one and shown as levels.
+
+use touchline_types::{
+    BookKind, Event, Instrument, LevelEvent, Place, Price, Quantity, Side, UpdateAction, Validity,
+};
+
+/// Longest id of a quote, bytes.
+const ID_BYTES_MAX: usize = 31;
+
+/// The id of a quote, as the venue wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Id {
+    bytes: [u8; ID_BYTES_MAX],
+    length: u8,
+}
+
+impl Id {
+    /// As it was written.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+
+    /// `None` if it is too long.
+    pub fn new(text: &[u8]) -> Option<Id> {
+        let mut bytes = [0; ID_BYTES_MAX];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        Some(Id {
+            bytes,
+            length: text.len() as u8,
+        })
+    }
+}
+
+/// One side of a quote.
+#[derive(Clone, Copy, Debug)]
+struct Quote {
+    id: Id,
+    side: Side,
+    price: Price,
+    quantity: Quantity,
+}
+
+/// The quotes of one instrument. Those of one price make a level.
+#[derive(Clone, Debug)]
+pub struct Quotes {
+    quotes: Vec<Quote>,
+    max: usize,
+}
+
+/// There are more quotes than are kept, or their quantities do not add up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+impl Quotes {
+    /// None; room for `max` sides of quotes is taken when the first comes.
+    pub fn new(max: usize) -> Quotes {
+        Quotes {
+            quotes: Vec::new(),
+            max,
+        }
+    }
+
+    /// Forgets them all.
+    pub fn clear(&mut self) {
+        self.quotes.clear();
+    }
+
+    /// Sets a side of a quote: what is `None` stays as it was, a price or quantity of zero takes the side away. Says what
+    /// that does to the levels.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn set(
+        &mut self,
+        id: Id,
+        side: Side,
+        price: Option<Price>,
+        quantity: Option<Quantity>,
+        mut change: impl FnMut(Level),
+    ) -> Result<(), TooMany> {
+        let place = self.place(id, side);
+        let old = place.map(|place| self.quotes[place]);
+        let price = price.or(old.map(|old| old.price));
+        let quantity = quantity.or(old.map(|old| old.quantity));
+        let new = match (price, quantity) {
+            (Some(price), Some(quantity)) if price.0 != 0 && quantity.0 != 0 => Some(Quote {
+                id,
+                side,
+                price,
+                quantity,
+            }),
+            _ => None,
+        };
+        match (place, new) {
+            (Some(place), Some(new)) => self.quotes[place] = new,
+            (Some(place), None) => {
+                self.quotes.swap_remove(place);
+            }
+            (None, Some(new)) if self.quotes.len() < self.max => {
+                if self.quotes.capacity() == 0 {
+                    self.quotes.reserve_exact(self.max);
+                }
+                self.quotes.push(new);
+            }
+            (None, Some(_)) => return Err(TooMany),
+            (None, None) => return Ok(()),
+        }
+        if let Some(old) = old.filter(|old| new.is_none_or(|new| new.price != old.price)) {
+            change(self.level(side, old.price).ok_or(TooMany)?);
+        }
+        if let Some(new) = new {
+            change(self.level(side, new.price).ok_or(TooMany)?);
+        }
+        Ok(())
+    }
+
+    /// Takes a quote away, both sides of it.
+    pub fn remove(&mut self, id: Id, mut change: impl FnMut(Level)) {
+        for side in Side::BOTH {
+            if let Some(place) = self.place(id, side) {
+                let old = self.quotes.swap_remove(place);
+                if let Some(level) = self.level(side, old.price) {
+                    change(level);
+                }
+            }
+        }
+    }
+
+    /// Each level once.
+    ///
+    /// # Errors
+    /// Quantities do not add up.
+    pub fn levels(&self, mut each: impl FnMut(Level)) -> Result<(), TooMany> {
+        for (index, quote) in self.quotes.iter().enumerate() {
+            let is_same = |other: &Quote| other.side == quote.side && other.price == quote.price;
+            if !self.quotes[..index].iter().any(is_same) {
+                each(self.level(quote.side, quote.price).ok_or(TooMany)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&self, id: Id, side: Side) -> Option<usize> {
+        let is_it = |quote: &Quote| quote.id == id && quote.side == side;
+        self.quotes.iter().position(is_it)
+    }
+
+    /// What is left at a price; `None` if it is more than a number can hold.
+    fn level(&self, side: Side, price: Price) -> Option<Level> {
+        let mut level = Level {
+            side,
+            price,
+            quantity: Quantity(0),
+            quotes: 0,
+        };
+        let same = |quote: &&Quote| quote.side == side && quote.price == price;
+        for quote in self.quotes.iter().filter(same) {
+            level.quantity.0 = level.quantity.0.checked_add(quote.quantity.0)?;
+            level.quotes += 1;
+        }
+        Some(level)
+    }
+}
+
+/// All quotes of one side and price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level {
+    /// Which side.
+    pub side: Side,
+    /// At what price.
+    pub price: Price,
+    /// How much.
+    pub quantity: Quantity,
+    /// Of how many quotes; 0 if there is none left.
+    pub quotes: i32,
+}
+
+impl Level {
+    /// As an event of a book. It may have had the level or not: the book knows.
+    fn event(self, instrument: Instrument) -> LevelEvent {
+        LevelEvent {
+            instrument,
+            orders: self.quotes,
+            price: self.price,
+            quantity: self.quantity,
+            place: Place::Price,
+            action: match self.quotes {
+                0 => UpdateAction::Delete,
+                _ => UpdateAction::Overlay,
+            },
+            side: self.side,
+            book: BookKind::Direct,
+        }
+    }
+
+    /// As a change of a live book.
+    pub fn changed(self, instrument: Instrument) -> Event {
+        Event::Level(self.event(instrument), Validity::Live)
+    }
+
+    /// As a part of a new one.
+    pub fn rebuilt(self, instrument: Instrument) -> Event {
+        Event::RebuildLevel(LevelEvent {
+            action: UpdateAction::New,
+            ..self.event(instrument)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> Id {
+        Id::new(text.as_bytes()).expect("a short id")
+    }
+
+    #[test]
+    fn quotes_of_one_price_are_one_level() {
+        let mut quotes = Quotes::new(8);
+        let mut levels = Vec::new();
+        let mut set = |name: &str, price: Option<i64>, quantity: Option<i64>| {
+            levels.clear();
+            quotes
+                .set(
+                    id(name),
+                    Side::Bid,
+                    price.map(Price),
+                    quantity.map(Quantity),
+                    |level| levels.push((level.price.0, level.quantity.0, level.quotes)),
+                )
+                .expect("there is room");
+            levels.clone()
+        };
+        assert_eq!(set("0", Some(100), Some(5)), [(100, 5, 1)]);
+        assert_eq!(set("1", Some(100), Some(7)), [(100, 12, 2)]);
+        assert_eq!(
+            set("1", Some(101), None),
+            [(100, 5, 1), (101, 7, 1)],
+            "its quantity stays"
+        );
+        assert_eq!(set("1", None, Some(9)), [(101, 9, 1)], "its price stays");
+        assert_eq!(
+            set("2", Some(99), None),
+            [],
+            "a quote without a quantity is none yet"
+        );
+        assert_eq!(set("0", Some(0), None), [(100, 0, 0)]);
+        assert_eq!(set("1", None, Some(0)), [(101, 0, 0)]);
+        assert!(quotes.quotes.is_empty());
+    }
+
+    #[test]
+    fn more_than_fit_are_refused_and_a_removal_takes_both_sides() {
+        let mut quotes = Quotes::new(2);
+        let one = Some(Price(1));
+        let some = Some(Quantity(1));
+        for side in Side::BOTH {
+            assert_eq!(quotes.set(id("a"), side, one, some, |_| {}), Ok(()));
+        }
+        assert_eq!(
+            quotes.set(id("b"), Side::Bid, one, some, |_| {}),
+            Err(TooMany)
+        );
+        let mut gone = 0;
+        quotes.remove(id("a"), |level| gone += i32::from(level.quotes == 0));
+        assert_eq!(gone, 2);
+        assert!(Id::new(&[b'x'; 32]).is_none());
+    }
+}

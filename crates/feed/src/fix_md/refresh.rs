@@ -1,0 +1,480 @@
+//! Snapshots (35=W), changes (35=X) and mass quotes (35=i) as events.
+
+use super::counters::Counters;
+use super::instruments::{Book, Instruments, QUANTITY_DECIMALS};
+use super::quotes::{Id, TooMany};
+use crate::Batch;
+use touchline_types::{
+    BookKind, Event, Instrument, LevelEvent, Place, Price, Quantity, Side, Trade, UpdateAction,
+    Validity,
+};
+use touchline_wire::fix::market_data::{Entry, MassQuote, Quote, Refresh};
+use touchline_wire::fix::{Decimal, Malformed, Message, unsigned};
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Its events are complete.
+    Whole,
+    /// It is of no use here.
+    Dropped,
+    /// The instrument's book cannot be trusted any more.
+    Doubted(Instrument),
+    /// Nobody knows which books cannot be trusted any more.
+    AllDoubted,
+}
+
+/// Why a message is not taken.
+enum Refused {
+    Malformed(Malformed),
+    /// What it says of this instrument cannot be kept.
+    Book(Instrument, Malformed),
+}
+
+impl From<Malformed> for Refused {
+    fn from(malformed: Malformed) -> Refused {
+        Refused::Malformed(malformed)
+    }
+}
+
+/// Takes messages: instruments and their quotes in, events out.
+pub struct Taker<'a> {
+    /// All instruments.
+    pub instruments: &'a mut Instruments,
+    /// What is counted.
+    pub counters: &'a mut Counters,
+    /// Where the events go.
+    pub batch: &'a mut Batch,
+    /// A mass quote that wants an answer.
+    pub unanswered: &'a mut Option<Id>,
+}
+
+impl Taker<'_> {
+    /// Takes a whole book (35=W).
+    pub fn snapshot(&mut self, message: &Message<'_>) -> Taken {
+        self.counters.messages += 1;
+        self.counters.snapshots += 1;
+        let refresh = match Refresh::read(message) {
+            Ok(refresh) => refresh,
+            Err(malformed) => return self.refused(malformed.into()),
+        };
+        self.batch.headline.sending_ns = refresh.header.sending_time_ns.unwrap_or(0);
+        let Some(instrument) = self.subject(refresh.symbol) else {
+            return Taken::Dropped;
+        };
+        match self.whole_book(instrument, &refresh) {
+            Ok(()) => Taken::Whole,
+            Err(refused) => self.refused(refused),
+        }
+    }
+
+    fn whole_book(&mut self, instrument: Instrument, refresh: &Refresh<'_>) -> Result<(), Refused> {
+        self.instruments.row_mut(instrument).quotes.clear();
+        self.batch.events.push(Event::RebuildBook(instrument));
+        let mut transact_ns = None;
+        let mut entries = refresh.entries();
+        let mistake = |malformed| Refused::Book(instrument, malformed);
+        while let Some(entry) = entries.advance().map_err(mistake)? {
+            self.counters.entries += 1;
+            transact_ns = transact_ns.or(entry.time_ns);
+            let Some(side) = side(entry) else {
+                let is_trade = entry.kind == Some(b'2');
+                self.counters.trades_contained += u64::from(is_trade);
+                self.counters.entries_unknown += u64::from(!is_trade);
+                continue;
+            };
+            if entry.id.is_empty() {
+                let level = level(instrument, side, entry, UpdateAction::New).map_err(mistake)?;
+                self.batch.events.push(Event::RebuildLevel(level));
+            } else if entry.price.is_none() || entry.size.is_none() {
+                return Err(mistake(Malformed::Value));
+            } else {
+                self.keep(instrument, side, entry, |_| {})?;
+            }
+        }
+        self.rebuilt(instrument, transact_ns)
+    }
+
+    /// The quotes of a book that is made anew, and its end.
+    fn rebuilt(&mut self, instrument: Instrument, time_ns: Option<u64>) -> Result<(), Refused> {
+        let Taker {
+            instruments, batch, ..
+        } = self;
+        let row = instruments.row_mut(instrument);
+        let events = &mut batch.events;
+        let levels = row
+            .quotes
+            .levels(|level| events.push(level.rebuilt(instrument)));
+        levels.map_err(|TooMany| Refused::Book(instrument, Malformed::Overflow))?;
+        (row.book, row.was_shown) = (Book::Live, true);
+        events.push(Event::BookRebuilt(instrument, Validity::Live));
+        let transact_ns = time_ns.unwrap_or(0);
+        events.push(Event::EndOfEvent { transact_ns });
+        Ok(())
+    }
+
+    /// Takes changes (35=X), of one book or of several.
+    #[inline]
+    pub fn increment(&mut self, message: &Message<'_>) -> Taken {
+        self.counters.messages += 1;
+        self.counters.increments += 1;
+        let refresh = match Refresh::read(message) {
+            Ok(refresh) => refresh,
+            Err(malformed) => return self.refused(malformed.into()),
+        };
+        self.batch.headline.sending_ns = refresh.header.sending_time_ns.unwrap_or(0);
+        match self.changes(&refresh) {
+            Ok(Some(transact_ns)) => {
+                self.batch.events.push(Event::EndOfEvent { transact_ns });
+                Taken::Whole
+            }
+            Ok(None) => Taken::Dropped,
+            // What was taken of other books before is not told either.
+            Err(Refused::Book(_, malformed)) if refresh.symbol.is_empty() => {
+                self.refused(malformed.into())
+            }
+            Err(refused) => self.refused(refused),
+        }
+    }
+
+    #[inline]
+    fn changes(&mut self, refresh: &Refresh<'_>) -> Result<Option<u64>, Refused> {
+        // Most messages are of one instrument: it is looked for once.
+        let mut subject = match refresh.symbol {
+            [] => self
+                .by_request(refresh.request)
+                .map(|instrument| (refresh.symbol, instrument)),
+            symbol => match self.subject(symbol) {
+                Some(instrument) => Some((symbol, instrument)),
+                None => return Ok(None),
+            },
+        };
+        let of_message = subject.map(|(_, instrument)| instrument);
+        let mistake = |malformed| match of_message {
+            Some(instrument) => Refused::Book(instrument, malformed),
+            None => Refused::Malformed(malformed),
+        };
+        let mut transact_ns = None;
+        let mut entries = refresh.entries();
+        while let Some(entry) = entries.advance().map_err(mistake)? {
+            self.counters.entries += 1;
+            transact_ns = transact_ns.or(entry.time_ns);
+            if subject.is_none_or(|(symbol, _)| symbol != entry.symbol) {
+                if entry.symbol.is_empty() {
+                    return Err(Refused::Malformed(Malformed::Value));
+                }
+                subject = self
+                    .subject(entry.symbol)
+                    .map(|instrument| (entry.symbol, instrument));
+            }
+            if let Some((_, instrument)) = subject {
+                self.change(instrument, entry)?;
+            }
+        }
+        let is_empty = self.batch.events.is_empty();
+        Ok((!is_empty).then_some(transact_ns.unwrap_or(0)))
+    }
+
+    #[inline]
+    fn change(&mut self, instrument: Instrument, entry: &Entry<'_>) -> Result<(), Refused> {
+        let mistake = |malformed| Refused::Book(instrument, malformed);
+        let action = match entry.action {
+            Some(b'0') => UpdateAction::New,
+            Some(b'1') => UpdateAction::Change,
+            Some(b'2') => UpdateAction::Delete,
+            // Whatever it does to the book, it would not be done.
+            _ => {
+                self.counters.entries_unknown += 1;
+                return Err(mistake(Malformed::Value));
+            }
+        };
+        if entry.kind == Some(b'2') {
+            let trade = trade(instrument, entry, action).map_err(mistake)?;
+            self.batch.events.push(Event::Trade(trade));
+        } else if self.instruments.row(instrument).book != Book::Live {
+            self.counters.before_snapshot += 1;
+        } else if !entry.id.is_empty() {
+            self.change_quote(instrument, entry, action)?;
+        } else if let Some(side) = side(entry) {
+            let level = level(instrument, side, entry, action).map_err(mistake)?;
+            self.batch.events.push(Event::Level(level, Validity::Live));
+        } else if matches!(entry.kind, None | Some(b'J')) {
+            // Of which side, or an emptied book.
+            return Err(mistake(Malformed::Value));
+        } else {
+            self.counters.entries_unknown += 1;
+        }
+        Ok(())
+    }
+
+    /// A change of an entry that has a name.
+    fn change_quote(
+        &mut self,
+        instrument: Instrument,
+        entry: &Entry<'_>,
+        action: UpdateAction,
+    ) -> Result<(), Refused> {
+        let mut changed = Changed::default();
+        match (action, side(entry)) {
+            (UpdateAction::Delete, _) => {
+                let id = id(instrument, entry.id)?;
+                let row = self.instruments.row_mut(instrument);
+                row.quotes.remove(id, |level| changed.add(level));
+            }
+            (_, Some(side)) => self.keep(instrument, side, entry, |level| changed.add(level))?,
+            _ => return Err(Refused::Book(instrument, Malformed::Value)),
+        }
+        changed.show(instrument, &mut self.batch.events);
+        Ok(())
+    }
+
+    /// Sets a side of a quote as an entry says.
+    fn keep(
+        &mut self,
+        instrument: Instrument,
+        side: Side,
+        entry: &Entry<'_>,
+        change: impl FnMut(super::quotes::Level),
+    ) -> Result<(), Refused> {
+        let id = id(instrument, entry.id)?;
+        self.set(instrument, id, side, entry.price, entry.size, change)
+    }
+
+    fn set(
+        &mut self,
+        instrument: Instrument,
+        id: Id,
+        side: Side,
+        price_: Option<Decimal>,
+        size: Option<Decimal>,
+        change: impl FnMut(super::quotes::Level),
+    ) -> Result<(), Refused> {
+        let mistake = |malformed| Refused::Book(instrument, malformed);
+        let price_ = price_.map(price).transpose().map_err(mistake)?;
+        let size = size.map(quantity).transpose().map_err(mistake)?;
+        let quotes = &mut self.instruments.row_mut(instrument).quotes;
+        let set = quotes.set(id, side, price_, size, change);
+        set.map_err(|TooMany| mistake(Malformed::Overflow))
+    }
+
+    /// Takes a mass quote (35=i): two sides an entry, of which only what changed is stated. The first one of an instrument
+    /// that was asked for is its whole book.
+    pub fn mass_quote(&mut self, message: &Message<'_>) -> Taken {
+        self.counters.messages += 1;
+        self.counters.mass_quotes += 1;
+        let quotes = match MassQuote::read(message) {
+            Ok(quotes) => quotes,
+            Err(malformed) => return self.refused(malformed.into()),
+        };
+        self.batch.headline.sending_ns = quotes.header.sending_time_ns.unwrap_or(0);
+        if !quotes.quote_id.is_empty() {
+            *self.unanswered = Id::new(quotes.quote_id);
+        }
+        match self.quotes(&quotes) {
+            Ok(()) if self.batch.events.is_empty() => Taken::Dropped,
+            Ok(()) => Taken::Whole,
+            Err(Refused::Book(_, malformed) | Refused::Malformed(malformed)) => {
+                self.refused(malformed.into())
+            }
+        }
+    }
+
+    fn quotes(&mut self, message: &MassQuote<'_>) -> Result<(), Refused> {
+        let mut open: Option<(Set<'_>, Instrument, bool)> = None;
+        for quote in message.quotes() {
+            let quote = quote?;
+            self.counters.entries += 1;
+            if open.is_none_or(|(set, ..)| set != (quote.set, quote.symbol)) {
+                self.close(open.take())?;
+                open = self.open(&quote);
+            }
+            let Some((_, instrument, is_whole)) = open else {
+                continue;
+            };
+            let mut changed = Changed::default();
+            let id = id(instrument, quote.id)?;
+            for (side, price, size) in [
+                (Side::Bid, quote.bid, quote.bid_size),
+                (Side::Ask, quote.offer, quote.offer_size),
+            ] {
+                if price.is_some() || size.is_some() {
+                    self.set(instrument, id, side, price, size, |level| {
+                        changed.add(level)
+                    })?;
+                }
+            }
+            if !is_whole {
+                changed.show(instrument, &mut self.batch.events);
+            }
+        }
+        self.close(open)?;
+        if self
+            .batch
+            .events
+            .last()
+            .is_some_and(|event| matches!(event, Event::Level(..)))
+        {
+            self.batch.events.push(Event::EndOfEvent { transact_ns: 0 });
+        }
+        Ok(())
+    }
+
+    /// The instrument of a quote set, and whether the set is its whole book.
+    fn open<'q>(&mut self, quote: &Quote<'q>) -> Option<(Set<'q>, Instrument, bool)> {
+        // A set has the symbol, or the number of the request that asked for it.
+        let instrument = match quote.symbol {
+            [] => {
+                let number = unsigned(quote.set).ok();
+                let row = number.and_then(|number| self.instruments.asked_by(number));
+                self.counters.messages_unasked += u64::from(row.is_none());
+                row?
+            }
+            symbol => self.subject(symbol)?,
+        };
+        let row = self.instruments.row_mut(instrument);
+        let is_whole = row.book == Book::Awaited;
+        if is_whole {
+            row.quotes.clear();
+            self.batch.events.push(Event::RebuildBook(instrument));
+        }
+        Some(((quote.set, quote.symbol), instrument, is_whole))
+    }
+
+    fn close(&mut self, open: Option<(Set<'_>, Instrument, bool)>) -> Result<(), Refused> {
+        match open {
+            Some((_, instrument, true)) => self.rebuilt(instrument, None),
+            _ => Ok(()),
+        }
+    }
+
+    /// The instrument that a request asked for by itself.
+    fn by_request(&self, request: &[u8]) -> Option<Instrument> {
+        self.instruments.asked_by(unsigned(request).ok()?)
+    }
+
+    /// The instrument of this name, if it was asked for.
+    #[inline]
+    fn subject(&mut self, symbol: &[u8]) -> Option<Instrument> {
+        let row = self.instruments.named(symbol);
+        let row = row.filter(|row| matches!(row.book, Book::Awaited | Book::Live));
+        self.counters.messages_unasked += u64::from(row.is_none());
+        row.map(|row| row.definition.instrument)
+    }
+
+    /// What was read of the message is forgotten, and its book is not trusted.
+    #[cold]
+    fn refused(&mut self, refused: Refused) -> Taken {
+        let (taken, malformed) = match refused {
+            Refused::Book(instrument, malformed) => (Taken::Doubted(instrument), malformed),
+            Refused::Malformed(malformed) => (Taken::AllDoubted, malformed),
+        };
+        match malformed {
+            Malformed::Overflow => self.counters.numbers_refused += 1,
+            _ => self.counters.messages_malformed += 1,
+        }
+        self.batch.events.clear();
+        taken
+    }
+}
+
+/// A quote set: its number, and the symbol of the entry.
+type Set<'a> = (&'a [u8], &'a [u8]);
+
+/// Levels that one entry changes: at most both sides' old and new one.
+#[derive(Default)]
+struct Changed {
+    levels: [Option<super::quotes::Level>; 4],
+}
+
+impl Changed {
+    fn add(&mut self, level: super::quotes::Level) {
+        if let Some(free) = self.levels.iter_mut().find(|place| place.is_none()) {
+            *free = Some(level);
+        }
+    }
+
+    fn show(&self, instrument: Instrument, events: &mut Vec<Event>) {
+        let levels = self.levels.iter().flatten();
+        events.extend(levels.map(|level| level.changed(instrument)));
+    }
+}
+
+fn id(instrument: Instrument, text: &[u8]) -> Result<Id, Refused> {
+    Id::new(text).ok_or(Refused::Book(instrument, Malformed::TooLong))
+}
+
+#[inline]
+fn side(entry: &Entry<'_>) -> Option<Side> {
+    match entry.kind {
+        Some(b'0') => Some(Side::Bid),
+        Some(b'1') => Some(Side::Ask),
+        _ => None,
+    }
+}
+
+#[inline]
+fn level(
+    instrument: Instrument,
+    side: Side,
+    entry: &Entry<'_>,
+    action: UpdateAction,
+) -> Result<LevelEvent, Malformed> {
+    // A level that goes away needs no quantity.
+    let quantity = match (entry.size, action) {
+        (Some(size), _) => quantity(size)?,
+        (None, UpdateAction::Delete) => Quantity::NULL,
+        (None, _) => return Err(Malformed::Value),
+    };
+    Ok(LevelEvent {
+        instrument,
+        orders: -1,
+        price: price(entry.price.ok_or(Malformed::Value)?)?,
+        quantity,
+        place: Place::Price,
+        action,
+        side,
+        book: BookKind::Direct,
+    })
+}
+
+fn trade(
+    instrument: Instrument,
+    entry: &Entry<'_>,
+    action: UpdateAction,
+) -> Result<Trade, Malformed> {
+    Ok(Trade {
+        instrument,
+        orders: -1,
+        price: price(entry.price.ok_or(Malformed::Value)?)?,
+        quantity: quantity(entry.size.ok_or(Malformed::Value)?)?,
+        aggressor: match entry.side {
+            Some(b'1') => Some(Side::Bid),
+            Some(b'2') => Some(Side::Ask),
+            _ => None,
+        },
+        action,
+        trade_id: number_at_end(entry.trade_id),
+    })
+}
+
+#[inline]
+fn price(decimal: Decimal) -> Result<Price, Malformed> {
+    match decimal.scaled(Price::DECIMALS as u8)? {
+        i64::MAX => Err(Malformed::Overflow),
+        price => Ok(Price(price)),
+    }
+}
+
+#[inline]
+fn quantity(decimal: Decimal) -> Result<Quantity, Malformed> {
+    match decimal.scaled(QUANTITY_DECIMALS)? {
+        i64::MAX => Err(Malformed::Overflow),
+        quantity => Ok(Quantity(quantity)),
+    }
+}
+
+/// Trade ids are numbers, some behind a word: `ETH-1234`.
+fn number_at_end(id: &[u8]) -> u64 {
+    let digits = id.iter().rev().take_while(|byte| byte.is_ascii_digit());
+    unsigned(&id[id.len() - digits.count()..]).unwrap_or(0)
+}

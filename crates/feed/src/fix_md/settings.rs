@@ -1,0 +1,69 @@
+//! What a feed is told at its start.
+
+use crate::Secret;
+use crate::fix;
+use std::fmt;
+
+/// Whose rules apply where the standard leaves room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Deribit's: a Logon with a proof in place of a password, a list of instruments, levels named by
+    /// their price.
+    Deribit,
+    /// Everybody else's: the instruments are those of the configuration.
+    Standard,
+}
+
+/// Which instruments of a venue's list are wanted. Asked once for each name that the venue tells.
+pub struct Chosen(Box<dyn Fn(&str) -> bool + Send>);
+
+impl Chosen {
+    /// Those for which this says so.
+    pub fn by(wanted: impl Fn(&str) -> bool + Send + 'static) -> Chosen {
+        Chosen(Box::new(wanted))
+    }
+
+    /// Whether this one is wanted.
+    pub fn is(&self, symbol: &str) -> bool {
+        (self.0)(symbol)
+    }
+}
+
+impl fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chosen")
+    }
+}
+
+/// One session that brings market data.
+#[derive(Debug)]
+pub struct Settings {
+    /// The session under it.
+    pub session: fix::Settings,
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// Which instruments of the venue's list are wanted.
+    pub chosen: Chosen,
+    /// Instruments that are asked for without a list of the venue's.
+    pub symbols: Vec<String>,
+    /// MarketDepth (264), levels a side; 0 is every level.
+    pub depth: u32,
+    /// Whether trades are asked for.
+    pub trades: bool,
+    /// Instruments of one request to Deribit, at least 1; others are asked for each by itself.
+    pub symbols_per_request: usize,
+    /// Most instruments.
+    pub instruments_max: usize,
+    /// Username (553).
+    pub user: Option<String>,
+    /// Password (554), or what its place is computed from.
+    pub password: Option<Secret>,
+    /// From where nonces come: 32 bytes that nobody can guess.
+    pub entropy: Secret,
+    /// Further fields of the Logon.
+    pub logon_fields: Vec<(u32, Vec<u8>)>,
+    /// Further fields of each MarketDataRequest.
+    pub request_fields: Vec<(u32, Vec<u8>)>,
+    /// Books are shown as stale after so long without a byte from the venue.
+    pub stale_ns: u64,
+}

@@ -1,0 +1,148 @@
+//! What nobody may read: passwords and keys, held so that no text can have them.
+
+use std::fmt;
+use std::hint::black_box;
+use zeroize::Zeroize;
+
+/// A secret. It prints as `<secret>`, is compared in a time that depends on lengths alone, and is
+/// wiped when it is dropped.
+///
+/// What it was made of is taken over or copied: whoever made it from borrowed bytes wipes those.
+#[derive(Clone, Default)]
+pub struct Secret {
+    // Never grown or shrunk: that would leave a copy behind.
+    bytes: Vec<u8>,
+}
+
+impl Secret {
+    /// The bytes, for the one place that sends or signs with them.
+    pub fn expose(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes of it.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Whether it is these bytes. Takes as long for wrong ones as for right ones of the same length.
+    pub fn is(&self, bytes: &[u8]) -> bool {
+        let differing = |(one, other): (&u8, &u8)| one ^ other;
+        let pairs = self.bytes.iter().zip(bytes);
+        let differs = pairs
+            .map(differing)
+            .fold(0, |all, each| black_box(all | each));
+        self.bytes.len() == bytes.len() && differs == 0
+    }
+}
+
+impl From<Vec<u8>> for Secret {
+    fn from(bytes: Vec<u8>) -> Secret {
+        Secret { bytes }
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Secret {
+        text.into_bytes().into()
+    }
+}
+
+impl From<&[u8]> for Secret {
+    fn from(bytes: &[u8]) -> Secret {
+        bytes.to_vec().into()
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Secret {
+        text.as_bytes().into()
+    }
+}
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Secret) -> bool {
+        self.is(&other.bytes)
+    }
+}
+
+impl Eq for Secret {}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<secret>")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<secret>")
+    }
+}
+
+impl Zeroize for Secret {
+    fn zeroize(&mut self) {
+        self.bytes.zeroize();
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SENTINEL: &str = "sentinel-71b1e02a";
+
+    #[test]
+    fn no_text_has_a_secret() {
+        #[derive(Debug)]
+        #[expect(dead_code, reason = "it is printed")]
+        struct Holder {
+            secret: Secret,
+            perhaps: Option<Secret>,
+        }
+        let secret = Secret::from(SENTINEL);
+        let holder = Holder {
+            secret: secret.clone(),
+            perhaps: Some(secret.clone()),
+        };
+        let shown = format!("{secret} {secret:?} {secret:#?} {holder:?} {holder:#?}");
+        assert!(!shown.contains("sentinel"), "{shown}");
+        assert_eq!(shown.matches("<secret>").count(), 7);
+    }
+
+    #[test]
+    fn only_the_same_bytes_are_the_same_secret() {
+        let secret = Secret::from(SENTINEL);
+        assert!(secret.is(SENTINEL.as_bytes()));
+        assert_eq!(secret, Secret::from(SENTINEL.to_owned()));
+        for wrong in [
+            "",
+            "sentinel-71b1e02",
+            "sentinel-71b1e02b",
+            "Sentinel-71b1e02a",
+        ] {
+            assert!(!secret.is(wrong.as_bytes()), "{wrong}");
+        }
+        assert!(!secret.is(format!("{SENTINEL}\0").as_bytes()));
+        assert!(Secret::default().is(b"") && Secret::default().is_empty());
+    }
+
+    #[test]
+    fn a_wiped_secret_is_empty() {
+        let mut secret = Secret::from(SENTINEL);
+        assert_eq!(secret.len(), SENTINEL.len());
+        secret.zeroize();
+        assert!(secret.is_empty());
+    }
+}

@@ -1,0 +1,452 @@
+//! What no scenario of one tester shows: two sessions with each other, time, memory, secrets.
+
+use touchline_feed::When;
+use touchline_feed::fix::{
+    Closing, Event, Limits, Memory, Role, SendError, Session, Settings, Store,
+};
+use touchline_wire::fix::tag;
+
+const BEGIN_NS: u64 = 1_767_571_200_000_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+const SENTINEL: &str = "sentinel-5b1d";
+
+fn settings(role: Role) -> Settings {
+    let (sender, target) = match role {
+        Role::Initiator => ("US", "THEM"),
+        Role::Acceptor => ("THEM", "US"),
+    };
+    Settings::new(role, sender, target)
+}
+
+fn session(role: Role) -> Session<Memory> {
+    Session::new(settings(role), Memory::default())
+}
+
+/// Two sessions and the wire between them.
+struct Pair {
+    us: Session<Memory>,
+    them: Session<Memory>,
+    now: When,
+    /// What either side was shown, and each byte that crossed.
+    events: Vec<String>,
+    wire: Vec<u8>,
+}
+
+impl Pair {
+    fn new(us: Session<Memory>, them: Session<Memory>) -> Pair {
+        Pair {
+            us,
+            them,
+            now: When::at(BEGIN_NS),
+            events: Vec::new(),
+            wire: Vec::new(),
+        }
+    }
+
+    fn connect(&mut self) {
+        self.them.connected(self.now);
+        self.us.connected(self.now);
+        self.settle();
+    }
+
+    fn drop(&mut self) {
+        self.us.disconnected(self.now);
+        self.them.disconnected(self.now);
+    }
+
+    /// Carries everything until nobody has anything to say.
+    fn settle(&mut self) {
+        loop {
+            let bytes = carry(&mut self.us, &mut self.them, self.now, &mut self.wire)
+                + carry(&mut self.them, &mut self.us, self.now, &mut self.wire);
+            listen("us", &mut self.us, &mut self.events);
+            listen("them", &mut self.them, &mut self.events);
+            if bytes == 0 && self.us.outgoing().is_empty() && self.them.outgoing().is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn pass(&mut self, ns: u64) {
+        self.now.now_ns += ns;
+        self.now.receive_ns += ns;
+        self.us.advance(self.now);
+        self.them.advance(self.now);
+        self.settle();
+    }
+
+    fn order(&mut self, id: &str) -> Result<u64, SendError> {
+        self.us.send(b"D", self.now, |body| {
+            body.bytes(tag::CL_ORD_ID, id.as_bytes());
+        })
+    }
+}
+
+fn carry(
+    from: &mut Session<Memory>,
+    to: &mut Session<Memory>,
+    now: When,
+    wire: &mut Vec<u8>,
+) -> usize {
+    let bytes = to.receive(from.outgoing(), now);
+    wire.extend(&from.outgoing()[..bytes]);
+    from.sent(bytes);
+    bytes
+}
+
+fn listen(name: &str, session: &mut Session<Memory>, events: &mut Vec<String>) {
+    while let Some(event) = session.next() {
+        events.push(match event {
+            Event::LoggedOn => format!("{name}: on"),
+            Event::Application(message, marks) => {
+                let fields = message.fields().map_while(Result::ok);
+                let id = fields.clone().find(|field| field.tag == tag::CL_ORD_ID);
+                let id = String::from_utf8_lossy(id.map_or(&[], |id| id.value)).into_owned();
+                let again = if marks.poss_dup { " again" } else { "" };
+                format!("{name}: {id}{again}")
+            }
+            Event::LoggedOut(_) => format!("{name}: out"),
+            other => format!("{name}: {other:?}"),
+        });
+    }
+}
+
+#[test]
+fn numbers_go_on_over_connections_and_what_was_queued_comes() {
+    let queueing = Settings {
+        queue_while_down: true,
+        ..settings(Role::Initiator)
+    };
+    let us = Session::new(queueing, Memory::default());
+    let mut pair = Pair::new(us, session(Role::Acceptor));
+    assert_eq!(
+        pair.order("early"),
+        Ok(1),
+        "queued before the first connection"
+    );
+    pair.connect();
+    pair.order("one").expect("up");
+    pair.settle();
+    pair.drop();
+    pair.order("two").expect("queued");
+    pair.order("three").expect("queued");
+    pair.connect();
+    let orders: Vec<&str> = pair
+        .events
+        .iter()
+        .filter_map(|event| event.strip_prefix("them: "))
+        .collect();
+    assert_eq!(
+        orders,
+        ["on", "early again", "one", "on", "two again", "three again"]
+    );
+    // Whoever does not queue is told so.
+    pair.drop();
+    assert_eq!(
+        session(Role::Initiator).send(b"D", pair.now, |_| {}),
+        Err(SendError::Down)
+    );
+}
+
+#[test]
+fn an_own_logout_waits_for_its_answer_and_serves_requests_meanwhile() {
+    let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
+    pair.connect();
+    pair.order("lost").expect("up");
+    // The order is lost on its way; the Logout shows the hole, or it would never be asked for.
+    let lost = pair.us.outgoing().len();
+    pair.us.sent(lost);
+    pair.us.log_out("done", pair.now);
+    assert_eq!(pair.us.send(b"D", pair.now, |_| {}), Err(SendError::Down));
+    pair.settle();
+    assert_eq!(pair.us.closing(), Some(Closing::LoggedOut));
+    assert_eq!(pair.them.closing(), Some(Closing::LoggedOut));
+    pair.drop();
+    pair.connect();
+    assert!(
+        pair.events.contains(&"them: lost again".to_owned()),
+        "{:?}",
+        pair.events
+    );
+
+    // Without an answer it ends in time.
+    pair.us.log_out("", pair.now);
+    let said = pair.us.outgoing().len();
+    pair.us.sent(said);
+    for _ in 0..19 {
+        pair.now.now_ns += SECOND_NS / 10;
+        pair.us.advance(pair.now);
+        assert_eq!(pair.us.closing(), None);
+    }
+    pair.now.now_ns += SECOND_NS / 10;
+    pair.us.advance(pair.now);
+    assert_eq!(pair.us.closing(), Some(Closing::NoLogout));
+}
+
+#[test]
+fn both_sides_may_ask_for_a_reset_at_once() {
+    let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
+    pair.connect();
+    for id in ["one", "two", "three"] {
+        pair.order(id).expect("up");
+    }
+    pair.settle();
+    pair.us.reset(pair.now);
+    pair.them.reset(pair.now);
+    pair.settle();
+    for side in [&pair.us, &pair.them] {
+        assert_eq!((side.store().next_out(), side.store().next_in()), (2, 2));
+        assert!(side.is_up());
+    }
+    pair.order("anew").expect("up");
+    pair.settle();
+    assert_eq!(pair.events.last().map(String::as_str), Some("them: anew"));
+}
+
+#[test]
+fn a_logon_that_is_not_answered_or_answered_wrongly_ends() {
+    for (answer, wanted) in [
+        ("", Closing::NoLogon),
+        (
+            "8=FIX.4.4|35=0|34=1|49=THEM|56=US|52=<TIME>|",
+            Closing::NotLogon,
+        ),
+        (
+            "8=FIX.4.4|35=5|34=1|49=THEM|56=US|52=<TIME>|58=no|",
+            Closing::LogonRefused,
+        ),
+        (
+            "8=FIX.4.4|35=A|34=1|49=OTHER|56=US|52=<TIME>|98=0|108=30|",
+            Closing::BadLogon,
+        ),
+        (
+            "8=FIX.4.4|35=A|34=0|49=THEM|56=US|52=<TIME>|98=0|108=30|",
+            Closing::BadLogon,
+        ),
+        ("garbage", Closing::NotLogon),
+    ] {
+        let mut us = session(Role::Initiator);
+        let mut now = When::at(BEGIN_NS);
+        us.connected(now);
+        let bytes = answer.replace('|', "\x01").into_bytes();
+        let bytes = match answer {
+            "" | "garbage" => bytes,
+            _ => touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS),
+        };
+        us.receive(&bytes, now);
+        let _ = us.next();
+        now.now_ns += 9_999_999_999;
+        us.advance(now);
+        assert_eq!(us.closing().is_none(), answer.is_empty(), "{answer}");
+        now.now_ns += 1;
+        us.advance(now);
+        assert_eq!(us.closing(), Some(wanted), "{answer}");
+    }
+    // A number that was used before: somebody has lost count.
+    let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
+    pair.connect();
+    pair.drop();
+    pair.us = session(Role::Initiator);
+    pair.connect();
+    assert_eq!(pair.them.closing(), Some(Closing::TooLow));
+    assert_eq!(pair.us.closing(), Some(Closing::LogonRefused));
+}
+
+/// A million messages are asked for again, and then again from the middle: a bounded buffer, a bounded piece
+/// of work each time, every number once in its order.
+#[test]
+fn a_long_resend_is_served_in_pieces() {
+    const MESSAGES: u64 = 1_000_000;
+    let limits = Limits {
+        message_bytes_max: 1_024,
+        output_bytes: 16 * 1_024,
+        ..Limits::default()
+    };
+    let small = Settings {
+        limits,
+        queue_while_down: true,
+        heartbeat_s: 0,
+        ..settings(Role::Initiator)
+    };
+    // A store of the last thousand: the others become one gap.
+    let mut us = Session::new(small, Memory::new(1_000, 1 << 20));
+    let now = When::at(BEGIN_NS);
+    for _ in 1..=MESSAGES {
+        us.send(b"D", now, |body| {
+            body.bytes(tag::CL_ORD_ID, b"x");
+        })
+        .expect("queued");
+    }
+    us.connected(now);
+    let say = |us: &mut Session<Memory>, kind: &str, number: u32, body: &str| {
+        let text = format!("8=FIX.4.4|35={kind}|34={number}|49=THEM|56=US|52=<TIME>|{body}");
+        let bytes = text.replace('|', "\x01").into_bytes();
+        us.receive(&touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS), now);
+        while us.next().is_some() {}
+    };
+    us.sent(usize::MAX);
+    say(&mut us, "A", 1, "98=0|108=0|");
+    say(&mut us, "2", 2, "7=1|16=0|");
+    let (mut turns, mut came) = (0, Vec::new());
+    while us.counters().messages_resent < 500 {
+        assert!(us.outgoing().len() <= 16 * 1_024);
+        came.extend(us.outgoing());
+        us.sent(usize::MAX);
+        turns += 1;
+    }
+    assert!(
+        turns > MESSAGES / 1_000,
+        "{turns} turns: somebody had to wait"
+    );
+    // In the middle of it: from a number on that is behind us.
+    let first = MESSAGES - 900;
+    say(&mut us, "2", 3, &format!("7={first}|16=0|"));
+    say(&mut us, "1", 4, "112=alive|");
+    while !us.outgoing().is_empty() {
+        came.extend(us.outgoing());
+        us.sent(usize::MAX);
+    }
+    let text = String::from_utf8(came).expect("text").replace('\x01', "|");
+    let numbers: Vec<u64> = text
+        .split("8=FIX.4.4|")
+        .filter(|message| message.contains("|43=Y|"))
+        .filter_map(|message| {
+            message
+                .split("|34=")
+                .nth(1)?
+                .split('|')
+                .next()?
+                .parse()
+                .ok()
+        })
+        .collect();
+    assert_eq!(numbers[0], 1, "one gap for what is not kept");
+    let again = numbers.windows(2).filter(|pair| pair[1] <= pair[0]).count();
+    assert_eq!(again, 1, "the second request begins earlier, once");
+    let tail: Vec<u64> = (first..=MESSAGES).collect();
+    assert!(
+        numbers.ends_with(&[&tail[..], &[MESSAGES + 1]].concat()),
+        "all of it, to the end"
+    );
+    assert!(
+        text.ends_with("|112=alive|10=000|") || text.contains("|112=alive|"),
+        "and the answer last"
+    );
+    assert!(us.is_up());
+}
+
+/// The host's clock is set by an hour and back: stamps go on, and nobody is sent away.
+#[test]
+fn a_clock_that_is_set_does_not_end_the_session() {
+    let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
+    pair.connect();
+    for step_s in [3_600_i64, -7_200, 3_600] {
+        // Ours alone is set; theirs goes on.
+        let ours = When {
+            receive_ns: pair
+                .now
+                .receive_ns
+                .saturating_add_signed(step_s * 1_000_000_000),
+            ..pair.now
+        };
+        pair.us.advance(ours);
+        pair.us
+            .send(b"D", ours, |body| {
+                body.bytes(tag::CL_ORD_ID, b"x");
+            })
+            .expect("up");
+        pair.settle();
+        pair.pass(20 * SECOND_NS);
+        assert!(pair.us.is_up() && pair.them.is_up(), "{step_s} s");
+    }
+    assert!(pair.us.counters().clock_steps >= 3, "nothing was noticed");
+    assert_eq!(pair.them.counters().messages_rejected, 0);
+    assert_eq!(
+        pair.events
+            .iter()
+            .filter(|event| *event == "them: x")
+            .count(),
+        3
+    );
+}
+
+/// A password of a Logon crosses the wire once, and is nowhere else: not in what is shown, not in the
+/// store, not in what is sent again.
+#[test]
+fn a_password_is_sent_and_nowhere_kept() {
+    let asking = Settings {
+        ask: true,
+        ..settings(Role::Acceptor)
+    };
+    let mut pair = Pair::new(
+        session(Role::Initiator),
+        Session::new(asking, Memory::default()),
+    );
+    pair.them.connected(pair.now);
+    pair.us.connected_with(pair.now, |logon| {
+        logon
+            .bytes(tag::USERNAME, b"user")
+            .bytes(tag::PASSWORD, SENTINEL.as_bytes());
+    });
+    carry(&mut pair.us, &mut pair.them, pair.now, &mut pair.wire);
+    assert!(
+        String::from_utf8_lossy(&pair.wire).contains(SENTINEL),
+        "it was sent"
+    );
+    let believed = match pair.them.next() {
+        Some(Event::Logon(logon)) => {
+            let mut fields = logon.fields().map_while(Result::ok);
+            fields.any(|field| field.tag == tag::PASSWORD && field.value == SENTINEL.as_bytes())
+        }
+        other => panic!("no question, but {other:?}"),
+    };
+    assert!(
+        believed && pair.them.next().is_none(),
+        "it waits for the answer"
+    );
+    assert!(pair.them.admit(|_| {}));
+    pair.settle();
+    assert!(pair.us.is_up() && pair.them.is_up());
+    let shown = format!("{:?} {:?}", pair.us, pair.them);
+    assert!(!shown.contains(SENTINEL), "{shown}");
+    let before = pair.wire.len();
+    pair.them.send(b"D", pair.now, |_| {}).expect("up");
+    // Everything again, from the Logon on.
+    let request = "8=FIX.4.4|35=2|34=2|49=THEM|56=US|52=<TIME>|7=1|16=0|".replace('|', "\x01");
+    pair.us.receive(
+        &touchline_lab::fix::scenario::filled(request.as_bytes(), BEGIN_NS),
+        pair.now,
+    );
+    pair.settle();
+    assert!(!String::from_utf8_lossy(&pair.wire[before..]).contains(SENTINEL));
+    let (mut stored, mut room) = (pair.us.into_store(), [0; 4_096]);
+    for number in 1..stored.next_out() {
+        let length = stored.read(number, &mut room).expect("memory");
+        assert!(
+            !String::from_utf8_lossy(&room[..length]).contains(SENTINEL),
+            "{number}"
+        );
+        // The Logon's number was used, and nothing of it is kept; what came after it is.
+        assert_eq!(length == 0, number == 1, "{number}");
+    }
+}
+
+#[test]
+fn whoever_is_refused_learns_nothing() {
+    let asking = Settings {
+        ask: true,
+        ..settings(Role::Acceptor)
+    };
+    let mut pair = Pair::new(
+        session(Role::Initiator),
+        Session::new(asking, Memory::default()),
+    );
+    pair.them.connected(pair.now);
+    pair.us.connected(pair.now);
+    carry(&mut pair.us, &mut pair.them, pair.now, &mut pair.wire);
+    assert!(matches!(pair.them.next(), Some(Event::Logon(_))));
+    pair.them.refuse("");
+    assert_eq!(pair.them.closing(), Some(Closing::Refused));
+    assert!(pair.them.outgoing().is_empty());
+    assert_eq!(pair.them.store().next_out(), 1, "no number is used");
+}

@@ -1,0 +1,185 @@
+//! A session and its echo behind a way that is made of buffers.
+
+use std::sync::Arc;
+use touchline_feed::When;
+use touchline_feed::fix::dictionary::Tables;
+use touchline_feed::fix::{Checks, Event, Limits, Memory, Role, Session, Settings};
+use touchline_lab::fix::Echo;
+use touchline_lab::fix::scenario::{Heard, Scenario, Way};
+use touchline_wire::fix::{Frame, frame};
+
+/// 2026-01-05 00:00:00 UTC.
+const BEGIN_NS: u64 = 1_767_571_200_000_000_000;
+const STEP_NS: u64 = 50_000_000;
+/// Longer waits are not worth it: the longest that a scenario needs is 2.4 intervals of six seconds.
+const PATIENCE_NS: u64 = 60_000_000_000;
+
+pub struct Tester {
+    session: Session<Memory>,
+    echo: Echo,
+    role: Role,
+    is_connected: bool,
+    /// What the session sent and was not heard yet.
+    sent: Vec<u8>,
+    now: When,
+    /// How many bytes arrive together; 0: all.
+    piece: usize,
+}
+
+impl Tester {
+    pub fn new(settings: Settings, piece: usize) -> Tester {
+        Tester {
+            role: settings.role,
+            session: Session::new(settings, Memory::default()),
+            echo: Echo::default(),
+            is_connected: false,
+            sent: Vec::new(),
+            now: When::at(BEGIN_NS),
+            piece,
+        }
+    }
+
+    fn listen(&mut self) {
+        while let Some(event) = self.session.next() {
+            match event {
+                Event::LoggedOn => self.echo.begin(),
+                Event::Application(message, marks) => {
+                    self.echo.take(&message, marks);
+                    assert!(self.echo.answer(&mut self.session, self.now), "room");
+                }
+                _ => {}
+            }
+        }
+        self.collect();
+    }
+
+    fn collect(&mut self) {
+        while !self.session.outgoing().is_empty() {
+            self.sent.extend(self.session.outgoing());
+            let bytes = self.session.outgoing().len();
+            self.session.sent(bytes);
+        }
+        if self.is_connected && self.session.closing().is_some() {
+            self.is_connected = false;
+            self.session.disconnected(self.now);
+        }
+    }
+
+    fn pass(&mut self, ns: u64) {
+        self.now.now_ns += ns;
+        self.now.receive_ns += ns;
+        if self.is_connected {
+            self.session.advance(self.now);
+            self.listen();
+        }
+    }
+}
+
+impl Way for Tester {
+    fn connect(&mut self, _: u8) {
+        self.sent.clear();
+        self.is_connected = true;
+        self.session.connected(self.now);
+        self.listen();
+    }
+
+    fn drop(&mut self, _: u8) {
+        self.is_connected = false;
+        self.session.disconnected(self.now);
+    }
+
+    fn say(&mut self, _: u8, bytes: &[u8]) {
+        let piece = if self.piece == 0 {
+            bytes.len()
+        } else {
+            self.piece
+        };
+        for bytes in bytes.chunks(piece) {
+            if self.is_connected {
+                assert_eq!(self.session.receive(bytes, self.now), bytes.len());
+                self.listen();
+            }
+        }
+    }
+
+    fn hear(&mut self, _: u8) -> Heard {
+        let until_ns = self.now.now_ns + PATIENCE_NS;
+        loop {
+            if let Some(bytes) = whole(&self.sent) {
+                return Heard::Message(self.sent.drain(..bytes).collect());
+            }
+            if !self.is_connected {
+                return Heard::End;
+            }
+            if self.now.now_ns >= until_ns {
+                return Heard::Nothing;
+            }
+            self.pass(STEP_NS);
+        }
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        for _ in 0..seconds * 1_000_000_000 / STEP_NS {
+            self.pass(STEP_NS);
+        }
+    }
+
+    fn wall_ns(&self) -> u64 {
+        self.now.receive_ns
+    }
+}
+
+/// Settings of the acceptor that the scenarios are about, or of an initiator in its place.
+pub fn settings(role: Role, version: &str, target: &str, heartbeat_s: u32) -> Settings {
+    let limits = Limits {
+        message_bytes_max: 4_096,
+        ..Limits::default()
+    };
+    Settings {
+        begin_string: version.to_owned(),
+        heartbeat_s,
+        reset_on_logon: true,
+        limits,
+        checks: checks(version),
+        ..Settings::new(role, "ISLD", target)
+    }
+}
+
+/// A dictionary of the version: built in, or where the schemas are.
+fn checks(version: &str) -> Checks {
+    if version == "FIX.4.4" {
+        return Checks::Standard;
+    }
+    let path = std::env::var("FIX_DICTIONARY").expect("FIX_DICTIONARY names a dictionary");
+    let text = std::fs::read_to_string(&path).expect("a dictionary");
+    Checks::Venue(Arc::new(Tables::read(&path, &text).expect("a dictionary")))
+}
+
+/// Runs a scenario in each role that it suits, whole and byte by byte; says what went wrong.
+pub fn run(name: &str, scenario: &Scenario, version: &str, target: &str) -> Vec<String> {
+    let mut failures = Vec::new();
+    for role in [Role::Acceptor, Role::Initiator] {
+        if role == Role::Initiator && !scenario.suits_initiator() {
+            continue;
+        }
+        for piece in [0, 1, 7] {
+            let settings = settings(role, version, target, scenario.heartbeat_s());
+            let mut tester = Tester::new(settings, piece);
+            assert_eq!(tester.role, role);
+            if let Err(what) = scenario.run(role, &mut tester) {
+                failures.push(format!("{name}, {role:?}, pieces of {piece}: {what}"));
+                break;
+            }
+        }
+    }
+    failures
+}
+
+/// Bytes of the first message, once it is whole; by its length, as a counterparty goes.
+pub fn whole(bytes: &[u8]) -> Option<usize> {
+    match frame(bytes, usize::MAX) {
+        Ok(Frame::Whole(message)) => Some(message.len()),
+        Ok(Frame::Incomplete(_)) => None,
+        Err(why) => panic!("what is sent is no message: {why}"),
+    }
+}

@@ -1,0 +1,6 @@
+//! Market data over a session: a venue that is played by the other side of one, without sockets.
+#![allow(missing_docs)]
+
+mod quotes;
+mod rules;
+mod stage;

@@ -1,0 +1,465 @@
+//! The rules of a session's market data, one by one.
+
+use crate::stage::{SECRET, Stage, raw};
+use sha2::{Digest, Sha256};
+use touchline_feed::fix_md::Dialect;
+use touchline_feed::{Dialogue, Venue};
+use touchline_types::{
+    Event, Instrument, LevelEvent, Phase, Place, Price, Quantity, Side, UpdateAction, Validity,
+};
+
+const LIST: &str = "320=1|322=1|560=0|146=3|55=BTC-PERPETUAL|167=FUT|15=BTC|969=0.5|\
+                    55=BTC-27SEP24|167=FUT|15=BTC|969=2.5|55=ETH-PERPETUAL|167=FUT|15=ETH|";
+const BOOK: &str = "55=BTC-PERPETUAL|268=3|269=0|270=100.5|271=10.0|272=20231114-22:13:19.500|\
+                    269=1|270=101.0|271=20|272=20231114-22:13:19.500|269=2|270=100|271=1|";
+
+/// Logged on, the list taken, and one book of two live.
+fn live() -> Stage {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.send("y", LIST);
+    stage.send("W", BOOK);
+    stage.take_asked();
+    stage
+}
+
+fn shown(events: &[Event]) -> Vec<(u32, Option<Validity>)> {
+    let shown = |event: &Event| match event {
+        Event::Shown {
+            instrument, price, ..
+        } => Some((instrument.0, *price)),
+        _ => None,
+    };
+    events.iter().filter_map(shown).collect()
+}
+
+#[test]
+fn a_download_begins_defines_asks_and_ends() {
+    let mut stage = Stage::new(Dialect::Deribit);
+    let events = stage.connect();
+    assert_eq!(events, [Event::Download(Phase::Begun)]);
+    assert_eq!(
+        stage.take_asked(),
+        [("x".to_owned(), "320=1|559=4|263=1|".to_owned())]
+    );
+    let events = stage.send("y", LIST);
+    let defined: Vec<_> = events
+        .iter()
+        .filter(|event| matches!(event, Event::Defined { .. }))
+        .collect();
+    assert_eq!(defined.len(), 2, "ETH was not chosen: {events:?}");
+    let first = stage.feed.definition(Instrument(0));
+    assert_eq!(
+        (first.symbol.as_str(), first.tick, first.quantity_exponent),
+        ("BTC-PERPETUAL", Price(500_000_000), -8)
+    );
+    assert!(first.defined && first.depth.is_all());
+    let asked = stage.take_asked();
+    let request = "262=2|263=1|264=0|265=1|9011=Y|267=3|269=0|269=1|269=2|146=2|55=BTC-PERPETUAL|55=BTC-27SEP24|";
+    assert_eq!(asked, [("V".to_owned(), request.to_owned())]);
+    let events = stage.send("W", BOOK);
+    let level = |side, price, quantity| {
+        Event::RebuildLevel(LevelEvent {
+            instrument: Instrument(0),
+            orders: -1,
+            price: Price(price),
+            quantity: Quantity(quantity),
+            place: Place::Price,
+            action: UpdateAction::New,
+            side,
+            book: touchline_types::BookKind::Direct,
+        })
+    };
+    assert_eq!(
+        events,
+        [
+            Event::RebuildBook(Instrument(0)),
+            level(Side::Bid, 100_500_000_000, 1_000_000_000),
+            level(Side::Ask, 101_000_000_000, 2_000_000_000),
+            Event::BookRebuilt(Instrument(0), Validity::Live),
+            Event::EndOfEvent {
+                transact_ns: 1_699_999_999_500_000_000
+            },
+        ]
+    );
+    assert!(!stage.feed.is_defined(), "one book is not answered");
+    let events = stage.send("Y", "262=2|281=0|58=no|");
+    let closed = Event::Validity(Instrument(1), Validity::Closed);
+    assert_eq!(events, [closed, Event::Download(Phase::Ended)]);
+    assert!(stage.feed.is_defined());
+    assert_eq!(stage.feed.validity(Instrument(1)), Validity::Closed);
+    assert_eq!(stage.feed.counters().downloading, 0);
+}
+
+#[test]
+fn the_logon_proves_the_secret_and_does_not_send_it() {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.venue.connected(touchline_feed::When::at(1));
+    stage
+        .feed
+        .connected(touchline_feed::When::at(1_700_000_000_000_000_000));
+    let logon = String::from_utf8(stage.feed.outgoing().to_vec()).expect("text");
+    let value = |tag: &str| {
+        let mut fields = logon
+            .split('\x01')
+            .filter_map(|field| field.split_once('='));
+        fields
+            .find(|(name, _)| *name == tag)
+            .map(|(_, value)| value.to_owned())
+            .expect(tag)
+    };
+    let raw_data = value("96");
+    assert_eq!(value("95"), raw_data.len().to_string());
+    let (ms, nonce) = raw_data.split_once('.').expect("a point");
+    assert_eq!((ms, nonce.len()), ("1700000000000", 44));
+    let proof = Sha256::digest(format!("{raw_data}{SECRET}"));
+    assert_eq!(value("554"), base64(&proof));
+    assert_eq!(
+        (value("553"), value("9001"), value("141")),
+        ("key".to_owned(), "Y".to_owned(), "Y".to_owned())
+    );
+    assert!(!logon.contains(SECRET));
+    assert!(!format!("{:?}", stage.feed).contains(SECRET));
+}
+
+/// Another base64 than the one that is tested.
+fn base64(bytes: &[u8]) -> String {
+    let digits: Vec<char> = ('A'..='Z')
+        .chain('a'..='z')
+        .chain('0'..='9')
+        .chain(['+', '/'])
+        .collect();
+    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    let mut text: String = bits
+        .as_bytes()
+        .chunks(6)
+        .map(|six| {
+            let mut six = String::from_utf8(six.to_vec()).expect("bits");
+            while six.len() < 6 {
+                six.push('0');
+            }
+            digits[usize::from_str_radix(&six, 2).expect("bits")]
+        })
+        .collect();
+    while !text.len().is_multiple_of(4) {
+        text.push('=');
+    }
+    text
+}
+
+#[test]
+fn changes_name_their_level_by_its_price() {
+    let mut stage = live();
+    let events = stage.send(
+        "X",
+        "55=BTC-PERPETUAL|262=2|268=3|279=0|269=1|270=101.5|271=7|272=20231114-22:13:20.001|\
+        279=1|269=0|270=100.5|271=0.00000001|279=2|269=1|270=101|",
+    );
+    let levels: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Level(level, Validity::Live) => {
+                Some((level.action, level.side, level.price.0, level.quantity.0))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        levels,
+        [
+            (UpdateAction::New, Side::Ask, 101_500_000_000, 700_000_000),
+            (UpdateAction::Change, Side::Bid, 100_500_000_000, 1),
+            (
+                UpdateAction::Delete,
+                Side::Ask,
+                101_000_000_000,
+                Quantity::NULL.0
+            ),
+        ]
+    );
+    assert_eq!(
+        events.last(),
+        Some(&Event::EndOfEvent {
+            transact_ns: 1_700_000_000_001_000_000
+        })
+    );
+}
+
+#[test]
+fn trades_come_with_their_side_and_number() {
+    let mut stage = live();
+    let events = stage.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=2|270=100.5|271=3|272=20231114-22:13:20|100009=BTC-4711|54=2|");
+    let Some(Event::Trade(trade)) = events.first() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(
+        (trade.trade_id, trade.aggressor, trade.quantity.0),
+        (4711, Some(Side::Ask), 300_000_000)
+    );
+}
+
+#[test]
+fn a_message_that_cannot_be_read_costs_its_book_and_only_that() {
+    for broken in [
+        "268=2|279=0|269=1|270=101.5|271=7|",
+        "268=1|279=0|269=1|270=1O1.5|271=7|",
+        "268=1|279=0|269=1|271=7|",
+        "268=1|279=0|269=1|270=101.5|271=0.000000001|",
+        "268=1|279=0|269=1|270=99999999999999999999|271=7|",
+        "268=1|279=0|269=1|270=101.5|",
+    ] {
+        let mut stage = live();
+        let events = stage.send("X", &format!("55=BTC-PERPETUAL|{broken}"));
+        assert_eq!(
+            events,
+            [Event::BookLost(Instrument(0), Validity::Recovering)],
+            "{broken}"
+        );
+        let asked = stage.take_asked();
+        let kinds: Vec<_> = asked
+            .iter()
+            .map(|(_, fields)| fields.split('|').nth(1).unwrap_or(""))
+            .collect();
+        assert_eq!(kinds, ["263=2", "263=1"], "{broken}: {asked:?}");
+        assert!(
+            asked
+                .iter()
+                .all(|(_, fields)| fields.ends_with("146=1|55=BTC-PERPETUAL|"))
+        );
+        let events = stage.send("W", BOOK);
+        assert!(
+            events.contains(&Event::BookRebuilt(Instrument(0), Validity::Live)),
+            "{broken}"
+        );
+    }
+}
+
+#[test]
+fn what_was_not_asked_for_or_comes_too_early_is_dropped() {
+    let mut stage = live();
+    assert_eq!(
+        stage.send("X", "55=ETH-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
+        []
+    );
+    assert_eq!(
+        stage.send("X", "55=BTC-27SEP24|268=1|279=0|269=0|270=1|271=1|"),
+        []
+    );
+    let counters = stage.feed.counters();
+    assert_eq!(
+        (counters.messages_unasked, counters.before_snapshot),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_lost_connection_leaves_stale_books_until_their_next_snapshot() {
+    let mut stage = live();
+    let events = stage.disconnect();
+    assert_eq!(shown(&events), [(0, Some(Validity::Stale))]);
+    assert_eq!(stage.feed.validity(Instrument(0)), Validity::Stale);
+    assert!(!stage.feed.is_fresh());
+    let events = stage.connect();
+    assert_eq!(events, [Event::Download(Phase::Begun)]);
+    stage.send("y", LIST);
+    assert_eq!(
+        stage.feed.validity(Instrument(0)),
+        Validity::Stale,
+        "it is of the old connection"
+    );
+    assert_eq!(
+        stage.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=0|270=1|271=1|"),
+        [],
+        "and takes no change"
+    );
+    let events = stage.send("W", BOOK);
+    assert!(events.contains(&Event::BookRebuilt(Instrument(0), Validity::Live)));
+    assert_eq!(stage.feed.counters().books_doubted, 0);
+}
+
+#[test]
+fn a_number_left_out_ends_the_connection_and_nothing_is_called_live() {
+    let mut stage = live();
+    let next = touchline_feed::fix::Store::next_out(stage.venue.store());
+    let late = raw(
+        "X",
+        next + 1,
+        "55=BTC-PERPETUAL|268=1|279=0|269=0|270=1|271=1|",
+    );
+    let events = stage.inject(&late);
+    assert!(
+        events.contains(&Event::Lost {
+            first: next as u32,
+            last: next as u32
+        }),
+        "{events:?}"
+    );
+    assert!(
+        !events.iter().any(|event| matches!(event, Event::Level(..))),
+        "{events:?}"
+    );
+    assert!(stage.feed.is_over());
+    assert_eq!(stage.feed.counters().gaps, 1);
+    stage.disconnect();
+    stage.connect();
+    assert!(!stage.feed.is_over());
+}
+
+#[test]
+fn silence_is_shown_and_ends_with_a_sign_of_life() {
+    let mut stage = live();
+    assert_eq!(shown(&stage.pass(4)), []);
+    let events = stage.pass(2);
+    assert_eq!(shown(&events), [(0, Some(Validity::Stale))]);
+    assert!(!stage.feed.is_fresh());
+    let events = stage.send("0", "");
+    assert_eq!(shown(&events), [(0, Some(Validity::Live))]);
+    assert!(stage.feed.is_fresh());
+}
+
+#[test]
+fn a_venue_without_a_list_is_asked_for_what_the_configuration_names() {
+    let mut stage = Stage::new(Dialect::Standard);
+    let events = stage.connect();
+    assert_eq!(events.first(), Some(&Event::Download(Phase::Begun)));
+    assert!(
+        matches!(
+            events.get(1),
+            Some(Event::Defined {
+                instrument: Instrument(0),
+                ..
+            })
+        ),
+        "{events:?}"
+    );
+    let asked = stage.take_asked();
+    assert!(
+        matches!(asked.as_slice(), [(kind, fields)] if kind == "V" && fields.ends_with("146=1|55=EUR/USD|")),
+        "{asked:?}"
+    );
+    let events = stage.send(
+        "W",
+        "55=EUR/USD|262=1|268=2|269=0|270=1.11941|271=1000000|269=1|270=1.11944|271=1000000|",
+    );
+    assert!(events.contains(&Event::BookRebuilt(Instrument(0), Validity::Live)));
+    assert_eq!(events.last(), Some(&Event::Download(Phase::Ended)));
+}
+
+#[test]
+fn only_books_that_are_live_are_called_live_after_a_silence() {
+    let mut stage = live();
+    // The second book is rejected; then a new connection lists the first one no more.
+    stage.send("Y", "262=2|281=0|");
+    stage.pass(6);
+    let events = stage.send("0", "");
+    assert_eq!(shown(&events), [(0, Some(Validity::Live))]);
+    stage.disconnect();
+    stage.connect();
+    stage.send(
+        "y",
+        "320=1|322=1|560=0|146=1|55=BTC-27SEP24|167=FUT|15=BTC|969=2.5|",
+    );
+    stage.send("W", &BOOK.replace("BTC-PERPETUAL", "BTC-27SEP24"));
+    stage.pass(6);
+    let events = stage.send("0", "");
+    assert_eq!(
+        shown(&events),
+        [(1, Some(Validity::Live))],
+        "the first is of yesterday"
+    );
+    assert_eq!(stage.feed.validity(Instrument(0)), Validity::Stale);
+}
+
+/// What the session takes for itself may have been a change of a book.
+#[test]
+fn nothing_is_live_behind_a_message_that_the_session_rejected_or_the_venue_skipped() {
+    let number = |stage: &Stage| touchline_feed::fix::Store::next_out(stage.venue.store());
+    let change = "55=BTC-PERPETUAL|268=1|279=1|269=0|270=100.5|271=1|";
+    for broken in [
+        format!("49=DERIBITSERVER|{change}"),
+        format!("{change}34=9|"),
+    ] {
+        let mut stage = live();
+        let next = number(&stage);
+        let mut bytes = raw("X", next, &broken);
+        bytes.extend(raw("X", next + 1, change));
+        let events = stage.inject(&bytes);
+        assert!(
+            !events.iter().any(|event| matches!(event, Event::Level(..))),
+            "{broken}: {events:?}"
+        );
+        assert!(
+            stage.feed.is_over() && stage.feed.counters().gaps == 1,
+            "{broken}"
+        );
+    }
+    let mut stage = live();
+    let next = number(&stage);
+    let mut bytes = raw("4", next, &format!("123=Y|36={}|", next + 50));
+    bytes.extend(raw("X", next + 50, change));
+    let events = stage.inject(&bytes);
+    assert!(
+        !events.iter().any(|event| matches!(event, Event::Level(..))),
+        "{events:?}"
+    );
+    assert!(stage.feed.is_over());
+}
+
+#[test]
+fn one_that_is_rejected_does_not_take_the_others_with_it() {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.send("y", LIST);
+    stage.take_asked();
+    assert_eq!(stage.send("Y", "262=2|281=0|"), []);
+    let asked: Vec<_> = stage
+        .take_asked()
+        .into_iter()
+        .map(|(_, fields)| fields)
+        .collect();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    assert!(
+        asked[0].ends_with("146=1|55=BTC-PERPETUAL|")
+            && asked[1].ends_with("146=1|55=BTC-27SEP24|")
+    );
+    let events = stage.send("Y", "262=4|281=0|");
+    assert_eq!(events, [Event::Validity(Instrument(1), Validity::Closed)]);
+    stage.send("W", BOOK);
+    assert!(stage.feed.is_defined());
+}
+
+#[test]
+fn a_venue_that_does_not_answer_is_left() {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    for _ in 0..6 {
+        stage.pass(6);
+        stage.send("0", "");
+    }
+    assert!(stage.feed.is_over(), "the list never came");
+    let mut stage = live();
+    stage.send("j", "45=3|372=V|380=3|");
+    assert!(stage.feed.is_over(), "a request was refused");
+}
+
+#[test]
+fn what_nobody_knows_about_a_book_costs_it() {
+    for (change, is_over) in [
+        ("55=BTC-PERPETUAL|268=1|279=0|269=J|", false),
+        ("55=BTC-PERPETUAL|268=1|279=5|269=0|270=1|271=1|", false),
+        ("268=1|279=0|269=0|270=1|271=1|", true),
+    ] {
+        let mut stage = live();
+        let events = stage.send("X", change);
+        assert!(
+            !events.iter().any(|event| matches!(event, Event::Level(..))),
+            "{change}"
+        );
+        assert_ne!(
+            stage.feed.validity(Instrument(0)),
+            Validity::Live,
+            "{change}"
+        );
+        assert_eq!(stage.feed.is_over(), is_over, "{change}");
+    }
+}

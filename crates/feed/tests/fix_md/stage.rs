@@ -1,0 +1,180 @@
+//! A feed and its venue, and time that passes when it is told to.
+
+use touchline_feed::fix::{Event as Said, Memory, Role, Session, Settings as SessionSettings};
+use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_feed::{Batch, Dialogue, Secret, Venue, When};
+use touchline_types::Event;
+use touchline_wire::fix::{Encoder, tag};
+
+pub const SECRET: &str = "sentinel-secret";
+
+/// What the venue was sent, message by message: type, and fields as text.
+pub type Asked = (String, String);
+
+pub struct Stage {
+    pub feed: FixFeed,
+    pub venue: Session<Memory>,
+    pub asked: Vec<Asked>,
+    batch: Batch,
+    now: When,
+}
+
+pub fn settings(dialect: Dialect) -> Settings {
+    let mut session = SessionSettings::new(Role::Initiator, "FIRM", "DERIBITSERVER");
+    session.reset_on_logon = true;
+    session.limits.message_bytes_max = 64 * 1024;
+    session.limits.logon_bytes_max = 4 * 1024;
+    Settings {
+        session,
+        dialect,
+        chosen: Chosen::by(|symbol| symbol.starts_with("BTC")),
+        symbols: vec!["EUR/USD".to_owned()],
+        depth: 0,
+        trades: true,
+        symbols_per_request: 2,
+        instruments_max: 8,
+        user: Some("key".to_owned()),
+        password: Some(Secret::from(SECRET)),
+        entropy: Secret::from("entropy"),
+        logon_fields: vec![(9001, b"Y".to_vec())],
+        request_fields: vec![(9011, b"Y".to_vec())],
+        stale_ns: 5_000_000_000,
+    }
+}
+
+impl Stage {
+    pub fn new(dialect: Dialect) -> Stage {
+        let mut settings = settings(dialect);
+        if dialect == Dialect::Deribit {
+            settings.symbols.clear();
+        }
+        let mut theirs = SessionSettings::new(Role::Acceptor, "DERIBITSERVER", "FIRM");
+        theirs.reset_on_logon = true;
+        let feed = FixFeed::new(settings);
+        Stage {
+            batch: feed.batch(),
+            venue: Session::new(theirs, Memory::default()),
+            feed,
+            asked: Vec::new(),
+            now: When::at(1_700_000_000_000_000_000),
+        }
+    }
+
+    pub fn connect(&mut self) -> Vec<Event> {
+        self.venue.connected(self.now);
+        self.feed.connected(self.now);
+        self.exchange()
+    }
+
+    pub fn disconnect(&mut self) -> Vec<Event> {
+        self.venue.disconnected(self.now);
+        self.feed.disconnected(self.now);
+        self.events(&[])
+    }
+
+    /// Time passes, and both sides say what they have to say.
+    pub fn pass(&mut self, seconds: u64) -> Vec<Event> {
+        let ns = seconds * 1_000_000_000;
+        self.now = When {
+            receive_ns: self.now.receive_ns + ns,
+            now_ns: self.now.now_ns + ns,
+        };
+        self.feed.advance(self.now);
+        let mut events = self.events(&[]);
+        self.venue.advance(self.now);
+        events.extend(self.exchange());
+        events
+    }
+
+    /// The venue sends a message; the text has its body, with `|` behind each field.
+    pub fn send(&mut self, msg_type: &str, body: &str) -> Vec<Event> {
+        let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
+            for field in body.split_terminator('|') {
+                let (tag, value) = field.split_once('=').expect("a field");
+                message.bytes(tag.parse().expect("a tag"), value.as_bytes());
+            }
+        });
+        sent.expect("the venue is up");
+        self.exchange()
+    }
+
+    /// Bytes go to and fro until nobody has anything to say.
+    pub fn exchange(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        loop {
+            let to_feed = self.venue.outgoing().to_vec();
+            self.venue.sent(to_feed.len());
+            let to_venue = self.feed.outgoing().to_vec();
+            self.feed.sent(to_venue.len(), self.now);
+            if to_feed.is_empty() && to_venue.is_empty() {
+                return events;
+            }
+            if !to_feed.is_empty() {
+                self.feed.receive((), &to_feed, self.now);
+                events.extend(self.events(&to_feed));
+            }
+            self.hear(&to_venue);
+        }
+    }
+
+    fn events(&mut self, payload: &[u8]) -> Vec<Event> {
+        let mut events = Vec::new();
+        while self.feed.next(payload, &mut self.batch) {
+            events.extend_from_slice(&self.batch.events);
+        }
+        events
+    }
+
+    fn hear(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        loop {
+            let taken = self.venue.receive(rest, self.now);
+            rest = &rest[taken..];
+            while let Some(said) = self.venue.next() {
+                if let Said::Application(message, _) = said {
+                    let kind = String::from_utf8_lossy(message.msg_type()).into_owned();
+                    let fields = message.fields().map_while(Result::ok);
+                    let text = fields
+                        .filter(|field| ![34, 49, 56, tag::SENDING_TIME].contains(&field.tag))
+                        .map(|field| {
+                            format!("{}={}|", field.tag, String::from_utf8_lossy(field.value))
+                        });
+                    self.asked.push((kind, text.collect()));
+                }
+            }
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// What the venue was asked since it was looked at last.
+    pub fn take_asked(&mut self) -> Vec<Asked> {
+        std::mem::take(&mut self.asked)
+    }
+}
+
+/// The bytes of a message that nobody sends but a fault: number and body as they are given.
+pub fn raw(msg_type: &str, number: u64, body: &str) -> Vec<u8> {
+    let mut room = vec![0; 4096];
+    let mut message = Encoder::new(&mut room, b"FIX.4.4", msg_type.as_bytes());
+    message.bytes(49, b"DERIBITSERVER").bytes(56, b"FIRM");
+    message
+        .unsigned(34, number)
+        .bytes(52, b"20231114-22:13:20.000");
+    for field in body.split_terminator('|') {
+        let (tag, value) = field.split_once('=').expect("a field");
+        message.bytes(tag.parse().expect("a tag"), value.as_bytes());
+    }
+    message.finish().expect("it fits").to_vec()
+}
+
+impl Stage {
+    /// Bytes reach the feed as they are.
+    pub fn inject(&mut self, bytes: &[u8]) -> Vec<Event> {
+        self.feed.receive((), bytes, self.now);
+        let mut events = self.events(bytes);
+        events.extend(self.exchange());
+        events
+    }
+}
