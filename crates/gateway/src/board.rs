@@ -1,13 +1,13 @@
-//! What this gateway counts, in shared memory: one table of what the feed, the path and the publisher
-//! count, and the histograms.
+//! What this gateway counts, in shared memory: one table of what the venue, the path, the publisher and
+//! the connection count, and the histograms.
 
 use crate::anatomy::{HISTOGRAMS, Marks};
 use crate::counters::Counters;
-use crate::live::LiveCounters;
-use crate::recovery::RecoveryCounters;
+use crate::pipeline::Pipeline;
 use std::time::Duration;
-use touchline_feed::cme;
+use touchline_feed::Venue;
 use touchline_net::clock::Clock;
+use touchline_transport::Publish;
 use touchline_transport::shm::{self, Error, Publisher, PublisherCounters};
 use touchline_types::CounterInfo;
 
@@ -24,13 +24,17 @@ pub struct Board {
 }
 
 impl Board {
-    /// Begins a board on the publisher's bus. The clock is that of the marks. A live gateway's has
-    /// the counters of its sockets and its loop, too.
+    /// Begins a board on the publisher's bus for what `V` and the path count, and `more` behind it. The
+    /// clock is that of the marks.
     ///
     /// # Errors
     /// No room for the file.
-    pub fn create(publisher: &Publisher, clock: Clock, is_live: bool) -> Result<Board, Error> {
-        let tables = tables(is_live);
+    pub fn create<V: Venue>(
+        publisher: &Publisher,
+        clock: Clock,
+        more: impl Iterator<Item = &'static CounterInfo>,
+    ) -> Result<Board, Error> {
+        let tables = tables::<V>(more);
         let board = shm::Board::create(publisher, clock.ns_per_tick(), tables, HISTOGRAMS)?;
         Ok(Board {
             board,
@@ -55,57 +59,44 @@ impl Board {
         self.clock.between_ns(self.shown, now) >= EVERY.as_nanos() as u64
     }
 
-    /// Shows what was counted until `now`, in ticks.
-    pub fn show(&mut self, now: u64, counted: &Counted<'_>) {
+    /// Shows what was counted until `now`, in ticks: by the path, and `more` as the board was begun with.
+    pub fn show<V: Venue, P: Publish>(
+        &mut self,
+        now: u64,
+        pipeline: &Pipeline<V, P>,
+        more: impl Iterator<Item = u64>,
+    ) {
         self.shown = now;
-        let values = counted.feed.values().chain(counted.path.values());
-        let values = values.chain(counted.publisher.values());
-        let live = counted.live.map(LiveCounters::values);
-        let values = values.chain(live.into_iter().flatten());
-        let recovery = counted.recovery.map(RecoveryCounters::values);
-        let values = values.chain(recovery.into_iter().flatten());
-        self.board.show(values.map(|(_, value)| value));
+        let publisher = pipeline.publisher().counters();
+        let publisher = publisher.copied().unwrap_or_default();
+        let path = pipeline.counters().counts().chain(publisher.counts());
+        self.board
+            .show(pipeline.venue().counted().chain(path).chain(more));
     }
 }
 
-/// What is shown on a board.
-#[derive(Clone, Copy, Debug)]
-pub struct Counted<'a> {
-    /// What the feed counted.
-    pub feed: &'a cme::Counters,
-    /// What the path counted.
-    pub path: &'a Counters,
-    /// What the publisher counted.
-    pub publisher: &'a PublisherCounters,
-    /// What a live gateway counted beside the path.
-    pub live: Option<&'a LiveCounters>,
-    /// What a live gateway counted of asking for lost packets, if it asks.
-    pub recovery: Option<&'a RecoveryCounters>,
-}
-
 /// Every counter there is, in the order in which they are shown.
-fn tables(is_live: bool) -> impl Iterator<Item = &'static CounterInfo> {
-    let always = [
-        cme::Counters::TABLE,
-        Counters::TABLE,
-        PublisherCounters::TABLE,
-    ];
-    let live = [LiveCounters::TABLE, RecoveryCounters::TABLE];
-    let live = live.into_iter().filter(move |_| is_live);
-    always.into_iter().chain(live).flatten()
+fn tables<V: Venue>(
+    more: impl Iterator<Item = &'static CounterInfo>,
+) -> impl Iterator<Item = &'static CounterInfo> {
+    let path = [Counters::TABLE, PublisherCounters::TABLE];
+    let always = V::TABLES.iter().copied().chain(path);
+    always.flatten().chain(more)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::{Gateway, Multicast};
     use std::collections::HashSet;
+    use touchline_feed::cme::CmeFeed;
+    use touchline_net::udp::UdpSource;
 
     #[test]
     fn no_two_counters_have_one_name() {
-        let names: HashSet<_> = tables(true)
-            .chain(HISTOGRAMS)
-            .map(|info| info.name)
-            .collect();
-        assert_eq!(names.len(), tables(true).count() + HISTOGRAMS.len());
+        type Live = Gateway<Multicast<UdpSource>, Publisher>;
+        let all = || tables::<CmeFeed>(Live::tables()).chain(HISTOGRAMS);
+        let names: HashSet<_> = all().map(|info| info.name).collect();
+        assert_eq!(names.len(), all().count());
     }
 }

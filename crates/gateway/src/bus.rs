@@ -1,6 +1,6 @@
 //! The bus of a gateway: opened as the configuration says.
 
-use crate::config::{Config, LockMemory};
+use crate::config::{Config, LockMemory, VenueConfig};
 use std::path::Path;
 use std::time::Duration;
 use touchline_net::clock::{Clock, ticks};
@@ -12,7 +12,7 @@ use touchline_transport::shm::{
 ///
 /// # Errors
 /// Among others who writes it already, and how much memory is missing.
-pub fn open(config: &Config) -> Result<Publisher, Error> {
+pub fn open<V: VenueConfig>(config: &Config<V>) -> Result<Publisher, Error> {
     let root = root(config.publication.directory.as_deref());
     Publisher::open(&root, &config.bus, &settings(config))
 }
@@ -34,12 +34,13 @@ pub fn reader_board(root: &Root, bus: &str, name: &str) -> Result<ReaderBoard, E
     ReaderBoard::create(root, bus, name, clock)
 }
 
-fn settings(config: &Config) -> Settings {
+fn settings<V: VenueConfig>(config: &Config<V>) -> Settings {
     let publication = &config.publication;
     Settings {
         ring_bytes: publication.ring_bytes,
         instruments_max: config.limits.instruments_max,
-        image_levels_max: publication.image_levels_max,
+        // An image that is cut is no book: who joins would wait for the next whole one.
+        image_levels_max: publication.image_levels_max.max(config.venue.levels_max()),
         tops: publication.tops,
         lossless: publication.lossless.map(|lossless| Lossless {
             readers_max: lossless.readers_max,

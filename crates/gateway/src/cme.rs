@@ -66,5 +66,7 @@ pub fn limits(config: &Config) -> Limits {
         orders_max: config.limits.orders_max,
         event_changes_max: config.limits.event_changes_max,
         default_depth: Settings::default().default_depth,
+        // Every book is kept by position.
+        levels_max: 0,
     }
 }

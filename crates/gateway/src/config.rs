@@ -1,6 +1,6 @@
 //! Configuration of one venue connection: a TOML file for people, and what the venue publishes.
 //!
-//! Everything has a default but the bus, the channel and the channel file. Unknown keys are refused,
+//! Everything has a default but the bus and what says which venue it is. Unknown keys are refused,
 //! since a misspelt limit is a limit that is not set. Each setting is described in
 //! `docs/operations.md`.
 
@@ -10,28 +10,37 @@ use std::path::{Path, PathBuf};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use touchline_feed::cme::Join;
 
 pub mod cme;
 mod duty;
+mod fix;
 mod network;
 mod publication;
 mod replay;
+mod secret;
+mod symbols;
+mod tls;
+mod venue;
 
 pub use duty::{Duty, IdleKind};
+pub use fix::FixVenue;
 pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
 pub use replay::{PASSWORD_VARIABLE, Replay};
+pub use secret::SecretSource;
+pub use symbols::Symbols;
+pub use tls::Tls;
+pub use venue::{CmeVenue, Kind};
 
-/// The configuration of one gateway, complete with its defaults.
+/// The configuration of one gateway, complete with its defaults; `V` is what is said of the venue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct Config<V = CmeVenue> {
     /// Name of the bus to publish on: 1 to 64 letters, digits, `-`, `_` and `.`, the first one no `.`.
     #[serde(deserialize_with = "publication::bus")]
     pub bus: String,
     /// Where the data comes from.
-    pub venue: Venue,
+    pub venue: V,
     /// What memory is taken at start, and so what is refused later.
     #[serde(default)]
     pub limits: Limits,
@@ -44,50 +53,6 @@ pub struct Config {
     /// How the bus is made.
     #[serde(default)]
     pub publication: Publication,
-}
-
-/// One channel of one venue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Venue {
-    /// Which venue's rules apply.
-    pub kind: Kind,
-    /// The venue's number of the channel.
-    pub channel: u32,
-    /// CME's `config.xml`. In the file, a relative path starts at the folder of the file; here it can
-    /// be opened as it stands.
-    #[serde(serialize_with = "lossy")]
-    pub config_xml: PathBuf,
-    /// What to do with a book that misses something until a snapshot fits.
-    #[serde(default, with = "JoinName")]
-    pub join: Join,
-    /// How long packets behind a hole wait for it, milliseconds, 0..=10,000.
-    #[serde(
-        default = "default_wait_ms",
-        deserialize_with = "within::<_, _, 0, 10_000>"
-    )]
-    pub wait_ms: u64,
-    /// Network interface to join the groups on, by name or address; the system's choice if absent.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "interface"
-    )]
-    pub interface: Option<String>,
-    /// The symbols to publish.
-    #[serde(default)]
-    pub symbols: Symbols,
-    /// How packets that both lines lost are asked for again; they are not, if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<Replay>,
-}
-
-/// The venues that a gateway can connect to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// CME Globex, MDP 3.0 over multicast.
-    Cme,
 }
 
 /// Limits that memory is taken by. All are inclusive, and none can be changed while running.
@@ -115,11 +80,6 @@ pub struct Limits {
     pub event_changes_max: usize,
 }
 
-/// Patterns of symbols, in which `*` stands for any characters, none too. No pattern at all means
-/// every symbol.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Symbols(Vec<String>);
-
 /// Why a configuration cannot be used.
 ///
 /// Printed, it says file and line, what is wrong, and the fix.
@@ -135,36 +95,70 @@ pub struct ConfigError {
     pub fix: String,
 }
 
-impl Config {
-    /// The configuration of one CME channel with every default, for those who need no file; its bus
-    /// is `cme-` and the channel's number.
-    pub fn of_cme_channel(config_xml: impl Into<PathBuf>, channel: u32) -> Self {
-        Self {
-            bus: format!("cme-{channel}"),
-            venue: Venue {
-                kind: Kind::Cme,
-                channel,
-                config_xml: config_xml.into(),
-                join: Join::Snapshot,
-                wait_ms: default_wait_ms(),
-                interface: None,
-                symbols: Symbols::default(),
-                replay: None,
-            },
-            limits: Limits::default(),
-            network: Network::default(),
-            duty: Duty::default(),
-            publication: Publication::default(),
+/// What is said of a venue, for each kind of venue its own.
+pub trait VenueConfig: Serialize + for<'de> Deserialize<'de> {
+    /// The kinds that it is said of.
+    const KINDS: &'static [Kind];
+
+    /// Paths of a file that lies in `folder` become paths that can be opened as they stand.
+    fn resolve(&mut self, folder: &Path);
+
+    /// Levels a side that its books can have, so that their images must hold as many.
+    fn levels_max(&self) -> usize {
+        0
+    }
+}
+
+/// The configuration of a gateway, whatever its venue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnyConfig {
+    /// Of CME.
+    Cme(Config<CmeVenue>),
+    /// Of a FIX session.
+    Fix(Config<FixVenue>),
+}
+
+impl AnyConfig {
+    /// Reads a TOML file, as [`Config::read`].
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn read(path: impl AsRef<Path>) -> Result<AnyConfig, ConfigError> {
+        let path = path.as_ref();
+        let text = read_text(path)?;
+        let kind = kind(path, &text)?;
+        if FixVenue::KINDS.contains(&kind) {
+            return Config::parse(path, &text).map(AnyConfig::Fix);
         }
+        Config::parse(path, &text).map(AnyConfig::Cme)
     }
 
+    /// As [`Config::to_toml`].
+    pub fn to_toml(&self) -> String {
+        match self {
+            AnyConfig::Cme(config) => config.to_toml(),
+            AnyConfig::Fix(config) => config.to_toml(),
+        }
+    }
+}
+
+impl<V: VenueConfig> Config<V> {
     /// Reads a TOML file.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, has an unknown key, lacks one, or a value is out of range.
+    /// The file cannot be read, is no TOML, has an unknown key, lacks one, a value is out of range, or
+    /// its venue is of another kind.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::parse(path, &read_text(path)?)
+    }
+
+    /// Takes the text of a TOML file; `name` stands for the file in errors, and relative paths start there.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn from_text(name: impl AsRef<Path>, text: &str) -> Result<Self, ConfigError> {
+        Self::parse(name.as_ref(), text)
     }
 
     /// The effective configuration, defaults included, as a file that [`Config::read`] takes. What is
@@ -174,42 +168,40 @@ impl Config {
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        secret::refuse_written(path, text)?;
+        let kind = kind(path, text)?;
+        if !V::KINDS.contains(&kind) {
+            return Err(ConfigError {
+                file: path.to_owned(),
+                line: None,
+                what: format!("its venue is of kind \"{}\"", kind.name()),
+                fix: "this command is for captures of CME; `touchline gateway` takes every kind"
+                    .to_owned(),
+            });
+        }
         let mut config: Self =
             toml::from_str(text).map_err(|error| toml_error(path, text, &error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        config.venue.config_xml = folder.join(&config.venue.config_xml);
+        config.venue.resolve(folder);
         if let Some(directory) = &mut config.publication.directory {
             *directory = folder.join(&directory);
-        }
-        let replay = config.venue.replay.as_mut();
-        if let Some(file) = replay.and_then(|replay| replay.password_file.as_mut()) {
-            *file = folder.join(&file);
         }
         Ok(config)
     }
 }
 
-impl Symbols {
-    /// Patterns; none at all admit every symbol.
-    ///
-    /// # Errors
-    /// An empty pattern, which admits nothing.
-    pub fn new(patterns: Vec<String>) -> Result<Self, &'static str> {
-        match patterns.iter().any(String::is_empty) {
-            true => Err("an empty pattern admits no symbol"),
-            false => Ok(Self(patterns)),
-        }
+/// The kind of venue that a file is about: which other settings there are depends on it.
+fn kind(path: &Path, text: &str) -> Result<Kind, ConfigError> {
+    #[derive(Deserialize)]
+    struct Any {
+        venue: AnyVenue,
     }
-
-    /// Whether there is no pattern, that is, whether every symbol is to be published.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    #[derive(Deserialize)]
+    struct AnyVenue {
+        kind: Kind,
     }
-
-    /// Whether a symbol is to be published.
-    pub fn admit(&self, symbol: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|pattern| matches(pattern, symbol))
-    }
+    let any: Any = toml::from_str(text).map_err(|error| toml_error(path, text, &error))?;
+    Ok(any.venue.kind)
 }
 
 impl Default for Limits {
@@ -291,18 +283,6 @@ fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     }
 }
 
-/// How [`Join`] is written.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Join", rename_all = "lowercase")]
-enum JoinName {
-    Snapshot,
-    Natural,
-}
-
-fn default_wait_ms() -> u64 {
-    20
-}
-
 /// A number that must be in `MIN..=MAX`; refused while reading, so that the message shows the place.
 fn within<'de, D, T, const MIN: i64, const MAX: i64>(deserializer: D) -> Result<T, D::Error>
 where
@@ -320,44 +300,6 @@ where
 
 fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
-}
-
-fn interface<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/' || c.is_control()) {
-        return Err(D::Error::custom(format_args!(
-            "{name:?} is no interface name or address"
-        )));
-    }
-    Ok(Some(name))
-}
-
-impl<'de> Deserialize<'de> for Symbols {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(Vec::deserialize(deserializer)?).map_err(D::Error::custom)
-    }
-}
-
-/// Whether all of `text` fits a pattern with `*`. On a mismatch only the last `*` takes one more
-/// character, so the time is bounded by the product of the lengths.
-fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut at, mut read) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while read < text.len() {
-        if pattern.get(at) == Some(&b'*') {
-            star = Some((at, read));
-            at += 1;
-        } else if pattern.get(at) == Some(&text[read]) {
-            (at, read) = (at + 1, read + 1);
-        } else if let Some((star_at, taken)) = star {
-            star = Some((star_at, taken + 1));
-            (at, read) = (star_at + 1, taken + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[at..].iter().all(|&byte| byte == b'*')
 }
 
 #[cfg(test)]

@@ -1,7 +1,77 @@
 //! Two clocks as one: the fine clock of marks, set by the system's.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use touchline_feed::When;
 use touchline_net::clock::{Clock, ticks};
+
+/// The time of a look, twice.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// Of a clock that only goes forward, nanoseconds: what is waited for outside is measured by it.
+    pub steady_ns: u64,
+    /// When what comes now came.
+    pub when: When,
+}
+
+/// The clocks of a gateway.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    time: HostTime,
+    polled: PolledTime,
+    /// Ticks at the start, from which steady time is counted.
+    started: u64,
+}
+
+impl Clocks {
+    /// From now on. `idle_max` is how long a round can take that finds nothing.
+    pub fn new(clock: Clock, idle_max: Duration) -> Clocks {
+        Clocks {
+            time: HostTime::new(clock),
+            polled: PolledTime::new(&clock, idle_max),
+            started: ticks(),
+        }
+    }
+
+    /// The fine clock.
+    pub fn clock(&self) -> &Clock {
+        self.time.clock()
+    }
+
+    /// A round ends at this tick.
+    #[inline]
+    pub fn pass(&mut self, now: u64, is_busy: bool) {
+        self.polled.pass(now, is_busy);
+    }
+
+    /// Sets the wall clock by the system's; `now` is the present tick.
+    pub fn set(&mut self, now: u64) {
+        self.time.set(now);
+    }
+
+    /// Nanoseconds since the Unix epoch at a tick since the clock was set.
+    #[inline]
+    pub fn wall_ns(&self, tick: u64) -> u64 {
+        self.time.wall_ns(tick)
+    }
+
+    /// What came with this receive stamp, and is polled now.
+    #[inline]
+    pub fn when(&self, receive_ns: u64) -> When {
+        When {
+            receive_ns,
+            now_ns: self.polled.ns(self.time.clock()),
+        }
+    }
+
+    /// This tick, as something that is received now.
+    #[inline]
+    pub fn now(&self, tick: u64) -> Now {
+        Now {
+            steady_ns: self.time.clock().between_ns(self.started, tick),
+            when: self.when(self.wall_ns(tick)),
+        }
+    }
+}
 
 /// The wall clock at any tick. The system is asked now and then, so that a reading costs no call.
 #[derive(Clone, Copy, Debug)]

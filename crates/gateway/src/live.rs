@@ -6,45 +6,42 @@
 
 mod affinity;
 mod counters;
+mod dialed;
 mod endpoints;
+mod link;
+mod multicast;
 mod refresh;
 mod survey;
 
-use crate::anatomy::Marks;
-use crate::cme::CmePipeline;
 use crate::config::Duty;
-use crate::config::cme::ChannelConfig;
-use crate::host_time::{HostTime, PolledTime};
-use crate::{Board, Counted, Now, Recovery};
+use crate::host_time::Clocks;
+use crate::{Board, Pipeline};
 use refresh::OrderRefresh;
 use std::time::Duration;
 use survey::Survey;
-use touchline_feed::When;
+use touchline_feed::Venue;
 use touchline_net::clock::{Clock, ticks};
-use touchline_net::{PacketSource, Received};
 use touchline_transport::Publish;
-use touchline_types::Stamps;
+use touchline_types::{CounterInfo, Stamps};
 
 pub use affinity::bind_to;
 pub use counters::LiveCounters;
+pub use dialed::{Dial, Dialed, DialedCounters, Host, Trouble};
 pub use endpoints::{endpoints, socket_settings};
+pub use link::{Link, Work};
+pub use multicast::{Multicast, MulticastCounters};
 pub use survey::Standing;
 
 /// A gateway at work.
 #[derive(Debug)]
-pub struct Gateway<S, P> {
-    source: S,
-    channel: ChannelConfig,
-    pipeline: CmePipeline<P>,
+pub struct Gateway<L: Link, P> {
+    link: L,
+    pipeline: Pipeline<L::Venue, P>,
     board: Option<Board>,
-    time: HostTime,
-    polled: PolledTime,
+    clocks: Clocks,
     timers: Timers,
     survey: Survey,
     refresh: OrderRefresh,
-    recovery: Option<Recovery>,
-    /// Ticks at the start, from which steady time is counted.
-    started: u64,
     counters: LiveCounters,
 }
 
@@ -109,49 +106,42 @@ impl Every {
     }
 }
 
-impl<S: PacketSource, P: Publish> Gateway<S, P> {
+impl<L: Link, P: Publish> Gateway<L, P> {
     /// A gateway that has received nothing yet. `clock` is that of the board.
     pub fn new(
-        source: S,
-        channel: ChannelConfig,
-        pipeline: CmePipeline<P>,
+        link: L,
+        pipeline: Pipeline<L::Venue, P>,
         board: Option<Board>,
         clock: Clock,
         duty: &Duty,
-    ) -> Gateway<S, P> {
+    ) -> Gateway<L, P> {
         Gateway {
-            source,
-            channel,
+            link,
             pipeline,
             board,
-            time: HostTime::new(clock),
-            polled: PolledTime::new(&clock, ROUND_MAX + duty.loop_sleep),
+            clocks: Clocks::new(clock, ROUND_MAX + duty.loop_sleep),
             timers: Timers::new(duty, &clock),
             survey: Survey::default(),
             refresh: OrderRefresh::default(),
-            recovery: None,
-            started: ticks(),
             counters: LiveCounters::default(),
         }
     }
 
-    /// The same, with somebody who asks for packets that were lost. The pipeline must know how far
-    /// that reaches.
-    #[must_use]
-    pub fn with_recovery(mut self, recovery: Option<Recovery>) -> Gateway<S, P> {
-        self.recovery = recovery;
-        self
+    /// What the board of such a gateway shows beside what the path counts.
+    pub fn tables() -> impl Iterator<Item = &'static CounterInfo> {
+        let link = L::TABLES.iter().copied().flatten();
+        LiveCounters::TABLE.iter().chain(link)
     }
 
     /// One round: at most one packet, and what is due. Says how much there was to do.
     ///
     /// # Errors
-    /// A socket failed, or the bus cannot be written any more.
+    /// The link failed, or the bus cannot be written any more.
     #[inline]
     pub fn do_work(&mut self) -> Result<usize, Error> {
         let work = self.receive()?;
         let now = ticks();
-        self.polled.pass(now, work > 0);
+        self.clocks.pass(now, work > 0);
         if self.timers.look.is_due(now) {
             self.look_up(now, work == 0)?;
         }
@@ -161,29 +151,19 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
     /// A packet through the path.
     #[inline]
     fn receive(&mut self) -> Result<usize, Error> {
-        let Received::Packet(packet) = self.source.receive()? else {
-            self.counters.rounds_idle += 1;
-            return Ok(0);
-        };
-        let polled = ticks();
-        self.counters.rounds_busy += 1;
-        let Some(route) = self.channel.route(packet.destination) else {
-            self.counters.packets_unrouted += 1;
-            return Ok(1);
-        };
-        let delivered = self.pipeline.venue().counters().packets_delivered;
-        let when = When {
-            receive_ns: packet.receive_ns,
-            now_ns: self.polled.ns(self.time.clock()),
-        };
-        self.pipeline.packet_at(route, packet.payload, when, polled);
-        if self.pipeline.venue().counters().packets_delivered > delivered
-            && let Some(board) = &mut self.board
-        {
-            let polled_ns = self.time.wall_ns(polled);
-            let waited_ns = Marks::waited_ns(packet.stamp, packet.receive_ns, polled_ns);
-            board.packet(&self.pipeline.marks(polled, ticks(), waited_ns));
+        match self.link.receive(&mut self.pipeline, &self.clocks)? {
+            Work::None => {
+                self.counters.rounds_idle += 1;
+                return Ok(0);
+            }
+            Work::Done => {}
+            Work::Packet { polled, waited_ns } => {
+                if let Some(board) = &mut self.board {
+                    board.packet(&self.pipeline.marks(polled, ticks(), waited_ns));
+                }
+            }
         }
+        self.counters.rounds_busy += 1;
         Ok(1)
     }
 
@@ -191,13 +171,13 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
     #[cold]
     fn look_up(&mut self, now: u64, is_empty: bool) -> Result<(), Error> {
         self.note_look(now);
-        self.time.set(now);
+        self.clocks.set(now);
         // While sockets hold packets, what waits may be among them, and the channel is not silent.
         if is_empty {
-            self.pipeline.advance_at(self.when(now));
+            self.pipeline.advance_at(self.clocks.now(now).when);
             self.refresh_orders(now);
         }
-        self.recover(now);
+        self.link.control(&mut self.pipeline, self.clocks.now(now));
         self.survey.step(self.pipeline.venue());
         self.say_alive(now);
         if self.timers.intact.is_due(now) {
@@ -212,27 +192,8 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         Ok(())
     }
 
-    /// This moment, as something that is received now.
-    fn when(&self, now: u64) -> When {
-        When {
-            receive_ns: self.time.wall_ns(now),
-            now_ns: self.polled.ns(self.time.clock()),
-        }
-    }
-
-    /// Asks again for what is awaited, and takes what came.
-    fn recover(&mut self, now: u64) {
-        let now = Now {
-            steady_ns: self.time.clock().between_ns(self.started, now),
-            when: self.when(now),
-        };
-        if let Some(recovery) = &mut self.recovery {
-            recovery.poll(&mut self.pipeline, now);
-        }
-    }
-
     fn note_look(&mut self, now: u64) {
-        let late_ns = self.time.clock().between_ns(self.timers.look.due, now);
+        let late_ns = self.clocks.clock().between_ns(self.timers.look.due, now);
         let latest = &mut self.counters.timer_late_ns_max;
         *latest = late_ns.max(*latest);
         self.counters.timers += 1;
@@ -284,23 +245,15 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
 
     fn show(&mut self, now: u64) {
         self.count();
-        let Some(board) = &mut self.board else { return };
-        let publisher = self.pipeline.publisher().counters();
-        board.show(
-            now,
-            &Counted {
-                feed: self.pipeline.venue().counters(),
-                path: self.pipeline.counters(),
-                publisher: &publisher.copied().unwrap_or_default(),
-                live: Some(&self.counters),
-                recovery: self.recovery.as_ref().map(Recovery::counters),
-            },
-        );
+        if let Some(board) = &mut self.board {
+            let more = self.counters.counts().chain(self.link.counted());
+            board.show(now, &self.pipeline, more);
+        }
     }
 
     /// Brings together what is counted elsewhere.
     fn count(&mut self) {
-        let totals = self.source.tally();
+        let totals = self.link.tally();
         let standing = self.survey.standing();
         self.counters = LiveCounters {
             packets_received: totals.packets,
@@ -319,6 +272,12 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
         };
     }
 
+    /// Takes leave of the venue, where there is something to be said; false if it is not over yet.
+    pub fn leave(&mut self) -> bool {
+        let now = ticks();
+        self.link.leave(&mut self.pipeline, self.clocks.now(now))
+    }
+
     /// The end: nothing waits any longer, and the last figures are shown.
     pub fn finish(&mut self) {
         self.pipeline.finish();
@@ -326,7 +285,7 @@ impl<S: PacketSource, P: Publish> Gateway<S, P> {
     }
 
     /// The path.
-    pub fn pipeline(&self) -> &CmePipeline<P> {
+    pub fn pipeline(&self) -> &Pipeline<L::Venue, P> {
         &self.pipeline
     }
 

@@ -4,7 +4,7 @@ use crate::anatomy::Marks;
 use crate::counters::Counters;
 use crate::stages::{Limits, Stages};
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Action, Batch, Venue, When};
+use touchline_feed::{Action, Batch, Dialogue, Venue, When};
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
@@ -150,5 +150,31 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     /// The publisher.
     pub fn publisher_mut(&mut self) -> &mut P {
         &mut self.publisher
+    }
+}
+
+impl<V: Dialogue, P: Publish> Pipeline<V, P> {
+    /// The connection to the venue is there.
+    pub fn connected(&mut self, when: When) {
+        self.venue.connected(when);
+        self.run(&[]);
+    }
+
+    /// The connection to the venue is gone, or was never made.
+    pub fn disconnected(&mut self, when: When) {
+        self.venue.disconnected(when);
+        self.run(&[]);
+    }
+
+    /// An orderly end of the connection is wanted.
+    pub fn leave(&mut self, when: When) {
+        self.venue.leave(when);
+        self.run(&[]);
+    }
+
+    /// So many bytes of what the venue wants sent were sent.
+    #[inline]
+    pub fn sent(&mut self, bytes: usize, when: When) {
+        self.venue.sent(bytes, when);
     }
 }

@@ -9,29 +9,21 @@ mod pace;
 
 pub use counters::RecoveryCounters;
 
-use crate::cme::CmePipeline;
+use crate::Pipeline;
 use crate::config::cme::ChannelConfig;
 use crate::config::{Config, ConfigError};
+use crate::host_time::Now;
 use pace::Pace;
 use std::net::SocketAddrV4;
+use touchline_feed::Action;
 use touchline_feed::cme::replay::{Credentials, End, Session, Step};
-use touchline_feed::cme::{Feed, Line, Replay};
-use touchline_feed::{Action, When};
+use touchline_feed::cme::{CmeFeed, Feed, Line, Replay};
 use touchline_net::clock::ticks;
 use touchline_net::stream::{self, Stream};
 use touchline_transport::Publish;
 
 /// Reads of one look: what is more waits in the kernel, so that packets of the lines do not.
 const READS_MAX: usize = 4;
-
-/// The time of a look, twice.
-#[derive(Clone, Copy, Debug)]
-pub struct Now {
-    /// Of a clock that only goes forward, nanoseconds: what is waited for is measured by it.
-    pub steady_ns: u64,
-    /// When the packets that come now came.
-    pub when: When,
-}
 
 /// The client of a channel's TCP replay.
 #[derive(Debug)]
@@ -161,7 +153,7 @@ impl Recovery {
     }
 
     /// Does what can be done now, and never waits.
-    pub fn poll<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>, now: Now) {
+    pub fn poll<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
         let wanted = pipeline.action();
         if self.work.map(|work| work.action) != wanted {
             self.settle(pipeline, now);
@@ -186,7 +178,7 @@ impl Recovery {
     }
 
     /// What was asked for is not awaited any more, for better or worse.
-    fn settle<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>, now: Now) {
+    fn settle<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
         self.hang_up();
         let Some(work) = self.work.take() else { return };
         if pipeline.venue().counters().replays_filled > work.filled {
@@ -197,7 +189,7 @@ impl Recovery {
         }
     }
 
-    fn fall_back<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>, now: Now) {
+    fn fall_back<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
         self.counters.replay_fell_back += 1;
         let rest_ns = self.pace.failed();
         self.work = None;
@@ -207,7 +199,7 @@ impl Recovery {
     /// Begins with the next host, if one may be asked.
     fn connect<P: Publish>(
         &mut self,
-        pipeline: &mut CmePipeline<P>,
+        pipeline: &mut Pipeline<CmeFeed, P>,
         now: Now,
     ) -> Result<Progress, Failure> {
         let (Some(work), Some(count)) = (&mut self.work, self.hosts.len().checked_sub(1)) else {
@@ -237,7 +229,7 @@ impl Recovery {
     /// Sends and receives what can be at once.
     fn converse<P: Publish>(
         &mut self,
-        pipeline: &mut CmePipeline<P>,
+        pipeline: &mut Pipeline<CmeFeed, P>,
         work: Work,
         now: Now,
     ) -> Result<Progress, Failure> {
@@ -280,7 +272,12 @@ impl Recovery {
     }
 
     /// The connection did not bring it: the next one, or none.
-    fn failed<P: Publish>(&mut self, failure: Failure, pipeline: &mut CmePipeline<P>, now: Now) {
+    fn failed<P: Publish>(
+        &mut self,
+        failure: Failure,
+        pipeline: &mut Pipeline<CmeFeed, P>,
+        now: Now,
+    ) {
         self.hang_up();
         self.failure = Some(failure);
         let counters = &mut self.counters;

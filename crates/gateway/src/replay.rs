@@ -1,7 +1,7 @@
 //! Replay: the path fed from captures, in capture order.
 
 use crate::config::cme::ChannelConfig;
-use crate::{Board, Counted, Pipeline};
+use crate::{Board, Pipeline};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -116,15 +116,7 @@ pub fn replay<P: Publish>(
 /// Shows on the board what was counted until now, in ticks.
 fn show<P: Publish>(board: &mut Option<Board>, pipeline: &Pipeline<CmeFeed, P>, now: u64) {
     if let Some(board) = board {
-        let publisher = pipeline.publisher().counters().copied().unwrap_or_default();
-        let counted = Counted {
-            feed: pipeline.venue().counters(),
-            path: pipeline.counters(),
-            publisher: &publisher,
-            live: None,
-            recovery: None,
-        };
-        board.show(now, &counted);
+        board.show(now, pipeline, std::iter::empty());
     }
 }
 

@@ -5,7 +5,7 @@ mod whole;
 use crate::counters::Counters;
 use crate::gathered::Gathered;
 use touchline_book::price::STEPS_MAX;
-use touchline_book::{OrderBooks, PriceBooks, Spread};
+use touchline_book::{Fit, OrderBooks, PriceBooks, Spread};
 use touchline_feed::Venue;
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
@@ -14,7 +14,7 @@ use touchline_types::{
     OrderEvent, OrdersSnapshot, OrdersUpdate, Side, Stamps, State, Update, Validity,
 };
 
-use whole::{gather, orders_validity, snapshot};
+use whole::{WholeSides, gather, orders_validity, snapshot};
 
 /// Limits of the books and of one event; all memory is taken from these at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Limits {
     pub event_changes_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
+    /// Levels a side of a book that is kept by price.
+    pub levels_max: usize,
 }
 
 /// The books and the open event.
@@ -42,6 +44,9 @@ pub struct Stages {
     order_changes: Gathered<OrderChange>,
     order_steps: Vec<OrderChange>,
     whole_book: Vec<OrderChange>,
+    whole_sides: WholeSides,
+    /// Books of the open event that a change did not fit.
+    doubtful: Vec<Instrument>,
     /// Instruments that subscribers were told of.
     introduced: usize,
 }
@@ -54,10 +59,11 @@ impl Stages {
             orders_max,
             event_changes_max,
             default_depth,
+            levels_max,
         } = limits;
         let changes_max = event_changes_max.max(STEPS_MAX);
         Stages {
-            prices: PriceBooks::new(instruments_max, default_depth),
+            prices: PriceBooks::new(instruments_max, default_depth, levels_max),
             orders: OrderBooks::new(instruments_max, orders_max),
             counters: Counters::default(),
             stamps: Stamps::default(),
@@ -67,6 +73,11 @@ impl Stages {
             order_changes: Gathered::new(changes_max, instruments_max),
             order_steps: Vec::with_capacity(1),
             whole_book: Vec::with_capacity(orders_max),
+            whole_sides: match default_depth.is_all() {
+                true => WholeSides::with_room(levels_max),
+                false => WholeSides::default(),
+            },
+            doubtful: Vec::with_capacity(instruments_max),
             introduced: 0,
         }
     }
@@ -117,7 +128,7 @@ impl Stages {
         &mut self,
         level: &LevelEvent,
         validity: Validity,
-        venue: &impl Venue,
+        venue: &mut impl Venue,
         out: &mut impl Publish,
     ) {
         if self.levels.room() < STEPS_MAX {
@@ -125,8 +136,30 @@ impl Stages {
         }
         let Stages { levels, prices, .. } = self;
         let definition = venue.definition(level.instrument);
-        let touched = levels.add(definition, validity, |changes| prices.apply(level, changes));
+        let mut fit = Fit::Expected;
+        let touched = levels.add(definition, validity, |changes| {
+            fit = prices.apply(level, changes);
+        });
         touched.direct |= level.book == BookKind::Direct;
+        if fit != Fit::Expected {
+            self.misfit(level.instrument, fit, venue);
+        }
+    }
+
+    /// A change did not do to a book kept by price what it said.
+    #[cold]
+    fn misfit(&mut self, instrument: Instrument, fit: Fit, venue: &mut impl Venue) {
+        match fit {
+            Fit::Expected => {}
+            Fit::Beyond => self.counters.levels_beyond += 1,
+            Fit::Unexpected => {
+                self.counters.levels_unexpected += 1;
+                if !self.doubtful.contains(&instrument) {
+                    self.doubtful.push(instrument);
+                }
+                venue.book_doubtful(instrument);
+            }
+        }
     }
 
     #[inline]
@@ -160,6 +193,7 @@ impl Stages {
         self.stamps.exchange_ns = transact_ns;
         self.counters.events += 1;
         self.flush(Cut::Whole, venue, out);
+        self.doubtful.clear();
     }
 
     #[inline(never)]
@@ -185,9 +219,16 @@ impl Stages {
             Event::RebuildBook(instrument) => self.clear_book(instrument, Validity::Recovering),
             Event::RebuildLevel(ref level) => {
                 self.steps.clear();
-                self.prices.apply(level, &mut self.steps);
+                let fit = self.prices.apply(level, &mut self.steps);
+                if fit != Fit::Expected {
+                    self.misfit(level.instrument, fit, venue);
+                }
             }
             Event::BookRebuilt(instrument, validity) => {
+                let validity = match self.doubtful.contains(&instrument) {
+                    true => venue.validity(instrument),
+                    false => validity,
+                };
                 self.show_book(instrument, validity, venue, out);
             }
             Event::RebuildOrders(instrument) => self.clear_orders(instrument, Validity::Recovering),
@@ -203,6 +244,7 @@ impl Stages {
                 price,
                 orders,
             } => self.shown(instrument, price, orders, out),
+            Event::Download(phase) => self.publish(&Update::Download(phase), out),
             // Its book may hold half of the event until the event ends.
             Event::Confirmed(instrument) => {
                 self.levels
@@ -394,9 +436,21 @@ impl Stages {
             return;
         }
         self.counters.events_cut += u64::from(cut != Cut::Whole);
+        if !self.doubtful.is_empty() {
+            self.distrust(venue);
+        }
         self.mark_applied();
         self.flush_books(cut, out);
         self.flush_orders(venue, out);
+    }
+
+    /// Nobody is to take a book for right that a change did not fit, not even for a moment.
+    #[cold]
+    fn distrust(&mut self, venue: &impl Venue) {
+        for instrument in &self.doubtful {
+            let validity = venue.validity(*instrument);
+            self.levels.touch(venue.definition(*instrument), validity);
+        }
     }
 
     #[inline]
@@ -406,6 +460,7 @@ impl Stages {
             counters,
             stamps,
             levels,
+            whole_sides,
             ..
         } = self;
         levels.drain(|touched, changes| {
@@ -414,7 +469,7 @@ impl Stages {
             if touched.rebuilt {
                 counters.book_snapshots += 1;
                 out.publish(
-                    &Update::BookSnapshot(snapshot(instrument, validity, book)),
+                    &Update::BookSnapshot(snapshot(instrument, validity, book, whole_sides)),
                     stamps,
                 );
             }

@@ -182,6 +182,7 @@ impl Bench {
             orders_max: 16,
             event_changes_max: 64,
             default_depth: settings.default_depth,
+            levels_max: 0,
         };
         let credentials = Credentials::new("firm", PASSWORD).expect("they can be sent");
         let mut bench = Bench {

@@ -20,8 +20,9 @@ pub struct Publication {
     /// Bytes of messages that the ring holds, a power of two from 4,096 to 2^40.
     #[serde(deserialize_with = "ring_bytes")]
     pub ring_bytes: u64,
-    /// Levels of each list of an image, 1..=256; a deeper book has no image.
-    #[serde(deserialize_with = "within::<_, _, 1, 256>")]
+    /// Levels of each list of an image, 1..=65,535, of an implied list 16 at most; a deeper book has no
+    /// image.
+    #[serde(deserialize_with = "within::<_, _, 1, 65_535>")]
     pub image_levels_max: usize,
     /// Whether each new top of book is published by itself, ahead of the change that made it.
     pub tops: bool,

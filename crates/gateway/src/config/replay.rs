@@ -1,13 +1,8 @@
 //! How packets that both lines lost are asked for over TCP: whom, as whom, how often.
 
-use super::{ConfigError, within};
-use rustix::fs::OFlags;
+use super::{ConfigError, SecretSource, within};
 use serde::{Deserialize, Serialize, Serializer};
-use std::env::VarError;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
 use std::net::SocketAddrV4;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use touchline_feed::cme::Feed;
 use touchline_feed::cme::replay::Credentials;
@@ -64,9 +59,6 @@ pub struct Replay {
 /// Where the password is where no file is named.
 pub const PASSWORD_VARIABLE: &str = "TOUCHLINE_REPLAY_PASSWORD";
 
-/// A longer file is no password.
-const PASSWORD_FILE_BYTES_MAX: u64 = 1_024;
-
 impl Replay {
     /// Who is asked, in turn.
     ///
@@ -118,71 +110,25 @@ impl Replay {
     /// There is none, the file is open to others or not ours, or it cannot be sent. No text has the
     /// password.
     pub fn credentials(&self) -> Result<Credentials, ConfigError> {
-        self.credentials_with(std::env::var(PASSWORD_VARIABLE))
-    }
-
-    fn credentials_with(
-        &self,
-        variable: Result<String, VarError>,
-    ) -> Result<Credentials, ConfigError> {
-        let source = self
-            .password_file
-            .clone()
-            .unwrap_or_else(|| PASSWORD_VARIABLE.into());
-        let refuse = |what: String, fix: &str| ConfigError {
-            file: source.clone(),
+        let source = match &self.password_file {
+            Some(file) => SecretSource::File(file.clone()),
+            None => SecretSource::Env(PASSWORD_VARIABLE.to_owned()),
+        };
+        let password = source.read().map_err(|error| match source {
+            SecretSource::File(_) => error,
+            SecretSource::Env(_) => ConfigError {
+                fix: "name a `password_file` in [venue.replay], set the variable, or set \
+                      `enabled = false` there"
+                    .to_owned(),
+                ..error
+            },
+        })?;
+        Credentials::new(&self.user, password).map_err(|what| ConfigError {
+            file: source.to_string().into(),
             line: None,
-            what,
-            fix: fix.to_owned(),
-        };
-        let password = match &self.password_file {
-            Some(file) => read_secret(file)
-                .map_err(|what| refuse(what, "put the password alone into a file of mode 0600"))?,
-            None => variable.map_err(|_| {
-                refuse(
-                    "this variable of the environment is not set, and [venue.replay] names no file"
-                        .to_owned(),
-                    "name a `password_file` in [venue.replay], or set `enabled = false` there",
-                )
-            })?,
-        };
-        Credentials::new(&self.user, &password)
-            .map_err(|what| refuse(what.to_owned(), "see [venue.replay] in docs/operations.md"))
-    }
-}
-
-/// The first line of a file that is ours and nobody else can read.
-fn read_secret(path: &Path) -> Result<String, String> {
-    let cannot = |error: io::Error| format!("cannot read it: {error}");
-    // A pipe in its place must not stop the start.
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits() as i32)
-        .open(path)
-        .map_err(cannot)?;
-    check_secret(&file)?;
-    let mut text = String::new();
-    file.take(PASSWORD_FILE_BYTES_MAX)
-        .read_to_string(&mut text)
-        .map_err(cannot)?;
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
-}
-
-/// Holds the open file, not its name, to the rules.
-fn check_secret(file: &File) -> Result<(), String> {
-    let about = file
-        .metadata()
-        .map_err(|error| format!("cannot look at it: {error}"))?;
-    let me = rustix::process::geteuid().as_raw();
-    if !about.is_file() {
-        return Err("it is no regular file".to_owned());
-    }
-    if about.uid() != me && about.uid() != 0 {
-        return Err(format!("it belongs to user {}, not to us", about.uid()));
-    }
-    match about.mode() & 0o777 {
-        mode if mode & 0o077 == 0 => Ok(()),
-        mode => Err(format!("others may read it: its mode is {mode:04o}")),
+            what: what.to_owned(),
+            fix: "see [venue.replay] in docs/operations.md".to_owned(),
+        })
     }
 }
 
@@ -226,51 +172,33 @@ mod tests {
     }
 
     #[test]
-    fn a_password_comes_from_a_file_of_ours_alone() {
-        let folder = std::env::temp_dir().join(format!("touchline-secret-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
-        let file = folder.join("password");
-        let with = |content: &str, mode| {
+    fn a_password_that_cannot_be_sent_is_refused() {
+        let file = std::env::temp_dir().join(format!("touchline-password-{}", std::process::id()));
+        let with = |content: &str| {
             std::fs::write(&file, content).expect("a temporary file");
-            let mode = std::fs::Permissions::from_mode(mode);
+            let mode = std::fs::Permissions::from_mode(0o600);
             std::fs::set_permissions(&file, mode).expect("our own file");
-            replay(Some(file.clone())).credentials_with(Err(VarError::NotPresent))
+            replay(Some(file.clone())).credentials()
         };
         let expected = Credentials::new("touchline", PASSWORD).expect("it can be sent");
-        assert_eq!(with(&format!("{PASSWORD}\n"), 0o600), Ok(expected.clone()));
-        assert_eq!(with(PASSWORD, 0o400), Ok(expected));
-        for (content, mode, word) in [
-            (PASSWORD, 0o640, "0640"),
-            (PASSWORD, 0o604, "0604"),
-            ("", 0o600, "1 to 64"),
-            (&format!("{PASSWORD} {PASSWORD}"), 0o600, "1 to 64"),
-            (&PASSWORD.repeat(5), 0o600, "1 to 64"),
-        ] {
-            let error = with(content, mode).expect_err(word).to_string();
-            assert!(error.contains(word) && !error.contains(PASSWORD), "{error}");
-            assert!(error.starts_with(&file.display().to_string()), "{error}");
+        assert_eq!(with(&format!("{PASSWORD}\n")), Ok(expected));
+        for content in [format!("{PASSWORD} {PASSWORD}"), PASSWORD.repeat(5)] {
+            let error = with(&content).expect_err("not to be sent").to_string();
+            assert!(
+                error.contains("1 to 64") && !error.contains(PASSWORD),
+                "{error}"
+            );
+            assert!(error.contains(&file.display().to_string()), "{error}");
         }
-        let missing = replay(Some(folder.join("none"))).credentials();
-        assert!(missing.expect_err("no file").what.contains("cannot read"));
-        let folder_itself = replay(Some(folder.clone())).credentials();
-        assert!(
-            folder_itself
-                .expect_err("a folder")
-                .what
-                .contains("regular")
-        );
-        std::fs::remove_dir_all(&folder).expect("our own folder");
+        std::fs::remove_file(&file).expect("our own file");
     }
 
     #[test]
-    fn the_environment_has_it_where_no_file_is_named() {
-        let given = replay(None).credentials_with(Ok(PASSWORD.to_owned()));
-        assert_eq!(
-            given,
-            Credentials::new("touchline", PASSWORD).map_err(|_| unreachable!())
-        );
-        let none = replay(None).credentials_with(Err(VarError::NotPresent));
-        let error = none.expect_err("no password at all").to_string();
+    fn without_a_file_the_environment_is_asked() {
+        let error = replay(None)
+            .credentials()
+            .expect_err("it is not set")
+            .to_string();
         assert!(
             error.contains(PASSWORD_VARIABLE) && error.contains("password_file"),
             "{error}"

@@ -1,4 +1,5 @@
 use super::*;
+use touchline_feed::cme::Join;
 
 const LEAST: &str =
     "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
@@ -15,7 +16,7 @@ fn least() -> Config {
 fn the_least_that_works_has_the_documented_defaults() {
     let config = least();
     assert_eq!(config.bus, "cme-340");
-    let expected = Venue {
+    let expected = CmeVenue {
         kind: Kind::Cme,
         channel: 340,
         config_xml: "config.xml".into(),
@@ -120,7 +121,6 @@ fn what_is_wrong_is_said_with_its_place() {
             8,
             "0 is not in 1..=100000",
         ),
-        (replay("password = \"secret\""), 8, "password_file"),
         (
             format!("{LEAST}[venue.replay]\n"),
             6,
@@ -162,9 +162,9 @@ fn what_is_wrong_is_said_with_its_place() {
         (publication("ring_bytes = 2048"), 7, "from 4096 to"),
         (publication("ring_bytes = -4096"), 7, "power of two"),
         (
-            publication("image_levels_max = 257"),
+            publication("image_levels_max = 65536"),
             7,
-            "257 is not in 1..=256",
+            "65536 is not in 1..=65535",
         ),
         (publication("lock_memory = \"yes\""), 7, "`if-allowed`"),
         (publication("directory = \"\""), 7, "empty path"),
@@ -174,7 +174,11 @@ fn what_is_wrong_is_said_with_its_place() {
             7,
             "0 is not in 1..=1024",
         ),
-        (LEAST.replace("cme\"", "nyse\""), 3, "expected `cme`"),
+        (
+            LEAST.replace("cme\"", "nyse\""),
+            3,
+            "expected one of `cme`, `deribit`, `fix`",
+        ),
         (LEAST.replace("cme-340", "../cme"), 1, "cannot be a bus"),
         (LEAST.replace("cme-340", ""), 1, "cannot be a bus"),
         (LEAST.replace("340\n", "-1\n"), 4, "-1"),
@@ -197,12 +201,30 @@ fn what_is_wrong_is_said_with_its_place() {
             "{said}"
         );
     }
-    let missing = Config::read("/nowhere/gateway.toml").expect_err("there is none");
+    let missing = Config::<CmeVenue>::read("/nowhere/gateway.toml").expect_err("there is none");
     assert!(
         missing
             .to_string()
             .starts_with("/nowhere/gateway.toml: cannot read it")
     );
+}
+
+#[test]
+fn a_configuration_with_a_secret_in_it_is_refused_before_anything_of_it_is_shown() {
+    let table = "[venue.replay]\nuser = \"firm\"\npassword = \"sentinel\"\n";
+    // What else is wrong comes first in the file, and would be shown with its place.
+    for text in [
+        format!("{LEAST}{table}"),
+        format!("{LEAST}wait_sm = 20 # sentinel\n{table}"),
+        format!("{LEAST}[venue\n{table}"),
+    ] {
+        let said = read(&text).expect_err(&text).to_string();
+        assert!(
+            said.contains("password_file") && said.contains("docs/operations.md"),
+            "{said}"
+        );
+        assert!(!said.contains("sentinel"), "{said}");
+    }
 }
 
 #[test]
@@ -212,7 +234,7 @@ fn a_file_that_is_no_configuration_is_refused() {
     let path = folder.join("gateway.toml");
     let written = |bytes: &[u8]| {
         std::fs::write(&path, bytes).expect("a temporary file");
-        Config::read(&path)
+        Config::<CmeVenue>::read(&path)
     };
     let config = written(LEAST.as_bytes()).expect("the least that works");
     assert_eq!(config.venue.config_xml, folder.join("config.xml"));
@@ -248,7 +270,7 @@ fn patterns_admit_what_they_should() {
         ("E*U*4", "ESU5", false),
         ("**a**", "bab", true),
     ] {
-        let symbols = Symbols(vec!["no".to_owned(), pattern.to_owned()]);
+        let symbols = Symbols::new(vec!["no".to_owned(), pattern.to_owned()]).expect("patterns");
         assert_eq!(symbols.admit(symbol), admitted, "{pattern} {symbol}");
     }
 }

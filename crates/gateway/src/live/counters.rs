@@ -11,7 +11,6 @@ touchline_types::counters! {
         packets_unstamped: "packets" = "Packets without a stamp of the card or the kernel: the poll stamped them.",
         stamps_implausible: "packets" = "Stamps of the card that were far from the kernel's clock; the kernel's stamp was taken.",
         receive_errors: "times" = "Receive calls that failed though the socket is sound, as on an interface that is down.",
-        packets_unrouted: "packets" = "Packets to a group and port that the channel does not have.",
         rounds_busy: "rounds" = "Rounds of the loop that found a packet.",
         rounds_idle: "rounds" = "Rounds of the loop that found none.",
         timers: "times" = "The loop looked at what is no packet.",

@@ -3,7 +3,7 @@
 //! A price book has an image that a late joiner takes; an order book has none, it can be of any
 //! length. While the channel is quiet each is published whole now and then, in turn.
 
-use crate::cme::CmePipeline;
+use crate::Pipeline;
 use touchline_feed::Venue;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
@@ -16,7 +16,7 @@ pub struct OrderRefresh {
 
 impl OrderRefresh {
     /// Publishes the next order book, if there are any; says whether it did.
-    pub fn step<P: Publish>(&mut self, pipeline: &mut CmePipeline<P>) -> bool {
+    pub fn step<V: Venue, P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>) -> bool {
         let feed = pipeline.venue();
         if !feed.orders_seen() || feed.instruments() == 0 {
             return false;

@@ -4,7 +4,6 @@
 //! be late: each look takes a few.
 
 use touchline_feed::Venue;
-use touchline_feed::cme::CmeFeed;
 use touchline_types::{Instrument, Validity};
 
 /// Instruments of one look.
@@ -33,7 +32,7 @@ pub struct Survey {
 
 impl Survey {
     /// Looks at the next few instruments.
-    pub fn step(&mut self, feed: &CmeFeed) {
+    pub fn step(&mut self, feed: &impl Venue) {
         let known = feed.instruments();
         let end = known.min(self.next + SLICE);
         for index in self.next..end {
@@ -48,9 +47,8 @@ impl Survey {
                 (self.found.live, self.found.orders_live) = (0, 0);
             }
             self.found.known = known as u64;
-            self.found.ready = feed.counters().definition_loops > 0
-                && known > 0
-                && self.found.live == self.found.known;
+            self.found.ready =
+                feed.is_defined() && known > 0 && self.found.live == self.found.known;
             self.standing = std::mem::take(&mut self.found);
             self.next = 0;
         }

@@ -5,8 +5,8 @@ use touchline_book::OrderBooks;
 use touchline_feed::Venue;
 use touchline_transport::Publish;
 use touchline_types::{
-    BookKind, BookSnapshot, Instrument, OrderAction, OrderChange, OrdersSnapshot, Side, Update,
-    Validity,
+    BookKind, BookSnapshot, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot, Side,
+    Update, Validity,
 };
 
 /// Orders of a book that is published whole beside the path: some ten microseconds.
@@ -23,7 +23,7 @@ impl Stages {
         self.mark_applied();
         let book = self.prices.get_mut(instrument);
         out.publish(
-            &Update::BookSnapshot(snapshot(instrument, validity, book)),
+            &Update::BookSnapshot(snapshot(instrument, validity, book, &mut self.whole_sides)),
             &self.stamps,
         );
     }
@@ -80,18 +80,40 @@ pub(super) fn orders_validity(
     }
 }
 
-pub(super) fn snapshot(
+/// Room for the sides of a book that does not lie best level first.
+#[derive(Debug, Default)]
+pub struct WholeSides {
+    bids: Vec<Level>,
+    asks: Vec<Level>,
+}
+
+impl WholeSides {
+    /// For sides of so many levels, taken now.
+    pub fn with_room(levels_max: usize) -> WholeSides {
+        WholeSides {
+            bids: Vec::with_capacity(levels_max),
+            asks: Vec::with_capacity(levels_max),
+        }
+    }
+}
+
+pub(super) fn snapshot<'a>(
     instrument: Instrument,
     validity: Validity,
-    book: &touchline_book::PriceBook,
-) -> BookSnapshot<'_> {
+    book: &'a touchline_book::PriceBook,
+    room: &'a mut WholeSides,
+) -> BookSnapshot<'a> {
     BookSnapshot {
         instrument,
         validity,
-        bids: book.levels(BookKind::Direct, Side::Bid),
-        asks: book.levels(BookKind::Direct, Side::Ask),
-        implied_bids: book.levels(BookKind::Implied, Side::Bid),
-        implied_asks: book.levels(BookKind::Implied, Side::Ask),
+        bids: book
+            .levels(BookKind::Direct, Side::Bid)
+            .slice(&mut room.bids),
+        asks: book
+            .levels(BookKind::Direct, Side::Ask)
+            .slice(&mut room.asks),
+        implied_bids: book.implied(Side::Bid),
+        implied_asks: book.implied(Side::Ask),
     }
 }
 

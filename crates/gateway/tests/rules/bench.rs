@@ -1,5 +1,6 @@
 //! A path, a clock that the test moves, and what can be asked of them as one line of text.
 
+use touchline_book::LevelList;
 use touchline_feed::cme::{Counters, Feed, Join, Line, Replay, Settings};
 use touchline_feed::{Action, Venue};
 use touchline_gateway::Limits;
@@ -94,6 +95,7 @@ impl Bench {
             orders_max: 64,
             event_changes_max: 64,
             default_depth: settings.default_depth,
+            levels_max: 0,
         };
         let publisher = Local::new(Log::default());
         Bench {
@@ -209,7 +211,7 @@ impl Bench {
         let instrument = self.find(security_id);
         let side = |side| {
             let book = self.path.prices().get(instrument);
-            let levels = book.map_or(&[][..], |book| book.levels(kind, side));
+            let levels = book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
             levels
                 .iter()
                 .map(|level| price(level) + " ")
@@ -266,6 +268,7 @@ impl Subscribe for Log {
             Update::State(state) => format!("{sequence}: {}", name(state.validity)),
             Update::Gap(gap) => format!("lost {}-{}", gap.first, gap.last),
             Update::Reset => "reset".to_owned(),
+            Update::Download(phase) => format!("download {phase:?}"),
             Update::Definition(definition) => format!("definition {}", definition.venue_id),
             Update::Trade(trade) => format!("{sequence}: trade {}", trade.price),
             Update::Statistic(statistic) => format!("{sequence}: {:?}", statistic.kind),

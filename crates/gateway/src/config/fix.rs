@@ -1,0 +1,273 @@
+//! A venue that is reached by a FIX session: where, as whom, and what is asked for.
+
+use super::{Kind, SecretSource, Symbols, Tls, VenueConfig, within};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::path::Path;
+
+/// One FIX session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixVenue {
+    /// Which venue's rules apply.
+    pub kind: Kind,
+    /// Names or addresses with their port, such as `fix.deribit.com:9883`, tried in turn.
+    #[serde(deserialize_with = "hosts")]
+    pub hosts: Vec<String>,
+    /// Who we are: SenderCompID (49).
+    #[serde(deserialize_with = "comp_id")]
+    pub sender: String,
+    /// Who the venue is: TargetCompID (56); Deribit's is known.
+    #[serde(default = "deribit_server", deserialize_with = "comp_id")]
+    pub target: String,
+    /// Our sub id (50), where the venue wants one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_sub: Option<String>,
+    /// The venue's sub id (57), where it wants one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_sub: Option<String>,
+    /// Username (553); at Deribit the client id of the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Where the password is; at Deribit the client secret of the API key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<SecretSource>,
+    /// TLS, where the venue is reached over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Box<Tls>>,
+    /// The instruments: names, names with `*`, and `/regular expressions/`; all, if there are none.
+    /// Kind `fix` has no list of instruments to choose from, so it needs names.
+    #[serde(default)]
+    pub symbols: Symbols,
+    /// MarketDepth (264), levels a side, 0..=10,000; 0 is every level.
+    #[serde(default, deserialize_with = "within::<_, _, 0, 10_000>")]
+    pub depth: u32,
+    /// Levels a side of a book that are kept, 16..=65,000; what is beyond is counted, and the book is
+    /// right as far as it goes.
+    #[serde(
+        default = "default_levels_max",
+        deserialize_with = "within::<_, _, 16, 65_000>"
+    )]
+    pub levels_max: usize,
+    /// Whether trades are asked for.
+    #[serde(default = "default_true")]
+    pub trades: bool,
+    /// HeartBtInt (108), seconds, 1..=3,600.
+    #[serde(
+        default = "default_heartbeat_s",
+        deserialize_with = "within::<_, _, 1, 3_600>"
+    )]
+    pub heartbeat_s: u32,
+    /// Longest message that is taken, bytes, 4,096..=67,108,864: a list of all instruments, or the
+    /// snapshot of the deepest book.
+    #[serde(
+        default = "default_message_bytes_max",
+        deserialize_with = "within::<_, _, 4_096, 67_108_864>"
+    )]
+    pub message_bytes_max: usize,
+    /// Instruments of one request of kind `deribit`, 1..=1,000; kind `fix` asks for each by itself.
+    #[serde(
+        default = "default_symbols_per_request",
+        deserialize_with = "within::<_, _, 1, 1_000>"
+    )]
+    pub symbols_per_request: usize,
+    /// Further fields of our Logon, as `"9001=Y"`.
+    #[serde(default, deserialize_with = "fields")]
+    pub logon_fields: Vec<String>,
+    /// Further fields of each MarketDataRequest, as `"9011=Y"`.
+    #[serde(default, deserialize_with = "fields")]
+    pub request_fields: Vec<String>,
+    /// A connection must stand, and its Logon be answered, within so many milliseconds,
+    /// 100..=60,000.
+    #[serde(
+        default = "default_connect_ms",
+        deserialize_with = "within::<_, _, 100, 60_000>"
+    )]
+    pub connect_ms: u64,
+    /// The rest after a first connection that failed or was lost, milliseconds, 10..=60,000. Each
+    /// further one is up to twice as long, by chance, until `reconnect_ms_max`.
+    #[serde(
+        default = "default_reconnect_ms",
+        deserialize_with = "within::<_, _, 10, 60_000>"
+    )]
+    pub reconnect_ms: u64,
+    /// The longest rest, milliseconds, 10..=600,000.
+    #[serde(
+        default = "default_reconnect_ms_max",
+        deserialize_with = "within::<_, _, 10, 600_000>"
+    )]
+    pub reconnect_ms_max: u64,
+}
+
+impl VenueConfig for FixVenue {
+    const KINDS: &'static [Kind] = &[Kind::Deribit, Kind::Fix];
+
+    fn levels_max(&self) -> usize {
+        self.levels_max
+    }
+
+    fn resolve(&mut self, folder: &Path) {
+        if let Some(password) = &mut self.password {
+            password.starts_at(folder);
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.starts_at(folder);
+        }
+    }
+}
+
+impl FixVenue {
+    /// Fields of the configuration as tags and values.
+    pub fn pairs(fields: &[String]) -> Vec<(u32, Vec<u8>)> {
+        fields.iter().filter_map(|text| pair(text)).collect()
+    }
+}
+
+fn pair(text: &str) -> Option<(u32, Vec<u8>)> {
+    let (tag, value) = text.split_once('=')?;
+    let tag: u32 = tag.parse().ok().filter(|tag| *tag > 0)?;
+    let is_value = !value.is_empty() && !value.contains('\x01');
+    is_value.then(|| (tag, value.as_bytes().to_vec()))
+}
+
+fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let fields = Vec::<String>::deserialize(deserializer)?;
+    // What must not be set here, because the session sets it, or because it is a secret.
+    const OURS: [u32; 13] = [8, 9, 10, 34, 35, 49, 52, 56, 96, 98, 108, 554, 925];
+    for text in &fields {
+        match pair(text) {
+            None => {
+                return Err(D::Error::custom(format_args!(
+                    "{text:?} is no field; write a tag and a value, as \"9001=Y\""
+                )));
+            }
+            Some((tag, _)) if OURS.contains(&tag) => {
+                return Err(D::Error::custom(format_args!(
+                    "tag {tag} is set by the session, or has a secret, and cannot be set here"
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(fields)
+}
+
+fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let hosts = Vec::<String>::deserialize(deserializer)?;
+    let is_host = |host: &String| {
+        let port = host
+            .rsplit_once(':')
+            .map(|(name, port)| (name, port.parse::<u16>()));
+        matches!(port, Some((name, Ok(1..))) if !name.is_empty())
+    };
+    if hosts.is_empty() {
+        return Err(D::Error::custom(
+            "there must be a host, as \"fix.deribit.com:9883\"",
+        ));
+    }
+    match hosts.iter().find(|host| !is_host(host)) {
+        None => Ok(hosts),
+        Some(host) => Err(D::Error::custom(format_args!(
+            "{host:?} is no host; write name and port, as \"fix.deribit.com:9883\""
+        ))),
+    }
+}
+
+fn comp_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let id = String::deserialize(deserializer)?;
+    let is_text =
+        (1..=64).contains(&id.len()) && id.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    match is_text {
+        true => Ok(id),
+        false => Err(D::Error::custom(format_args!(
+            "{id:?} is no CompID: 1 to 64 visible characters"
+        ))),
+    }
+}
+
+fn deribit_server() -> String {
+    "DERIBITSERVER".to_owned()
+}
+
+fn default_levels_max() -> usize {
+    8_192
+}
+
+fn default_true() -> bool {
+    true
+}
+
+fn default_heartbeat_s() -> u32 {
+    30
+}
+
+fn default_message_bytes_max() -> usize {
+    8 * 1024 * 1024
+}
+
+fn default_symbols_per_request() -> usize {
+    50
+}
+
+fn default_connect_ms() -> u64 {
+    10_000
+}
+
+fn default_reconnect_ms() -> u64 {
+    500
+}
+
+fn default_reconnect_ms_max() -> u64 {
+    30_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AnyConfig, Config, ConfigError};
+    use super::*;
+
+    const LEAST: &str = "bus = \"deribit\"\n[venue]\nkind = \"deribit\"\n\
+                         hosts = [\"localhost:9881\"]\nsender = \"FIRM\"\n";
+
+    fn read(text: &str) -> Result<Config<FixVenue>, ConfigError> {
+        Config::parse(Path::new("gateway.toml"), text)
+    }
+
+    #[test]
+    fn the_least_that_works_is_printed_and_read_again() {
+        let config = read(LEAST).expect("the least that works");
+        assert_eq!(config.venue.target, "DERIBITSERVER");
+        assert_eq!((config.venue.depth, config.venue.heartbeat_s), (0, 30));
+        assert_eq!(read(&config.to_toml()), Ok(config));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (more, said) in [
+            ("depth = 10001", "is not in 0..=10000"),
+            ("wait_ms = 20", "unknown field `wait_ms`"),
+            ("logon_fields = [\"9001\"]", "is no field"),
+            (
+                "logon_fields = [\"554=x\"]",
+                "tag 554 is set by the session",
+            ),
+            ("symbols = [\"/[/\"]", "is no regular expression"),
+        ] {
+            let error = read(&format!("{LEAST}{more}\n"))
+                .expect_err(more)
+                .to_string();
+            assert!(error.contains(said), "{more}: {error}");
+            assert!(error.starts_with("gateway.toml:6"), "{error}");
+        }
+        let no_port = LEAST.replace("localhost:9881", "localhost");
+        assert!(read(&no_port).is_err_and(|error| error.to_string().contains("is no host")));
+    }
+
+    #[test]
+    fn a_configuration_of_another_venue_is_not_misread() {
+        let error = Config::<super::super::CmeVenue>::parse(Path::new("f"), LEAST);
+        let error = error.expect_err("it is of Deribit").to_string();
+        assert!(error.contains("kind \"deribit\""), "{error}");
+        assert!(matches!(AnyConfig::read("/nowhere"), Err(error) if error.line.is_none()));
+    }
+}

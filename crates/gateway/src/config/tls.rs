@@ -1,0 +1,177 @@
+//! TLS to a venue: whom to trust, and who we are.
+
+use super::{ConfigError, SecretSource};
+use serde::{Deserialize, Serialize, Serializer};
+use std::path::{Path, PathBuf};
+use touchline_feed::Secret;
+use touchline_net::tls::{Client, Identity, Pin, Settings, SetupError};
+
+/// TLS of a venue's connection. That the server is who it should be cannot be left unchecked.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tls {
+    /// The name to ask for and to find in the server's certificate; that of the host if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// Certificates of issuers, in PEM; those whom Mozilla trusts if absent. In the configuration, a
+    /// relative path starts at the folder of the configuration; here it can be opened as it stands.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "lossy")]
+    pub roots_file: Option<PathBuf>,
+    /// SHA-256 of keys of which the server must have one, in hexadecimal digits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<String>,
+    /// Our certificate, and those that lead to its issuer, in PEM. Paths as above.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "lossy")]
+    pub client_certificate_file: Option<PathBuf>,
+    /// Its private key, in PEM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_key: Option<SecretSource>,
+}
+
+/// Certificates beyond this are no certificates; Mozilla's have 200 KB.
+const CERTIFICATES_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+impl Tls {
+    /// Reads every file, and gives what connects to `host`.
+    ///
+    /// # Errors
+    /// The file or setting that cannot be used, and why. No text has anything of a key.
+    pub fn client(&self, host: &str) -> Result<Client, ConfigError> {
+        let server_name = self.server_name.as_deref().unwrap_or(host);
+        let pins = self.pins.iter().map(|pin| {
+            Pin::read(pin).map_err(|error| self.refused(error, Path::new(pin.as_str())))
+        });
+        let pins: Vec<Pin> = pins.collect::<Result<_, _>>()?;
+        let roots = self.roots_file.as_deref().map(read_certificates);
+        let roots = roots.transpose()?;
+        let identity = self.identity()?;
+        let settings = Settings {
+            server_name,
+            roots: roots.as_deref(),
+            pins: &pins,
+            identity: identity.as_ref().map(|(certificates, key)| Identity {
+                certificates,
+                key: key.expose(),
+            }),
+        };
+        Client::new(&settings).map_err(|error| self.refused(error, Path::new(server_name)))
+    }
+
+    /// Relative paths start at `folder` from now on.
+    pub fn starts_at(&mut self, folder: &Path) {
+        let files = [&mut self.roots_file, &mut self.client_certificate_file];
+        for path in files.into_iter().flatten() {
+            *path = folder.join(&path);
+        }
+        if let Some(key) = &mut self.client_key {
+            key.starts_at(folder);
+        }
+    }
+
+    fn identity(&self) -> Result<Option<(Vec<u8>, Secret)>, ConfigError> {
+        match (&self.client_certificate_file, &self.client_key) {
+            (None, None) => Ok(None),
+            (Some(file), Some(key)) => Ok(Some((read_certificates(file)?, key.read_key()?))),
+            (Some(file), None) => Err(ConfigError {
+                file: file.clone(),
+                line: None,
+                what: "this client certificate has no key".to_owned(),
+                fix: "say where it is: client_key = { file = \"PATH\" }".to_owned(),
+            }),
+            (None, Some(key)) => Err(ConfigError {
+                file: key.to_string().into(),
+                line: None,
+                what: "this key has no client certificate".to_owned(),
+                fix: "name it in client_certificate_file, or take client_key out".to_owned(),
+            }),
+        }
+    }
+
+    /// The place is the file that is meant, or the value itself.
+    fn refused(&self, error: SetupError, value: &Path) -> ConfigError {
+        let file = match error {
+            SetupError::NoRoots => self.roots_file.clone(),
+            SetupError::NoCertificate | SetupError::NotOurs => self.client_certificate_file.clone(),
+            SetupError::NoKey => self.client_key.as_ref().map(|key| key.to_string().into()),
+            SetupError::NoName | SetupError::BadPin => None,
+        };
+        ConfigError {
+            file: file.unwrap_or_else(|| value.to_owned()),
+            line: None,
+            what: error.to_string(),
+            fix: "see TLS in docs/operations.md".to_owned(),
+        }
+    }
+}
+
+fn read_certificates(path: &Path) -> Result<Vec<u8>, ConfigError> {
+    let refuse = |what: String| ConfigError {
+        file: path.to_owned(),
+        line: None,
+        what,
+        fix: "name a file of certificates in PEM, and check its permissions".to_owned(),
+    };
+    let about = std::fs::metadata(path);
+    let about = about.map_err(|error| refuse(format!("cannot read it: {error}")))?;
+    if !about.is_file() || about.len() > CERTIFICATES_BYTES_MAX {
+        return Err(refuse(format!(
+            "it is no regular file of at most {CERTIFICATES_BYTES_MAX} bytes"
+        )));
+    }
+    std::fs::read(path).map_err(|error| refuse(format!("cannot read it: {error}")))
+}
+
+fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    let path = path.as_deref().unwrap_or(Path::new(""));
+    serializer.collect_str(&path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_is_an_empty_table_and_what_is_written_is_read_again() {
+        let least: Tls = toml::from_str("").expect("an empty table");
+        assert_eq!(least, Tls::default());
+        assert!(least.client("fix.venue.example").is_ok());
+        assert_eq!(toml::to_string(&least).expect("a table"), "");
+        let text = "server_name = \"a\"\nroots_file = \"r.pem\"\npins = [\"00\"]\n\
+                    client_certificate_file = \"c.pem\"\n\n[client_key]\nfile = \"k.pem\"\n";
+        let mut all: Tls = toml::from_str(text).expect("all settings");
+        assert_eq!(toml::to_string(&all).expect("a table"), text);
+        all.starts_at(Path::new("/etc/touchline"));
+        let moved = toml::to_string(&all).expect("a table");
+        assert_eq!(moved.matches("/etc/touchline/").count(), 3, "{moved}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_said_with_its_place() {
+        for (text, place, word) in [
+            ("pins = [\"xyz\"]", "xyz: ", "64 hexadecimal"),
+            ("server_name = \"a b\"", "a b: ", "host's name"),
+            (
+                "roots_file = \"/nowhere/r.pem\"",
+                "/nowhere/r.pem: ",
+                "cannot read",
+            ),
+            (
+                "roots_file = \"/dev/null\"",
+                "/dev/null: ",
+                "no regular file",
+            ),
+            ("client_certificate_file = \"c.pem\"", "c.pem: ", "no key"),
+            (
+                "client_key = { file = \"k.pem\" }",
+                "file k.pem: ",
+                "no client certificate",
+            ),
+        ] {
+            let tls: Tls = toml::from_str(text).expect(text);
+            let said = tls.client("fix.venue.example").expect_err(text).to_string();
+            assert!(said.starts_with(place) && said.contains(word), "{said}");
+        }
+        let misspelt = toml::from_str::<Tls>("verify = false").expect_err("there is no such thing");
+        assert!(misspelt.to_string().contains("unknown field"), "{misspelt}");
+    }
+}

@@ -1,0 +1,126 @@
+//! One channel of CME: which, and how it is joined.
+
+use super::{
+    Config, Duty, Limits, Network, Publication, Replay, Symbols, VenueConfig, lossy, within,
+};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::path::{Path, PathBuf};
+use touchline_feed::cme::Join;
+
+/// One channel of CME.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CmeVenue {
+    /// Which venue's rules apply.
+    pub kind: Kind,
+    /// The venue's number of the channel.
+    pub channel: u32,
+    /// CME's `config.xml`. In the file, a relative path starts at the folder of the file; here it can
+    /// be opened as it stands.
+    #[serde(serialize_with = "lossy")]
+    pub config_xml: PathBuf,
+    /// What to do with a book that misses something until a snapshot fits.
+    #[serde(default, with = "JoinName")]
+    pub join: Join,
+    /// How long packets behind a hole wait for it, milliseconds, 0..=10,000.
+    #[serde(
+        default = "default_wait_ms",
+        deserialize_with = "within::<_, _, 0, 10_000>"
+    )]
+    pub wait_ms: u64,
+    /// Network interface to join the groups on, by name or address; the system's choice if absent.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "interface"
+    )]
+    pub interface: Option<String>,
+    /// The symbols to publish.
+    #[serde(default)]
+    pub symbols: Symbols,
+    /// How packets that both lines lost are asked for again; they are not, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replay>,
+}
+
+/// The venues that a gateway can connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// CME Globex, MDP 3.0 over multicast.
+    Cme,
+    /// Deribit, FIX 4.4.
+    Deribit,
+    /// A FIX 4.4 session that sends market data, as banks and aggregators have it.
+    Fix,
+}
+
+impl Kind {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Cme => "cme",
+            Kind::Deribit => "deribit",
+            Kind::Fix => "fix",
+        }
+    }
+}
+
+impl VenueConfig for CmeVenue {
+    const KINDS: &'static [Kind] = &[Kind::Cme];
+
+    fn resolve(&mut self, folder: &Path) {
+        self.config_xml = folder.join(&self.config_xml);
+        let replay = self.replay.as_mut();
+        if let Some(file) = replay.and_then(|replay| replay.password_file.as_mut()) {
+            *file = folder.join(&file);
+        }
+    }
+}
+
+impl Config<CmeVenue> {
+    /// The configuration of one CME channel with every default, for those who need no file; its bus
+    /// is `cme-` and the channel's number.
+    pub fn of_cme_channel(config_xml: impl Into<PathBuf>, channel: u32) -> Self {
+        Self {
+            bus: format!("cme-{channel}"),
+            venue: CmeVenue {
+                kind: Kind::Cme,
+                channel,
+                config_xml: config_xml.into(),
+                join: Join::Snapshot,
+                wait_ms: default_wait_ms(),
+                interface: None,
+                symbols: Symbols::default(),
+                replay: None,
+            },
+            limits: Limits::default(),
+            network: Network::default(),
+            duty: Duty::default(),
+            publication: Publication::default(),
+        }
+    }
+}
+
+/// How [`Join`] is written.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Join", rename_all = "lowercase")]
+enum JoinName {
+    Snapshot,
+    Natural,
+}
+
+fn default_wait_ms() -> u64 {
+    20
+}
+
+fn interface<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/' || c.is_control()) {
+        return Err(D::Error::custom(format_args!(
+            "{name:?} is no interface name or address"
+        )));
+    }
+    Ok(Some(name))
+}

@@ -1,0 +1,155 @@
+//! A gateway that speaks FIX from its configuration.
+
+use crate::config::{Config, ConfigError, FixVenue, Kind};
+use crate::live::{Dial, Dialed, Host};
+use crate::selection::Selected;
+use crate::{Limits, Pipeline};
+use std::fs::File;
+use std::io::Read;
+use touchline_feed::Secret;
+use touchline_feed::fix::{self, Checks, Role};
+use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_transport::Publish;
+use touchline_types::Depth;
+
+/// The path of one FIX session.
+pub type FixPipeline<P> = Pipeline<FixFeed, Selected<P>>;
+
+/// The connection of one FIX session.
+pub type FixLink = Dialed<FixFeed>;
+
+/// Builds the path. All memory is taken here, and nothing is connected yet.
+///
+/// # Errors
+/// No password where one is named, or nothing to ask for.
+pub fn pipeline<P: Publish>(
+    config: &Config<FixVenue>,
+    publisher: P,
+) -> Result<FixPipeline<P>, ConfigError> {
+    let settings = settings(config)?;
+    let limits = limits(config);
+    let symbols = config.venue.symbols.clone();
+    let publisher = Selected::new(publisher, symbols, limits.instruments_max);
+    Ok(Pipeline::new(FixFeed::new(settings), publisher, limits))
+}
+
+/// The connection that the configuration wants.
+///
+/// # Errors
+/// TLS cannot be had as it is wanted, or no randomness is to be had.
+pub fn link(config: &Config<FixVenue>) -> Result<FixLink, ConfigError> {
+    let venue = &config.venue;
+    let host = |name: &String| {
+        let tls = venue.tls.as_ref();
+        let bare = name
+            .rsplit_once(':')
+            .map_or(name.as_str(), |(host, _)| host);
+        Ok(Host {
+            tls: tls.map(|tls| tls.client(bare)).transpose()?,
+            name: name.clone(),
+        })
+    };
+    let dial = Dial {
+        hosts: venue.hosts.iter().map(host).collect::<Result<_, _>>()?,
+        connect_ns: venue.connect_ms * 1_000_000,
+        rest_ns: venue.reconnect_ms * 1_000_000,
+        rest_ns_max: venue.reconnect_ms_max.max(venue.reconnect_ms) * 1_000_000,
+    };
+    let mut chance = [0; 8];
+    random(&mut chance)?;
+    Ok(Dialed::new(dial, u64::from_le_bytes(chance)))
+}
+
+/// The feed's settings.
+///
+/// # Errors
+/// No password where one is named, or nothing to ask for.
+pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
+    let venue = &config.venue;
+    let dialect = match venue.kind {
+        Kind::Deribit => Dialect::Deribit,
+        Kind::Fix | Kind::Cme => Dialect::Standard,
+    };
+    let names = venue.symbols.names().unwrap_or_default();
+    if dialect == Dialect::Standard && names.is_empty() {
+        return Err(ConfigError {
+            file: "[venue]".into(),
+            line: None,
+            what: "kind = \"fix\" needs the names of its instruments".to_owned(),
+            fix: "name them, as symbols = [\"EUR/USD\"]; patterns need a venue with a list"
+                .to_owned(),
+        });
+    }
+    let mut entropy = [0; 32];
+    random(&mut entropy)?;
+    let password = venue.password.as_ref().map(|source| source.read());
+    let chosen = venue.symbols.clone();
+    Ok(Settings {
+        session: session(venue, dialect),
+        dialect,
+        chosen: Chosen::by(move |symbol| chosen.admit(symbol)),
+        symbols: match dialect {
+            Dialect::Deribit => Vec::new(),
+            Dialect::Standard => names.into_iter().map(str::to_owned).collect(),
+        },
+        depth: venue.depth,
+        trades: venue.trades,
+        symbols_per_request: venue.symbols_per_request,
+        instruments_max: config.limits.instruments_max,
+        user: venue.user.clone(),
+        password: password.transpose()?,
+        entropy: Secret::from(&entropy[..]),
+        logon_fields: FixVenue::pairs(&venue.logon_fields),
+        request_fields: FixVenue::pairs(&venue.request_fields),
+        stale_ns: match config.duty.stale_after_ms {
+            0 => u64::MAX,
+            ms => ms * 1_000_000,
+        },
+    })
+}
+
+fn session(venue: &FixVenue, dialect: Dialect) -> fix::Settings {
+    let mut session = fix::Settings::new(Role::Initiator, &venue.sender, &venue.target);
+    session.sender_sub.clone_from(&venue.sender_sub);
+    session.target_sub.clone_from(&venue.target_sub);
+    session.heartbeat_s = venue.heartbeat_s;
+    session.reset_on_logon = true;
+    if dialect == Dialect::Deribit {
+        // Market data that is late is late; it is not to be rejected for it.
+        session.sending_time_s = 0;
+    }
+    // Venues have fields of their own. What is read of market data is held to its types as it is read.
+    session.checks = Checks::Nothing;
+    session.limits.message_bytes_max = venue.message_bytes_max;
+    session.limits.logon_bytes_max = 64 * 1024;
+    session.limits.output_bytes = 3 * venue.message_bytes_max;
+    session.limits.logon_wait_ns = venue.connect_ms * 1_000_000;
+    session
+}
+
+/// The limits of the books.
+fn limits(config: &Config<FixVenue>) -> Limits {
+    Limits {
+        instruments_max: config.limits.instruments_max,
+        // No single orders come this way.
+        orders_max: 1,
+        event_changes_max: config.limits.event_changes_max,
+        default_depth: Depth {
+            direct: Depth::ALL,
+            implied: 0,
+        },
+        levels_max: config.venue.levels_max,
+    }
+}
+
+/// Fills `bytes` with what nobody can guess.
+fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
+    const SOURCE: &str = "/dev/urandom";
+    let read = File::open(SOURCE).and_then(|mut file| file.read_exact(bytes));
+    read.map_err(|error| ConfigError {
+        file: SOURCE.into(),
+        line: None,
+        what: format!("cannot read it: {error}"),
+        fix: "a Logon needs randomness: see why the system has none".to_owned(),
+    })
+}

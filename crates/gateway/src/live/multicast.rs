@@ -1,0 +1,92 @@
+//! The link to a venue that sends packets to everybody: sockets, and somebody who asks for what was lost.
+
+use super::Error;
+use super::link::{Link, Work};
+use crate::anatomy::Marks;
+use crate::config::cme::ChannelConfig;
+use crate::host_time::{Clocks, Now};
+use crate::pipeline::Pipeline;
+use crate::recovery::{Recovery, RecoveryCounters};
+use touchline_feed::cme::CmeFeed;
+use touchline_net::clock::ticks;
+use touchline_net::udp::Totals;
+use touchline_net::{PacketSource, Received};
+use touchline_transport::Publish;
+use touchline_types::CounterInfo;
+
+/// The sockets of one CME channel.
+#[derive(Debug)]
+pub struct Multicast<S> {
+    source: S,
+    channel: ChannelConfig,
+    recovery: Option<Recovery>,
+    counters: MulticastCounters,
+}
+
+touchline_types::counters! {
+    /// Counters of a channel's sockets.
+    pub struct MulticastCounters {
+        packets_unrouted: "packets" = "Packets to a group and port that the channel does not have.",
+    }
+}
+
+impl<S: PacketSource> Multicast<S> {
+    /// A link that has received nothing yet. The pipeline must know how far `recovery` reaches.
+    pub fn new(source: S, channel: ChannelConfig, recovery: Option<Recovery>) -> Multicast<S> {
+        Multicast {
+            source,
+            channel,
+            recovery,
+            counters: MulticastCounters::default(),
+        }
+    }
+}
+
+impl<S: PacketSource> Link for Multicast<S> {
+    type Venue = CmeFeed;
+
+    const TABLES: &'static [&'static [CounterInfo]] =
+        &[MulticastCounters::TABLE, RecoveryCounters::TABLE];
+
+    fn counted(&self) -> impl Iterator<Item = u64> {
+        let recovery = self.recovery.as_ref().map(Recovery::counters).copied();
+        let values = self.counters.counts();
+        values.chain(recovery.unwrap_or_default().counts())
+    }
+
+    #[inline]
+    fn receive<P: Publish>(
+        &mut self,
+        pipeline: &mut Pipeline<CmeFeed, P>,
+        clocks: &Clocks,
+    ) -> Result<Work, Error> {
+        let Received::Packet(packet) = self.source.receive()? else {
+            return Ok(Work::None);
+        };
+        let polled = ticks();
+        let Some(route) = self.channel.route(packet.destination) else {
+            self.counters.packets_unrouted += 1;
+            return Ok(Work::Done);
+        };
+        let delivered = pipeline.venue().counters().packets_delivered;
+        let when = clocks.when(packet.receive_ns);
+        pipeline.packet_at(route, packet.payload, when, polled);
+        if pipeline.venue().counters().packets_delivered == delivered {
+            return Ok(Work::Done);
+        }
+        let polled_ns = clocks.wall_ns(polled);
+        let waited_ns = Marks::waited_ns(packet.stamp, packet.receive_ns, polled_ns);
+        Ok(Work::Packet { polled, waited_ns })
+    }
+
+    /// Asks again for what is awaited, and takes what came.
+    fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.poll(pipeline, now);
+        }
+    }
+
+    fn tally(&mut self) -> Totals {
+        self.source.tally()
+    }
+}

@@ -1,0 +1,189 @@
+//! A gateway that is killed at every point, restarted, and compared with its counterparty.
+
+use super::Folder;
+use super::counterparty::Counterparty;
+use super::mortal::{Fate, Mortal, Point};
+use std::collections::BTreeMap;
+use touchline_feed::When;
+use touchline_feed::fix::{Event, Role, Session, Settings};
+use touchline_gateway::session_store::{FileStore, Sync};
+use touchline_lab::random::{Random, seeds};
+use touchline_wire::fix::tag;
+
+/// 2026-01-05 00:00:00 UTC: here no time passes.
+pub const WALL_NS: u64 = 1_767_571_200_000_000_000;
+const NOW: When = When {
+    receive_ns: WALL_NS,
+    now_ns: 1,
+};
+
+/// What outlives every kill: the counterparty, the disk, and what clients and applications know.
+struct World {
+    folder: Folder,
+    them: Counterparty,
+    random: Random,
+    /// Orders that the client was told of.
+    told: Vec<String>,
+    /// Messages that the application saw, each with whether it was marked as a repetition.
+    seen: Vec<(String, bool)>,
+    orders: u32,
+    messages: u32,
+    kills: u32,
+}
+
+type Gateway = Session<Mortal<FileStore>>;
+
+impl World {
+    fn new(seed: u64) -> World {
+        World {
+            folder: Folder::fresh(),
+            them: Counterparty::default(),
+            random: Random::from_seed(seed),
+            told: Vec::new(),
+            seen: Vec::new(),
+            orders: 0,
+            messages: 0,
+            kills: 0,
+        }
+    }
+
+    /// One life of the gateway, until its fate or a number of steps. `false`: it died.
+    fn live(&mut self, fate: &Fate, steps: u32) -> bool {
+        let file = FileStore::open(&self.folder.0, "r8.session", 1_024, Sync::Later);
+        let store = Mortal {
+            store: file.expect("it can be opened after every kill"),
+            fate: fate.clone(),
+        };
+        let settings = Settings::new(Role::Initiator, "US", "THEM");
+        let mut gateway = Session::new(settings, store);
+        self.them.connect();
+        gateway.connected(NOW);
+        for step in 0..steps {
+            if gateway.is_up() && step + 20 < steps {
+                match self.random.below(3) {
+                    0 => self.order(&mut gateway),
+                    1 => {
+                        self.messages += 1;
+                        self.them.send(&format!("message-{}", self.messages));
+                    }
+                    _ => {}
+                }
+            }
+            if self.exchange(&mut gateway, fate) {
+                self.kills += 1;
+                return false;
+            }
+        }
+        true
+    }
+
+    fn order(&mut self, gateway: &mut Gateway) {
+        self.orders += 1;
+        let id = format!("order-{}", self.orders);
+        let sent = gateway.send(b"D", NOW, |body| {
+            body.bytes(tag::CL_ORD_ID, id.as_bytes());
+        });
+        if sent.is_ok() {
+            self.told.push(id);
+        }
+    }
+
+    /// Bytes both ways, some of them. `true`: the gateway is dead.
+    fn exchange(&mut self, gateway: &mut Gateway, fate: &Fate) -> bool {
+        // What is outgoing may be on its way, also that of a process which dies in this moment.
+        let outgoing = gateway.outgoing().len();
+        let length = match self.random.below(4) {
+            0 => self.random.below(outgoing as u64 + 1) as usize,
+            _ => outgoing,
+        };
+        self.them.hear(&gateway.outgoing()[..length]);
+        if fate.is_dead() || (length > 0 && fate.pass(Point::AfterSend)) {
+            return true;
+        }
+        gateway.sent(length);
+        if length > 0 && fate.pass(Point::AfterAcknowledgement) {
+            return true;
+        }
+        let bytes = std::mem::take(&mut self.them.out);
+        gateway.receive(&bytes, NOW);
+        while let Some(event) = gateway.next() {
+            if let Event::Application(message, marks) = event {
+                if fate.pass(Point::BeforeDelivery) {
+                    return true;
+                }
+                let fields = message.fields().map_while(Result::ok);
+                let id = fields.clone().find(|field| field.tag == tag::CL_ORD_ID);
+                let id = String::from_utf8_lossy(id.expect("an id").value).into_owned();
+                self.seen.push((id, marks.poss_dup));
+                if fate.pass(Point::AfterDelivery) {
+                    return true;
+                }
+            }
+        }
+        gateway.advance(NOW);
+        fate.is_dead()
+    }
+
+    /// Lives on without a kill until everything has settled, and compares.
+    fn settle(&mut self) -> Result<(), String> {
+        let forever = Fate::new(Point::AfterSend, u32::MAX);
+        self.live(&forever, 60);
+        self.live(&forever, 60);
+        if let Some(fault) = self.them.faults.first() {
+            return Err(fault.clone());
+        }
+        let told: Vec<(String, bool)> = self.them.orders.clone();
+        once("their orders", &told, &self.told)?;
+        let sent: Vec<String> = (1..=self.messages)
+            .map(|n| format!("message-{n}"))
+            .collect();
+        once("our messages", &self.seen, &sent)
+    }
+}
+
+/// Each that was sent came; and came again only marked as a repetition.
+fn once(what: &str, came: &[(String, bool)], sent: &[String]) -> Result<(), String> {
+    let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+    for (id, is_repetition) in came {
+        let times = times.entry(id).or_default();
+        *times += 1;
+        if *times > 1 && !is_repetition {
+            return Err(format!("{what}: {id} came twice as if it were new"));
+        }
+    }
+    match sent.iter().find(|id| !times.contains_key(id.as_str())) {
+        Some(lost) => Err(format!("{what}: {lost} never came")),
+        None => Ok(()),
+    }
+}
+
+#[test]
+fn a_kill_at_every_point_loses_and_repeats_nothing() {
+    for point in Point::ALL {
+        for passages in 0..12 {
+            let mut world = World::new(u64::from(passages));
+            world.live(&Fate::new(point, passages), 120);
+            assert_eq!(
+                world.kills, 1,
+                "nobody was killed at {point:?}, passage {passages}"
+            );
+            let settled = world.settle();
+            assert_eq!(settled, Ok(()), "{point:?}, passage {passages}");
+            assert!(world.told.len() + world.seen.len() > 5, "nothing happened");
+        }
+    }
+}
+
+#[test]
+fn random_kills_lose_and_repeat_nothing() {
+    for seed in seeds(40) {
+        let mut world = World::new(seed);
+        for _ in 0..5 {
+            let point = *world.random.pick(&Point::ALL);
+            let passages = world.random.below(30) as u32;
+            world.live(&Fate::new(point, passages), 100);
+        }
+        assert!(world.kills > 0, "SEED={seed}: nobody was killed");
+        assert_eq!(world.settle(), Ok(()), "SEED={seed}");
+    }
+}

@@ -1,0 +1,28 @@
+//! What a FIX session keeps in a file, and what a kill leaves of it.
+#![allow(missing_docs)]
+
+mod counterparty;
+mod file;
+mod kills;
+mod mortal;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of this test's own, which goes with it.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn fresh() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("touchline-store-{}-{number}", std::process::id());
+        Folder(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
