@@ -4,6 +4,7 @@ pub mod endless;
 pub mod feed;
 pub mod ipc;
 pub mod receive;
+pub mod session;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};

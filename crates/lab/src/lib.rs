@@ -2,7 +2,8 @@
 //!
 //! # Never
 //! Is a dependency of a library; only of tests, of benchmarks and of the command. Shares code with what it judges: it
-//! writes bytes from the specification tables, reads them with plain offsets, and keeps books as plain lists.
+//! writes bytes from the specification tables, reads them with plain offsets, and keeps books as plain lists. One exception:
+//! FIX counterparties ([`fix`]) have the session of `feed`, and testers with scenarios judge that.
 //!
 //! # Path
 //! ```text
@@ -27,7 +28,9 @@
 pub mod bench;
 pub mod capture;
 pub mod cme;
+pub mod deribit;
 pub mod fault;
+pub mod fix;
 pub mod frozen;
 pub mod letter;
 pub mod pacing;

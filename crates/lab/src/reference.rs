@@ -2,5 +2,6 @@
 //! because they can be read; whatever is fast is believed because it agrees with them.
 
 pub mod cme;
+pub mod keyed_book;
 pub mod order_book;
 pub mod price_book;

@@ -3,9 +3,9 @@
 use crate::random::Random;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition,
-    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price,
-    Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus, Update,
-    UpdateAction, Validity,
+    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Phase,
+    Price, Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus,
+    Update, UpdateAction, Validity,
 };
 
 /// The memory that updates borrow, filled anew for each of them.
@@ -23,7 +23,7 @@ pub struct RandomUpdates {
 }
 
 /// How many kinds of update there are: [`RandomUpdates::of_kind`] takes 0 up to this.
-pub const KINDS: usize = 11;
+pub const KINDS: usize = 12;
 
 impl RandomUpdates {
     /// The updates of a seed, with at most `entries_max` changes, levels or orders a list.
@@ -101,6 +101,7 @@ impl RandomUpdates {
                 orders: validity(&mut self.random),
             }),
             10 => Update::Reset,
+            11 => Update::Download(*self.random.pick(&[Phase::Begun, Phase::Ended])),
             _ => panic!("there is no kind of update {kind}"),
         }
     }
@@ -202,7 +203,18 @@ fn level_change(random: &mut Random) -> LevelChange {
             LevelAction::Remove,
             LevelAction::Clear,
         ]),
-        index: random.next_u64() as u8,
+        index: place(random),
+    }
+}
+
+/// A place in a list, or as many levels: mostly few, sometimes thousands, sometimes on the edge of
+/// what one byte says.
+fn place(random: &mut Random) -> u16 {
+    match random.index(6) {
+        0 => random.next_u64() as u16,
+        1 => random.between(253, 257) as u16,
+        2 => u16::MAX,
+        _ => random.next_u64() as u16 & 15,
     }
 }
 
@@ -223,7 +235,7 @@ fn trade(random: &mut Random) -> Trade {
         quantity: Quantity(number(random)),
         aggressor: *random.pick(&[None, Some(Side::Bid), Some(Side::Ask)]),
         action: action(random),
-        trade_id: word(random) as u32,
+        trade_id: word(random),
     }
 }
 
@@ -272,7 +284,7 @@ fn definition(random: &mut Random) -> InstrumentDefinition {
         group: symbol(random),
         asset: symbol(random),
         depth: Depth {
-            direct: random.next_u64() as u8,
+            direct: place(random),
             implied: random.next_u64() as u8,
         },
         tick: Price(number(random)),

@@ -1,0 +1,35 @@
+//! A simulated Deribit: its FIX 4.4 sessions, instruments, deep books and trades.
+//!
+//! ```text
+//! seed ──► market ──► venue::next ──► Client::hear ──► session ──► way (faults) ──► bytes
+//!             │                           ▲
+//!             └──► truth                  └── Client::received ◄── Logon, x, V
+//! ```
+//!
+//! A [`Client`] is bytes in and bytes out; an [`Exchange`] puts sockets around it. The session beneath is
+//! the one that gateways use (`touchline_feed::fix`); the market, the proof at the Logon and everything that is
+//! said in messages are of the lab alone. Source of the messages: Deribit's FIX API; the facts stand in
+//! `docs/venues/deribit.md`.
+
+mod client;
+mod command;
+mod credentials;
+mod exchange;
+pub mod fault;
+pub mod market;
+mod messages;
+mod recording;
+mod request;
+pub mod truth;
+mod venue;
+mod way;
+
+pub use client::Client;
+pub use command::Command;
+pub use credentials::{Credentials, Doubt, Proof, REFUSAL, base64};
+pub use exchange::{Exchange, Served};
+pub use recording::{Recording, Unplayable};
+pub use venue::{Occurrence, Source, Totals, Venue};
+
+/// TargetCompID (56) of every client.
+pub const SERVER: &str = "DERIBITSERVER";

@@ -1,0 +1,388 @@
+//! One client: its session, what it has asked for, and the way to it. Bytes and time in, bytes out.
+
+use super::fault::Fault;
+use super::messages;
+use super::request::{MarketData, Request};
+use super::venue::{Occurrence, Source, Venue};
+use super::way::Way;
+use super::{SERVER, credentials, market};
+
+use touchline_feed::When;
+use touchline_feed::fix::{Event, Limits, Memory, Role, SendError, Session, Settings};
+
+/// A client, from its Logon on.
+#[derive(Debug)]
+pub struct Client {
+    session: Session<Memory>,
+    subscriptions: Vec<Subscription>,
+    /// What goes to it.
+    pub way: Way,
+    responses: u64,
+    /// It reads so slowly that there is no room for more, or broke a limit: the venue lets it go.
+    is_given_up: bool,
+}
+
+/// What a client wants of one instrument.
+#[derive(Clone, Debug)]
+struct Subscription {
+    instrument: usize,
+    id: Vec<u8>,
+    /// Whole books of so many levels with each change, in place of changes.
+    whole: Option<u64>,
+    levels: [bool; 2],
+    trades: bool,
+    /// When its snapshot is due; `None` once it was sent, or if it never is.
+    snapshot_due_ns: Option<u64>,
+}
+
+/// Most subscriptions of a client.
+const SUBSCRIPTIONS_MAX: usize = 10_000;
+
+impl Client {
+    /// A client of this name whose connection stands. `message_bytes_max` is the longest message of the
+    /// venue.
+    pub fn new(name: &str, message_bytes_max: usize, when: When) -> Client {
+        let settings = Settings {
+            ask: true,
+            reset_on_logon: true,
+            // The venue does not look at it.
+            sending_time_s: 0,
+            limits: Limits {
+                message_bytes_max,
+                output_bytes: 6 * message_bytes_max,
+                ..Limits::default()
+            },
+            ..Settings::new(Role::Acceptor, SERVER, name)
+        };
+        let mut session = Session::new(settings, Memory::default());
+        session.connected(when);
+        Client {
+            session,
+            subscriptions: Vec::new(),
+            way: Way::default(),
+            responses: 0,
+            is_given_up: false,
+        }
+    }
+
+    /// Its session.
+    pub fn session(&self) -> &Session<Memory> {
+        &self.session
+    }
+
+    /// How many instruments it has asked for.
+    pub fn subscriptions(&self) -> usize {
+        self.subscriptions.len()
+    }
+
+    /// Room for what it sends.
+    pub fn room(&mut self) -> &mut [u8] {
+        self.session.room()
+    }
+
+    /// So much of the room was filled: what it says is answered.
+    pub fn received(&mut self, bytes: usize, venue: &mut Venue, when: When) {
+        self.session.received(bytes, when);
+        while let Some(event) = self.session.next() {
+            let request = match event {
+                Event::Logon(message) => Request::logon(&message),
+                Event::Application(message, _) => Request::read(&message),
+                Event::LoggedOn | Event::Rejected(_) | Event::LoggedOut(_) => continue,
+            };
+            self.answer(request, venue, when);
+        }
+    }
+
+    /// Time passed: what waited for it goes, and faults strike what goes.
+    pub fn advance(&mut self, venue: &mut Venue, when: When) {
+        self.session.advance(when);
+        let is_due = |subscription: &Subscription| {
+            let due_ns = subscription.snapshot_due_ns;
+            due_ns.is_some_and(|due_ns| due_ns <= when.now_ns)
+        };
+        for place in 0..self.subscriptions.len() {
+            if is_due(&self.subscriptions[place]) {
+                self.subscriptions[place].snapshot_due_ns = None;
+                self.snapshot(place, venue, when);
+            }
+        }
+        self.way
+            .pull(&mut self.session, &mut venue.faults, when.now_ns);
+    }
+
+    /// Whether the connection is to be closed now.
+    pub fn is_over(&self) -> bool {
+        let is_said = self.session.closing().is_some()
+            && self.session.outgoing().is_empty()
+            && self.way.is_empty();
+        is_said || self.is_given_up || self.way.has_ended()
+    }
+
+    /// Whether the venue closed the connection because the client was too slow.
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    /// Begins to log it out.
+    pub fn log_out(&mut self, when: When) {
+        self.session.log_out("the exchange closes", when);
+    }
+
+    fn answer(&mut self, request: Request, venue: &mut Venue, when: When) {
+        match request {
+            Request::Logon(proof) => {
+                let now_ms = when.receive_ns / 1_000_000;
+                let checked = venue.credentials.check(&proof, now_ms);
+                let is_refused = checked.is_ok()
+                    && venue
+                        .faults
+                        .strike(|fault| *fault == Fault::RefuseLogon)
+                        .is_some();
+                match checked {
+                    Ok(()) if !is_refused => {
+                        venue.totals.logons += 1;
+                        self.session.admit(|_| {});
+                    }
+                    _ => {
+                        venue.totals.logons_refused += 1;
+                        self.session.refuse(credentials::REFUSAL);
+                    }
+                }
+            }
+            Request::SecurityList(id) => {
+                self.responses += 1;
+                let response = self.responses;
+                let sent = self.session.send(b"y", when, |body| match &venue.source {
+                    Source::Market(market) => {
+                        let listed = market.instruments().iter().map(messages::Listed::Known);
+                        messages::security_list(body, &id, response, listed);
+                    }
+                    Source::Recording(recording) => {
+                        let symbols = recording.symbols().iter();
+                        let listed = symbols.map(|symbol| messages::Listed::Name(symbol));
+                        messages::security_list(body, &id, response, listed);
+                    }
+                });
+                self.check(sent);
+            }
+            Request::MarketData(request) => self.market_data(&request, venue, when),
+            Request::Other(msg_type) => {
+                let sent = self
+                    .session
+                    .send(b"j", when, |body| messages::unsupported(body, &msg_type));
+                self.check(sent);
+            }
+        }
+    }
+
+    fn market_data(&mut self, request: &MarketData, venue: &mut Venue, when: When) {
+        if request.kind == b'2' {
+            self.unsubscribe(request, venue);
+            return;
+        }
+        let refusal = self.refusal(request, venue).or_else(|| {
+            let struck = venue.faults.strike(|fault| *fault == Fault::RefuseRequest);
+            struck.map(|_| (b'3', "not now"))
+        });
+        if let Some((reason, text)) = refusal {
+            venue.totals.requests_refused += 1;
+            let sent = self.session.send(b"Y", when, |body| {
+                messages::refusal(body, &request.id, reason, text);
+            });
+            self.check(sent);
+            return;
+        }
+        venue.totals.requests += 1;
+        let is_whole = request.update == Some(b'0') || request.kind == b'0';
+        for symbol in &request.symbols {
+            let Some(instrument) = venue.instrument(symbol) else {
+                continue;
+            };
+            let fault = venue.faults.strike(Fault::is_of_snapshots);
+            let place = self.subscriptions.len();
+            self.subscriptions.push(Subscription {
+                instrument,
+                id: request.id.clone(),
+                whole: is_whole.then_some(request.depth),
+                levels: [b'0', b'1'].map(|kind| request.entries.contains(&kind)),
+                trades: request.entries.contains(&b'2'),
+                snapshot_due_ns: match fault {
+                    Some(Fault::SnapshotLate(ms)) => Some(when.now_ns + ms * 1_000_000),
+                    _ => None,
+                },
+            });
+            if fault.is_none() {
+                self.snapshot(place, venue, when);
+            }
+        }
+        if request.kind == b'0' {
+            // A snapshot alone: nothing follows it.
+            self.subscriptions
+                .retain(|kept| kept.id != request.id || kept.snapshot_due_ns.is_some());
+        }
+    }
+
+    /// Why a request is refused: MDReqRejReason (281) and a text.
+    fn refusal(&self, request: &MarketData, venue: &Venue) -> Option<(u8, &'static str)> {
+        let is_known = |symbol: &Vec<u8>| venue.instrument(symbol).is_some();
+        let has_id = |kept: &Subscription| kept.id == request.id;
+        let is_whole = request.kind == b'1' && request.update == Some(b'0');
+        let is_full = self.subscriptions.len() + request.symbols.len() > SUBSCRIPTIONS_MAX;
+        if request.id.is_empty() || self.subscriptions.iter().any(has_id) {
+            Some((b'1', "MDReqID (262) is missing, or in use"))
+        } else if request.symbols.is_empty() || !request.symbols.iter().all(is_known) {
+            Some((b'0', "unknown symbol"))
+        } else if !matches!(request.kind, b'0' | b'1') {
+            Some((b'4', "SubscriptionRequestType (263) is none of 0, 1, 2"))
+        } else if request.kind == b'1' && !matches!(request.update, Some(b'0' | b'1')) {
+            Some((b'6', "MDUpdateType (265) is none of 0, 1"))
+        } else if is_whole && !matches!(request.depth, 1 | 10 | 20) {
+            Some((b'5', "MarketDepth (264) is none of 1, 10, 20"))
+        } else if request.entries.is_empty()
+            || !request
+                .entries
+                .iter()
+                .all(|kind| (b'0'..=b'2').contains(kind))
+        {
+            Some((b'8', "MDEntryType (269) is none of 0, 1, 2"))
+        } else if is_full {
+            Some((b'2', "too many subscriptions"))
+        } else {
+            None
+        }
+    }
+
+    /// The instruments of a request go, or all of its id if it names none.
+    fn unsubscribe(&mut self, request: &MarketData, venue: &Venue) {
+        let named: Vec<usize> = request
+            .symbols
+            .iter()
+            .filter_map(|symbol| venue.instrument(symbol))
+            .collect();
+        self.subscriptions.retain(|kept| match named.is_empty() {
+            true => kept.id != request.id,
+            false => !named.contains(&kept.instrument),
+        });
+    }
+
+    fn snapshot(&mut self, place: usize, venue: &mut Venue, when: When) {
+        let Subscription {
+            instrument,
+            ref id,
+            whole,
+            ..
+        } = self.subscriptions[place];
+        venue.totals.snapshots += 1;
+        let sent = match &venue.source {
+            Source::Market(market) => self.session.send(b"W", when, |body| {
+                messages::snapshot(
+                    body,
+                    market,
+                    instrument,
+                    id,
+                    whole.unwrap_or(0),
+                    when.receive_ns,
+                );
+            }),
+            Source::Recording(recording) => {
+                let Some(place) = recording.snapshot(instrument) else {
+                    return;
+                };
+                self.session
+                    .send(b"W", when, |body| recording.write(place, id, body))
+            }
+        };
+        self.check(sent);
+    }
+
+    /// Tells the client of what happened, if it wants to know.
+    pub fn hear(&mut self, occurrence: &Occurrence, venue: &mut Venue, when: When) {
+        match occurrence {
+            Occurrence::Happening(happening) => self.tell(happening, venue, when),
+            Occurrence::Played {
+                instrument,
+                message,
+            } => self.play(*instrument, *message, venue, when),
+        }
+    }
+
+    fn tell(&mut self, happening: &market::Happening, venue: &mut Venue, when: When) {
+        let Source::Market(market) = &venue.source else {
+            return;
+        };
+        let instrument = &market.instruments()[happening.instrument];
+        for place in 0..self.subscriptions.len() {
+            let subscription = &self.subscriptions[place];
+            if subscription.instrument != happening.instrument || !self.session.is_up() {
+                continue;
+            }
+            let now_ns = when.receive_ns;
+            if subscription.trades && !happening.trades.is_empty() {
+                let sent = self.session.send(b"X", when, |body| {
+                    messages::trades(body, instrument, &happening.trades, now_ns);
+                });
+                venue.totals.trades += 1;
+                self.is_given_up |= is_stuck(sent);
+            }
+            let wanted = |change: &&market::Change| match change.side {
+                market::Side::Bid => subscription.levels[0],
+                market::Side::Offer => subscription.levels[1],
+            };
+            let changes: Vec<&market::Change> = happening.changes.iter().filter(wanted).collect();
+            if changes.is_empty() {
+                continue;
+            }
+            let sent = match subscription.whole {
+                Some(depth) => self.session.send(b"W", when, |body| {
+                    messages::snapshot(
+                        body,
+                        market,
+                        happening.instrument,
+                        &subscription.id,
+                        depth,
+                        now_ns,
+                    );
+                }),
+                None => self.session.send(b"X", when, |body| {
+                    messages::changes(
+                        body,
+                        market,
+                        happening.instrument,
+                        &subscription.id,
+                        &changes,
+                        now_ns,
+                    );
+                }),
+            };
+            venue.totals.increments += 1;
+            self.is_given_up |= is_stuck(sent);
+        }
+    }
+
+    /// Sends a message of a recording.
+    fn play(&mut self, instrument: usize, place: usize, venue: &mut Venue, when: When) {
+        let Source::Recording(recording) = &venue.source else {
+            return;
+        };
+        let mut wanted = self.subscriptions.iter();
+        let Some(subscription) = wanted.find(|kept| kept.instrument == instrument) else {
+            return;
+        };
+        if self.session.is_up() {
+            let sent = self.session.send(recording.msg_type(place), when, |body| {
+                recording.write(place, &subscription.id, body);
+            });
+            venue.totals.increments += 1;
+            self.is_given_up |= is_stuck(sent);
+        }
+    }
+
+    fn check(&mut self, sent: Result<u64, SendError>) {
+        self.is_given_up |= is_stuck(sent);
+    }
+}
+
+/// Whether the client takes nothing any more.
+fn is_stuck(sent: Result<u64, SendError>) -> bool {
+    sent == Err(SendError::Full)
+}

@@ -1,0 +1,228 @@
+//! Whether somebody who logs on is who they say.
+//!
+//! RawData (96) is a time stamp in milliseconds, a point, and a nonce in base64; Password (554) is the base64
+//! of the SHA-256 of RawData and the secret of the user named in Username (553). Source: Deribit's FIX API,
+//! Logon (A). It is computed by another library than the client's.
+
+use ring::digest::{Context, SHA256};
+use ring::rand::{SecureRandom, SystemRandom};
+use touchline_feed::Secret;
+
+/// The one user of the exchange.
+#[derive(Debug)]
+pub struct Credentials {
+    user: String,
+    secret: Secret,
+    /// The time stamp of the last logon: it must go up.
+    last_ms: u64,
+}
+
+/// What a Logon says of who it is.
+#[derive(Clone, Debug, Default)]
+pub struct Proof {
+    /// Username (553).
+    pub user: Vec<u8>,
+    /// Password (554).
+    pub password: Secret,
+    /// RawData (96).
+    pub raw_data: Vec<u8>,
+}
+
+/// Why a Logon is refused. What is said to the client is the same for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// RawData is none, or its nonce is too short.
+    RawData,
+    /// Its time is not ours, or is not later than that of the last logon.
+    Time,
+    /// User and password do not belong together.
+    Password,
+}
+
+/// What a client is told, whatever was wrong.
+pub const REFUSAL: &str = "invalid credentials";
+
+/// Bytes that a nonce has at least.
+const NONCE_BYTES_MIN: usize = 32;
+/// How far the client's clock may be from ours. The venue does not say how far.
+const SKEW_MS_MAX: u64 = 60_000;
+
+impl Credentials {
+    /// A user with a secret.
+    pub fn new(user: impl Into<String>, secret: Secret) -> Credentials {
+        Credentials {
+            user: user.into(),
+            secret,
+            last_ms: 0,
+        }
+    }
+
+    /// A user with a secret that was never there before.
+    ///
+    /// # Panics
+    /// The system has no random numbers.
+    pub fn made(user: &str) -> Credentials {
+        let mut bytes = [0; 24];
+        let filled = SystemRandom::new().fill(&mut bytes);
+        filled.expect("the system's random numbers");
+        Credentials::new(user, base64(&bytes).into())
+    }
+
+    /// The user.
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// The secret.
+    pub fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// Whether a Logon is of the user.
+    ///
+    /// # Errors
+    /// What is wrong. It takes as long for an unknown user as for a wrong password.
+    pub fn check(&mut self, proof: &Proof, now_ms: u64) -> Result<(), Doubt> {
+        let (time, nonce) = std::str::from_utf8(&proof.raw_data)
+            .ok()
+            .and_then(|text| text.split_once('.'))
+            .ok_or(Doubt::RawData)?;
+        let time_ms: u64 = time.parse().map_err(|_| Doubt::RawData)?;
+        if base64_bytes(nonce).is_none_or(|bytes| bytes < NONCE_BYTES_MIN) {
+            return Err(Doubt::RawData);
+        }
+        let mut hash = Context::new(&SHA256);
+        hash.update(&proof.raw_data);
+        hash.update(self.secret.expose());
+        let expected = Secret::from(base64(hash.finish().as_ref()));
+        let is_user = Secret::from(self.user.as_str()).is(&proof.user);
+        if !(proof.password == expected && is_user) {
+            return Err(Doubt::Password);
+        }
+        // Whoever knows no password learns nothing of times.
+        if time_ms.abs_diff(now_ms) > SKEW_MS_MAX || time_ms <= self.last_ms {
+            return Err(Doubt::Time);
+        }
+        self.last_ms = time_ms;
+        Ok(())
+    }
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// RFC 4648, section 4.
+pub fn base64(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for part in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(part.get(at).copied().unwrap_or(0));
+        let word = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let digit = DIGITS[(word >> (18 - 6 * at)) as usize % 64];
+            text.push(if at > part.len() {
+                '='
+            } else {
+                char::from(digit)
+            });
+        }
+    }
+    text
+}
+
+/// How many bytes a text in base64 stands for; `None` if it is none.
+fn base64_bytes(text: &str) -> Option<usize> {
+    let digits = text.trim_end_matches('=');
+    let is_whole = text.len().is_multiple_of(4) && text.len() - digits.len() <= 2;
+    let is_base64 = is_whole && digits.bytes().all(|byte| DIGITS.contains(&byte));
+    is_base64.then_some(digits.len() * 3 / 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW_MS: u64 = 1_700_000_000_000;
+
+    fn proof(user: &str, secret: &str, time_ms: u64, nonce: &[u8]) -> Proof {
+        let raw_data = format!("{time_ms}.{}", base64(nonce)).into_bytes();
+        let mut hash = Context::new(&SHA256);
+        hash.update(&raw_data);
+        hash.update(secret.as_bytes());
+        Proof {
+            user: user.into(),
+            password: base64(hash.finish().as_ref()).into(),
+            raw_data,
+        }
+    }
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        for (bytes, text) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foob", "Zm9vYg=="),
+        ] {
+            assert_eq!(base64(bytes.as_bytes()), text);
+            assert_eq!(base64_bytes(text), Some(bytes.len()));
+        }
+        for wrong in ["Z", "Zg=", "Zg", "Zg===", "====", "Z===", "Zm9v!A=="] {
+            assert_eq!(base64_bytes(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_the_user_with_the_secret_is_let_in_and_once() {
+        let mut credentials = Credentials::new("user", "secret".into());
+        let nonce = [7; 32];
+        let right = proof("user", "secret", NOW_MS, &nonce);
+        for (wrong, doubt) in [
+            (proof("user", "Secret", NOW_MS, &nonce), Doubt::Password),
+            (proof("other", "secret", NOW_MS, &nonce), Doubt::Password),
+            (proof("", "secret", NOW_MS, &nonce), Doubt::Password),
+            (
+                proof("user", "secret", NOW_MS - 60_001, &nonce),
+                Doubt::Time,
+            ),
+            (
+                proof("user", "secret", NOW_MS + 60_001, &nonce),
+                Doubt::Time,
+            ),
+            (
+                proof("user", "secret", NOW_MS, &nonce[..31]),
+                Doubt::RawData,
+            ),
+            (Proof::default(), Doubt::RawData),
+            (
+                Proof {
+                    raw_data: b"1.!".to_vec(),
+                    ..right.clone()
+                },
+                Doubt::RawData,
+            ),
+            (
+                Proof {
+                    password: Secret::default(),
+                    ..right.clone()
+                },
+                Doubt::Password,
+            ),
+        ] {
+            assert_eq!(credentials.check(&wrong, NOW_MS), Err(doubt), "{wrong:?}");
+        }
+        assert_eq!(credentials.check(&right, NOW_MS), Ok(()));
+        assert_eq!(
+            credentials.check(&right, NOW_MS),
+            Err(Doubt::Time),
+            "a replay"
+        );
+        let later = proof("user", "secret", NOW_MS + 1, &nonce);
+        assert_eq!(credentials.check(&later, NOW_MS), Ok(()));
+    }
+
+    #[test]
+    fn a_made_secret_is_never_the_same() {
+        let (one, other) = (Credentials::made("u"), Credentials::made("u"));
+        assert_eq!(one.secret().len(), 32);
+        assert_ne!(one.secret(), other.secret());
+    }
+}

@@ -1,0 +1,246 @@
+//! The exchange on a port: one thread, several clients, and nothing waits for anything.
+
+use super::client::Client;
+use super::venue::Venue;
+use super::{SERVER, Totals};
+use crate::cme::truth::BookState;
+use std::net::SocketAddrV4;
+use touchline_feed::When;
+use touchline_feed::fix::first_message;
+use touchline_net::Stream;
+use touchline_net::stream::{Error, Listener};
+
+/// A port, the venue behind it, and its clients.
+#[derive(Debug)]
+pub struct Exchange {
+    listener: Listener,
+    venue: Venue,
+    seats: Vec<Seat>,
+    strangers: Vec<Stranger>,
+    served: Served,
+    message_bytes_max: usize,
+}
+
+/// What became of connections so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Connections taken.
+    pub connections: u64,
+    /// Connections closed because they said nothing that makes a client, or because there were too many.
+    pub turned_away: u64,
+    /// Clients that did not read fast enough, and were let go.
+    pub given_up: u64,
+}
+
+/// A client with its connection.
+#[derive(Debug)]
+struct Seat {
+    client: Client,
+    stream: Stream,
+    /// The client has closed the connection.
+    is_gone: bool,
+}
+
+/// A connection that has not said who it is.
+#[derive(Debug)]
+struct Stranger {
+    stream: Stream,
+    bytes: Vec<u8>,
+    until_ns: u64,
+}
+
+/// Most clients, and most strangers.
+const CLIENTS_MAX: usize = 64;
+/// Bytes of a Logon.
+const LOGON_BYTES_MAX: usize = 4_096;
+/// A Logon must have come by then.
+const LOGON_WAIT_NS: u64 = 10_000_000_000;
+/// Reads of one turn: nobody keeps the others waiting.
+const READS: usize = 16;
+/// Things that happen in one turn, for the same reason.
+const EVENTS: usize = 256;
+
+impl Exchange {
+    /// Listens.
+    ///
+    /// # Errors
+    /// The address is not ours, or taken.
+    pub fn listen(address: SocketAddrV4, venue: Venue) -> Result<Exchange, Error> {
+        Ok(Exchange {
+            listener: Listener::bind(address)?,
+            message_bytes_max: venue.message_bytes_max(),
+            venue,
+            seats: Vec::new(),
+            strangers: Vec::new(),
+            served: Served::default(),
+        })
+    }
+
+    /// Where it listens, with the real port.
+    pub fn address(&self) -> SocketAddrV4 {
+        self.listener.address()
+    }
+
+    /// What is behind the port.
+    pub fn venue(&self) -> &Venue {
+        &self.venue
+    }
+
+    /// The same, to change faults.
+    pub fn venue_mut(&mut self) -> &mut Venue {
+        &mut self.venue
+    }
+
+    /// Its clients.
+    pub fn clients(&self) -> impl Iterator<Item = &Client> {
+        self.seats.iter().map(|seat| &seat.client)
+    }
+
+    /// What became of connections so far.
+    pub fn served(&self) -> Served {
+        self.served
+    }
+
+    /// What the venue did so far.
+    pub fn totals(&self) -> Totals {
+        self.venue.totals
+    }
+
+    /// States of books since the last call.
+    pub fn take_states(&mut self) -> Vec<BookState> {
+        self.venue.take_states()
+    }
+
+    /// Does what is due; answers whether anything was.
+    pub fn work(&mut self, when: When) -> bool {
+        let mut is_busy = self.accept(when);
+        is_busy |= self.meet(when);
+        for seat in &mut self.seats {
+            is_busy |= seat.read(&mut self.venue, when);
+        }
+        for _ in 0..EVENTS {
+            let Some(occurrence) = self.venue.next(when.now_ns) else {
+                break;
+            };
+            is_busy = true;
+            for seat in &mut self.seats {
+                seat.client.hear(&occurrence, &mut self.venue, when);
+            }
+        }
+        let (venue, served) = (&mut self.venue, &mut self.served);
+        self.seats.retain_mut(|seat| {
+            let stands = seat.write(venue, when);
+            served.given_up += u64::from(seat.client.is_given_up());
+            stands
+        });
+        is_busy
+    }
+
+    /// Nothing happens any more, and clients are logged out.
+    pub fn log_out(&mut self, when: When) {
+        self.venue.close();
+        for seat in &mut self.seats {
+            seat.client.log_out(when);
+        }
+    }
+
+    fn accept(&mut self, when: When) -> bool {
+        let mut is_busy = false;
+        // Out of sockets: it passes.
+        while let Ok(Some((stream, _))) = self.listener.accept() {
+            is_busy = true;
+            self.served.connections += 1;
+            if self.strangers.len() + self.seats.len() >= CLIENTS_MAX {
+                self.served.turned_away += 1;
+                continue;
+            }
+            self.strangers.push(Stranger {
+                stream,
+                bytes: Vec::new(),
+                until_ns: when.now_ns + LOGON_WAIT_NS,
+            });
+        }
+        is_busy
+    }
+
+    /// Looks at what strangers have said: a Logon to this exchange makes a client.
+    fn meet(&mut self, when: When) -> bool {
+        let before = self.strangers.len();
+        let mut place = 0;
+        while let Some(stranger) = self.strangers.get_mut(place) {
+            let is_there = stranger.read();
+            let name = match first_message(&stranger.bytes, LOGON_BYTES_MAX) {
+                Ok(None) if is_there && when.now_ns < stranger.until_ns => {
+                    place += 1;
+                    continue;
+                }
+                Ok(Some(names)) if names.target == SERVER.as_bytes() => {
+                    std::str::from_utf8(names.sender).ok().map(str::to_owned)
+                }
+                _ => None,
+            };
+            let Stranger { stream, bytes, .. } = self.strangers.remove(place);
+            let Some(name) = name else {
+                self.served.turned_away += 1;
+                continue;
+            };
+            let mut client = Client::new(&name, self.message_bytes_max, when);
+            let room = client.room();
+            room[..bytes.len()].copy_from_slice(&bytes);
+            client.received(bytes.len(), &mut self.venue, when);
+            self.seats.push(Seat {
+                client,
+                stream,
+                is_gone: false,
+            });
+        }
+        before != self.strangers.len()
+    }
+}
+
+impl Stranger {
+    /// Reads what is there. `false`: the other side has gone.
+    fn read(&mut self) -> bool {
+        let mut room = [0; LOGON_BYTES_MAX];
+        let most = LOGON_BYTES_MAX - self.bytes.len();
+        match self.stream.receive(&mut room[..most]) {
+            Ok(bytes) => {
+                self.bytes.extend(&room[..bytes]);
+                self.bytes.len() < LOGON_BYTES_MAX
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+impl Seat {
+    fn read(&mut self, venue: &mut Venue, when: When) -> bool {
+        for turn in 0..READS {
+            if !self.client.way.is_listening(when.now_ns) {
+                return turn > 0;
+            }
+            match self.stream.receive(self.client.room()) {
+                Ok(bytes @ 1..) => self.client.received(bytes, venue, when),
+                Ok(0) => return turn > 0,
+                Err(_) => {
+                    self.is_gone = true;
+                    return true;
+                }
+            }
+        }
+        true
+    }
+
+    /// Sends what may go. `false`: the connection is over.
+    fn write(&mut self, venue: &mut Venue, when: When) -> bool {
+        self.client.advance(venue, when);
+        while let bytes @ [_, ..] = self.client.way.due(when.now_ns) {
+            match self.stream.send(bytes) {
+                Ok(0) => break,
+                Ok(sent) => self.client.way.sent(sent, when.now_ns),
+                Err(_) => return false,
+            }
+        }
+        !self.client.is_over() && !self.is_gone
+    }
+}

@@ -1,0 +1,80 @@
+//! The application behind a simulated counterparty.
+
+use std::collections::HashSet;
+use touchline_feed::When;
+use touchline_feed::fix::{Marks, SendError, Session, Store, is_header};
+use touchline_wire::fix::{Frame, Message, frame, tag};
+
+/// Sends orders (D), security definitions (d) and emails (C) back as they came, and answers any other
+/// application message with a BusinessMessageReject (j). An order that is perhaps a repetition (97=Y) and
+/// has a ClOrdID of this session is dropped.
+#[derive(Debug, Default)]
+pub struct Echo {
+    /// ClOrdIDs of this session.
+    seen: HashSet<Box<[u8]>>,
+    /// The message that is to be answered; kept while the session has no room for the answer.
+    message: Vec<u8>,
+    number: u64,
+    poss_resend: bool,
+}
+
+/// More ids than these are not remembered.
+const SEEN_MAX: usize = 100_000;
+
+impl Echo {
+    /// A session begins: it has seen nothing.
+    pub fn begin(&mut self) {
+        self.seen.clear();
+        self.message.clear();
+    }
+
+    /// Takes a message, to be answered with [`Echo::answer`].
+    pub fn take(&mut self, message: &Message<'_>, marks: Marks) {
+        self.number = marks.number;
+        self.poss_resend = marks.poss_resend;
+        if message.msg_type() == b"D" {
+            let mut fields = message.fields().map_while(Result::ok);
+            let id = fields.find(|field| field.tag == tag::CL_ORD_ID);
+            let id: Box<[u8]> = id.map_or(&[][..], |id| id.value).into();
+            if marks.poss_resend && self.seen.contains(&id) {
+                return;
+            }
+            if self.seen.len() < SEEN_MAX {
+                self.seen.insert(id);
+            }
+        }
+        self.message.clear();
+        self.message.extend_from_slice(message.bytes());
+    }
+
+    /// Sends the answer, if there is one to send. `false`: there is no room for it yet.
+    pub fn answer<S: Store>(&mut self, session: &mut Session<S>, when: When) -> bool {
+        let Ok(Frame::Whole(message)) = frame(&self.message, usize::MAX) else {
+            return true;
+        };
+        let kind = message.msg_type();
+        let sent = match kind {
+            b"D" | b"d" | b"C" => session.send(kind, when, |body| {
+                if self.poss_resend {
+                    body.flag(tag::POSS_RESEND, true);
+                }
+                for field in message.fields().map_while(Result::ok) {
+                    if !is_header(field.tag) {
+                        body.bytes(field.tag, field.value);
+                    }
+                }
+            }),
+            _ => session.send(b"j", when, |body| {
+                body.unsigned(tag::REF_SEQ_NUM, self.number)
+                    .bytes(tag::REF_MSG_TYPE, kind)
+                    .unsigned(tag::BUSINESS_REJECT_REASON, 3)
+                    .bytes(tag::TEXT, b"messages of this type are not taken here");
+            }),
+        };
+        if sent == Err(SendError::Full) {
+            return false;
+        }
+        self.message.clear();
+        true
+    }
+}

@@ -1,0 +1,168 @@
+//! A session with its application and its connection, while there is one.
+
+use super::{Echo, Totals};
+use touchline_feed::When;
+use touchline_feed::fix::{Event, Memory, Session, Settings};
+use touchline_net::Stream;
+use touchline_net::stream::Error;
+
+/// One session of a counterparty.
+#[derive(Debug)]
+pub struct Seat {
+    session: Session<Memory>,
+    echo: Echo,
+    stream: Option<Stream>,
+    /// Until when what waits to be sent may still go, once the session is over.
+    until_ns: Option<u64>,
+}
+
+/// How long the last words may take.
+const LAST_WORDS_NS: u64 = 2_000_000_000;
+/// Reads of one turn: nobody keeps the others waiting.
+const READS: usize = 16;
+
+impl Seat {
+    /// A session that nobody is connected to.
+    pub fn new(settings: Settings) -> Seat {
+        Seat {
+            session: Session::new(settings, Memory::default()),
+            echo: Echo::default(),
+            stream: None,
+            until_ns: None,
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session<Memory> {
+        &self.session
+    }
+
+    /// Whether somebody is connected.
+    pub fn is_taken(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// Somebody is connected, and has sent `bytes` already.
+    pub fn connected(&mut self, stream: Stream, bytes: &[u8], when: When) {
+        self.session.connected(when);
+        self.stream = Some(stream);
+        self.until_ns = None;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let taken = self.session.receive(rest, when);
+            rest = &rest[taken..];
+            self.listen(when);
+            if taken == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Does what is due; answers whether anything was.
+    pub fn work(&mut self, when: When) -> bool {
+        let is_busy = match self.exchange(when) {
+            Ok(is_busy) => is_busy,
+            Err(_) => {
+                self.leave(when);
+                return true;
+            }
+        };
+        if self.session.closing().is_some() {
+            let until_ns = *self.until_ns.get_or_insert(when.now_ns + LAST_WORDS_NS);
+            if self.session.outgoing().is_empty() || when.now_ns >= until_ns {
+                self.leave(when);
+            }
+        }
+        is_busy
+    }
+
+    /// Begins to log out, where somebody is logged on.
+    pub fn log_out(&mut self, when: When) {
+        self.session.log_out("", when);
+    }
+
+    /// Adds what it did to the totals.
+    pub fn add_to(&self, totals: &mut Totals) {
+        let counters = self.session.counters();
+        totals.logons += counters.logons;
+        totals.received += counters.messages_received;
+        totals.sent += counters.messages_sent + counters.messages_resent + counters.gap_fills_sent;
+        totals.garbled += counters.messages_garbled;
+        totals.rejected += counters.messages_rejected;
+    }
+
+    fn leave(&mut self, when: When) {
+        if let Some(mut stream) = self.stream.take() {
+            // What was received and not read would make the end a reset, and our last words be lost.
+            let mut unread = [0; 4_096];
+            for _ in 0..READS {
+                if !matches!(stream.receive(&mut unread), Ok(1..)) {
+                    break;
+                }
+            }
+        }
+        self.session.disconnected(when);
+    }
+
+    fn exchange(&mut self, when: When) -> Result<bool, Error> {
+        let mut is_busy = false;
+        if !self.echo.answer(&mut self.session, when) || !self.listen(when) {
+            return self.flush(when);
+        }
+        for _ in 0..READS {
+            let Some(stream) = &mut self.stream else {
+                break;
+            };
+            let bytes = match stream.receive(self.session.room()) {
+                Ok(bytes) => bytes,
+                // What it said last may be waiting to be looked at.
+                Err(error) if self.session.outgoing().is_empty() => return Err(error),
+                Err(_) => 0,
+            };
+            if bytes == 0 {
+                break;
+            }
+            self.session.received(bytes, when);
+            is_busy = true;
+            if !self.listen(when) {
+                break;
+            }
+        }
+        is_busy |= self.flush(when)?;
+        Ok(is_busy)
+    }
+
+    /// Sends what waits, as far as the connection takes it.
+    fn flush(&mut self, when: When) -> Result<bool, Error> {
+        let mut is_busy = false;
+        self.session.advance(when);
+        if let Some(stream) = &mut self.stream {
+            while !self.session.outgoing().is_empty() {
+                let bytes = stream.send(self.session.outgoing())?;
+                if bytes == 0 {
+                    break;
+                }
+                self.session.sent(bytes);
+                is_busy = true;
+            }
+        }
+        Ok(is_busy)
+    }
+
+    /// Takes what the session has to say. `false`: an answer has no room yet.
+    fn listen(&mut self, when: When) -> bool {
+        while let Some(event) = self.session.next() {
+            match event {
+                Event::LoggedOn => self.echo.begin(),
+                Event::Application(message, marks) => {
+                    self.echo.take(&message, marks);
+                    if !self.echo.answer(&mut self.session, when) {
+                        return false;
+                    }
+                }
+                Event::Logon(_) | Event::Rejected(_) | Event::LoggedOut(_) => {}
+            }
+        }
+        true
+    }
+}

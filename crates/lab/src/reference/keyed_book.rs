@@ -1,0 +1,120 @@
+//! The slow, obvious book by price: everything the venue ever said in one map, what may be shown in another.
+
+use std::collections::BTreeMap;
+
+/// One side, better prices first. Prices are whole numbers of any unit.
+#[derive(Clone, Debug)]
+pub struct KeyedSide {
+    bids: bool,
+    levels_max: usize,
+    /// All levels that the venue has, by rank: the smaller, the better.
+    truth: BTreeMap<i128, (i64, i64)>,
+    /// Those that are shown.
+    shown: BTreeMap<i128, (i64, i64)>,
+    /// The best rank that was ever left out.
+    left_out: Option<i128>,
+}
+
+/// What the venue says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// There is a new level.
+    New,
+    /// A level has another quantity.
+    Change,
+    /// A level went away.
+    Delete,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// As said.
+    Expected,
+    /// The level was there already, or was not.
+    Unexpected,
+    /// Something was left out.
+    Beyond,
+}
+
+impl KeyedSide {
+    /// An empty side that shows at most `levels_max` levels.
+    pub fn new(bids: bool, levels_max: usize) -> KeyedSide {
+        KeyedSide {
+            bids,
+            levels_max,
+            truth: BTreeMap::new(),
+            shown: BTreeMap::new(),
+            left_out: None,
+        }
+    }
+
+    /// Takes what the venue says of a price.
+    pub fn apply(&mut self, said: Said, price: i64, quantity: i64) -> Became {
+        let rank = self.rank(price);
+        let is_gone = said == Said::Delete || quantity == 0;
+        let was_shown = self.shown.contains_key(&rank);
+        if is_gone {
+            self.truth.remove(&rank);
+        } else {
+            self.truth.insert(rank, (price, quantity));
+        }
+        if self.left_out.is_some_and(|left_out| rank >= left_out) {
+            return Became::Beyond;
+        }
+        let fits = match (is_gone, said) {
+            (true, _) | (false, Said::Change) => was_shown,
+            (false, _) => !was_shown,
+        };
+        if is_gone {
+            self.shown.remove(&rank);
+        } else {
+            self.shown.insert(rank, (price, quantity));
+        }
+        let mut became = Became::Expected;
+        if self.shown.len() > self.levels_max
+            && let Some((worst, _)) = self.shown.pop_last()
+        {
+            self.left_out = Some(worst);
+            became = Became::Beyond;
+        }
+        if fits { became } else { Became::Unexpected }
+    }
+
+    /// Nothing is there any more, and nothing was ever left out.
+    pub fn clear(&mut self) {
+        *self = KeyedSide::new(self.bids, self.levels_max);
+    }
+
+    /// Price and quantity of the levels that may be shown, best first.
+    pub fn levels(&self) -> impl DoubleEndedIterator<Item = (i64, i64)> + '_ {
+        self.shown.values().copied()
+    }
+
+    /// How many may be shown.
+    pub fn len(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// Whether none may.
+    pub fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    /// Whether what is shown is the best part of all that there is, without a hole.
+    pub fn is_best_part(&self) -> bool {
+        self.shown
+            .iter()
+            .eq(self.truth.iter().take(self.shown.len()))
+    }
+
+    /// Whether the venue has a level at the price.
+    pub fn has(&self, price: i64) -> bool {
+        self.truth.contains_key(&self.rank(price))
+    }
+
+    fn rank(&self, price: i64) -> i128 {
+        let price = i128::from(price);
+        if self.bids { -price } else { price }
+    }
+}

@@ -1,0 +1,159 @@
+//! The same over TCP: several clients at once, and strangers who are none.
+
+use super::client::{Customer, proof};
+use std::time::{Duration, Instant};
+use touchline_feed::When;
+use touchline_lab::cme::truth::Checker;
+use touchline_lab::deribit::fault::Faults;
+use touchline_lab::deribit::market::{Market, Settings};
+use touchline_lab::deribit::{Credentials, Exchange, Source, Venue, truth};
+use touchline_lab::pacing::Pacer;
+use touchline_net::Stream;
+
+const HANGS: Duration = Duration::from_secs(60);
+
+struct Connected {
+    customer: Customer,
+    stream: Stream,
+    checker: Checker,
+    bytes: Vec<u8>,
+}
+
+impl Connected {
+    fn turn(&mut self, when: When) {
+        self.customer.advance(when);
+        let mut room = [0; 65_536];
+        let outgoing = self.customer.session.outgoing();
+        let sent = self.stream.send(outgoing).expect("open");
+        self.customer.session.sent(sent);
+        while let read @ 1.. = self.stream.receive(&mut room).expect("open") {
+            self.bytes.extend(&room[..read]);
+        }
+        while !self.bytes.is_empty() {
+            let taken = self.customer.take(&self.bytes, when, &mut self.checker);
+            self.bytes.drain(..taken);
+        }
+    }
+}
+
+fn exchange(pacer: &Pacer) -> Exchange {
+    let source = Source::Market(Market::open(&Settings {
+        seed: 7,
+        instruments: 6,
+        levels: 300,
+    }));
+    let mut venue = Venue::open(
+        source,
+        Credentials::new("user", "secret".into()),
+        Faults::new(7, Vec::new()),
+        2_000,
+        pacer.elapsed_ns(),
+    );
+    venue.keep_states();
+    let listening = Exchange::listen("127.0.0.1:0".parse().expect("an address"), venue);
+    listening.expect("a free port")
+}
+
+#[test]
+fn several_clients_have_the_exchanges_books() {
+    let pacer = Pacer::start();
+    let when = || When {
+        receive_ns: pacer.wall_ns(),
+        now_ns: pacer.elapsed_ns(),
+    };
+    let mut exchange = exchange(&pacer);
+    let most = exchange.venue().message_bytes_max();
+    let mut clients: Vec<Connected> = Vec::new();
+    for _ in 0..3 {
+        // Time stamps of logons go up.
+        std::thread::sleep(Duration::from_millis(2));
+        let mut customer = Customer::new(most);
+        customer.connect(&proof("user", "secret", when()), when());
+        clients.push(Connected {
+            customer,
+            stream: Stream::connect(exchange.address(), u64::MAX).expect("it begins"),
+            checker: Checker::new(1_000_000),
+            bytes: Vec::new(),
+        });
+    }
+    for client in &mut clients {
+        while !client.stream.is_connected(0).expect("it is taken") {}
+    }
+    let start = Instant::now();
+    let mut has_asked = [0; 3];
+    let mut turn = |exchange: &mut Exchange, clients: &mut Vec<Connected>| {
+        exchange.work(when());
+        let states = exchange.take_states();
+        for (client, stage) in clients.iter_mut().zip(&mut has_asked) {
+            states.iter().for_each(|state| client.checker.truth(*state));
+            client.turn(when());
+            if *stage == 0 && client.customer.is_up() {
+                client.customer.ask_for_list(when());
+                *stage = 1;
+            }
+            if *stage == 1 && !client.customer.symbols.is_empty() {
+                let symbols = client.customer.symbols.clone();
+                let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+                client.customer.subscribe("all", &symbols, when());
+                *stage = 2;
+            }
+        }
+        assert!(start.elapsed() < HANGS, "it hangs");
+    };
+    while clients
+        .iter()
+        .any(|client| client.customer.snapshots < 6 || client.customer.trades < 50)
+    {
+        turn(&mut exchange, &mut clients);
+    }
+    exchange.venue_mut().close();
+    let quiet = Instant::now();
+    while quiet.elapsed() < Duration::from_millis(300) {
+        turn(&mut exchange, &mut clients);
+    }
+    let Source::Market(market) = &exchange.venue().source else {
+        panic!("a market");
+    };
+    let truth: Vec<_> = truth::states(market).zip(market.instruments()).collect();
+    for client in clients {
+        for (state, instrument) in &truth {
+            assert_eq!(client.customer.hash(&instrument.symbol), Some(state.hash));
+        }
+        let verdict = client.checker.finish();
+        assert_eq!((verdict.wrong, verdict.waiting), (0, 0), "{verdict:?}");
+    }
+    assert_eq!(exchange.totals().logons, 3);
+}
+
+#[test]
+fn strangers_are_turned_away_and_whoever_goes_is_gone() {
+    let pacer = Pacer::start();
+    let mut exchange = exchange(&pacer);
+    let connect = |exchange: &mut Exchange, words: &[u8]| {
+        let mut stream = Stream::connect(exchange.address(), u64::MAX).expect("it begins");
+        while !stream.is_connected(0).expect("it is taken") {}
+        assert_eq!(stream.send(words), Ok(words.len()));
+        for _ in 0..50 {
+            let when = When {
+                receive_ns: pacer.wall_ns(),
+                now_ns: pacer.elapsed_ns(),
+            };
+            exchange.work(when);
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        stream
+    };
+    let mut http = connect(&mut exchange, b"GET / HTTP/1.1\r\n\r\n");
+    assert!(http.receive(&mut [0; 8]).is_err(), "it was closed");
+    assert_eq!(exchange.served().turned_away, 1);
+    let silent = connect(&mut exchange, b"8=FIX.4.4\x01");
+    assert_eq!(
+        exchange.served().turned_away,
+        1,
+        "it may still say who it is"
+    );
+    drop(silent);
+    let _other = connect(&mut exchange, b"x");
+    assert_eq!(exchange.served().turned_away, 3);
+    assert_eq!(exchange.clients().count(), 0);
+}

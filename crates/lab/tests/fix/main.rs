@@ -1,0 +1,280 @@
+//! FIX counterparties on real sockets: many connections at once, and strangers.
+#![allow(missing_docs)]
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::time::{Duration, Instant};
+use touchline_feed::When;
+use touchline_feed::fix::{Checks, Role, Settings};
+use touchline_lab::fix::scenario::{Heard, Scenario, Way, filled};
+use touchline_lab::fix::{Acceptor, Rules};
+use touchline_lab::pacing::Pacer;
+
+/// An acceptor in this thread, and the clock it goes by.
+struct Host {
+    acceptor: Acceptor,
+    pacer: Pacer,
+}
+
+impl Host {
+    fn start(sessions: Vec<Settings>, rules: Rules) -> Host {
+        let anywhere = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+        Host {
+            acceptor: Acceptor::listen(anywhere, sessions, rules).expect("a free port"),
+            pacer: Pacer::start(),
+        }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream =
+            TcpStream::connect(SocketAddr::V4(self.acceptor.address())).expect("it listens");
+        stream.set_nonblocking(true).expect("a socket");
+        stream
+    }
+
+    fn work(&mut self) {
+        let when = When {
+            receive_ns: self.pacer.wall_ns(),
+            now_ns: self.pacer.elapsed_ns(),
+        };
+        if !self.acceptor.work(when) {
+            std::thread::sleep(Duration::from_micros(300));
+        }
+    }
+
+    /// Works until something has come, or the end.
+    fn hear(&mut self, stream: &mut TcpStream, buffer: &mut Vec<u8>, patience: Duration) -> Heard {
+        let start = Instant::now();
+        let mut room = [0; 4_096];
+        loop {
+            if let Some(place) = buffer.windows(4).position(|window| window == b"\x0110=")
+                && buffer.len() >= place + 8
+            {
+                return Heard::Message(buffer.drain(..place + 8).collect());
+            }
+            match stream.read(&mut room) {
+                Ok(0) => return Heard::End,
+                Ok(bytes) => buffer.extend(&room[..bytes]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.work(),
+                Err(_) => return Heard::End,
+            }
+            if start.elapsed() > patience {
+                return Heard::Nothing;
+            }
+        }
+    }
+}
+
+/// Testers on connections of their own.
+struct Testers {
+    host: Host,
+    streams: Vec<Option<(TcpStream, Vec<u8>)>>,
+}
+
+impl Way for Testers {
+    fn connect(&mut self, line: u8) {
+        let line = usize::from(line);
+        if self.streams.len() <= line {
+            self.streams.resize_with(line + 1, || None);
+        }
+        self.streams[line] = Some((self.host.connect(), Vec::new()));
+    }
+
+    fn drop(&mut self, line: u8) {
+        self.streams[usize::from(line)] = None;
+        for _ in 0..20 {
+            self.host.work();
+        }
+    }
+
+    fn say(&mut self, line: u8, bytes: &[u8]) {
+        if let Some((stream, _)) = &mut self.streams[usize::from(line)] {
+            // Whoever was sent away says the rest to nobody.
+            let _ = stream.write_all(bytes);
+        }
+    }
+
+    fn hear(&mut self, line: u8) -> Heard {
+        match &mut self.streams[usize::from(line)] {
+            Some((stream, buffer)) => self.host.hear(stream, buffer, Duration::from_secs(20)),
+            None => Heard::End,
+        }
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        let until = Instant::now() + Duration::from_secs(seconds);
+        while Instant::now() < until {
+            self.host.work();
+        }
+    }
+
+    fn wall_ns(&self) -> u64 {
+        self.host.pacer.wall_ns()
+    }
+}
+
+fn settings(target: &str) -> Settings {
+    Settings {
+        reset_on_logon: true,
+        checks: Checks::Standard,
+        ..Settings::new(Role::Acceptor, "ISLD", target)
+    }
+}
+
+/// A second connection of an identity that is logged on is closed without a word, and the first goes on;
+/// another identity is let in beside it.
+#[test]
+fn one_connection_for_each_identity() {
+    let text = "\
+i1,CONNECT
+I1,8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=30|
+E1,8=FIX.4.4|35=A|34=1|49=ISLD|52=<TIME>|56=TW44|98=0|108=30|
+i2,CONNECT
+I2,8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=30|
+e2,DISCONNECT
+i3,CONNECT
+I3,8=FIX.4.4|35=A|34=1|49=OTHER|52=<TIME>|56=ISLD|98=0|108=30|
+E3,8=FIX.4.4|35=A|34=1|49=ISLD|52=<TIME>|56=OTHER|98=0|108=30|
+I1,8=FIX.4.4|35=1|34=2|49=TW44|52=<TIME>|56=ISLD|112=still here|
+E1,8=FIX.4.4|35=0|34=2|49=ISLD|52=<TIME>|56=TW44|112=still here|
+i1,DISCONNECT
+i2,CONNECT
+I2,8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=30|
+E2,8=FIX.4.4|35=A|34=1|49=ISLD|52=<TIME>|56=TW44|98=0|108=30|
+I3,8=FIX.4.4|35=5|34=2|49=OTHER|52=<TIME>|56=ISLD|
+E3,8=FIX.4.4|35=5|34=2|49=ISLD|52=<TIME>|56=OTHER|
+e3,DISCONNECT
+";
+    let scenario = Scenario::parse(text.as_bytes()).expect("a scenario");
+    let host = Host::start(vec![settings("TW44"), settings("OTHER")], Rules::default());
+    let mut testers = Testers {
+        host,
+        streams: Vec::new(),
+    };
+    assert_eq!(scenario.run(Role::Acceptor, &mut testers), Ok(()));
+}
+
+/// Strangers who say nothing, a byte now and then, or that much is to come: whoever is logged on has his
+/// heartbeats on time, and the strangers are gone when their time is over.
+#[test]
+fn strangers_cost_nobody_anything() {
+    const STRANGERS: usize = 200;
+    let rules = Rules {
+        logon_wait_ns: 4_000_000_000,
+        ..Rules::default()
+    };
+    let mut host = Host::start(vec![settings("TW44")], rules);
+    let mut client = host.connect();
+    let logon = "8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=1|".replace('|', "\x01");
+    client
+        .write_all(&filled(logon.as_bytes(), host.pacer.wall_ns()))
+        .expect("it listens");
+    let mut buffer = Vec::new();
+    let answer = host.hear(&mut client, &mut buffer, Duration::from_secs(5));
+    assert!(matches!(answer, Heard::Message(_)), "{answer:?}");
+    let before_kib = resident_kib();
+    let mut strangers: Vec<TcpStream> = (0..STRANGERS).map(|_| host.connect()).collect();
+    let (start, mut last, mut beats) = (Instant::now(), Instant::now(), 1_u32);
+    let (mut latest, mut most, mut second) = (Duration::ZERO, 0, 0);
+    while start.elapsed() < Duration::from_secs(6) {
+        if start.elapsed().as_secs() >= second {
+            second += 1;
+            trickle(&mut strangers, second);
+        }
+        most = most.max(host.acceptor.strangers());
+        let heard = host.hear(&mut client, &mut buffer, Duration::from_millis(20));
+        match heard {
+            Heard::Message(_) => {
+                latest = latest.max(last.elapsed());
+                last = Instant::now();
+                beats += 1;
+                // Ours are due, too.
+                let beat = format!("8=FIX.4.4|35=0|34={beats}|49=TW44|52=<TIME>|56=ISLD|")
+                    .replace('|', "\x01");
+                client
+                    .write_all(&filled(beat.as_bytes(), host.pacer.wall_ns()))
+                    .expect("it is up");
+            }
+            Heard::Nothing => {}
+            Heard::End => panic!("the client was sent away"),
+        }
+    }
+    assert!(most > STRANGERS * 3 / 5, "only {most} strangers at once");
+    assert!(beats >= 5, "{beats} heartbeats in six seconds");
+    assert!(
+        latest < Duration::from_millis(1_500),
+        "a heartbeat after {latest:?}"
+    );
+    assert_eq!(host.acceptor.strangers(), 0, "they are still there");
+    let gone = strangers
+        .iter_mut()
+        .map(is_gone)
+        .filter(|gone| *gone)
+        .count();
+    assert_eq!(gone, STRANGERS, "their sockets are open");
+    assert_eq!(host.acceptor.totals().turned_away, STRANGERS as u64);
+    let grown_kib = resident_kib().saturating_sub(before_kib);
+    assert!(grown_kib < 64 * 1_024, "{grown_kib} KiB more");
+}
+
+/// A third says nothing, a third one byte of a Logon each second, a third that a billion bytes follow:
+/// these are sent away at once.
+fn trickle(strangers: &mut [TcpStream], second: u64) {
+    for (at, stranger) in strangers.iter_mut().enumerate() {
+        let bytes: &[u8] = match at % 3 {
+            0 => b"",
+            1 => &b"8=FIX.4.4\x019=100\x01"[second as usize - 1..second as usize],
+            _ if second == 1 => b"8=FIX.4.4\x019=999999999\x0135=A\x01",
+            _ => b"more",
+        };
+        // Those who were sent away are not waited for.
+        let _ = stranger.write(bytes);
+    }
+}
+
+fn is_gone(stream: &mut TcpStream) -> bool {
+    match stream.read(&mut [0; 16]) {
+        Ok(bytes) => bytes == 0,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
+    }
+}
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let words = line.and_then(|line| line.split_whitespace().nth(1));
+    words.and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
+/// Too many strangers of one address are closed at once, and others are not.
+#[test]
+fn strangers_of_one_address_have_a_limit() {
+    let rules = Rules {
+        strangers_per_address: 3,
+        ..Rules::default()
+    };
+    let mut host = Host::start(vec![settings("TW44")], rules);
+    let mut streams: Vec<TcpStream> = (0..5).map(|_| host.connect()).collect();
+    for _ in 0..50 {
+        host.work();
+    }
+    assert_eq!(host.acceptor.strangers(), 3);
+    assert_eq!(
+        streams.iter_mut().map(is_gone).filter(|gone| *gone).count(),
+        2
+    );
+}
+
+/// The answer to a Logon of nobody is the same as to one with a wrong name of ours: none, and at once.
+#[test]
+fn whoever_is_unknown_learns_nothing() {
+    let mut host = Host::start(vec![settings("TW44")], Rules::default());
+    for (sender, target) in [("NOBODY", "ISLD"), ("TW44", "WHO"), ("NOBODY", "WHO")] {
+        let mut stream = host.connect();
+        let logon = format!("8=FIX.4.4|35=A|34=1|49={sender}|52=<TIME>|56={target}|98=0|108=30|");
+        let bytes = filled(logon.replace('|', "\x01").as_bytes(), host.pacer.wall_ns());
+        stream.write_all(&bytes).expect("it listens");
+        let heard = host.hear(&mut stream, &mut Vec::new(), Duration::from_secs(5));
+        assert_eq!(heard, Heard::End, "{sender} to {target}");
+    }
+}
