@@ -1,5 +1,7 @@
 //! `touchline bench`: each figure that we quote, by one command.
 
+mod book;
+mod decode_fix;
 mod event;
 mod feed;
 mod ipc;
@@ -21,6 +23,10 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Bench {
+    /// A change of a price book of few levels and of thousands, alone and published.
+    Book(book::Arguments),
+    /// Bytes of a FIX message → verified → header and typed entries.
+    DecodeFix(decode_fix::Arguments),
     /// A packet in memory → arbitration → decode → books → update handed to the publisher.
     Event(event::Arguments),
     /// An exchange's packets through sockets, a gateway and its bus to a consumer.
@@ -47,6 +53,8 @@ enum Bench {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.bench {
+        Bench::Book(arguments) => book::run(arguments),
+        Bench::DecodeFix(arguments) => decode_fix::run(arguments),
         Bench::Event(arguments) => event::run(arguments),
         Bench::Feed(arguments) => feed::run(arguments),
         Bench::FeedGateway(arguments) => feed::run_gateway(arguments),

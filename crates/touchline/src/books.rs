@@ -3,7 +3,7 @@
 use crate::json::{push_price, push_quantity};
 use crate::output::{Failure, Output};
 use std::fmt::Write;
-use touchline_book::OrderBooks;
+use touchline_book::{LevelList, OrderBooks};
 use touchline_feed::Venue;
 use touchline_gateway::cme::CmePipeline;
 use touchline_gateway::config::Symbols;
@@ -53,17 +53,17 @@ fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> S
     let venue = pipeline.venue();
     let definition = venue.definition(instrument);
     let book = pipeline.prices().get(instrument);
-    let levels = |kind, side| book.map_or(&[][..], |book| book.levels(kind, side));
+    let levels = |kind, side| book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
     let last = Some(venue.last_rpt_seq(instrument));
     price_row(definition, venue.validity(instrument), last, levels)
 }
 
 /// The row of a price book; `last_rpt_seq` is `null` where it is not known.
-pub fn price_row<'a>(
+pub fn price_row<'a, L: IntoIterator<Item = &'a Level>>(
     definition: &InstrumentDefinition,
     validity: Validity,
     last_rpt_seq: Option<u32>,
-    levels: impl Fn(BookKind, Side) -> &'a [Level],
+    levels: impl Fn(BookKind, Side) -> L,
 ) -> String {
     let mut line = String::new();
     push_head(&mut line, definition, validity.name());
@@ -121,10 +121,10 @@ pub fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &s
 }
 
 /// The four lists of a price book.
-pub fn push_lists<'a>(
+pub fn push_lists<'a, L: IntoIterator<Item = &'a Level>>(
     line: &mut String,
     definition: &InstrumentDefinition,
-    levels: impl Fn(BookKind, Side) -> &'a [Level],
+    levels: impl Fn(BookKind, Side) -> L,
 ) {
     for (name, kind, side) in [
         ("bids", BookKind::Direct, Side::Bid),
@@ -133,7 +133,7 @@ pub fn push_lists<'a>(
         ("implied_asks", BookKind::Implied, Side::Ask),
     ] {
         let _ = write!(line, ",\"{name}\":[");
-        for (index, level) in levels(kind, side).iter().enumerate() {
+        for (index, level) in levels(kind, side).into_iter().enumerate() {
             line.push_str(if index > 0 { "," } else { "" });
             push_level(line, level, kind, definition);
         }

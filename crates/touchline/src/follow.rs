@@ -11,6 +11,7 @@ use kept::Kept;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
+use touchline_book::LevelList;
 use touchline_gateway::bus;
 use touchline_gateway::config::bus_name;
 use touchline_transport::shm::{Error, Join, Overview, Root, Subscriber};
@@ -175,7 +176,7 @@ fn write(
         let instrument = definition.instrument;
         if let Some(books) = &mut books {
             let book = kept.mirror.book(instrument);
-            let levels = |kind, side| book.map_or(&[][..], |book| book.levels(kind, side));
+            let levels = |kind, side| book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
             let validity = kept.mirror.validity(instrument);
             books.line(&price_row(&definition, validity, None, levels))?;
         }

@@ -13,9 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 use touchline_gateway::config::cme::ChannelConfig;
-use touchline_gateway::config::{Config, bus_name};
-use touchline_gateway::live::{self, Gateway, endpoints, socket_settings};
-use touchline_gateway::{Board, Recovery, bus, cme};
+use touchline_gateway::config::{
+    AnyConfig, Config, ConfigError, Duty, FixVenue, VenueConfig, bus_name,
+};
+use touchline_gateway::fix::{self, FixLink};
+use touchline_gateway::live::{
+    self, Gateway, Link, Multicast, Trouble, endpoints, socket_settings,
+};
+use touchline_gateway::{Board, Recovery, Selected, bus, cme};
 use touchline_net::clock::Clock;
 use touchline_net::udp::UdpSource;
 use touchline_transport::Idler;
@@ -72,69 +77,94 @@ Exit status:
   1  the run failed: a socket, the bus, or somebody else publishes on it
   2  bad arguments or configuration";
 
-type LiveGateway = Gateway<UdpSource, Publisher>;
+/// A gateway of one kind of venue.
+type Live<L> = Gateway<L, Selected<Publisher>>;
+type Channel = Multicast<UdpSource>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let config = arguments.config()?;
-    if arguments.print_config {
-        return say(&config.to_toml());
+    let config = AnyConfig::read(&arguments.config);
+    match config.map_err(|error| Failure::configuration(&error))? {
+        AnyConfig::Cme(config) => arguments.run(config, open_channel),
+        AnyConfig::Fix(config) => arguments.run(config, open_session),
     }
-    let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
-        .map_err(|error| Failure::configuration(&error))?;
-    let interrupt = Interrupt::catch()?;
-    if arguments.until_eof {
-        interrupt.at_end_of_input();
-    }
-    let mut log = Log::to_stderr(&format!("gateway {}", config.bus));
-    let gateway = open(&config, channel, &mut log)?;
-    let root = bus::root(config.publication.directory.as_deref());
-    let board = BoardView::open(&root, &config.bus).map_err(Failure::run)?;
-    let watch = Watch {
-        interrupt,
-        notify: Notify::from_environment(),
-        board,
-        end: arguments.seconds.map(Duration::from_secs),
-    };
-    serve(gateway, &config, watch, log)
 }
 
 impl Arguments {
-    fn config(&self) -> Result<Config, Failure> {
-        let read = Config::read(&self.config);
-        let mut config = read.map_err(|error| Failure::configuration(&error))?;
+    fn run<V: VenueConfig, L: Link + Send>(
+        &self,
+        mut config: Config<V>,
+        open: impl FnOnce(&Config<V>, &mut Log) -> Result<(Live<L>, Trouble), Failure>,
+    ) -> Result<(), Failure>
+    where
+        L::Venue: Send,
+    {
         if let Some(bus) = &self.bus {
             config.bus.clone_from(bus);
         }
         if let Some(dir) = &self.dir {
             config.publication.directory = Some(dir.clone());
         }
-        Ok(config)
+        if self.print_config {
+            return say(&config.to_toml());
+        }
+        let interrupt = Interrupt::catch()?;
+        if self.until_eof {
+            interrupt.at_end_of_input();
+        }
+        let mut log = Log::to_stderr(&format!("gateway {}", config.bus));
+        try_affinity(&config.duty)?;
+        let (gateway, trouble) = open(&config, &mut log)?;
+        let root = bus::root(config.publication.directory.as_deref());
+        let board = BoardView::open(&root, &config.bus).map_err(Failure::run)?;
+        let watch = Watch {
+            interrupt,
+            notify: Notify::from_environment(),
+            board,
+            trouble,
+            end: self.seconds.map(Duration::from_secs),
+        };
+        serve(gateway, &config.duty, watch, log)
     }
 }
 
-/// Everything that can be refused, before anything is done.
-fn open(config: &Config, channel: ChannelConfig, log: &mut Log) -> Result<LiveGateway, Failure> {
-    if let Some(processor) = config.duty.loop_cpu_affinity {
-        // Tried on a thread of its own: this one goes where it likes.
-        let tried = thread::spawn(move || live::bind_to(processor)).join();
-        tried
-            .map_err(|_| Failure::run("a thread died; this is a mistake of ours"))?
-            .map_err(Failure::usage)?;
-    }
-    let recovery = Recovery::open(config, &channel);
-    let recovery = recovery.map_err(|error| Failure::configuration(&error))?;
-    let endpoints = endpoints(config, &channel);
-    let source = UdpSource::open(&endpoints, &socket_settings(config)).map_err(Failure::run)?;
+fn try_affinity(duty: &Duty) -> Result<(), Failure> {
+    let Some(processor) = duty.loop_cpu_affinity else {
+        return Ok(());
+    };
+    // Tried on a thread of its own: this one goes where it likes.
+    let tried = thread::spawn(move || live::bind_to(processor)).join();
+    tried
+        .map_err(|_| Failure::run("a thread died; this is a mistake of ours"))?
+        .map_err(Failure::usage)
+}
+
+/// The bus, and the board on it.
+fn publish<V: VenueConfig, L: Link>(
+    config: &Config<V>,
+    log: &mut Log,
+) -> Result<(Publisher, Board, Clock), Failure> {
     let publisher = bus::open(config).map_err(Failure::run)?;
-    for note in source.notes() {
-        log.say("socket", note);
-    }
     for note in publisher.notes() {
         log.say("bus", note);
     }
     let clock = Clock::calibrated();
-    let board = Board::create(&publisher, clock, true).map_err(Failure::run)?;
+    let board = Board::create::<L::Venue>(&publisher, clock, Live::<L>::tables());
+    Ok((publisher, board.map_err(Failure::run)?, clock))
+}
+
+/// The sockets of a channel: everything that can be refused, before anything is done.
+fn open_channel(config: &Config, log: &mut Log) -> Result<(Live<Channel>, Trouble), Failure> {
+    let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
+        .map_err(|error| Failure::configuration(&error))?;
+    let recovery = Recovery::open(config, &channel);
+    let recovery = recovery.map_err(|error| Failure::configuration(&error))?;
+    let endpoints = endpoints(config, &channel);
+    let source = UdpSource::open(&endpoints, &socket_settings(config)).map_err(Failure::run)?;
+    for note in source.notes() {
+        log.say("socket", note);
+    }
+    let (publisher, board, clock) = publish::<_, Channel>(config, log)?;
     log.say(
         "listening",
         format_args!(
@@ -151,10 +181,35 @@ fn open(config: &Config, channel: ChannelConfig, log: &mut Log) -> Result<LiveGa
     );
     let reach = recovery.as_ref().map(Recovery::reach);
     let pipeline = cme::live_pipeline(config, reach, publisher);
-    Ok(
-        Gateway::new(source, channel, pipeline, Some(board), clock, &config.duty)
-            .with_recovery(recovery),
-    )
+    let link = Multicast::new(source, channel, recovery);
+    let gateway = Gateway::new(link, pipeline, Some(board), clock, &config.duty);
+    Ok((gateway, Trouble::default()))
+}
+
+/// A FIX session, which connects when the gateway begins to work.
+fn open_session(
+    config: &Config<FixVenue>,
+    log: &mut Log,
+) -> Result<(Live<FixLink>, Trouble), Failure> {
+    let refused = |error: ConfigError| Failure::configuration(&error);
+    // A password that cannot be read is no reason to take a bus away from somebody.
+    fix::settings(config).map_err(refused)?;
+    let link = fix::link(config).map_err(refused)?;
+    let (publisher, board, clock) = publish::<_, FixLink>(config, log)?;
+    log.say(
+        "connecting",
+        format_args!(
+            "connecting as {} to {} at {}, publishing as epoch {}",
+            config.venue.sender,
+            config.venue.target,
+            config.venue.hosts.join(", "),
+            publisher.epoch(),
+        ),
+    );
+    let pipeline = fix::pipeline(config, publisher).map_err(refused)?;
+    let trouble = link.trouble();
+    let gateway = Gateway::new(link, pipeline, Some(board), clock, &config.duty);
+    Ok((gateway, trouble))
 }
 
 /// What the main thread looks after while the other one works.
@@ -162,15 +217,24 @@ struct Watch {
     interrupt: Interrupt,
     notify: Notify,
     board: Option<BoardView>,
+    trouble: Trouble,
     end: Option<Duration>,
 }
 
-fn serve(gateway: LiveGateway, config: &Config, watch: Watch, mut log: Log) -> Result<(), Failure> {
+fn serve<L: Link + Send>(
+    gateway: Live<L>,
+    duty: &Duty,
+    watch: Watch,
+    mut log: Log,
+) -> Result<(), Failure>
+where
+    L::Venue: Send,
+{
     let stop = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
         let worker = thread::Builder::new()
             .name("gateway".to_owned())
-            .spawn_scoped(scope, || work(gateway, config, &stop))
+            .spawn_scoped(scope, || work(gateway, duty, &stop))
             .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
         watch.until_the_end(&worker, &mut log);
         stop.store(true, Ordering::Relaxed);
@@ -184,13 +248,20 @@ fn serve(gateway: LiveGateway, config: &Config, watch: Watch, mut log: Log) -> R
     outcome
 }
 
+/// How long a venue has to answer our leave.
+const LEAVE: Duration = Duration::from_secs(2);
+
 /// The thread of the path.
-fn work(mut gateway: LiveGateway, config: &Config, stop: &AtomicBool) -> Result<(), Failure> {
-    if let Some(processor) = config.duty.loop_cpu_affinity {
+fn work<L: Link>(mut gateway: Live<L>, duty: &Duty, stop: &AtomicBool) -> Result<(), Failure> {
+    if let Some(processor) = duty.loop_cpu_affinity {
         live::bind_to(processor).map_err(Failure::run)?;
     }
-    let mut idler = Idler::new(config.duty.idle());
+    let mut idler = Idler::new(duty.idle());
     while !stop.load(Ordering::Relaxed) {
+        idler.idle(gateway.do_work().map_err(Failure::run)?);
+    }
+    let asked = Instant::now();
+    while !gateway.leave() && asked.elapsed() < LEAVE {
         idler.idle(gateway.do_work().map_err(Failure::run)?);
     }
     gateway.finish();
@@ -222,6 +293,9 @@ impl Watch {
 
     fn look(&self, reporter: &mut Reporter, log: &mut Log) {
         let Some(board) = &self.board else { return };
+        if let Some(what) = self.trouble.take() {
+            log.say("connection", format_args!("connection: {what}"));
+        }
         reporter.look(board, log);
         let status = match reporter.is_ready() {
             true => "STATUS=ready: every book is live",

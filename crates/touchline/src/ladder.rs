@@ -1,9 +1,10 @@
 //! A book as a person sees it: bids and asks side by side, implied quantities beside direct ones.
 
+use crate::figures::count;
 use crate::paint::Paint;
 use std::fmt::Write;
 use touchline_book::{Consolidated, ConsolidatedLevel, PriceBook};
-use touchline_types::{InstrumentDefinition, Quantity, Side, Validity};
+use touchline_types::{BookKind, InstrumentDefinition, Quantity, Side, Validity};
 
 /// Draws the best `rows` levels of a book, best first; 80 columns wide.
 ///
@@ -50,6 +51,24 @@ pub fn ladder(
             " {} | {}",
             paint.green(left),
             paint.red(right.trim_end())
+        );
+    }
+    let more = |side| {
+        book.levels(BookKind::Direct, side)
+            .len()
+            .saturating_sub(rows)
+    };
+    let (bids, asks) = (more(Side::Bid), more(Side::Ask));
+    // A book of few levels shows all that matters.
+    if book.is_deep() && bids + asks > 0 {
+        let _ = writeln!(
+            text,
+            " {}",
+            paint.dim(format!(
+                "{:>38} | {} more",
+                format!("{} more", count(bids as u64)),
+                count(asks as u64)
+            ))
         );
     }
     text

@@ -14,6 +14,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use summary::Summary;
+use touchline_feed::cme::CmeFeed;
 use touchline_gateway::cme::{self, CmePipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{self, Config};
@@ -283,7 +284,7 @@ fn publisher(arguments: &Arguments, config: &Config) -> Result<Option<Publisher>
 }
 
 fn board(bus: &Publisher) -> Result<Board, Failure> {
-    Board::create(bus, Clock::calibrated(), false).map_err(Failure::run)
+    Board::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty()).map_err(Failure::run)
 }
 
 fn stopped(error: &touchline_net::Error, report: &Report) -> Failure {

@@ -1,6 +1,10 @@
 //! `touchline sim`: venue simulators on the real protocols.
 
 mod cme;
+mod deribit;
+mod fix;
+mod orders;
+mod truth_log;
 
 use crate::output::Failure;
 use clap::Subcommand;
@@ -14,13 +18,19 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Venue {
-    // A box, because it has many more arguments than the others will have.
+    // Boxes, because they have many more arguments than the others.
     Cme(Box<cme::Arguments>),
+    Deribit(Box<deribit::Arguments>),
+    FixAcceptor(fix::AcceptorArguments),
+    FixInitiator(fix::InitiatorArguments),
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.venue {
         Venue::Cme(arguments) => cme::run(arguments),
+        Venue::Deribit(arguments) => deribit::run(arguments),
+        Venue::FixAcceptor(arguments) => fix::accept(arguments),
+        Venue::FixInitiator(arguments) => fix::initiate(arguments),
     }
 }

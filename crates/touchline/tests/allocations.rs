@@ -9,7 +9,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use touchline_feed::Action;
-use touchline_feed::cme::{Feed, Join, Line, Replay, Settings};
+use touchline_feed::cme::{CmeFeed, Feed, Join, Line, Replay, Settings};
 use touchline_gateway::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, LockMemory, Symbols};
@@ -308,6 +308,7 @@ fn counted<P: Publish>(
         orders_max,
         event_changes_max: 64,
         default_depth: settings.default_depth,
+        levels_max: 0,
     };
     let mut path = build(settings, limits, Symbols::default(), publisher);
     Frozen::freeze();
@@ -348,7 +349,10 @@ fn counted_replay(
 ) -> Count {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .expect("the channel's file is right");
-    let board = |bus| Board::create(bus, Clock::calibrated(), false).expect("there is room");
+    let board = |bus| {
+        Board::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty())
+            .expect("there is room")
+    };
     let mut board = bus.as_ref().map(board);
     let mut path = pipeline(config, (Local::new(()), bus));
     let mut source = PcapSource::open([capture]).expect("the capture opens");

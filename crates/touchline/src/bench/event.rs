@@ -8,6 +8,8 @@
 //! Each round goes through a second path, too, whose publisher is a bus in shared memory: the same
 //! packets in the same run, so that the difference is what publishing costs.
 
+mod deribit;
+
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
@@ -68,6 +70,8 @@ pub struct Arguments {
 enum BenchVenue {
     /// CME MDP 3.0.
     Cme,
+    /// Deribit, FIX 4.4.
+    Deribit,
 }
 
 type Stretch = Endless<(Feed, Line)>;
@@ -101,7 +105,16 @@ struct Samples {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let BenchVenue::Cme = arguments.venue;
+    match arguments.venue {
+        BenchVenue::Cme => cme(arguments),
+        BenchVenue::Deribit if arguments.pcap.is_empty() => deribit::run(arguments),
+        BenchVenue::Deribit => Err(Failure::usage(
+            "captures are of CME; --venue deribit measures a generated session, without --pcap",
+        )),
+    }
+}
+
+fn cme(arguments: &Arguments) -> Result<(), Failure> {
     let mut stretch = match (&arguments.config_xml, arguments.channel) {
         (Some(config_xml), Some(channel)) if !arguments.pcap.is_empty() => {
             recorded(&arguments.pcap, config_xml, channel)?
@@ -180,6 +193,7 @@ fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<
         orders_max: 65_536,
         event_changes_max: 4096,
         default_depth: settings.default_depth,
+        levels_max: 0,
     };
     let mut path = build(settings, limits, Symbols::default(), publisher);
     for snapshot in stretch.snapshots() {

@@ -2,6 +2,7 @@
 
 use crate::output::{Failure, Output};
 use crate::tail::Known;
+use touchline_book::LevelList;
 use touchline_lab::cme::truth::{self, BookState};
 use touchline_transport::{Envelope, Mirror, Notice, Subscribe};
 use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side, Update, Validity};
@@ -102,7 +103,7 @@ impl Kept {
         }
         let book = self.mirror.book(instrument);
         let lists = LISTS.map(|(kind, side)| {
-            let levels = book.map_or(&[][..], |book| book.levels(kind, side));
+            let levels = book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
             levels.iter().map(numbers)
         });
         let state = BookState {

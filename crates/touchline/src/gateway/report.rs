@@ -29,6 +29,30 @@ const TOLD: &[(&str, &str)] = &[
         "TCP replay rests until tomorrow: see requests_per_day_max",
     ),
     (
+        "connections_failed",
+        "to the venue could not be made: tried again, after a rest",
+    ),
+    (
+        "connections_lost",
+        "ended by the venue or the network; books are stale until it is made again",
+    ),
+    (
+        "requests_rejected",
+        "rejected by the venue (35=Y): look at the symbols, and at what the venue grants",
+    ),
+    (
+        "requests_refused",
+        "of ours refused by the venue's session (35=3, 35=j)",
+    ),
+    (
+        "books_doubted",
+        "a change did not fit its book, which is asked for anew",
+    ),
+    (
+        "instruments_refused",
+        "chosen and not taken: a name over 32 bytes, or more than instruments_max",
+    ),
+    (
         "packets_dropped_kernel",
         "dropped by the kernel, a socket's buffer was full: raise receive_buffer_bytes, or give the thread a processor of its own",
     ),

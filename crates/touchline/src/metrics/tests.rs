@@ -5,7 +5,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
+use touchline_feed::cme::CmeFeed;
 use touchline_gateway::Board;
+use touchline_gateway::live::{Gateway, Multicast};
+use touchline_net::UdpSource;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::Publish;
 use touchline_transport::shm::{
@@ -43,7 +46,12 @@ impl Everything {
         };
         let publisher = Publisher::open(&root, "bus", &settings).expect("a temporary folder");
         let clock = Clock::calibrated();
-        let _board = Board::create(&publisher, clock, true).expect("a board");
+        let _board = Board::create::<CmeFeed>(
+            &publisher,
+            clock,
+            Gateway::<Multicast<UdpSource>, Publisher>::tables(),
+        )
+        .expect("a board");
         let fine = FineClock {
             ticks,
             ns_per_tick: clock.ns_per_tick(),

@@ -2,7 +2,6 @@
 
 mod addresses;
 mod market;
-mod orders;
 mod playback;
 mod summary;
 mod truth;
@@ -10,8 +9,8 @@ mod way;
 
 use crate::interrupt::Interrupt;
 use crate::output::Failure;
+use crate::sim::orders::Orders;
 use addresses::Addresses;
-use orders::Orders;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use touchline_lab::cme::config::GROUP_SETS;

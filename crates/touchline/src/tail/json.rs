@@ -72,6 +72,9 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
             );
         }
         Update::Reset => {}
+        Update::Download(phase) => {
+            let _ = write!(line, ",\"phase\":\"{}\"", names::phase(*phase));
+        }
         Update::Definition(definition) => push_definition(line, definition),
     }
 }
@@ -268,12 +271,14 @@ fn push_status(line: &mut String, status: &TradingStatus, known: &Known) {
 fn push_definition(line: &mut String, definition: &InstrumentDefinition) {
     push_instrument(line, definition);
     let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    // Every level is no number.
+    let depth = (!definition.depth.is_all()).then(|| definition.depth.direct.to_string());
     let _ = write!(
         line,
         ",\"group\":{},\"asset\":{},\"depth\":{},\"implied_depth\":{},\"quantity_exponent\":{},\"defined\":{},\"tick\":",
         text(definition.group.as_str()),
         text(definition.asset.as_str()),
-        definition.depth.direct,
+        depth.as_deref().unwrap_or("null"),
         definition.depth.implied,
         definition.quantity_exponent,
         definition.defined

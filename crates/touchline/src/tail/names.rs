@@ -1,7 +1,7 @@
 //! Words for what messages say, the same in lines for people and in JSON.
 
 use touchline_types::{
-    BookKind, LevelAction, OrderAction, Side, StatisticKind, Update, UpdateAction,
+    BookKind, Depth, LevelAction, OrderAction, Phase, Side, StatisticKind, Update, UpdateAction,
 };
 
 /// What kind of message an update is.
@@ -18,6 +18,15 @@ pub fn message(update: &Update<'_>) -> &'static str {
         Update::Gap(_) => "gap",
         Update::Reset => "reset",
         Update::Definition(_) => "definition",
+        Update::Download(_) => "download",
+    }
+}
+
+/// Levels a side that a venue keeps.
+pub fn depth(levels: u16) -> String {
+    match levels {
+        Depth::ALL => "every level".to_owned(),
+        levels => levels.to_string(),
     }
 }
 
@@ -49,6 +58,13 @@ pub fn order_action(action: OrderAction) -> &'static str {
         OrderAction::New => "new",
         OrderAction::Update => "update",
         OrderAction::Delete => "delete",
+    }
+}
+
+pub fn phase(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Begun => "begun",
+        Phase::Ended => "ended",
     }
 }
 

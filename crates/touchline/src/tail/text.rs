@@ -9,7 +9,7 @@ use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
-    LevelChange, OrderAction, OrderChange, Price, Quantity, Stamps, Update,
+    LevelChange, OrderAction, OrderChange, Phase, Price, Quantity, Stamps, Update,
 };
 use touchline_wire::sbe::UtcTime;
 
@@ -92,13 +92,24 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
             )
         }
         Update::Reset => write!(line, " reset: every book is empty and live"),
+        Update::Download(Phase::Begun) => write!(
+            line,
+            " download begun: definitions and whole books of all chosen instruments follow"
+        ),
+        Update::Download(Phase::Ended) => {
+            write!(line, " download ended: every chosen instrument was told of")
+        }
         Update::Definition(definition) => {
             push_head(line, definition, "definition");
             let depth = definition.depth;
             write!(
                 line,
                 " id {}, {}, depth {} direct {} implied, tick {}",
-                definition.venue_id, definition.asset, depth.direct, depth.implied, definition.tick
+                definition.venue_id,
+                definition.asset,
+                names::depth(depth.direct),
+                depth.implied,
+                definition.tick
             )
         }
     };
@@ -212,7 +223,7 @@ fn push_change(line: &mut String, change: &LevelChange, definition: &InstrumentD
         BookKind::Direct => "",
         BookKind::Implied => "i",
     };
-    let (side, place) = (names::side(change.side), u16::from(change.index) + 1);
+    let (side, place) = (names::side(change.side), u32::from(change.index) + 1);
     let _ = write!(line, " {implied}{side}");
     let _ = match change.action {
         LevelAction::Insert => write!(line, "+{place} "),

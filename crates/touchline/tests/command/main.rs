@@ -5,8 +5,10 @@
 mod bench;
 mod bus;
 mod demo;
+mod deribit;
 mod doctor;
 mod exposition;
+mod fix;
 mod gateway;
 mod metrics;
 mod ops;

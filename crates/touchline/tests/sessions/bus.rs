@@ -123,6 +123,7 @@ impl Place {
             orders_max: ORDERS_MAX,
             event_changes_max: 4096,
             default_depth: settings.default_depth,
+            levels_max: 0,
         };
         let bus = shm::Settings {
             ring_bytes: RING_BYTES,

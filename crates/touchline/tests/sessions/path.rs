@@ -1,5 +1,6 @@
 //! The path under test: arrivals in, a picture and a subscriber's mirror out.
 
+use touchline_book::LevelList;
 use touchline_feed::Venue;
 use touchline_feed::cme::{Feed, Join, Line, Settings};
 use touchline_gateway::Limits;
@@ -36,6 +37,7 @@ pub fn path<S: Subscribe>(settings: Settings, subscriber: S) -> Path<S> {
         orders_max: ORDERS_MAX,
         event_changes_max: 4096,
         default_depth: settings.default_depth,
+        levels_max: 0,
     };
     let mirror = Mirror::new(settings.instruments_max, ORDERS_MAX);
     build(
@@ -142,7 +144,7 @@ pub fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &s
         for kind in [BookKind::Direct, BookKind::Implied] {
             for side in Side::BOTH {
                 let levels = |book: Option<&touchline_book::PriceBook>| {
-                    book.map(|book| book.levels(kind, side).to_vec())
+                    book.map(|book| book.levels(kind, side).iter().copied().collect::<Vec<_>>())
                         .unwrap_or_default()
                 };
                 let (own, mirrored) = (
@@ -177,7 +179,7 @@ fn book_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> BookRow {
     let definition = venue.definition(instrument);
     let levels = |kind, side| {
         let book = path.prices().get(instrument);
-        let levels = book.map_or(&[][..], |book| book.levels(kind, side));
+        let levels = book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
         levels.iter().map(|entry| level(entry, kind)).collect()
     };
     BookRow {

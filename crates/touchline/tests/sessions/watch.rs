@@ -3,7 +3,7 @@
 use crate::path::level;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use touchline_book::PriceBook;
+use touchline_book::{LevelList, PriceBook};
 use touchline_lab::picture::TopRow;
 use touchline_transport::{Envelope, Mirror, Subscribe};
 use touchline_types::{BookKind, Instrument, Side, Update, Validity};
@@ -103,7 +103,7 @@ pub fn hash_of(book: Option<&PriceBook>) -> u64 {
     let mut hasher = DefaultHasher::new();
     for kind in [BookKind::Direct, BookKind::Implied] {
         for side in Side::BOTH {
-            let levels = book.map_or(&[][..], |book| book.levels(kind, side));
+            let levels = book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
             levels.len().hash(&mut hasher);
             for entry in levels {
                 (entry.price, entry.quantity, entry.orders, entry.known).hash(&mut hasher);

@@ -3,11 +3,11 @@
 use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use touchline_feed::cme::{Feed, Line};
+use touchline_feed::cme::{CmeFeed, Feed, Line};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, Sources};
-use touchline_gateway::live::{self, Gateway, endpoints, socket_settings};
-use touchline_gateway::{Board, bus, cme};
+use touchline_gateway::live::{self, Gateway, Multicast, endpoints, socket_settings};
+use touchline_gateway::{Board, Selected, bus, cme};
 use touchline_lab::bench::{feed, ipc};
 use touchline_lab::cme::config;
 use touchline_net::UdpSource;
@@ -71,7 +71,9 @@ pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn open(arguments: &GatewayArguments) -> Result<Gateway<UdpSource, Publisher>, Failure> {
+type Measured = Gateway<Multicast<UdpSource>, Selected<Publisher>>;
+
+fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     let config = configuration(arguments)?;
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(Failure::run)?;
@@ -82,7 +84,8 @@ fn open(arguments: &GatewayArguments) -> Result<Gateway<UdpSource, Publisher>, F
     }
     let publisher = bus::open(&config).map_err(Failure::run)?;
     let clock = Clock::calibrated();
-    let board = Board::create(&publisher, clock, true).map_err(Failure::run)?;
+    let board = Board::create::<CmeFeed>(&publisher, clock, Measured::tables());
+    let board = board.map_err(Failure::run)?;
     let mut path = cme::pipeline(&config, publisher);
     // As in the middle of a day: every instrument is live, and the first round has been.
     let stretch = feed::stretch(arguments.seed);
@@ -93,14 +96,8 @@ fn open(arguments: &GatewayArguments) -> Result<Gateway<UdpSource, Publisher>, F
         path.packet((Feed::Incremental, Line::A), bytes, receive_ns, 0);
     }
     super::super::event::still_live(&path)?;
-    Ok(Gateway::new(
-        source,
-        channel,
-        path,
-        Some(board),
-        clock,
-        &config.duty,
-    ))
+    let link = Multicast::new(source, channel, None);
+    Ok(Gateway::new(link, path, Some(board), clock, &config.duty))
 }
 
 fn configuration(arguments: &GatewayArguments) -> Result<Config, Failure> {

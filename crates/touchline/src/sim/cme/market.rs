@@ -1,12 +1,12 @@
 //! A generated market on the network.
 
 use super::Arguments;
-use super::orders::{Orders, answer};
 use super::summary;
 use super::truth::Truth;
 use super::way::Way;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
+use crate::sim::orders::{Orders, answer};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use touchline_lab::capture::Feed;
 use touchline_lab::cme::Options;

@@ -1,11 +1,11 @@
 //! Captures on the network, as they were recorded.
 
 use super::Arguments;
-use super::orders::{Orders, answer};
 use super::summary;
 use super::way::Way;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
+use crate::sim::orders::{Orders, answer};
 use touchline_lab::fault::command::Command;
 use touchline_lab::fault::stream::Fault;
 use touchline_lab::pacing::Pacer;

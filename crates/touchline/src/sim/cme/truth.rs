@@ -2,9 +2,8 @@
 
 use super::Arguments;
 use crate::output::{Failure, Output};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use crate::sim::truth_log::TruthLog;
+use std::path::PathBuf;
 use touchline_lab::cme::truth::BookState;
 use touchline_lab::picture::Picture;
 
@@ -13,14 +12,7 @@ use touchline_lab::picture::Picture;
 pub struct Truth {
     books: Option<PathBuf>,
     orders: Option<PathBuf>,
-    log: Option<Log>,
-}
-
-/// The log, which is written in place, so that it can be read as it grows.
-#[derive(Debug)]
-struct Log {
-    path: PathBuf,
-    writer: BufWriter<File>,
+    log: Option<TruthLog>,
 }
 
 impl Truth {
@@ -36,7 +28,7 @@ impl Truth {
         let log = arguments
             .truth_log
             .as_deref()
-            .map(Log::create)
+            .map(TruthLog::create)
             .transpose()?;
         Ok(Truth {
             books: arguments.truth_books.clone(),
@@ -57,14 +49,10 @@ impl Truth {
 
     /// Writes states to the log, at once.
     pub fn states(&mut self, states: &mut Vec<BookState>) -> Result<(), Failure> {
-        let Some(Log { path, writer }) = &mut self.log else {
-            return Ok(());
-        };
-        let written = states
-            .drain(..)
-            .try_for_each(|state| writeln!(writer, "{state}"))
-            .and_then(|()| writer.flush());
-        written.map_err(|error| unwritable(path, &error))
+        match &mut self.log {
+            Some(log) => log.write(states),
+            None => Ok(()),
+        }
     }
 
     /// Writes books and orders, each whole or not at all.
@@ -81,21 +69,4 @@ impl Truth {
         }
         Ok(())
     }
-}
-
-impl Log {
-    fn create(path: &Path) -> Result<Log, Failure> {
-        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
-        Ok(Log {
-            path: path.to_owned(),
-            writer: BufWriter::with_capacity(1 << 16, file),
-        })
-    }
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::run(format!(
-        "{}: cannot be written ({error}); choose a file in a folder of yours, with room",
-        path.display()
-    ))
 }

@@ -1,10 +1,11 @@
 //! Commands on standard input: one thread reads lines, the exchange takes them between two packets.
 
 use crate::output::Failure;
+use std::fmt::Display;
 use std::io::{BufRead, Read, Write};
+use std::str::FromStr;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
-use touchline_lab::fault::command::{Command, Refused};
 
 /// The commands that came and were not taken yet.
 #[derive(Debug)]
@@ -46,12 +47,12 @@ impl Orders {
     }
 
     /// The next command, if one is there. One that is refused is answered, and the next one is taken.
-    pub fn next(&mut self) -> Option<Command> {
+    pub fn next<C: FromStr<Err: Display>>(&mut self) -> Option<C> {
         loop {
             let line = self.lines.as_ref()?.try_recv().ok()?;
             match line.parse() {
                 Ok(command) => return Some(command),
-                Err(Refused(why)) => answer(&format!("refused: {why}")),
+                Err(why) => answer(&format!("refused: {why}")),
             }
         }
     }

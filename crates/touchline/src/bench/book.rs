@@ -1,0 +1,291 @@
+//! `touchline bench book`: what a change of a price book costs, of few levels and of thousands.
+
+use super::ipc::failure;
+use crate::output::Failure;
+use std::hint::black_box;
+use touchline_book::{Fit, PriceBook};
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::ipc::{Folder, pin};
+use touchline_lab::bench::{Figures, Host};
+use touchline_lab::random::Random;
+use touchline_net::clock::{Clock, ticks};
+use touchline_transport::Publish;
+use touchline_transport::shm::{Publisher, Root, Settings};
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Depth, Instrument, LevelChange, LevelEvent, Place, Price,
+    Quantity, Side, Stamps, Update, UpdateAction, Validity,
+};
+
+/// What one change of a price book costs, applied alone, and applied and published on a bus.
+///
+/// Books of 10 levels kept by position, and of as many as you say kept by price, with changes near the
+/// best level, anywhere, and near the worst. Half of the changes are of quantities, the others are
+/// levels that come and go.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  touchline bench book
+  touchline bench book --levels 5000 --json
+
+Output:
+  Changes are timed 32 at a time, and a figure is of one of them on the average: a clock that is read
+  for each would cost as much as the change.")]
+pub struct Arguments {
+    /// Levels a side of the deep books.
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(64..=60_000))]
+    levels: u16,
+    /// Changes of each subject in each round.
+    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(32..))]
+    changes: u64,
+    /// Times that each subject is measured, by turns.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// The processor.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    cpu: usize,
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where changes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    /// In a book of ten levels, anywhere.
+    Few,
+    /// Among the best five.
+    Near,
+    /// Anywhere.
+    Uniform,
+    /// Among the worst fifty.
+    Far,
+}
+
+/// A name, where the changes are, and whether they are published.
+const SUBJECTS: [(&str, Where, bool); 8] = [
+    ("few", Where::Few, false),
+    ("deep-near", Where::Near, false),
+    ("deep-uniform", Where::Uniform, false),
+    ("deep-far", Where::Far, false),
+    ("few-published", Where::Few, true),
+    ("deep-near-published", Where::Near, true),
+    ("deep-uniform-published", Where::Uniform, true),
+    ("deep-far-published", Where::Far, true),
+];
+
+const INSTRUMENT: Instrument = Instrument(0);
+
+/// Changes that are timed together.
+const BATCH: usize = 32;
+
+/// Changes that are made up once and applied again and again: each undoes itself in the end.
+const CYCLE: usize = 64 * BATCH;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let host = Host::here();
+    pin(arguments.cpu).map_err(failure)?;
+    let clock = Clock::calibrated();
+    let mut histograms = SUBJECTS.map(|_| latency_histogram());
+    for round in 0..arguments.rounds {
+        for ((_, place, published), histogram) in SUBJECTS.iter().zip(&mut histograms) {
+            let mut subject = Subject::new(*place, arguments.levels, u64::from(round))?;
+            let mut bus = published
+                .then(|| Bus::new(arguments.levels, &subject.book))
+                .transpose()?;
+            for batch in 0..arguments.changes as usize / BATCH {
+                let begin = ticks();
+                subject.batch(batch, bus.as_mut())?;
+                let end = ticks();
+                histogram.saturating_record(clock.between_ns(begin, end) / BATCH as u64);
+            }
+            bus.as_ref().map_or(Ok(()), Bus::has_every_image)?;
+        }
+    }
+    let lines = SUBJECTS.iter().zip(histograms);
+    let lines: Vec<_> = lines
+        .map(|((subject, ..), histogram)| Figures {
+            bench: "book",
+            subject: (*subject).to_owned(),
+            payload_bytes: 0,
+            histogram,
+        })
+        .collect();
+    if arguments.json {
+        let json = |line: &Figures| println!("{}", line.to_json(&host));
+        lines.iter().for_each(json);
+        return Ok(());
+    }
+    println!("{host}");
+    println!(
+        "{} levels a side, or 10; ns a change, {BATCH} changes at a time, on processor {}",
+        arguments.levels, arguments.cpu
+    );
+    println!("{}", Figures::HEAD);
+    lines.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}
+
+/// A book and the changes that it goes through.
+struct Subject {
+    book: PriceBook,
+    events: Vec<LevelEvent>,
+    changes: Vec<LevelChange>,
+}
+
+impl Subject {
+    fn new(place: Where, levels: u16, seed: u64) -> Result<Subject, Failure> {
+        let (book, levels) = match place {
+            Where::Few => (PriceBook::new(FEW), FEW.direct),
+            _ => (PriceBook::deep(2 * usize::from(levels)), levels),
+        };
+        let mut subject = Subject {
+            book,
+            events: Vec::with_capacity(CYCLE),
+            changes: Vec::with_capacity(BATCH * 4),
+        };
+        for index in 0..i64::from(levels) {
+            for side in Side::BOTH {
+                let event = event(place, side, index, UpdateAction::New, 1 + index);
+                subject.apply(&event)?;
+            }
+        }
+        let mut random = Random::from_seed(seed);
+        while subject.events.len() < CYCLE {
+            let side = *random.pick(&Side::BOTH);
+            let index = place.index(&mut random, i64::from(levels));
+            let quantity = random.between(1, 1_000);
+            let mut push = |action| {
+                subject
+                    .events
+                    .push(event(place, side, index, action, quantity))
+            };
+            push(UpdateAction::Change);
+            push(UpdateAction::Change);
+            push(UpdateAction::Delete);
+            push(UpdateAction::New);
+        }
+        Ok(subject)
+    }
+
+    /// The changes of one batch, each published if there is a bus.
+    fn batch(&mut self, number: usize, mut bus: Option<&mut Bus>) -> Result<(), Failure> {
+        let begin = number * BATCH % CYCLE;
+        for at in begin..begin + BATCH {
+            let event = self.events[at];
+            self.apply(&event)?;
+            if let Some(bus) = &mut bus {
+                bus.publish(&self.book, &self.changes);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn apply(&mut self, event: &LevelEvent) -> Result<(), Failure> {
+        self.changes.clear();
+        match self.book.apply(black_box(event), &mut self.changes) {
+            Fit::Expected => Ok(()),
+            fit => Err(Failure::run(format!("{event:?} is {fit:?}"))),
+        }
+    }
+}
+
+const FEW: Depth = Depth {
+    direct: 10,
+    implied: 0,
+};
+
+impl Where {
+    fn index(self, random: &mut Random, levels: i64) -> i64 {
+        match self {
+            Where::Few | Where::Uniform => random.between(0, levels - 1),
+            Where::Near => random.between(0, 4),
+            Where::Far => random.between(levels - 50, levels - 1),
+        }
+    }
+}
+
+/// A change of the level at an index of a full book.
+fn event(place: Where, side: Side, index: i64, action: UpdateAction, quantity: i64) -> LevelEvent {
+    let away = match side {
+        Side::Bid => -1 - index,
+        Side::Ask => index,
+    };
+    LevelEvent {
+        instrument: INSTRUMENT,
+        orders: -1,
+        price: Price((50_000 + away) * 500_000_000),
+        quantity: Quantity(quantity),
+        place: match place {
+            Where::Few => Place::Position(index as u8 + 1),
+            _ => Place::Price,
+        },
+        action,
+        side,
+        book: BookKind::Direct,
+    }
+}
+
+/// A bus of its own, which goes away in the end.
+struct Bus {
+    publisher: Publisher,
+    _folder: Folder,
+}
+
+impl Bus {
+    /// With the whole book published: the steps go on from there.
+    fn new(levels: u16, book: &PriceBook) -> Result<Bus, Failure> {
+        let folder = Folder::new().map_err(failure)?;
+        let settings = Settings {
+            instruments_max: 1,
+            image_levels_max: 2 * usize::from(levels),
+            ..Settings::default()
+        };
+        let opened = Publisher::open(&Root::at(folder.path()), "book", &settings);
+        let mut publisher = opened.map_err(|error| Failure::run(error.to_string()))?;
+        let room = &mut [Vec::new(), Vec::new()];
+        let [bids, asks] = room;
+        let snapshot = BookSnapshot {
+            instrument: INSTRUMENT,
+            validity: Validity::Live,
+            bids: book.levels(BookKind::Direct, Side::Bid).slice(bids),
+            asks: book.levels(BookKind::Direct, Side::Ask).slice(asks),
+            implied_bids: &[],
+            implied_asks: &[],
+        };
+        publisher.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+        publisher.commit();
+        Ok(Bus {
+            publisher,
+            _folder: folder,
+        })
+    }
+
+    /// A book that its image does not hold costs less, and is not what is measured.
+    fn has_every_image(&self) -> Result<(), Failure> {
+        match self.publisher.counters().images_cut {
+            0 => Ok(()),
+            cut => Err(Failure::run(format!(
+                "{cut} changes did not reach the image of the book"
+            ))),
+        }
+    }
+
+    #[inline]
+    fn publish(&mut self, book: &PriceBook, changes: &[LevelChange]) {
+        let update = BookUpdate {
+            instrument: INSTRUMENT,
+            venue_id: 1,
+            validity: Validity::Live,
+            direct: true,
+            whole: true,
+            changes,
+            best_bid: book.best(Side::Bid),
+            best_ask: book.best(Side::Ask),
+        };
+        self.publisher
+            .publish(&Update::Book(update), &Stamps::default());
+        self.publisher.commit();
+    }
+}

@@ -1,0 +1,254 @@
+//! `touchline bench decode-fix`: from the bytes of a FIX message to typed entries.
+//!
+//! Length and checksum verified, the header read, every entry's prices, sizes and times made numbers. By turns in one run:
+//! with the vectors of the processor, with plain words, and QuickFIX if it was built. A sample is the mean over a batch,
+//! as one message takes less time than reading a clock twice is sure of.
+
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::{Figures, Host};
+use touchline_net::clock::{Clock, ticks};
+use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
+use touchline_wire::fix::{Encoder, Frame, Malformed, Precision, frame_with, timestamp};
+
+/// Bytes of a FIX message → length and checksum verified → header and typed entries.
+///
+/// Messages: an update of one entry with 239 bytes and one of five trades with 749. Real ones where the variable
+/// TOUCHLINE_CAPTURES names a folder that has them, else made ones of the same shape and length.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  touchline bench decode-fix
+  touchline bench decode-fix --quickfix competitors/target/bin/quickfix-decode --dictionary FIX44.xml")]
+pub struct Arguments {
+    /// Batches of each subject in each round.
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]
+    batches: u32,
+    /// Times that each subject is measured, by turns.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// QuickFIX to be measured in the same run: the program that `competitors/install quickfix` builds.
+    #[arg(long, value_name = "PROGRAM", requires = "dictionary")]
+    quickfix: Option<PathBuf>,
+    /// The dictionary by which QuickFIX finds the entries.
+    #[arg(long, value_name = "FILE")]
+    dictionary: Option<PathBuf>,
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Messages of a batch.
+const BATCH: u32 = 100;
+/// Bytes that a message may have.
+const LIMIT: usize = 64 * 1024;
+
+/// A message that is decoded again and again.
+struct Sample {
+    name: &'static str,
+    entries: usize,
+    bytes: Vec<u8>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    for sample in samples() {
+        let mut histograms = [(); 3].map(|()| latency_histogram());
+        for _ in 0..arguments.rounds {
+            arguments.measure::<Vectors>(&sample, &mut histograms[0])?;
+            arguments.measure::<Words>(&sample, &mut histograms[1])?;
+            if let (Some(program), Some(dictionary)) = (&arguments.quickfix, &arguments.dictionary)
+            {
+                arguments.rival(program, dictionary, &sample, &mut histograms[2])?;
+            }
+        }
+        let subjects = ["touchline-fix", "touchline-fix-words", "quickfix"];
+        for (subject, histogram) in subjects.iter().zip(histograms) {
+            if !histogram.is_empty() {
+                lines.push(Figures {
+                    bench: "decode-fix",
+                    subject: format!("{subject}-{}", sample.name),
+                    payload_bytes: sample.bytes.len() as u64,
+                    histogram,
+                });
+            }
+        }
+    }
+    report(arguments, &lines);
+    Ok(())
+}
+
+impl Arguments {
+    fn measure<S: Scan>(&self, sample: &Sample, into: &mut Histogram<u64>) -> Result<(), Failure> {
+        let clock = Clock::calibrated();
+        for _ in 0..self.batches {
+            let begin = ticks();
+            for _ in 0..BATCH {
+                let entries = one_message::<S>(black_box(&sample.bytes)).map_err(Failure::run)?;
+                if entries != sample.entries {
+                    return Err(Failure::run(format!("{entries} entries came out")));
+                }
+            }
+            let batch_ns = clock.between_ns(begin, ticks());
+            into.saturating_record(batch_ns / u64::from(BATCH));
+        }
+        Ok(())
+    }
+
+    /// QuickFIX's own batches: nanoseconds of each, a line a batch.
+    fn rival(
+        &self,
+        program: &Path,
+        dictionary: &Path,
+        sample: &Sample,
+        into: &mut Histogram<u64>,
+    ) -> Result<(), Failure> {
+        let file = tempfile(&sample.bytes)?;
+        let output = Command::new(program)
+            .args([dictionary, &file])
+            .args([self.batches, BATCH, sample.entries as u32].map(|n| n.to_string()))
+            .output();
+        let _ = std::fs::remove_file(&file);
+        let output = output.map_err(|error| {
+            let program = program.display();
+            Failure::usage(format!(
+                "{program}: cannot be run ({error}); build it with competitors/install quickfix"
+            ))
+        })?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Failure::run(format!("{}: {said}", program.display())));
+        }
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            let batch_ns: u64 = line.parse().map_err(Failure::run)?;
+            into.saturating_record(batch_ns / u64::from(BATCH));
+        }
+        Ok(())
+    }
+}
+
+/// What is measured; `cargo xtask instructions` finds it by this name.
+#[inline(never)]
+fn one_message<S: Scan>(bytes: &[u8]) -> Result<usize, Malformed> {
+    let Frame::Whole(message) = frame_with::<S>(bytes, LIMIT)? else {
+        return Ok(0);
+    };
+    let refresh = Refresh::<S>::read_with(&message)?;
+    let mut entries = refresh.entries();
+    let mut count = 0;
+    while let Some(entry) = entries.advance()? {
+        black_box(entry);
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn tempfile(bytes: &[u8]) -> Result<PathBuf, Failure> {
+    let path = std::env::temp_dir().join(format!("touchline-decode-fix-{}", std::process::id()));
+    std::fs::write(&path, bytes).map_err(|error| {
+        Failure::run(format!("{}: cannot be written ({error})", path.display()))
+    })?;
+    Ok(path)
+}
+
+fn samples() -> [Sample; 2] {
+    let captures = std::env::var_os("TOUCHLINE_CAPTURES").map(PathBuf::from);
+    let real = |end: &str| {
+        let folder = captures.as_ref()?.join("deribit-fix").read_dir().ok()?;
+        let mut paths = folder.filter_map(|entry| Some(entry.ok()?.path()));
+        let path = paths.find(|path| path.to_string_lossy().ends_with(end))?;
+        std::fs::read(path).ok()
+    };
+    [
+        Sample {
+            name: "1",
+            entries: 1,
+            bytes: real("bench-decode1.fix").unwrap_or_else(|| made(1)),
+        },
+        Sample {
+            name: "5",
+            entries: 5,
+            bytes: real("bench-decode5.fix").unwrap_or_else(|| made(5)),
+        },
+    ]
+}
+
+/// A message of the shape and length of Deribit's: one update, or trades.
+fn made(entries: u32) -> Vec<u8> {
+    let mut room = vec![0; 1024];
+    let now = timestamp(b"20240102-03:04:05.678").unwrap_or_default();
+    let mut encoder = Encoder::new(&mut room, b"FIX.4.4", b"X");
+    encoder
+        .bytes(49, b"DERIBITSERVER")
+        .bytes(56, b"SUBSCRIBER1")
+        .unsigned(34, 126)
+        .timestamp(52, now, Precision::Milliseconds)
+        .bytes(55, b"BTC-27SEP24");
+    if entries == 1 {
+        encoder
+            .unsigned(100_087, 10_831_047)
+            .decimal(100_090, 105_174_400, 4)
+            .decimal(746, 94_659_940_000, 4)
+            .unsigned(262, 123);
+    }
+    encoder.unsigned(268, u64::from(entries));
+    for entry in 0..entries {
+        encoder
+            .char(279, b'0')
+            .char(269, if entries == 1 { b'1' } else { b'2' })
+            .decimal(270, 105_195_000 + i64::from(entry), 4)
+            .decimal(271, if entries == 1 { 10_000_000 } else { 420_000 }, 4)
+            .timestamp(272, now, Precision::Milliseconds);
+        if entries > 1 {
+            encoder
+                .unsigned(100_009, 18_254_681 + u64::from(entry))
+                .char(54, b'1')
+                .char(37, b'0')
+                .char(198, b'0')
+                .char(39, b'2')
+                .decimal(44, 104_459_300, 4)
+                .unsigned(58, 2_889_354 + u64::from(entry));
+        }
+    }
+    encoder.finish().map(<[u8]>::to_vec).unwrap_or_default()
+}
+
+fn report(arguments: &Arguments, lines: &[Figures]) {
+    let host = Host::here();
+    if arguments.json {
+        lines
+            .iter()
+            .for_each(|line| println!("{}", line.to_json(&host)));
+        return;
+    }
+    println!("{host}");
+    println!("{}{:>10}", Figures::HEAD, "p50 ratio");
+    for line in lines {
+        let first = lines
+            .iter()
+            .find(|other| other.payload_bytes == line.payload_bytes);
+        let p50 = |line: &Figures| line.histogram.value_at_quantile(0.5) as f64;
+        let ratio = first.map_or(1.0, |first| p50(line) / p50(first));
+        println!("{line}{ratio:>10.2}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_give_all_entries_of_made_messages_of_the_right_length() {
+        for (entries, length) in [(1, 239), (5, 749)] {
+            let bytes = made(entries);
+            assert!(bytes.len().abs_diff(length) <= 8, "{} bytes", bytes.len());
+            assert_eq!(one_message::<Vectors>(&bytes), Ok(entries as usize));
+            assert_eq!(one_message::<Words>(&bytes), Ok(entries as usize));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! `touchline bench event --venue deribit`: a FIX message in memory, through the session, to a full book.
+//!
+//! A book of 1,200 levels a side is made by a snapshot; then each message changes one level of it, most
+//! of them near the touch. A round is one session from its Logon on: only the changes are measured.
+//! Every round goes through a path without a bus and one with a bus, so that the difference is what
+//! publishing costs.
+
+use super::{Arguments, Touch, publisher};
+use crate::output::Failure;
+use hdrhistogram::Histogram;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use touchline_feed::fix_md::FixFeed;
+use touchline_feed::{Dialogue, Venue, When};
+use touchline_gateway::Pipeline;
+use touchline_gateway::config::{Config, FixVenue};
+use touchline_gateway::fix::{self, FixPipeline};
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::ipc::Folder;
+use touchline_lab::bench::session::{LEVELS, Stretch};
+use touchline_lab::bench::{Figures, Host};
+use touchline_net::clock::{Clock, ticks};
+use touchline_transport::{Local, Publish};
+use touchline_types::{BookKind, Instrument, Side, Validity};
+
+/// Changes of a round.
+const CHANGES: usize = 20_000;
+
+const CONFIG: &str = "\
+bus = \"event\"
+[venue]
+kind = \"deribit\"
+hosts = [\"localhost:9881\"]
+sender = \"ROQ_TRADING\"
+message_bytes_max = 262144
+[limits]
+instruments_max = 16
+event_changes_max = 4096
+";
+
+/// Runs the benchmark.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let config = Config::<FixVenue>::from_text("the benchmark's own", CONFIG);
+    let config = config.map_err(|error| Failure::configuration(&error))?;
+    let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
+    let stretch = Stretch::new(sender, target, CHANGES, arguments.seed);
+    let folder = Folder::new().map_err(|failed| Failure::run(failed.0))?;
+    let mut local = path(&config, Local::new(Touch))?;
+    let mut bus = path(&config, publisher(&folder)?)?;
+    let (mut marked, mut bare, mut on_bus) = (
+        latency_histogram(),
+        latency_histogram(),
+        latency_histogram(),
+    );
+    let clock = Clock::calibrated();
+    let (start, limit) = (
+        Instant::now(),
+        Duration::from_secs_f64(arguments.seconds.max(0.0)),
+    );
+    let mut rounds = 0;
+    while arguments
+        .rounds
+        .map_or_else(|| start.elapsed() < limit, |wanted| rounds < wanted)
+    {
+        local.set_marks(rounds % 2 == 0);
+        let samples = if rounds % 2 == 0 {
+            &mut marked
+        } else {
+            &mut bare
+        };
+        round(&stretch, &mut local, &clock, samples, one_message)?;
+        round(&stretch, &mut bus, &clock, &mut on_bus, on_the_bus)?;
+        rounds += 1;
+    }
+    report(arguments, &stretch, marked, bare, on_bus)
+}
+
+fn path<P: Publish>(config: &Config<FixVenue>, publisher: P) -> Result<FixPipeline<P>, Failure> {
+    fix::pipeline(config, publisher).map_err(|error| Failure::configuration(&error))
+}
+
+/// One session: its opening, then each change by itself.
+fn round<P: Publish>(
+    stretch: &Stretch,
+    path: &mut FixPipeline<P>,
+    clock: &Clock,
+    samples: &mut Histogram<u64>,
+    message: impl Fn(&mut FixPipeline<P>, &[u8], When, u64),
+) -> Result<(), Failure> {
+    let when = When::at(1_567_870_621_000_000_000);
+    path.connected(when);
+    for opening in stretch.opening() {
+        path.packet_at((), opening, when, 0);
+        discard(path, when);
+    }
+    for change in stretch.changes() {
+        let begin = ticks();
+        message(path, change, when, begin);
+        samples.saturating_record(clock.between_ns(begin, ticks()));
+    }
+    still_live(path)?;
+    discard(path, when);
+    path.disconnected(when);
+    Ok(())
+}
+
+/// What the feed asks for is answered by the stretch already.
+fn discard<P: Publish, V: Dialogue>(path: &mut Pipeline<V, P>, when: When) {
+    let bytes = path.venue().outgoing().len();
+    path.sent(bytes, when);
+}
+
+/// The figures are of a live book of many levels only; anything else would be another path.
+fn still_live<P: Publish>(path: &FixPipeline<P>) -> Result<(), Failure> {
+    let feed: &FixFeed = path.venue();
+    let levels = path.prices().get(Instrument(0)).map_or(0, |book| {
+        book.levels(BookKind::Direct, Side::Bid)
+            .len()
+            .min(book.levels(BookKind::Direct, Side::Ask).len())
+    });
+    let counters = feed.counters();
+    let is_live = feed.instruments() == 1 && feed.validity(Instrument(0)) == Validity::Live;
+    if is_live && levels * 2 > LEVELS && counters.books_doubted + counters.gaps == 0 {
+        return Ok(());
+    }
+    Err(Failure::run(format!(
+        "the book is not live or has only {levels} levels a side; this is a mistake of ours"
+    )))
+}
+
+/// What is measured; instruction counts are taken inside it.
+#[inline(never)]
+fn one_message<P: Publish>(path: &mut FixPipeline<P>, bytes: &[u8], when: When, polled: u64) {
+    path.packet_at((), black_box(bytes), when, polled);
+}
+
+/// The same, published on a bus. A function of its own, so that instructions can be told apart.
+#[inline(never)]
+fn on_the_bus<P: Publish>(path: &mut FixPipeline<P>, bytes: &[u8], when: When, polled: u64) {
+    path.packet_at((), black_box(bytes), when, polled);
+}
+
+fn report(
+    arguments: &Arguments,
+    stretch: &Stretch,
+    marked: Histogram<u64>,
+    bare: Histogram<u64>,
+    bus: Histogram<u64>,
+) -> Result<(), Failure> {
+    let host = Host::here();
+    let payload_bytes = stretch.change_bytes();
+    let (marks_ns, bus_ns) = (marked.mean() - bare.mean(), bus.mean() - marked.mean());
+    let figures = |subject: &str, histogram| Figures {
+        bench: "event",
+        subject: subject.to_owned(),
+        payload_bytes,
+        histogram,
+    };
+    let lines = [
+        figures("touchline-deribit", marked),
+        figures("touchline-deribit-bus", bus),
+        figures("touchline-deribit-no-marks", bare),
+    ];
+    if let Some(folder) = &arguments.histograms {
+        super::super::write_distributions(&lines, folder)?;
+    }
+    if arguments.json {
+        lines
+            .iter()
+            .for_each(|line| println!("{}", line.to_json(&host)));
+        return Ok(());
+    }
+    println!("{host}");
+    println!(
+        "{CHANGES} messages of one change a round, {payload_bytes} bytes on average, {LEVELS} levels a side"
+    );
+    println!("{}", Figures::HEAD);
+    lines.iter().for_each(|line| println!("{line}"));
+    println!("the marks cost {marks_ns:.0} ns a message (difference of the means, same run)");
+    println!("publishing in shared memory costs {bus_ns:.0} ns a message (likewise)");
+    Ok(())
+}

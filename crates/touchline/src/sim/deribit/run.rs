@@ -1,0 +1,212 @@
+//! The exchange from its opening to its end.
+
+use super::{Arguments, access, summary};
+use crate::interrupt::Interrupt;
+use crate::output::{Failure, Output, say};
+use crate::sim::orders::{Orders, answer};
+use crate::sim::truth_log::TruthLog;
+use std::path::PathBuf;
+use std::time::Duration;
+use touchline_feed::When;
+use touchline_lab::deribit::fault::Faults;
+use touchline_lab::deribit::market::{Market, Settings};
+use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, truth};
+use touchline_lab::pacing::Pacer;
+
+/// Longer sleeps would show in heartbeats and in slow connections, shorter ones on other processes.
+const IDLE_NS: u64 = 200_000;
+/// How long the market goes on without faults, and how long everything may take to arrive.
+const HEALING_NS: u64 = 500_000_000;
+/// How long everybody may take to log out.
+const FAREWELL_NS: u64 = 3_000_000_000;
+/// A longer recording is none that fits memory.
+const PLAY_BYTES_MAX: u64 = 1 << 30;
+
+struct Running<'a> {
+    arguments: &'a Arguments,
+    exchange: Exchange,
+    pacer: Pacer,
+    log: Option<TruthLog>,
+    books: Option<PathBuf>,
+}
+
+/// Runs the exchange until it is to end.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::catch()?;
+    let mut orders = Orders::listen(arguments.commands, arguments.until_eof)?;
+    let mut running = Running::open(arguments)?;
+    say(&running.describe())?;
+    let mut is_over = false;
+    while !is_over {
+        while let Some(command) = orders.next() {
+            is_over |= running.obey(command)?;
+        }
+        is_over |= interrupt.is_asked() || running.is_over_time();
+        running.turn()?;
+    }
+    running.close()
+}
+
+impl<'a> Running<'a> {
+    fn open(arguments: &'a Arguments) -> Result<Running<'a>, Failure> {
+        let source = source(arguments)?;
+        let credentials = access::credentials(arguments)?;
+        if let Some(path) = &arguments.truth_books {
+            // Nothing appears under the name, and what is there stays.
+            drop(Output::open(path)?);
+        }
+        let log = arguments.truth_log.as_deref().map(TruthLog::create);
+        let log = log.transpose()?;
+        let pacer = Pacer::start();
+        let faults = Faults::new(arguments.seed, arguments.fault.clone());
+        let rate = arguments.events_per_second;
+        let mut venue = Venue::open(source, credentials, faults, rate, pacer.elapsed_ns());
+        if log.is_some() {
+            venue.keep_states();
+        }
+        let listening = Exchange::listen(arguments.listen, venue);
+        let exchange = listening.map_err(|error| {
+            Failure::run(format!(
+                "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
+                arguments.listen
+            ))
+        })?;
+        if let Some(folder) = &arguments.write {
+            access::write(folder, exchange.address(), &exchange.venue().credentials)?;
+        }
+        Ok(Running {
+            arguments,
+            exchange,
+            pacer,
+            log,
+            books: arguments.truth_books.clone(),
+        })
+    }
+
+    fn describe(&self) -> String {
+        let address = self.exchange.address();
+        match &self.exchange.venue().source {
+            Source::Market(market) => format!(
+                "listening on {address}: {} instruments of seed {}\n",
+                market.instruments().len(),
+                self.arguments.seed
+            ),
+            Source::Recording(recording) => format!(
+                "listening on {address}: a recording of {} instruments\n",
+                recording.symbols().len()
+            ),
+        }
+    }
+
+    fn when(&self) -> When {
+        When {
+            receive_ns: self.pacer.wall_ns(),
+            now_ns: self.pacer.elapsed_ns(),
+        }
+    }
+
+    fn is_over_time(&self) -> bool {
+        let elapsed_s = self.pacer.elapsed_ns() / 1_000_000_000;
+        self.arguments
+            .seconds
+            .is_some_and(|seconds| elapsed_s >= seconds)
+    }
+
+    /// Does what is due, or sleeps until something is.
+    fn turn(&mut self) -> Result<(), Failure> {
+        let is_busy = self.exchange.work(self.when());
+        if let Some(log) = &mut self.log {
+            let mut states = self.exchange.take_states();
+            if !states.is_empty() {
+                log.write(&mut states)?;
+            }
+        }
+        if !is_busy {
+            let now_ns = self.pacer.elapsed_ns();
+            let rest_ns = self
+                .exchange
+                .venue()
+                .due_ns()
+                .saturating_sub(now_ns)
+                .min(IDLE_NS);
+            std::thread::sleep(Duration::from_nanos(rest_ns));
+        }
+        Ok(())
+    }
+
+    /// Carries out a command; true if it is the last one.
+    fn obey(&mut self, command: Command) -> Result<bool, Failure> {
+        let now_ns = self.pacer.elapsed_ns();
+        let venue = self.exchange.venue_mut();
+        match command {
+            Command::Fault(setting) => venue.faults.add(setting),
+            Command::Clear => venue.faults.clear(),
+            Command::Rate(events) => venue.set_rate(events, now_ns),
+            Command::Truth => {
+                if !self.write_books()? {
+                    answer("refused: the truth is not written, since there is no --truth-books");
+                    return Ok(false);
+                }
+            }
+            Command::Quit => {}
+        }
+        answer("ok");
+        Ok(command == Command::Quit)
+    }
+
+    /// Writes the books as they are; false if nobody wants them.
+    fn write_books(&self) -> Result<bool, Failure> {
+        let (Some(path), Source::Market(market)) = (&self.books, &self.exchange.venue().source)
+        else {
+            return Ok(false);
+        };
+        let mut output = Output::open(path)?;
+        output.text(&truth::books_jsonl(market))?;
+        output.finish()?;
+        Ok(true)
+    }
+
+    /// No faults; what is missing shows by what comes behind it; then nothing happens any more.
+    fn close(mut self) -> Result<(), Failure> {
+        self.exchange.venue_mut().faults.clear();
+        self.turns(HEALING_NS, |_| false)?;
+        self.exchange.venue_mut().close();
+        self.turns(HEALING_NS, |_| false)?;
+        self.write_books()?;
+        let text = summary::text(&self.exchange, &self.pacer);
+        self.exchange.log_out(self.when());
+        self.turns(FAREWELL_NS, |exchange| exchange.clients().next().is_none())?;
+        say(&text)
+    }
+
+    fn turns(&mut self, ns: u64, is_over: impl Fn(&Exchange) -> bool) -> Result<(), Failure> {
+        let until_ns = self.pacer.elapsed_ns() + ns;
+        while self.pacer.elapsed_ns() < until_ns && !is_over(&self.exchange) {
+            self.turn()?;
+        }
+        Ok(())
+    }
+}
+
+fn source(arguments: &Arguments) -> Result<Source, Failure> {
+    let Some(file) = &arguments.play else {
+        return Ok(Source::Market(Market::open(&Settings {
+            seed: arguments.seed,
+            instruments: arguments.instruments as usize,
+            levels: arguments.levels as usize,
+        })));
+    };
+    let refuse = |why: &str| {
+        Failure::usage(format!(
+            "{}: {why}; give a file of FIX messages as they were received",
+            file.display()
+        ))
+    };
+    let about = std::fs::metadata(file).map_err(|error| refuse(&error.to_string()))?;
+    if !about.is_file() || about.len() > PLAY_BYTES_MAX {
+        return Err(refuse("it is no regular file of at most 1 GiB"));
+    }
+    let bytes = std::fs::read(file).map_err(|error| refuse(&error.to_string()))?;
+    let recording = Recording::read(bytes).map_err(|error| refuse(&error.to_string()))?;
+    Ok(Source::Recording(recording))
+}

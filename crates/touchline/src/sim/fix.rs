@@ -1,0 +1,258 @@
+//! `touchline sim fix-acceptor` and `touchline sim fix-initiator`: FIX counterparties with an echo behind
+//! them.
+
+use crate::figures::counted;
+use crate::interrupt::Interrupt;
+use crate::output::{Failure, say};
+use std::net::SocketAddrV4;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use touchline_feed::When;
+use touchline_feed::fix::dictionary::Tables;
+use touchline_feed::fix::{Checks, Role, Settings};
+use touchline_lab::fix::{Acceptor, Initiator, Rules, Totals};
+use touchline_lab::pacing::Pacer;
+
+/// A FIX acceptor that sends orders back as they came.
+///
+/// Any message of the session is answered as FIX 4.4 wants it. Behind it, NewOrderSingle (D),
+/// SecurityDefinition (d) and Email (C) are sent back with the same body; a D with PossResend (97=Y) and a
+/// ClOrdID of this session is dropped; other application messages get a BusinessMessageReject (j).
+#[derive(Debug, clap::Args)]
+#[command(after_help = ACCEPTOR_HELP)]
+pub struct AcceptorArguments {
+    /// Listen here; port 0 is any free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
+    listen: SocketAddrV4,
+    #[command(flatten)]
+    session: SessionArguments,
+    /// Our CompID.
+    #[arg(long, value_name = "ID", default_value = "ISLD", value_parser = comp_id)]
+    sender: String,
+    /// The counterparty's CompID.
+    #[arg(long, value_name = "ID", default_value = "TW44", value_parser = comp_id)]
+    target: String,
+}
+
+/// A FIX initiator that sends orders back as they came.
+///
+/// It connects, logs on with ResetSeqNumFlag, and does with messages what `sim fix-acceptor` does. When
+/// the connection ends it connects again, half a second later.
+#[derive(Debug, clap::Args)]
+#[command(after_help = INITIATOR_HELP)]
+pub struct InitiatorArguments {
+    /// Connect to this address.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
+    connect: SocketAddrV4,
+    #[command(flatten)]
+    session: SessionArguments,
+    /// Our CompID.
+    #[arg(long, value_name = "ID", default_value = "TW44", value_parser = comp_id)]
+    sender: String,
+    /// The counterparty's CompID.
+    #[arg(long, value_name = "ID", default_value = "ISLD", value_parser = comp_id)]
+    target: String,
+}
+
+#[derive(Debug, clap::Args)]
+struct SessionArguments {
+    /// HeartBtInt in seconds, 0 for none. An acceptor takes what a Logon says, and this where it says nothing.
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u32).range(..=86_400))]
+    heartbeat: u32,
+    /// BeginString of the session.
+    #[arg(long, value_name = "VERSION", default_value = "FIX.4.4", value_parser = ["FIX.4.4", "FIX.4.2"])]
+    begin_string: String,
+    /// Hold messages against this dictionary, in QuickFIX's XML form, in place of the built-in one of FIX 4.4.
+    #[arg(long, value_name = "FILE")]
+    dictionary: Option<PathBuf>,
+    /// Hold messages against no dictionary, only against the rules of the session.
+    #[arg(long, conflicts_with = "dictionary")]
+    no_dictionary: bool,
+    /// Go on with the numbers of the connection before, in place of beginning at 1 with each Logon.
+    #[arg(long)]
+    keep_numbers: bool,
+    /// Stop after so many seconds.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: Option<u64>,
+    /// Stop when standard input ends, for whoever starts this as a child.
+    #[arg(long)]
+    until_eof: bool,
+}
+
+const ACCEPTOR_HELP: &str = "\
+Examples:
+  touchline sim fix-acceptor
+  touchline sim fix-acceptor --listen 127.0.0.1:0 --sender BANK --target CLIENT
+
+It says `listening on ADDRESS ...` on standard output when it is up. A connection has ten seconds for
+its Logon, of at most 4 KiB; one that is of no session is closed without a word.
+
+Exit status:
+  0  stopped
+  1  the run failed: the port is taken
+  2  bad arguments";
+
+const INITIATOR_HELP: &str = "\
+Example:
+  touchline sim fix-acceptor & touchline sim fix-initiator --seconds 10
+
+It says `connecting to ADDRESS ...` on standard output when it is up.
+
+Exit status:
+  0  stopped
+  2  bad arguments";
+
+/// Longer waits would show in heartbeats, shorter ones on other processes.
+const IDLE: Duration = Duration::from_micros(500);
+/// How long everybody may take to log out at the end.
+const FAREWELL_NS: u64 = 3_000_000_000;
+
+/// Runs the acceptor until it is stopped.
+pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
+    let AcceptorArguments { sender, target, .. } = arguments;
+    let interrupt = Interrupt::catch()?;
+    let settings = arguments.session.settings(Role::Acceptor, sender, target)?;
+    let listening = Acceptor::listen(arguments.listen, vec![settings], Rules::default());
+    let mut acceptor = listening.map_err(|error| {
+        Failure::run(format!(
+            "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
+            arguments.listen
+        ))
+    })?;
+    say(&format!(
+        "listening on {} as {sender} for {target}\n",
+        acceptor.address()
+    ))?;
+    let clock = Clock::start(&arguments.session, &interrupt);
+    while !clock.is_over() {
+        if !acceptor.work(clock.when()) {
+            std::thread::sleep(IDLE);
+        }
+    }
+    acceptor.log_out(clock.when());
+    let until_ns = clock.when().now_ns + FAREWELL_NS;
+    while acceptor.seats().iter().any(|seat| seat.is_taken()) && clock.when().now_ns < until_ns {
+        acceptor.work(clock.when());
+        std::thread::sleep(IDLE);
+    }
+    say(&summary(&acceptor.totals()))
+}
+
+/// Runs the initiator until it is stopped.
+pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
+    let InitiatorArguments { sender, target, .. } = arguments;
+    let interrupt = Interrupt::catch()?;
+    let settings = arguments
+        .session
+        .settings(Role::Initiator, sender, target)?;
+    let mut initiator = Initiator::new(arguments.connect, settings);
+    say(&format!(
+        "connecting to {} as {sender} for {target}\n",
+        arguments.connect
+    ))?;
+    let clock = Clock::start(&arguments.session, &interrupt);
+    while !clock.is_over() {
+        if !initiator.work(clock.when()) {
+            std::thread::sleep(IDLE);
+        }
+    }
+    initiator.log_out(clock.when());
+    let until_ns = clock.when().now_ns + FAREWELL_NS;
+    while initiator.seat().is_taken() && clock.when().now_ns < until_ns {
+        initiator.work(clock.when());
+        std::thread::sleep(IDLE);
+    }
+    say(&summary(&initiator.totals()))
+}
+
+impl SessionArguments {
+    fn settings(&self, role: Role, sender: &str, target: &str) -> Result<Settings, Failure> {
+        Ok(Settings {
+            begin_string: self.begin_string.clone(),
+            heartbeat_s: self.heartbeat,
+            reset_on_logon: !self.keep_numbers,
+            checks: self.checks()?,
+            ..Settings::new(role, sender, target)
+        })
+    }
+
+    /// What messages are held against. Only FIX 4.4 is compiled in.
+    fn checks(&self) -> Result<Checks, Failure> {
+        let Some(path) = &self.dictionary else {
+            let is_standard = !self.no_dictionary && self.begin_string == "FIX.4.4";
+            return Ok(match is_standard {
+                true => Checks::Standard,
+                false => Checks::Nothing,
+            });
+        };
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("--dictionary {name}: {error}")))?;
+        let tables =
+            Tables::read(&name, &text).map_err(|mistake| Failure::usage(mistake.to_string()))?;
+        let version = tables.lend().begin_string;
+        if version != self.begin_string {
+            return Err(Failure::usage(format!(
+                "{name} is of {version}, and the session of {}; give --begin-string or another dictionary",
+                self.begin_string
+            )));
+        }
+        Ok(Checks::Venue(Arc::new(tables)))
+    }
+}
+
+/// The time, and whether it is over.
+struct Clock<'a> {
+    pacer: Pacer,
+    seconds: Option<u64>,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Clock<'a> {
+    fn start(arguments: &SessionArguments, interrupt: &'a Interrupt) -> Clock<'a> {
+        if arguments.until_eof {
+            interrupt.at_end_of_input();
+        }
+        Clock {
+            pacer: Pacer::start(),
+            seconds: arguments.seconds,
+            interrupt,
+        }
+    }
+
+    fn when(&self) -> When {
+        When {
+            receive_ns: self.pacer.wall_ns(),
+            now_ns: self.pacer.elapsed_ns(),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let elapsed_s = self.pacer.elapsed_ns() / 1_000_000_000;
+        self.interrupt.is_asked() || self.seconds.is_some_and(|seconds| elapsed_s >= seconds)
+    }
+}
+
+fn summary(totals: &Totals) -> String {
+    format!(
+        "{}, {} turned away, {}\n{} received, {} sent, {} garbled, {} rejected\n",
+        counted(totals.connections, "connection"),
+        totals.turned_away,
+        counted(totals.logons, "logon"),
+        counted(totals.received, "message"),
+        totals.sent,
+        totals.garbled,
+        totals.rejected,
+    )
+}
+
+/// Nothing in it may end a field.
+fn comp_id(text: &str) -> Result<String, String> {
+    let is_good =
+        (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    match is_good {
+        true => Ok(text.to_owned()),
+        false => Err("a CompID has 1 to 64 visible ASCII characters".to_owned()),
+    }
+}

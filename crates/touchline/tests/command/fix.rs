@@ -1,0 +1,196 @@
+//! `touchline sim fix-acceptor` and `fix-initiator` over TCP.
+
+use crate::{Desk, signal};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use touchline_feed::fix::Role;
+use touchline_lab::fix::scenario::{Heard, Scenario, Way};
+
+/// A running counterparty.
+struct Running {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    /// Its first line.
+    said: String,
+}
+
+impl Running {
+    fn start(desk: &Desk, arguments: &str) -> Running {
+        let mut command = desk.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the command");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut said = String::new();
+        lines.read_line(&mut said).expect("its first line");
+        Running { child, lines, said }
+    }
+
+    /// The third word: `listening on ADDRESS ...`.
+    fn address(&self) -> &str {
+        self.said.split(' ').nth(2).expect("an address")
+    }
+
+    /// Asks it to end, and hears what it says.
+    fn end(mut self) -> (Option<i32>, String) {
+        signal(&self.child, "TERM");
+        let mut rest = String::new();
+        self.lines.read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("it ends").code(), rest)
+    }
+}
+
+/// Testers of a running acceptor.
+struct Testers {
+    address: String,
+    streams: [Option<(TcpStream, Vec<u8>)>; 3],
+}
+
+impl Way for Testers {
+    fn connect(&mut self, line: u8) {
+        let stream = TcpStream::connect(&self.address).expect("it listens");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(40)))
+            .expect("a socket");
+        self.streams[usize::from(line)] = Some((stream, Vec::new()));
+    }
+
+    fn drop(&mut self, line: u8) {
+        self.streams[usize::from(line)] = None;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    fn say(&mut self, line: u8, bytes: &[u8]) {
+        if let Some((stream, _)) = &mut self.streams[usize::from(line)] {
+            // Whoever was sent away says the rest to nobody.
+            let _ = stream.write_all(bytes);
+        }
+    }
+
+    fn hear(&mut self, line: u8) -> Heard {
+        let Some((stream, buffer)) = &mut self.streams[usize::from(line)] else {
+            return Heard::End;
+        };
+        let mut room = [0; 4_096];
+        loop {
+            if let Some(place) = buffer.windows(4).position(|window| window == b"\x0110=")
+                && buffer.len() >= place + 8
+            {
+                return Heard::Message(buffer.drain(..place + 8).collect());
+            }
+            match stream.read(&mut room) {
+                Ok(0) => return Heard::End,
+                Ok(bytes) => buffer.extend(&room[..bytes]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    return Heard::Nothing;
+                }
+                Err(_) => return Heard::End,
+            }
+        }
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        std::thread::sleep(Duration::from_secs(seconds));
+    }
+
+    fn wall_ns(&self) -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.expect("after 1970").as_nanos() as u64
+    }
+}
+
+fn run(running: &Running, name: &str, text: &[u8]) -> Result<(), String> {
+    let scenario = Scenario::parse(text).map_err(|what| format!("{name}: {what}"))?;
+    let mut testers = Testers {
+        address: running.address().to_owned(),
+        streams: [const { None }; 3],
+    };
+    let outcome = scenario.run(Role::Acceptor, &mut testers);
+    outcome.map_err(|what| format!("{name}: {what}"))
+}
+
+#[test]
+fn the_acceptor_answers_public_scenarios_over_tcp() {
+    let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
+        eprintln!("skipped: TOUCHLINE_CAPTURES names no folder of captures");
+        return;
+    };
+    let desk = Desk::bare("fix-public");
+    let running = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    let folder = std::path::Path::new(&captures).join("quickfix-at/fix44");
+    let mut ran = 0;
+    for entry in folder.read_dir().expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read(&path).expect("a file");
+        assert_eq!(run(&running, &path.display().to_string(), &text), Ok(()));
+        ran += 1;
+    }
+    let (status, said) = running.end();
+    assert_eq!((status, ran), (Some(0), 20), "{said}");
+    assert!(
+        said.contains(" logons") && said.contains(" garbled"),
+        "{said}"
+    );
+}
+
+const TRADE: &str = "\
+iCONNECT
+I8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=1|
+E8=FIX.4.4|35=A|34=1|49=ISLD|52=<TIME>|56=TW44|98=0|108=1|
+I8=FIX.4.4|35=D|34=2|49=TW44|52=<TIME>|56=ISLD|11=a|21=1|40=1|54=1|55=X|60=<TIME>|
+E8=FIX.4.4|35=D|34=2|49=ISLD|52=<TIME>|56=TW44|11=a|21=1|40=1|54=1|55=X|60=<TIME>|
+I8=FIX.4.4|35=D|34=3|49=TW44|52=<TIME>|56=ISLD|11=a|54=1|55=X|60=<TIME>|
+E8=FIX.4.4|35=3|34=3|49=ISLD|52=<TIME>|56=TW44|45=3|371=40|372=D|373=1|
+I8=FIX.4.4|35=5|34=4|49=TW44|52=<TIME>|56=ISLD|
+E8=FIX.4.4|35=5|34=4|49=ISLD|52=<TIME>|56=TW44|
+eDISCONNECT
+";
+
+#[test]
+fn an_acceptor_and_an_initiator_talk_and_say_what_they_did() {
+    let desk = Desk::bare("fix-pair");
+    let acceptor = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    assert!(
+        acceptor.said.ends_with(" as ISLD for TW44\n"),
+        "{}",
+        acceptor.said
+    );
+    assert_eq!(run(&acceptor, "trade", TRADE.as_bytes()), Ok(()));
+    let arguments = format!(
+        "sim fix-initiator --connect {} --seconds 1",
+        acceptor.address()
+    );
+    let initiator = desk.run(&arguments);
+    assert_eq!(initiator.status, 0, "{initiator:?}");
+    assert!(
+        initiator
+            .stdout
+            .contains("1 connection, 0 turned away, 1 logon\n"),
+        "{initiator:?}"
+    );
+    let (status, said) = acceptor.end();
+    assert_eq!(status, Some(0));
+    assert!(
+        said.contains("2 connections, 0 turned away, 2 logons\n"),
+        "{said}"
+    );
+    assert!(said.contains(", 0 garbled, 1 rejected\n"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_listened_to_is_refused_in_one_line() {
+    let desk = Desk::bare("fix-refusal");
+    let running = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    let taken = format!("sim fix-acceptor --listen {}", running.address());
+    desk.write("wrong.xml", "<fix major='4' minor='4'/>");
+    for (arguments, status, wanted) in [
+        (taken.as_str(), 1, "free port"),
+        ("sim fix-acceptor --dictionary absent.xml", 2, "absent.xml"),
+        ("sim fix-acceptor --dictionary wrong.xml", 2, "wrong.xml"),
+        ("sim fix-acceptor --sender ", 2, "--sender"),
+        ("sim fix-initiator --heartbeat=-1", 2, "heartbeat"),
+    ] {
+        desk.run(arguments).refused(status, &[wanted]);
+    }
+    running.end();
+}
