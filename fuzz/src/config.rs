@@ -2,7 +2,7 @@
 
 use crate::Target;
 use std::{env, fs, path::PathBuf, process, thread};
-use touchline_gateway::config::{Config, ConfigError, cme::ChannelConfig};
+use touchline_gateway::config::{AnyConfig, ConfigError, cme::ChannelConfig};
 
 pub(crate) const TARGET: Target = Target {
     name: "config",
@@ -25,11 +25,11 @@ fn run(bytes: &[u8]) {
         }
         return;
     }
-    match Config::read(&file.0) {
+    match AnyConfig::read(&file.0) {
         Ok(config) => {
             file.write(config.to_toml().as_bytes());
             assert_eq!(
-                Config::read(&file.0).as_ref(),
+                AnyConfig::read(&file.0).as_ref(),
                 Ok(&config),
                 "printed, it says something else"
             );

@@ -18,6 +18,8 @@
 mod cme_replay;
 mod config;
 mod exercise;
+mod fix_parse;
+mod fix_session;
 mod mdp3_channel;
 mod must_fail;
 mod native_message;
@@ -34,10 +36,12 @@ pub use must_fail::MUST_FAIL;
 pub const TARGETS: &[Target] = &[
     native_message::TARGET,
     sbe_mdp3_packet::TARGET,
+    fix_parse::TARGET,
     pcap_reader::TARGET,
     ring_reader::TARGET,
     mdp3_channel::TARGET,
     cme_replay::TARGET,
+    fix_session::TARGET,
     config::TARGET,
     schema_compiler::TARGET,
 ];

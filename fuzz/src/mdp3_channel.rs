@@ -65,6 +65,7 @@ const LIMITS: Limits = Limits {
     orders_max: 64,
     event_changes_max: 32,
     default_depth: DEPTH,
+    levels_max: 0,
 };
 
 fn run(bytes: &[u8]) {

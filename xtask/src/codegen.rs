@@ -5,9 +5,12 @@
 //!                                            └ schema: the values that all of them speak of
 //! ```
 //!
+//! A FIX dictionary becomes tables in the same way ([`fix`]), by the reader that the feeds use at run time.
+//!
 //! The generated files are committed, so that nobody needs the schemas to build. `--check` tells whether they are still
 //! what the schemas say.
 
+pub mod fix;
 pub mod merge;
 pub mod names;
 pub mod read;
@@ -26,9 +29,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How the chore is called.
 pub const USAGE: &str = "\
 usage: cargo xtask codegen <templates.xml>... [--out DIR] [--check]
+       cargo xtask codegen --fix <dictionary.xml> [--check]
 
   <templates.xml>   a message schema (SBE 1.0); several files are versions of one schema and are merged
   --out DIR         where the Rust goes; all .rs files there are replaced [crates/wire/src/mdp3/generated]
+  --fix             a FIX dictionary in QuickFIX's form becomes crates/wire/src/fix/generated/fix44.rs
   --check           writes nothing; fails with the names of the files that differ";
 
 /// Runs the chore with the arguments of the command line.
@@ -36,6 +41,11 @@ usage: cargo xtask codegen <templates.xml>... [--out DIR] [--check]
 /// # Errors
 /// Wrong arguments; a schema that cannot be read, merged or written as Rust; with `--check` any difference.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
+    match *arguments {
+        ["--fix", dictionary] => return fix::run(root, Path::new(dictionary), false),
+        ["--fix", dictionary, "--check"] => return fix::run(root, Path::new(dictionary), true),
+        _ => {}
+    }
     let mut out = root.join("crates/wire/src/mdp3/generated");
     let (mut check, mut schemas) = (false, Vec::new());
     let mut arguments = arguments.iter();

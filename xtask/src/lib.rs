@@ -17,8 +17,10 @@
 #![forbid(unsafe_code)]
 
 pub mod codegen;
+pub mod fix_interop;
 pub mod fuzz;
 pub mod instructions;
+mod java;
 pub mod licences;
 pub mod memory_model;
 pub mod mutants;

@@ -17,6 +17,7 @@ usage: cargo xtask <chore> [arguments]
                                  search for inputs that break a target of fuzz/
   sbe-oracle [--seed N] [--messages N]
                                  our native messages against the codecs of the official SBE tool
+  fix-interop [--seed N]         our FIX session against QuickFIX/J, as acceptor and as initiator
   memory-model [--long]          shared memory under loom, Miri and ThreadSanitizer
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
   instructions [ARGS of bench event]
@@ -57,6 +58,9 @@ fn run() -> Result<()> {
         }
         ["sbe-oracle", ref options @ ..] => {
             xtask::sbe_oracle::run(&root, xtask::sbe_oracle::Options::parse(options)?)
+        }
+        ["fix-interop", ref options @ ..] => {
+            xtask::fix_interop::run(&root, xtask::fix_interop::Options::parse(options)?)
         }
         ["soak", ref options @ ..] => {
             xtask::soak::run(&root, &xtask::soak::Options::parse(options)?)

@@ -4,6 +4,8 @@
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
 mod bus;
+mod fix;
+mod fix_session;
 mod list;
 mod ring;
 mod sockets;

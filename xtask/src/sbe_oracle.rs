@@ -14,11 +14,12 @@
 mod variants;
 
 use crate::codegen::read;
+use crate::java::{self, SHORT_RUN, output};
 use crate::target_folder;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The official tool, as Maven Central has it. One jar holds it and what its code needs at run time.
 const TOOL: &str = "uk.co.real-logic:sbe-all:1.38.1";
@@ -29,9 +30,6 @@ const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1
 
 /// The tool and its code use what newer Java machines hide.
 const OPEN_MEMORY: [&str; 2] = ["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"];
-
-/// Short runs: compiling to machine code at length costs more than it gains.
-const SHORT_RUN: [&str; 2] = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"];
 
 /// What is run: which messages, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +67,7 @@ impl Options {
 /// # Errors
 /// The first message that is read or written differently; a tool that fails.
 pub fn run(root: &Path, options: Options) -> Result<()> {
-    if let Some(missing) = ["java", "javac", "mvn"]
-        .into_iter()
-        .find(|tool| !is_there(tool))
-    {
+    if let Some(missing) = java::missing() {
         println!(
             "sbe-oracle: skipped, there is no {missing} here; it needs a JDK (17 or later) and Maven"
         );
@@ -215,8 +210,7 @@ impl Oracle {
             .args([&self.jar, &path]);
         output(&mut tool).context("the official tool refuses the schema")?;
 
-        let mut compiler = Command::new("javac");
-        compiler.args(SHORT_RUN.map(|option| format!("-J{option}")));
+        let mut compiler = java::compiler();
         compiler.args(["-nowarn", "-cp"]).arg(&self.jar);
         compiler.arg("-d").arg(&classes);
         compiler.arg(self.root.join("schemas/java/Oracle.java"));
@@ -275,28 +269,6 @@ fn same(reader: &str, ours: &str, theirs: &str) -> Result<()> {
     }
     let (our, their) = (ours.lines().count(), theirs.lines().count());
     ensure!(our == their, "we read {our} messages, {reader} {their}");
-    Ok(())
-}
-
-fn is_there(tool: &str) -> bool {
-    let mut command = Command::new(tool);
-    command.arg("-version").stdin(Stdio::null());
-    command.output().is_ok_and(|output| output.status.success())
-}
-
-/// Runs it, and gives what it said if it fails.
-fn output(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot run {program}"))?;
-    ensure!(
-        output.status.success(),
-        "{program} failed: {}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
     Ok(())
 }
 

@@ -1,10 +1,11 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, ring, sockets};
+use super::{Mutant, bus, fix, fix_session, ring, sockets};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
     BOOKS,
+    DEEP_BOOKS,
     PACKETS,
     PRICES,
     ORDERS,
@@ -12,9 +13,11 @@ pub const ALL: &[&[Mutant]] = &[
     SESSIONS,
     SEGMENTS,
     bus::USERS,
+    fix::CODEC,
     ring::PROTOCOL,
     ring::ORDERINGS,
     sockets::RECEPTION,
+    fix_session::SESSION,
 ];
 
 /// Books.
@@ -29,8 +32,8 @@ const BOOKS: &[Mutant] = &[
     Mutant {
         name: "book: implied levels go into the direct book",
         file: "crates/book/src/price.rs",
-        find: "self.implied[side.index()].apply(action",
-        replace: "self.direct[side.index()].apply(action",
+        find: "few.implied[side.index()].apply(action",
+        replace: "few.direct[side.index()].apply(action",
         test: "-p touchline-book --lib implied_and_direct_are_separate",
     },
     Mutant {
@@ -53,6 +56,66 @@ const BOOKS: &[Mutant] = &[
         find: "quantity: if event.quantity.is_null() {",
         replace: "quantity: if false {",
         test: "-p touchline-gateway --test rules null_fields_of_an_update_keep_what_was",
+    },
+];
+
+/// Books of every level, and their way to readers.
+const DEEP_BOOKS: &[Mutant] = &[
+    Mutant {
+        name: "deep book: the level that had to go leaves no horizon",
+        file: "crates/book/src/deep.rs",
+        find: "self.horizon = Some(self.key(&self.room[self.begin]));",
+        replace: "",
+        test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_truth",
+    },
+    Mutant {
+        name: "deep book: the level that does not come leaves no horizon",
+        file: "crates/book/src/deep.rs",
+        find: "self.horizon = Some(key);",
+        replace: "",
+        test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_truth",
+    },
+    Mutant {
+        name: "deep book: asks are ordered as bids",
+        file: "crates/book/src/deep.rs",
+        find: "turn: -(side as i64),",
+        replace: "turn: 0,",
+        test: "-p touchline-book --lib levels_are_found_by_their_price_best_first",
+    },
+    Mutant {
+        name: "deep book: a quantity of nothing is a level",
+        file: "crates/book/src/deep.rs",
+        find: "if level.quantity == Quantity::ZERO {",
+        replace: "if false {",
+        test: "-p touchline-book --lib what_does_not_fit_is_applied_as_far_as_it_makes_sense_and_told",
+    },
+    Mutant {
+        name: "deep book: a level found far from the best is its neighbour",
+        file: "crates/book/src/deep.rs",
+        find: "levels.len() - worse - usize::from(found)",
+        replace: "levels.len() - worse",
+        test: "-p touchline-transport --test bus a_book_by_price_is_what_the_slow_one_is",
+    },
+    Mutant {
+        name: "native: a deep place is what a byte says of it",
+        file: "crates/types/src/native/entry.rs",
+        find: "self.deep_index.get().max(self.index.into())",
+        replace: "self.index.into()",
+        test: "-p touchline-types --test native every_update_comes_back_from_one_message",
+    },
+    Mutant {
+        name: "bus: a download is told twice to who joins",
+        file: "crates/transport/src/shm/subscriber/rows.rs",
+        find: "Some((told, _)) if !is_before(told, end) => Verdict::Skip",
+        replace: "Some((told, _)) if told == end && told == 0 => Verdict::Skip",
+        test: "-p touchline-transport --test bus a_download_is_told_in_its_place_and_once",
+    },
+    Mutant {
+        name: "bus: of an image only the best half is copied",
+        file: "crates/transport/src/shm/book_image.rs",
+        find: "begin..begin + count * ROW",
+        replace: "begin..begin + count / 2 * ROW",
+        test: "-p touchline-transport --test bus readers_hold_every_level_after_every_message_whenever_they_join",
     },
 ];
 

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 /// What the newer schema adds to each block and to each entry: eight bytes, written as null.
-const FIELD: &str = r#"name="later" id="900" type="Ticks" sinceVersion="1""#;
+const FIELD: &str = r#"name="later" id="900" type="Ticks" sinceVersion="2""#;
 const FIELD_BYTES: usize = 8;
 const FIELD_READ: &str = "|later=-1";
 
 /// What it adds to each message: a group, written without entries.
-const GROUP: &str = r#"    <group name="laters" id="901" dimensionType="groupSizeEncoding" blockLength="8" sinceVersion="1">
+const GROUP: &str = r#"    <group name="laters" id="901" dimensionType="groupSizeEncoding" blockLength="8" sinceVersion="2">
       <field name="value" id="902" type="Ticks" offset="0"/>
     </group>
 "#;
@@ -32,7 +32,7 @@ pub fn newer(schema: &str) -> String {
         if trimmed.starts_with("</sbe:message>") {
             newer.push_str(GROUP);
         }
-        let mut line = line.replace("version=\"0\"", "version=\"1\"");
+        let mut line = line.replace("version=\"1\"", "version=\"2\"");
         let is_message = trimmed.starts_with("<sbe:message ");
         if is_message || trimmed.starts_with("<group ") {
             let place = if is_message { &mut message } else { &mut group };
@@ -101,11 +101,11 @@ mod tests {
             let last = new.fields.last().unwrap();
             assert_eq!(
                 (last.since, last.offset),
-                (1, usize::from(old.block_length))
+                (2, usize::from(old.block_length))
             );
         };
         let (old, new) = schemas(newer);
-        assert_eq!((old.version, new.version), (0, 1));
+        assert_eq!((old.version, new.version), (1, 2));
         for (old, new) in old.messages.iter().zip(&new.messages) {
             longer(&old.body, &new.body);
             assert_eq!(new.body.groups.len(), old.body.groups.len() + 1);

@@ -272,3 +272,17 @@ fn schema(types: &str, messages: &str) -> String {
         header.concat()
     )
 }
+
+/// The committed dictionary is what the published one says.
+#[test]
+fn the_committed_dictionary_is_as_generated() {
+    let Some(schemas) = folder("TOUCHLINE_SCHEMAS", "regeneration of the FIX dictionary") else {
+        return;
+    };
+    let tables = xtask::codegen::fix::tables(&schemas.join("fix/FIX44.xml")).expect("it is read");
+    let committed = fs::read_to_string(xtask::root().join(xtask::codegen::fix::PLACE));
+    assert!(
+        committed.ok().as_ref() == Some(&tables),
+        "run cargo xtask codegen --fix again"
+    );
+}

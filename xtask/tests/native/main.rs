@@ -35,7 +35,10 @@ fn every_byte_is_where_the_schema_says() {
 fn a_schema_that_says_otherwise_is_noticed() {
     let text = std::fs::read_to_string(xtask::root().join("schemas/touchline.xml")).unwrap();
     let field = r#"<field name="bidPrice" id="40" type="Price" offset="30"/>"#;
+    let deep = r#"<field name="deepIndex" id="67" type="DeepIndex" offset="24" sinceVersion="1"/>"#;
+    let unversioned = deep.replace(" sinceVersion=\"1\"", "");
     let changes = [
+        (deep, unversioned.as_str(), "BookUpdate"),
         ("name=\"Gap\" id=\"2\"", "name=\"Gap\" id=\"9\"", "Gap"),
         ("name=\"Gap\" id=\"2\"", "name=\"Hole\" id=\"2\"", "Gap"),
         (
@@ -96,7 +99,8 @@ fn differences(schema: &Schema) -> Vec<String> {
                 message.name, message.id
             ));
         }
-        compare(&message.body, ours.block_length, ours.fields, &mut differs);
+        let lengths = (ours.block_length, ours.base_length);
+        compare(&message.body, lengths, ours.fields, &mut differs);
         let groups: Vec<&str> = message
             .body
             .groups
@@ -114,7 +118,8 @@ fn differences(schema: &Schema) -> Vec<String> {
             continue;
         }
         for (group, ours) in message.body.groups.iter().zip(ours.groups) {
-            compare(&group.body, ours.block_length, ours.fields, &mut differs);
+            let lengths = (ours.block_length, ours.base_length);
+            compare(&group.body, lengths, ours.fields, &mut differs);
             if group.dimension.name != "groupSizeEncoding" || group.dimension.size != 4 {
                 differs(format!("{} has another dimension", group.name));
             }
@@ -126,18 +131,25 @@ fn differences(schema: &Schema) -> Vec<String> {
     found
 }
 
-/// A block of the schema against one of ours.
-fn compare(body: &Body, block_length: usize, fields: &[Field], differs: &mut impl FnMut(String)) {
+/// A block of the schema against one of ours, as it is now and as version 0 had it.
+fn compare(
+    body: &Body,
+    (block_length, base_length): (usize, usize),
+    fields: &[Field],
+    differs: &mut impl FnMut(String),
+) {
     let mut ours = Vec::new();
     flatten(fields, 0, &mut ours);
     let theirs: Vec<_> = body.fields.iter().map(described).collect();
     for pair in ours.iter().zip(&theirs).filter(|(our, their)| our != their) {
         differs(format!("{pair:?}"));
     }
-    let lengths = (usize::from(body.block_length), theirs.len());
-    if lengths != (block_length, ours.len()) {
+    let added = body.fields.iter().find(|field| field.since > 0);
+    let base = added.map_or(usize::from(body.block_length), |field| field.offset);
+    let lengths = (usize::from(body.block_length), base, theirs.len());
+    if lengths != (block_length, base_length, ours.len()) {
         differs(format!(
-            "(length, fields) of a block is {lengths:?} in the schema"
+            "(length, that of version 0, fields) of a block is {lengths:?} in the schema"
         ));
     }
 }
@@ -209,10 +221,11 @@ fn camel_case(name: &str) -> String {
 #[test]
 fn enums_have_the_names_and_numbers_of_the_schema() {
     type Named = fn(u8) -> Option<String>;
-    let enums: [(&str, &str, Named); 6] = [
+    let enums: [(&str, &str, Named); 7] = [
         ("InstrumentState", "validity", |n| {
             code::validity(n).map(name)
         }),
+        ("Download", "phase", |n| code::phase(n).map(name)),
         ("Trade", "aggressor", |n| code::side(n).map(name)),
         ("Trade", "action", |n| code::update_action(n).map(name)),
         ("BookUpdate", "changes.action", |n| {

@@ -1,0 +1,145 @@
+//! `cargo xtask fix-interop`: our FIX session against QuickFIX/J, an engine that is not ours, over TCP.
+//!
+//! ```text
+//! Interop.java, QuickFIX/J ──► orders, definitions, emails ──► touchline sim fix-acceptor, fix-initiator
+//!          holds each echo against what it sent          ◄──  the same body
+//! ```
+//!
+//! Both hold every message against their own dictionary of FIX 4.4. Each side is once the acceptor and once
+//! the initiator; each asks the other for messages again, rejects, logs out, and is killed in the middle.
+//! At last an echo is changed before it is compared, which must be noticed.
+//!
+//! Needs a JDK and Maven, and says so where they are missing. All files are below the target folder.
+
+mod engine;
+mod ours;
+
+use crate::java;
+use anyhow::{Context, Result, bail, ensure};
+use engine::{Ending, Engine};
+use ours::{Ours, Role};
+use std::path::Path;
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    seed: u64,
+}
+
+impl Options {
+    /// From the arguments of the command line.
+    ///
+    /// # Errors
+    /// An option that there is not, or one without its number.
+    pub fn parse(arguments: &[&str]) -> Result<Options> {
+        match arguments {
+            [] => Ok(Options { seed: 1 }),
+            ["--seed", number] => Ok(Options {
+                seed: number.parse().context("--seed needs a number")?,
+            }),
+            ["--seed"] => bail!("--seed needs a number"),
+            [other, ..] => bail!("there is no option {other}; there is --seed N"),
+        }
+    }
+}
+
+/// How numbers are begun with each Logon.
+const KEPT: &[&str] = &["--keep-numbers"];
+const RESET: &[&str] = &[];
+
+/// Lets them talk. Without a JDK or Maven it says so and does nothing.
+///
+/// # Errors
+/// The first disagreement, with the last messages; a tool that fails.
+pub fn run(root: &Path, options: Options) -> Result<()> {
+    if let Some(missing) = java::missing() {
+        println!(
+            "fix-interop: skipped, there is no {missing} here; it needs a JDK (17 or later) and Maven"
+        );
+        return Ok(());
+    }
+    let engine = Engine::prepare(root)?;
+    let program = ours::build(root)?;
+    let run = Run {
+        engine,
+        program: &program,
+        seed: options.seed,
+    };
+    println!("fix-interop: seed {}", options.seed);
+    for role in [Role::Acceptor, Role::Initiator] {
+        run.agrees(role, KEPT, &["all"])?;
+        run.agrees(role, RESET, &["reset"])?;
+        run.agrees(role, KEPT, &["my-death", "my-life"])?;
+    }
+    run.agrees(Role::Initiator, RESET, &["their-death"])?;
+    run.notices()
+}
+
+struct Run<'a> {
+    engine: Engine,
+    program: &'a Path,
+    seed: u64,
+}
+
+impl Run<'_> {
+    /// Parts of the other engine's program, one process each, with one store and one process of ours.
+    fn agrees(&self, role: Role, options: &'static [&'static str], parts: &[&str]) -> Result<()> {
+        let name = format!("{}, {}", role.name(), parts[0]);
+        let folder = self
+            .engine
+            .empty_folder(&format!("{}-{}", role.name(), parts[0]))?;
+        let mut ours = Ours::start(self.program, role, options)?;
+        for part in parts {
+            let ending = self.engine.run(
+                &mut ours,
+                self.seed,
+                &folder,
+                part,
+                &format!("fix-interop: {name}: "),
+            )?;
+            let is_expected = match ending.how {
+                Ending::Done => *part != "my-death",
+                Ending::Killed => *part == "my-death",
+                Ending::Disagrees => false,
+            };
+            ensure!(
+                is_expected,
+                "{name}: QuickFIX/J disagrees (seed {}, files in {}):\n{}",
+                self.seed,
+                folder.display(),
+                ending.said
+            );
+        }
+        ours.end().with_context(|| name)
+    }
+
+    /// An echo that is changed must be noticed.
+    fn notices(&self) -> Result<()> {
+        let folder = self.engine.empty_folder("altered")?;
+        let mut ours = Ours::start(self.program, Role::Acceptor, RESET)?;
+        let ending = self
+            .engine
+            .run(&mut ours, self.seed, &folder, "altered", "")?;
+        ensure!(
+            ending.how == Ending::Disagrees && ending.said.contains("was echoed differently"),
+            "an echo was changed and nothing was noticed: this comparison is blind\n{}",
+            ending.said
+        );
+        println!("fix-interop: an echo that is changed is noticed");
+        ours.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_numbers() {
+        assert_eq!(Options::parse(&[]).unwrap().seed, 1);
+        assert_eq!(Options::parse(&["--seed", "7"]).unwrap().seed, 7);
+        assert!(Options::parse(&["--seed"]).is_err());
+        assert!(Options::parse(&["--seed", "x"]).is_err());
+        assert!(Options::parse(&["--seeds", "7"]).is_err());
+    }
+}

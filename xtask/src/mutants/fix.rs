@@ -1,0 +1,77 @@
+//! Faults of the FIX codec.
+
+use super::Mutant;
+
+/// What is a message, whose fields are whose, and what a value is.
+pub const CODEC: &[Mutant] = &[
+    Mutant {
+        name: "fix: a wrong checksum is taken",
+        file: "crates/wire/src/fix/frame.rs",
+        find: "if stated != u32::from(sum) {",
+        replace: "if stated > 255 {",
+        test: "-p touchline-wire --test fix heads_are_refused",
+    },
+    Mutant {
+        name: "fix: a length may begin with zero",
+        file: "crates/wire/src/fix/frame.rs",
+        find: "digits.len() > 9 || digits[0] == b'0'",
+        replace: "digits.len() > 9",
+        test: "-p touchline-wire --test fix heads_are_refused",
+    },
+    Mutant {
+        name: "fix: a message with a wrong length ends where it says",
+        file: "crates/wire/src/fix/resync.rs",
+        find: "return match position(bytes, from, b\"\\x0110=\") {",
+        replace: "return match Some(from).filter(|from| *from < bytes.len()) {",
+        test: "-p touchline-wire --test fix what_is_garbled",
+    },
+    Mutant {
+        name: "fix: data ends at the first separator",
+        file: "crates/wire/src/fix/fields.rs",
+        find: "Some(data) if data.tag == tag => data.length,",
+        replace: "Some(data) if data.tag == tag => find(value).unwrap_or(data.length),",
+        test: "-p touchline-wire --test fix right_messages_are_taken",
+    },
+    Mutant {
+        name: "fix: market data finds entries inside of data",
+        file: "crates/wire/src/fix/tokens.rs",
+        find: "            self.data(tag, token)?;\n",
+        replace: "",
+        test: "-p touchline-wire --test fix counts_that_differ",
+    },
+    Mutant {
+        name: "fix: the second field of a header counts",
+        file: "crates/wire/src/fix/header.rs",
+        find: "        if self.seen & bit != 0 {",
+        replace: "        if false {",
+        test: "-p touchline-wire --test fix no_field_of_the_header",
+    },
+    Mutant {
+        name: "fix: a field of the header may be in the body",
+        file: "crates/wire/src/fix/header.rs",
+        find: "        if is_header(tokens.tag(&mut token)?) {",
+        replace: "        if tokens.tag(&mut token)? == 0 {",
+        test: "-p touchline-wire --test fix no_field_of_the_header",
+    },
+    Mutant {
+        name: "fix: entries are not counted",
+        file: "crates/wire/src/fix/validate.rs",
+        find: "        if entries != wanted {",
+        replace: "        if false {",
+        test: "-p touchline-wire --test fix each_reason_has_its_cases",
+    },
+    Mutant {
+        name: "fix: a field may be there twice",
+        file: "crates/wire/src/fix/validate.rs",
+        find: "        if self.seen(at) {",
+        replace: "        if false {",
+        test: "-p touchline-wire --test fix each_reason_has_its_cases",
+    },
+    Mutant {
+        name: "fix: a digit too many is dropped",
+        file: "crates/wire/src/fix/number.rs",
+        find: "digits(word, point)? * POWERS.get(decimals)? + digits(behind, decimals)?",
+        replace: "digits(word, point)? * POWERS.get(decimals)? + digits(behind, decimals)? / 10 * 10",
+        test: "-p touchline-wire --test fix words_and_vectors",
+    },
+];

@@ -1,0 +1,84 @@
+//! Faults of FIX sessions.
+
+use super::Mutant;
+
+/// Numbers, order of store and wire, who is let in.
+pub const SESSION: &[Mutant] = &[
+    Mutant {
+        name: "fix session: a message goes before it is stored",
+        file: "crates/feed/src/fix/outgoing.rs",
+        find: "        let kept = if keep == Keep::Message { message } else { &[] };",
+        replace: "        if self.state != State::Down {\n            self.output.put(message);\n        }\n        let kept = if keep == Keep::Message { message } else { &[] };",
+        test: "-p touchline-gateway --test fix_store a_kill_at_every_point",
+    },
+    Mutant {
+        name: "fix session: a message counts before the application saw it",
+        file: "crates/feed/src/fix/incoming.rs",
+        find: "                self.shown = Some(number);",
+        replace: "                self.expect(number + 1);",
+        test: "-p touchline-gateway --test fix_store a_kill_at_every_point",
+    },
+    Mutant {
+        name: "fix session: what is sent again is not marked",
+        file: "crates/feed/src/fix/resend.rs",
+        find: "                .flag(tag::POSS_DUP_FLAG, true)\n                .timestamp(tag::SENDING_TIME, wall_ns, precision)",
+        replace: "                .timestamp(tag::SENDING_TIME, wall_ns, precision)",
+        test: "-p touchline-feed --test fix our_scenarios_hold",
+    },
+    Mutant {
+        name: "fix session: a repetition that was seen is executed again",
+        file: "crates/feed/src/fix/incoming.rs",
+        find: "        if number < expected {\n            self.too_low(message, heading, number);\n            return Outcome::Nothing;\n        }",
+        replace: "        if number < expected && !heading.poss_dup {\n            self.too_low(message, heading, number);\n            return Outcome::Nothing;\n        }",
+        test: "-p touchline-feed --test fix our_scenarios_hold",
+    },
+    Mutant {
+        name: "fix session: the second of two header tags is believed",
+        file: "crates/feed/src/fix/heading.rs",
+        find: "place if met.seen & 1 << place != 0 => {",
+        replace: "place if met.seen & 1 << place == u32::MAX => {",
+        test: "-p touchline-feed --test fix our_scenarios_hold",
+    },
+    Mutant {
+        name: "fix market data: what the session rejected was no change of a book",
+        file: "crates/feed/src/fix_md/feed.rs",
+        find: "        counters.messages_rejected,\n",
+        replace: "        0,\n",
+        test: "-p touchline-feed --test fix_md nothing_is_live_behind",
+    },
+    Mutant {
+        name: "fix market data: a sign of life makes every book live",
+        file: "crates/feed/src/fix_md/notices.rs",
+        find: "row.was_shown && (is_gone || row.book == Book::Live)",
+        replace: "row.was_shown || is_gone",
+        test: "-p touchline-feed --test fix_md only_books_that_are_live",
+    },
+    Mutant {
+        name: "fix market data: an old quote stays at the price that it left",
+        file: "crates/feed/src/fix_md/quotes.rs",
+        find: "new.is_none_or(|new| new.price != old.price)",
+        replace: "new.is_none()",
+        test: "-p touchline-feed --test fix_md changes_by_id",
+    },
+    Mutant {
+        name: "fix session: a Logon is kept for sending again",
+        file: "crates/feed/src/fix/logon.rs",
+        find: "self.write(b\"A\", Keep::Number, None, |body| {",
+        replace: "self.write(b\"A\", Keep::Message, None, |body| {",
+        test: "-p touchline-feed --test fix a_password_is_sent_and_nowhere_kept",
+    },
+    Mutant {
+        name: "fix session: the host's clock is followed wherever it goes",
+        file: "crates/feed/src/fix/core.rs",
+        find: "let wall = if is_off { steady } else { when.receive_ns };",
+        replace: "let wall = when.receive_ns;",
+        test: "-p touchline-feed --test fix a_clock_that_is_set",
+    },
+    Mutant {
+        name: "fix session: a record that was cut is believed",
+        file: "crates/gateway/src/session_store.rs",
+        find: "            if crc32(&self.record[4..]) != word(&head[..4]) {\n                match",
+        replace: "            if head.is_empty() {\n                match",
+        test: "-p touchline-gateway --test fix_store every_changed_byte",
+    },
+];
