@@ -120,7 +120,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             failed += 1;
             println!(
                 "{}\nfuzz {target}: FAILED on {input}\n  replay: {}",
-                report.last_words,
+                report.cause,
                 campaign.replay_command(target, input)
             );
         }
@@ -172,7 +172,7 @@ impl Campaign<'_> {
             bail!(
                 "the search did not find the fault of '{MUST_FAIL}' in {MUST_FAIL_SECONDS} s, so it would find no \
                  other; is the code instrumented?\n{}",
-                report.last_words
+                report.cause
             );
         }
         println!(

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// How many lines of the log say why a run failed.
-const LAST_WORDS: usize = 30;
+const LINES_MAX: usize = 30;
 
 /// The outcome of one search.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct Report {
     pub resident_mib_max: u64,
     /// The file with the input that failed.
     pub failing_input: Option<String>,
-    /// The end of the log.
-    pub last_words: String,
+    /// Why it failed: the log from the first panic on, or else the end of it.
+    pub cause: String,
 }
 
 impl Report {
@@ -41,9 +41,15 @@ impl Report {
                 line.split_once("Test unit written to ")
                     .map(|(_, path)| path.trim().to_owned())
             }),
-            last_words: lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n"),
+            cause: cause(&lines).join("\n"),
         }
     }
+}
+
+fn cause<'a, 'b>(lines: &'a [&'b str]) -> &'a [&'b str] {
+    let panic = lines.iter().position(|line| line.contains("panicked at"));
+    let first = panic.unwrap_or(lines.len().saturating_sub(LINES_MAX));
+    &lines[first..lines.len().min(first + LINES_MAX)]
 }
 
 impl fmt::Display for Report {
@@ -76,9 +82,20 @@ mod tests {
 
     #[test]
     fn a_failing_run_names_its_input() {
-        let log = "thread panicked\nartifact_prefix='/t/'; Test unit written to /t/crash-da39\nBase64: AA==\n";
+        let log = "artifact_prefix='/t/'; Test unit written to /t/crash-da39\nBase64: AA==\n";
         let report = Report::parse(log);
         assert_eq!(report.failing_input.as_deref(), Some("/t/crash-da39"));
-        assert!(report.last_words.contains("thread panicked"));
+        assert_eq!(report.cause, log.trim_end());
+    }
+
+    /// A backtrace is longer than what is shown, and the panic stands before it.
+    #[test]
+    fn a_panic_is_shown_from_its_first_line() {
+        let frames = "   4: a_function\n".repeat(100);
+        let log = format!("#99 NEW\nthread 'x' panicked at a.rs:1:2:\noverflow\n{frames}");
+        let report = Report::parse(&log);
+        let shown: Vec<&str> = report.cause.lines().collect();
+        assert_eq!(shown[..2], ["thread 'x' panicked at a.rs:1:2:", "overflow"]);
+        assert_eq!(shown.len(), LINES_MAX);
     }
 }

@@ -21,8 +21,15 @@ pub const CODEC: &[Mutant] = &[
     Mutant {
         name: "fix: a message with a wrong length ends where it says",
         file: "crates/wire/src/fix/resync.rs",
-        find: "return match position(bytes, from, b\"\\x0110=\") {",
-        replace: "return match Some(from).filter(|from| *from < bytes.len()) {",
+        find: "let sum = position(bytes, end - TRAILER - 1, b\"\\x0110=\")?;",
+        replace: "let sum = Some(end - TRAILER - 1).filter(|from| *from < bytes.len())?;",
+        test: "-p touchline-wire --test fix what_is_garbled",
+    },
+    Mutant {
+        name: "fix: a checksum that has not come is not waited for",
+        file: "crates/wire/src/fix/resync.rs",
+        find: "None if bytes.len() < limit => None,",
+        replace: "None if bytes.len() < limit => Some(bytes.len()),",
         test: "-p touchline-wire --test fix what_is_garbled",
     },
     Mutant {

@@ -30,8 +30,9 @@ impl<S: Store> Core<S> {
                     self.close(Closing::NotLogon);
                 }
                 Err(_) => {
+                    let skipped = resync(rest, most)?;
                     self.counters.messages_garbled += 1;
-                    input.skip(resync(rest));
+                    input.skip(skipped);
                 }
             }
         }

@@ -254,7 +254,7 @@ fn with_times(message: &[u8], wall_ns: u64) -> Vec<u8> {
             .ok()
             .and_then(|text| text.parse().ok())
             .unwrap_or(0);
-        let ns = wall_ns.saturating_add_signed(offset * 1_000_000_000);
+        let ns = wall_ns.saturating_add_signed(offset.saturating_mul(1_000_000_000));
         let mut room = [0; 27];
         filled.extend_from_slice(write_timestamp(ns, Precision::Seconds, &mut room));
         rest = &behind[end + 1..];

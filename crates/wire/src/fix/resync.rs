@@ -3,36 +3,41 @@
 use super::SOH;
 use super::frame::{BEGIN, Head, TRAILER, head};
 
-/// How many bytes to drop, at least one, when [`frame`](super::frame()) refused what `bytes` begin with.
+/// How many bytes to drop, at least one, when [`frame`](super::frame()) refused what `bytes` begin with; `limit` is the
+/// same for both. `None`: more bytes must come first, so that the answer never depends on how a stream was cut.
 ///
 /// A message whose length can be read takes everything up to the next checksum field behind that length with it, as in
-/// QuickFIX: one that says too much about its length swallows the next. Anything else ends where a message may begin.
-pub fn resync(bytes: &[u8]) -> usize {
-    if let Ok(Head::Whole { end, .. }) = head(bytes) {
-        let from = end - TRAILER - 1;
-        return match position(bytes, from, b"\x0110=") {
-            Some(sum) => match position(bytes, sum + 4, &[SOH]) {
-                Some(end) => end + 1,
-                None => bytes.len(),
-            },
-            None => bytes.len(),
-        };
+/// QuickFIX: one that says too much about its length swallows the next. Where none ends within `limit` bytes, and for
+/// anything else, it goes on where a message may begin.
+pub fn resync(bytes: &[u8], limit: usize) -> Option<usize> {
+    match head(bytes) {
+        Ok(Head::Whole { end, .. }) if end <= limit => {
+            let within = &bytes[..bytes.len().min(limit)];
+            match checksum_end(within, end) {
+                Some(end) => Some(end),
+                None if bytes.len() < limit => None,
+                None => Some(begin(bytes)),
+            }
+        }
+        _ => Some(begin(bytes)),
     }
-    begin(bytes, 1)
 }
 
-/// Where a message may begin: at `8=FIX`, or at as much of it as there is at the end. What stands before it is not
-/// asked, as it may have been dropped already: the answer must not depend on how the bytes were cut.
-fn begin(bytes: &[u8], from: usize) -> usize {
+/// Where the next checksum field ends, for a message that says that it ends at `end`.
+fn checksum_end(bytes: &[u8], end: usize) -> Option<usize> {
+    let sum = position(bytes, end - TRAILER - 1, b"\x0110=")?;
+    position(bytes, sum + 4, &[SOH]).map(|last| last + 1)
+}
+
+/// Where another message may begin: at `8=FIX`, or at as much of it as there is at the end. What stands before it is
+/// not asked, as it may have been dropped already.
+fn begin(bytes: &[u8]) -> usize {
     let begins = |at: &usize| {
         let rest = &bytes[*at..];
         let least = rest.len().min(BEGIN.len());
         rest[..least] == BEGIN[..least]
     };
-    (from..bytes.len())
-        .find(begins)
-        .unwrap_or(bytes.len())
-        .max(1)
+    (1..bytes.len()).find(begins).unwrap_or(bytes.len()).max(1)
 }
 
 fn position(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {

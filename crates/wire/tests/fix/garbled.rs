@@ -10,12 +10,12 @@ fn soh(text: &str) -> Vec<u8> {
 }
 
 /// MsgSeqNum of each message that comes out, bytes arriving `chunk` at a time.
-fn numbers(stream: &[u8], chunk: usize) -> Vec<u64> {
+fn numbers(stream: &[u8], chunk: usize, limit: usize) -> Vec<u64> {
     let (mut room, mut numbers) = (Vec::new(), Vec::new());
     for bytes in stream.chunks(chunk) {
         room.extend_from_slice(bytes);
         loop {
-            let drop = match frame(&room, LIMIT) {
+            let drop = match frame(&room, limit) {
                 Ok(Frame::Incomplete(_)) => break,
                 Ok(Frame::Whole(message)) => {
                     let number = message
@@ -25,7 +25,10 @@ fn numbers(stream: &[u8], chunk: usize) -> Vec<u64> {
                     numbers.push(number.parse().unwrap());
                     message.len()
                 }
-                Err(_) => resync(&room),
+                Err(_) => match resync(&room, limit) {
+                    Some(drop) => drop,
+                    None => break,
+                },
             };
             assert!(drop > 0 && drop <= room.len());
             room.drain(..drop);
@@ -55,6 +58,11 @@ fn what_is_garbled_is_dropped_and_the_rest_comes() {
             with(&nine, &format!("\u{1}9={long}\u{1}")),
             1,
         ),
+        (
+            "a message behind one that ends early goes with it",
+            [soh("8=FIX.4.4|9=5|35=0|34=8|58=early|"), numbered(9)].concat(),
+            0,
+        ),
         ("no length", with(&nine, "\u{1}"), 0),
         ("length 0", with(&nine, "\u{1}9=0\u{1}"), 0),
         ("a negative length", with(&nine, "\u{1}9=-1\u{1}"), 0),
@@ -78,10 +86,33 @@ fn what_is_garbled_is_dropped_and_the_rest_comes() {
             .collect();
         for chunk in [stream.len(), 1, 2, 3, 7, 20, 50] {
             assert_eq!(
-                numbers(&stream, chunk),
+                numbers(&stream, chunk, LIMIT),
                 expected,
                 "{name}, {chunk} bytes at a time"
             );
+        }
+    }
+}
+
+/// A checksum field that never comes is waited for no longer than a message may be, and not at all by one that says
+/// that it is longer.
+#[test]
+fn a_limit_ends_the_search_for_a_checksum() {
+    let limit = 128;
+    for (name, garbled) in [
+        (
+            "within",
+            soh(&format!("8=FIX.4.4|9=5|{}", "35=0|34=2|".repeat(20))),
+        ),
+        (
+            "beyond",
+            soh(&format!("8=FIX.4.4|9=1000|{}", "35=0|34=2|".repeat(20))),
+        ),
+    ] {
+        let stream = [numbered(1), garbled, numbered(2), numbered(3)].concat();
+        for chunk in [stream.len(), 1, 2, 3, 7, 20, 50, 127, 128, 129] {
+            let found = numbers(&stream, chunk, limit);
+            assert_eq!(found, [1, 2, 3], "{name}, {chunk} bytes at a time");
         }
     }
 }
