@@ -107,6 +107,22 @@ impl FixFeed {
         self.notices.doubted = true;
     }
 
+    /// Takes the books of instruments that a list made something else for doubted; subscribers were told already.
+    #[cold]
+    pub(super) fn doubt_redefined(&mut self) {
+        for row in self.instruments.rows() {
+            let instrument = row.definition.instrument;
+            if row.book != Book::Doubted || self.doubted.contains(&instrument) {
+                continue;
+            }
+            if self.settings.dialect == Dialect::Standard || self.doubted.len() == DOUBTED_MAX {
+                self.left_out();
+                return;
+            }
+            self.doubted.push(instrument);
+        }
+    }
+
     pub(super) fn send_request(&mut self, number: u64, wanted: u8) -> bool {
         let FixFeed {
             session,

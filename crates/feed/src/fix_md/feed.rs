@@ -4,11 +4,12 @@ use super::asking::DOUBTED_MAX;
 use super::counters::Counters;
 use super::download::{self, Stage};
 use super::instruments::{Book, Instruments};
+use super::logon;
 use super::notices::Notices;
 use super::quotes::Id;
 use super::refresh::{Taken, Taker};
+use super::securities::{self, Listed};
 use super::settings::{Dialect, Settings};
-use super::{logon, securities};
 use crate::fix::{self, Memory, Session};
 use crate::{Batch, Dialogue, Venue, When};
 use touchline_types::{
@@ -138,8 +139,10 @@ enum Step {
     Events,
     /// The venue let us in.
     LoggedOn,
-    /// The list of instruments came.
+    /// The list of instruments came, or its last part.
     Listed,
+    /// A part of the list came, and more is to come.
+    ListedInPart,
     /// A request was answered, if not with a book.
     Answered,
     /// This book is to be asked for anew.
@@ -228,10 +231,11 @@ impl FixFeed {
             }
             Step::Idle | Step::Noted => {}
             Step::LoggedOn => self.logged_on(),
-            Step::Listed => {
-                if self.stage == Stage::Listing {
+            Step::Listed | Step::ListedInPart => {
+                if self.stage == Stage::Listing && step == Step::Listed {
                     self.stage = Stage::Asking;
                 }
+                self.doubt_redefined();
                 (self.is_due, self.is_answered) = (true, true);
                 self.progress_ns = self.when.now_ns;
                 return !batch.events.is_empty();
@@ -270,9 +274,31 @@ fn application(message: &Message<'_>, settings: &Settings, taker: &mut Taker<'_>
             let (instruments, counters) = (&mut *taker.instruments, &mut *taker.counters);
             let events = &mut taker.batch.events;
             let chosen = &settings.chosen;
-            let listed = securities::take(message, instruments, chosen, DEPTH, counters, events);
-            counters.messages_malformed += u64::from(listed.is_err());
-            return Step::Listed;
+            return match securities::take(message, instruments, chosen, DEPTH, counters, events) {
+                Ok(Listed::Whole) => Step::Listed,
+                Ok(Listed::Part) => Step::ListedInPart,
+                Ok(Listed::Refused) => {
+                    counters.requests_refused += 1;
+                    Step::AllDoubted
+                }
+                Err(_) => {
+                    counters.messages_malformed += 1;
+                    events.clear();
+                    Step::AllDoubted
+                }
+            };
+        }
+        b"f" => {
+            let (instruments, counters) = (&mut *taker.instruments, &mut *taker.counters);
+            let events = &mut taker.batch.events;
+            return match securities::status(message, instruments, counters, events) {
+                Ok(()) if events.is_empty() => Step::Noted,
+                Ok(()) => Step::Events,
+                Err(_) => {
+                    counters.messages_malformed += 1;
+                    Step::Noted
+                }
+            };
         }
         b"Y" => {
             taker.counters.requests_rejected += 1;

@@ -27,6 +27,8 @@ pub struct Row {
     pub definition: InstrumentDefinition,
     /// Its name, whole.
     pub name: Box<str>,
+    /// What one contract is, in 1e-9, if the venue says it.
+    pub multiplier: Option<i64>,
     /// How far its book is.
     pub book: Book,
     /// Whether subscribers were ever shown a book of it as live.
@@ -127,6 +129,7 @@ impl Instruments {
         self.rows.push(Row {
             definition,
             name: name.into(),
+            multiplier: None,
             book: Book::Unasked,
             was_shown: false,
             request: 0,

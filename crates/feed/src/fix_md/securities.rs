@@ -1,14 +1,30 @@
-//! The venue's list of instruments (35=y) as definitions.
+//! The venue's list of instruments (35=y) as definitions, and the state of one (35=f).
 
 use super::counters::Counters;
-use super::instruments::{Book, Instruments};
+use super::instruments::{Book, Instruments, Row};
 use super::settings::Chosen;
-use touchline_types::{Depth, Event, Price, Symbol};
-use touchline_wire::fix::{Field, Malformed, Message, decimal, tag};
+use touchline_types::{Depth, Event, Price, Symbol, TradingStatus, Validity};
+use touchline_wire::fix::{Field, Malformed, Message, decimal, tag, unsigned};
 
 const SECURITY_TYPE: u32 = 167;
 const CURRENCY: u32 = 15;
+const CONTRACT_MULTIPLIER: u32 = 231;
+const HALT_REASON: u32 = 327;
+const LAST_FRAGMENT: u32 = 893;
 const MIN_PRICE_INCREMENT: u32 = 969;
+const SECURITY_REQUEST_RESULT: u32 = 560;
+const SECURITY_TRADING_STATUS: u32 = 326;
+
+/// What a message of the list was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// All of it, or its last part.
+    Whole,
+    /// More is to come.
+    Part,
+    /// The venue gives no list.
+    Refused,
+}
 
 /// What the list says of one instrument.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,10 +32,12 @@ struct Security<'a> {
     symbol: &'a [u8],
     kind: &'a [u8],
     currency: &'a [u8],
-    tick: Option<&'a [u8]>,
+    multiplier: &'a [u8],
+    tick: &'a [u8],
 }
 
-/// Takes a list, or a part of one: instruments that are wanted are defined.
+/// Takes a list, or a part of one: instruments that are wanted are defined. Live books of those that became
+/// something else are doubted.
 ///
 /// # Errors
 /// A field cannot be read; what came before it is taken.
@@ -30,8 +48,9 @@ pub fn take(
     depth: Depth,
     counters: &mut Counters,
     events: &mut Vec<Event>,
-) -> Result<(), Malformed> {
+) -> Result<Listed, Malformed> {
     let mut security = Security::default();
+    let mut listed = Listed::Whole;
     let mut taken = |security: Security<'_>| {
         if !security.symbol.is_empty() {
             define(security, instruments, chosen, depth, counters, events);
@@ -50,12 +69,15 @@ pub fn take(
             }
             SECURITY_TYPE => security.kind = value,
             CURRENCY => security.currency = value,
-            MIN_PRICE_INCREMENT => security.tick = Some(value),
+            CONTRACT_MULTIPLIER => security.multiplier = value,
+            MIN_PRICE_INCREMENT => security.tick = value,
+            SECURITY_REQUEST_RESULT if value != b"0" => listed = Listed::Refused,
+            LAST_FRAGMENT if value == b"N" && listed == Listed::Whole => listed = Listed::Part,
             _ => {}
         }
     }
     taken(security);
-    Ok(())
+    Ok(listed)
 }
 
 fn define(
@@ -79,19 +101,97 @@ fn define(
         return;
     };
     row.is_listed = true;
+    let was = (row.definition, row.multiplier);
+    row.multiplier = number(security.multiplier, counters).or(row.multiplier);
     let definition = &mut row.definition;
-    let was = *definition;
     definition.group = Symbol::new(security.kind);
     definition.asset = Symbol::new(security.currency);
-    let tick = security.tick.and_then(|text| decimal(text).ok());
-    let tick = tick.and_then(|tick| tick.scaled(Price::DECIMALS as u8).ok());
-    definition.tick = tick.map_or(Price::NULL, Price);
+    definition.tick = number(security.tick, counters).map_or(Price::NULL, Price);
     definition.defined = true;
-    if *definition != was && row.book != Book::Live {
+    let now = (*definition, row.multiplier);
+    if now.0 == was.0 && now.1 == was.1 {
+        return;
+    }
+    let is_other = is_other(was.1, now.1)
+        || is_other(named(was.0.group), named(now.0.group))
+        || is_other(named(was.0.asset), named(now.0.asset));
+    if is_other && row.was_shown {
+        counters.instruments_changed += 1;
+        empty(row, events);
+    }
+    if now.0 != was.0 || is_other {
         events.push(Event::Defined {
-            instrument: definition.instrument,
+            instrument: row.definition.instrument,
             price: row.validity(),
-            orders: touchline_types::Validity::Recovering,
+            orders: Validity::Recovering,
         });
     }
+}
+
+/// Whether the venue said one thing and says another: prices or quantities of the book mean something else from now on. The
+/// tick alone does not change what they mean: they are whole numbers, and not counts of it.
+fn is_other<T: PartialEq>(was: Option<T>, now: Option<T>) -> bool {
+    matches!((was, now), (Some(was), Some(now)) if was != now)
+}
+
+fn named(symbol: Symbol) -> Option<Symbol> {
+    (!symbol.is_empty()).then_some(symbol)
+}
+
+/// What is shown of an instrument is not to be read by its new definition.
+fn empty(row: &mut Row, events: &mut Vec<Event>) {
+    row.was_shown = false;
+    row.quotes.clear();
+    if row.book == Book::Live {
+        row.book = Book::Doubted;
+    }
+    events.push(Event::BookLost(row.definition.instrument, row.validity()));
+}
+
+/// A number as a count of 1e-9; `None` where there is none, or none that can be read, which is counted.
+fn number(text: &[u8], counters: &mut Counters) -> Option<i64> {
+    if text.is_empty() {
+        return None;
+    }
+    let number = decimal(text).and_then(|number| number.scaled(Price::DECIMALS as u8));
+    counters.messages_malformed += u64::from(number.is_err());
+    number.ok()
+}
+
+/// Takes the state of an instrument (35=f), as the venue says it.
+///
+/// # Errors
+/// A field cannot be read.
+pub fn status(
+    message: &Message<'_>,
+    instruments: &mut Instruments,
+    counters: &mut Counters,
+    events: &mut Vec<Event>,
+) -> Result<(), Malformed> {
+    // Codes that are not stated, or too large to be told.
+    let mut status = TradingStatus {
+        instrument: None,
+        group: [0; 6],
+        status: 255,
+        reason: 255,
+        event: 255,
+    };
+    let code = |value| unsigned(value).map(|code| u8::try_from(code).unwrap_or(255));
+    for field in message.fields() {
+        let Field { tag, value } = field?;
+        match tag {
+            tag::SYMBOL => {
+                let row = instruments.named(value);
+                status.instrument = row.map(|row| row.definition.instrument);
+            }
+            SECURITY_TRADING_STATUS => status.status = code(value)?,
+            HALT_REASON => status.reason = code(value).unwrap_or(255),
+            _ => {}
+        }
+    }
+    match status.instrument {
+        Some(_) => events.push(Event::Status(status)),
+        None => counters.messages_unasked += 1,
+    }
+    Ok(())
 }

@@ -1,0 +1,162 @@
+//! Lists of instruments that change while books are live.
+
+use crate::stage::{Stage, raw};
+use touchline_feed::fix_md::Dialect;
+use touchline_feed::{Dialogue, Venue};
+use touchline_types::{Event, Instrument, Price, TradingStatus, Validity};
+
+const ROW: &str = "55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
+const BOOK: &str = "55=BTC-PERPETUAL|268=2|269=0|270=100.5|271=10.0|269=1|270=101.0|271=20|";
+const CHANGE: &str = "55=BTC-PERPETUAL|268=1|279=1|269=0|270=100.5|271=7|";
+const BTC: Instrument = Instrument(0);
+
+fn list(rows: &str) -> String {
+    format!("320=1|322=1|560=0|146=1|{rows}")
+}
+
+fn live() -> Stage {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.send("y", &list(ROW));
+    stage.send("W", BOOK);
+    assert_eq!(stage.feed.validity(BTC), Validity::Live);
+    stage.take_asked();
+    stage
+}
+
+/// What subscribers are told of books and definitions, in order.
+fn told(events: &[Event]) -> Vec<(&'static str, Validity)> {
+    let told = |event: &Event| match event {
+        Event::Defined { price, .. } => Some(("defined", *price)),
+        Event::BookLost(_, validity) => Some(("emptied", *validity)),
+        Event::Shown { price, .. } => Some(("shown", price.expect("of the price book"))),
+        _ => None,
+    };
+    events.iter().filter_map(told).collect()
+}
+
+#[test]
+fn another_tick_of_a_live_book_is_told_and_the_book_stays() {
+    let mut stage = live();
+    assert_eq!(stage.send("y", &list(ROW)), [], "it is what it was");
+    let events = stage.send("y", &list(&ROW.replace("969=0.5", "969=0.1")));
+    assert_eq!(told(&events), [("defined", Validity::Live)]);
+    assert_eq!(stage.feed.definition(BTC).tick, Price(100_000_000));
+    assert_eq!(stage.feed.validity(BTC), Validity::Live);
+    assert_eq!(stage.take_asked(), [], "prices are what they were");
+    assert_eq!(stage.send("X", CHANGE).len(), 2, "and the book goes on");
+}
+
+/// Prices or quantities would mean something else: nobody is shown the old ones under the new definition.
+#[test]
+fn a_live_book_of_what_became_something_else_is_emptied_and_asked_for_again() {
+    for other in [
+        ROW.replace("231=10", "231=1"),
+        ROW.replace("15=BTC", "15=USD"),
+        ROW.replace("167=FUT", "167=OPT"),
+    ] {
+        let mut stage = live();
+        let events = stage.send("y", &list(&other));
+        let emptied = ("emptied", Validity::Recovering);
+        assert_eq!(
+            told(&events),
+            [emptied, ("defined", Validity::Recovering)],
+            "{other}"
+        );
+        assert_eq!(stage.feed.validity(BTC), Validity::Recovering);
+        let asked = stage.take_asked();
+        let kinds: Vec<_> = asked
+            .iter()
+            .filter_map(|(_, fields)| fields.split('|').nth(1))
+            .collect();
+        assert_eq!(kinds, ["263=2", "263=1"], "{asked:?}");
+        assert_eq!(
+            stage.send("X", CHANGE),
+            [],
+            "what comes before the snapshot is of the old book"
+        );
+        let events = stage.send("W", BOOK);
+        assert!(events.contains(&Event::BookRebuilt(BTC, Validity::Live)));
+    }
+}
+
+#[test]
+fn the_last_contents_of_a_dead_connection_are_not_shown_as_something_else() {
+    let mut stage = live();
+    stage.disconnect();
+    stage.connect();
+    let events = stage.send("y", &list(&ROW.replace("231=10", "231=1.0")));
+    let emptied = ("emptied", Validity::Recovering);
+    assert_eq!(told(&events), [emptied, ("defined", Validity::Recovering)]);
+    assert_eq!(stage.take_asked().len(), 2, "the list and the book, once");
+    // The same number, written another way, is the same.
+    let mut stage = live();
+    stage.disconnect();
+    stage.connect();
+    assert_eq!(
+        told(&stage.send("y", &list(&ROW.replace("231=10", "231=10.0")))),
+        []
+    );
+    assert_eq!(stage.feed.validity(BTC), Validity::Stale);
+}
+
+#[test]
+fn a_list_that_is_refused_or_cannot_be_read_is_no_list() {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.send("y", "320=1|322=1|560=1|");
+    assert!(stage.feed.is_over() && !stage.feed.is_defined());
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    let next = touchline_feed::fix::Store::next_out(stage.venue.store());
+    stage.inject(&raw("y", next, &list("55=BTC-PERPETUAL|969=|")));
+    assert!(stage.feed.is_over() && !stage.feed.is_defined());
+}
+
+#[test]
+fn a_tick_that_cannot_be_read_is_counted_and_not_stated() {
+    let mut stage = live();
+    stage.send("y", &list(&ROW.replace("969=0.5", "969=0,5")));
+    assert_eq!(stage.feed.definition(BTC).tick, Price::NULL);
+    assert_eq!(stage.feed.counters().messages_malformed, 1);
+    assert_eq!(stage.feed.validity(BTC), Validity::Live);
+}
+
+#[test]
+fn a_list_in_parts_ends_with_its_last_part() {
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    stage.take_asked();
+    stage.send("y", &format!("320=1|322=1|560=0|893=N|146=1|{ROW}"));
+    assert_eq!(stage.take_asked(), [], "more instruments are to come");
+    let other = ROW.replace("PERPETUAL", "27SEP24");
+    stage.send("y", &format!("320=1|322=1|560=0|893=Y|146=1|{other}"));
+    assert_eq!(stage.take_asked().len(), 1, "both at once");
+    stage.send("W", BOOK);
+    assert!(!stage.feed.is_defined());
+    stage.send("W", &BOOK.replace("PERPETUAL", "27SEP24"));
+    assert!(stage.feed.is_defined());
+}
+
+#[test]
+fn the_state_of_an_instrument_is_told_as_the_venue_says_it() {
+    let mut stage = live();
+    let status = TradingStatus {
+        instrument: Some(BTC),
+        group: [0; 6],
+        status: 2,
+        reason: 255,
+        event: 255,
+    };
+    assert_eq!(
+        stage.send("f", "55=BTC-PERPETUAL|326=2|"),
+        [Event::Status(status)]
+    );
+    assert_eq!(stage.send("f", "55=ETH-PERPETUAL|326=2|"), []);
+    assert_eq!(stage.feed.counters().messages_unasked, 1);
+    assert_eq!(
+        stage.feed.validity(BTC),
+        Validity::Live,
+        "it is no change of the book"
+    );
+}
