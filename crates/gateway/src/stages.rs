@@ -278,7 +278,7 @@ impl Stages {
         &mut self,
         instrument: Instrument,
         price: Validity,
-        orders: Validity,
+        orders: Option<Validity>,
         venue: &impl Venue,
         out: &mut impl Publish,
     ) {
@@ -286,7 +286,9 @@ impl Stages {
         self.prices.define(instrument, definition.depth);
         self.publish(&Update::Definition(definition), out);
         self.show_book(instrument, price, venue, out);
-        self.show_orders(instrument, orders, venue, out);
+        if let Some(orders) = orders {
+            self.show_orders(instrument, orders, venue, out);
+        }
     }
 
     /// Packets are lost: say so first, then show what the open event had changed until then.

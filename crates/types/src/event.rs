@@ -206,8 +206,8 @@ pub enum Event {
         instrument: Instrument,
         /// What its price book is now.
         price: Validity,
-        /// What its order book is now.
-        orders: Validity,
+        /// What its order book is now; `None` where the venue has no single orders.
+        orders: Option<Validity>,
     },
     /// Packets `first..=last` are lost: every book is `Gapped` until confirmed, every order book
     /// is unknown and emptied, and the open event is forgotten.

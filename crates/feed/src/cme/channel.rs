@@ -534,7 +534,7 @@ impl Channel {
                     orders,
                 } => {
                     worse(price);
-                    Some((*instrument, *orders))
+                    orders.map(|orders| (*instrument, orders))
                 }
                 Event::OrdersRebuilt(instrument, orders) => Some((*instrument, *orders)),
                 _ => None,

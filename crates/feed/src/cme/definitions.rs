@@ -137,7 +137,7 @@ impl Channel {
         }
         if changed {
             let row = self.instruments.row(instrument);
-            let (price, orders) = (self.validity(row), self.orders_validity(row));
+            let (price, orders) = (self.validity(row), Some(self.orders_validity(row)));
             events.push(Event::Defined {
                 instrument,
                 price,

@@ -71,7 +71,7 @@ impl FixFeed {
                 events.push(Event::Defined {
                     instrument: row.definition.instrument,
                     price: row.validity(),
-                    orders: Validity::Recovering,
+                    orders: None,
                 });
             }
         }

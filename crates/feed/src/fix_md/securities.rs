@@ -3,7 +3,7 @@
 use super::counters::Counters;
 use super::instruments::{Book, Instruments, Row};
 use super::settings::Chosen;
-use touchline_types::{Depth, Event, Price, Symbol, TradingStatus, Validity};
+use touchline_types::{Depth, Event, Price, Symbol, TradingStatus};
 use touchline_wire::fix::{Field, Malformed, Message, decimal, tag, unsigned};
 
 const SECURITY_TYPE: u32 = 167;
@@ -123,7 +123,7 @@ fn define(
         events.push(Event::Defined {
             instrument: row.definition.instrument,
             price: row.validity(),
-            orders: Validity::Recovering,
+            orders: None,
         });
     }
 }
