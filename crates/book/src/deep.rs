@@ -51,13 +51,12 @@ const NEAR: usize = 8;
 pub const DEEP_MAX: usize = u16::MAX as usize;
 
 impl DeepLevels {
-    /// An empty side of at most `levels_max` levels (to [`DEEP_MAX`]); all memory is taken now.
+    /// An empty side of at most `levels_max` levels (to [`DEEP_MAX`]). All memory is taken now, and touched as levels
+    /// come: the system gives no page of it before, and a book of few levels is a small one.
     pub fn with_room(side: Side, levels_max: usize) -> DeepLevels {
         let levels_max = levels_max.clamp(1, DEEP_MAX);
         DeepLevels {
-            room: vec![Level::UNKNOWN; levels_max * 2],
-            begin: levels_max,
-            end: levels_max,
+            room: Vec::with_capacity(levels_max * 2),
             levels_max,
             ..DeepLevels::growing(side)
         }
@@ -238,13 +237,14 @@ impl DeepLevels {
         }
     }
 
-    /// Makes both ends equally free. Half as many levels as there may be come at one end before this
-    /// has to be done again; one that grows has twice the memory then.
+    /// Makes both ends equally free. A quarter as many levels as there is room for come at one end before this has to
+    /// be done again. Room that is half full is doubled, within what was taken at start where something was.
     #[cold]
     fn make_room(&mut self) {
         let len = self.len();
         if self.room.len() < 2 * self.levels_max && 2 * len >= self.room.len() {
-            let grown = (self.room.len() * 2).clamp(GROWN_MIN, 2 * self.levels_max);
+            let grown = (self.room.len() * 2).max(ROOM_MIN);
+            let grown = grown.min(2 * self.levels_max);
             self.room.resize(grown, Level::UNKNOWN);
         }
         let begin = (self.room.len() - len) / 2;
@@ -253,8 +253,8 @@ impl DeepLevels {
     }
 }
 
-/// Levels for which one that grows takes memory first.
-const GROWN_MIN: usize = 64;
+/// Levels for which there is room at first.
+const ROOM_MIN: usize = 64;
 
 const fn expected(is: bool) -> Fit {
     match is {
@@ -414,11 +414,33 @@ mod tests {
         assert_eq!(side.apply(New, level(9, 1), none), Fit::Expected);
     }
 
-    /// A whole book in either order moves no level, but where the room is made equal.
+    #[test]
+    fn room_is_taken_at_once_and_touched_as_levels_come() {
+        for (levels_max, few) in [(8_192, 30), (40, 30), (1, 1)] {
+            let mut side = DeepLevels::with_room(Side::Bid, levels_max);
+            let taken = (side.room.as_ptr(), side.room.capacity());
+            let mut none = |_, _, _| {};
+            for price in 0..few {
+                assert_eq!(side.apply(New, level(price, 1), &mut none), Fit::Expected);
+            }
+            assert!(side.room.len() <= 64, "{levels_max}: {}", side.room.len());
+            for price in few..2 * levels_max as i64 {
+                let _ = side.apply(New, level(price, 1), &mut none);
+            }
+            assert_eq!(side.worst_first().len(), levels_max);
+            assert_eq!(side.room.len(), 2 * levels_max);
+            assert_eq!((side.room.as_ptr(), side.room.capacity()), taken);
+        }
+    }
+
+    /// A whole book in either order moves no level, once the room for it was touched.
     #[test]
     fn a_book_that_comes_in_order_moves_little() {
         for best_first in [true, false] {
             let mut side = DeepLevels::with_room(Side::Ask, 4_096);
+            for price in 0..4_096 {
+                let _ = side.apply(New, level(price, 1), &mut |_, _, _| {});
+            }
             side.clear();
             for step in 0..2_000_i64 {
                 let price = if best_first { step } else { 5_000 - step };

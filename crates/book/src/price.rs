@@ -15,8 +15,8 @@ pub const IMPLIED_MAX: usize = 2;
 /// or four lists cleared.
 pub const STEPS_MAX: usize = DIRECT_MAX + 4;
 
-/// Deep books that are made at start: a venue of every level has few instruments that are traded, and
-/// room for each that it might have would fill a machine.
+/// Deep books whose room is taken at start: a venue of every level has few instruments that are traded, and
+/// the address space of each that it might have would be too much for some hosts.
 pub const SPARE_MAX: usize = 64;
 
 /// The price book of one instrument: direct and implied lists, never mixed. Of few levels, kept by
@@ -80,7 +80,8 @@ impl PriceBook {
         }))
     }
 
-    /// An empty book of every level, of which it keeps `levels_max` a side; all memory is taken now.
+    /// An empty book of every level, of which it keeps `levels_max` a side; all memory is taken now, and touched
+    /// as levels come.
     pub fn deep(levels_max: usize) -> PriceBook {
         let sides = Side::BOTH.map(|side| DeepLevels::with_room(side, levels_max));
         PriceBook(Kept::ByPrice(Box::new(sides)))
