@@ -12,6 +12,7 @@
 //! Source: FIX 4.4 volume 3 (market data); Deribit's own: `docs/venues/deribit.md`.
 
 mod asking;
+mod cause;
 mod counters;
 mod download;
 mod feed;

@@ -1,10 +1,12 @@
 //! What is sent to the venue beside its session: requests, and answers to mass quotes.
 
+use super::cause::Cause;
 use super::download::{self, Stage};
 use super::feed::FixFeed;
 use super::instruments::Book;
 use super::quotes::Id;
 use super::settings::Dialect;
+use crate::fix::SendError;
 use touchline_types::Instrument;
 use touchline_wire::fix::tag;
 
@@ -55,7 +57,9 @@ impl FixFeed {
         let sent = self.session.send(b"b", self.when, |answer| {
             answer.bytes(tag::QUOTE_ID, id);
         });
-        self.is_lost |= sent.is_err();
+        if let Err(error) = sent {
+            self.give_up(Cause::Unsent(error));
+        }
     }
 
     /// Ends the subscriptions of doubted books; they are begun again as those that were never asked
@@ -78,17 +82,17 @@ impl FixFeed {
                 self.instruments.row_mut(instrument).book = Book::Unasked;
                 self.is_due = true;
             } else {
-                self.is_lost = true;
+                self.give_up(Cause::Unsent(SendError::Full));
             }
         }
     }
 
     /// Takes a book for wrong: it is shown as such, and asked for anew.
     #[cold]
-    pub(super) fn doubt(&mut self, instrument: Instrument) {
+    pub(super) fn doubt(&mut self, instrument: Instrument, cause: Cause) {
         if self.settings.dialect == Dialect::Standard {
             // Not every venue ends one subscription and begins it again as it should: all are begun again.
-            self.left_out();
+            self.give_up(cause);
             return;
         }
         let row = self.instruments.row_mut(instrument);
@@ -100,7 +104,7 @@ impl FixFeed {
         self.counters.books_doubted += 1;
         if self.doubted.len() == DOUBTED_MAX {
             // So many at once: the connection is not worth more.
-            self.left_out();
+            self.give_up(Cause::TooManyDoubted);
             return;
         }
         self.doubted.push(instrument);
@@ -115,9 +119,11 @@ impl FixFeed {
             if row.book != Book::Doubted || self.doubted.contains(&instrument) {
                 continue;
             }
-            if self.settings.dialect == Dialect::Standard || self.doubted.len() == DOUBTED_MAX {
-                self.left_out();
-                return;
+            if self.settings.dialect == Dialect::Standard {
+                return self.give_up(Cause::Redefined(instrument));
+            }
+            if self.doubted.len() == DOUBTED_MAX {
+                return self.give_up(Cause::TooManyDoubted);
             }
             self.doubted.push(instrument);
         }

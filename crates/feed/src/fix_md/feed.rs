@@ -1,6 +1,7 @@
 //! The feed: a session under it, events out of it.
 
 use super::asking::DOUBTED_MAX;
+use super::cause::Cause;
 use super::counters::Counters;
 use super::download::{self, Stage};
 use super::instruments::{Book, Instruments};
@@ -35,13 +36,13 @@ pub struct FixFeed {
     /// Bytes of what was received that the session had no room for yet.
     pub(super) taken: usize,
     pub(super) when: When,
-    /// The connection is to be closed, whatever the session thinks.
-    pub(super) is_lost: bool,
+    /// Why the connection is to be closed, whatever the session thinks.
+    pub(super) given_up: Option<Cause>,
     /// Nothing was heard for too long.
     pub(super) is_silent: bool,
     /// Connections so far.
     pub(super) connections: u64,
-    /// What the venue said as it logged us out.
+    /// What the venue said as it logged us out, or refused a message of ours.
     pub(super) said: String,
     /// A mass quote that wants an answer.
     pub(super) unanswered: Option<Id>,
@@ -76,7 +77,7 @@ impl FixFeed {
             heard_ns: 0,
             taken: 0,
             when: When::default(),
-            is_lost: false,
+            given_up: None,
             is_silent: false,
             connections: 0,
             said: String::new(),
@@ -110,7 +111,9 @@ impl FixFeed {
                 download::security_list(number, request);
             });
             self.stage = Stage::Listing;
-            self.is_lost |= sent.is_err();
+            if let Err(error) = sent {
+                self.give_up(Cause::Unsent(error));
+            }
         }
     }
 
@@ -124,7 +127,7 @@ impl FixFeed {
         self.stage = Stage::Down;
         self.counters.downloading = 0;
         self.doubted.clear();
-        self.is_lost = false;
+        self.given_up = None;
     }
 }
 
@@ -146,9 +149,9 @@ enum Step {
     /// A request was answered, if not with a book.
     Answered,
     /// This book is to be asked for anew.
-    Doubted(Instrument),
+    Doubted(Instrument, Cause),
     /// Every book is: it is not known which one changed.
-    AllDoubted,
+    AllDoubted(Cause),
 }
 
 impl FixFeed {
@@ -162,7 +165,7 @@ impl FixFeed {
             counters,
             settings,
             when,
-            is_lost,
+            given_up,
             said,
             unanswered,
             ..
@@ -170,7 +173,7 @@ impl FixFeed {
         let step = match session.next() {
             None => Step::Idle,
             // What comes behind a hole is of a book that nobody knows.
-            Some(fix::Event::Application(..)) if *is_lost => Step::Noted,
+            Some(fix::Event::Application(..)) if given_up.is_some() => Step::Noted,
             Some(fix::Event::Application(message, marks)) => {
                 batch.headline = Headline {
                     sequence: marks.number as u32,
@@ -183,12 +186,19 @@ impl FixFeed {
                     batch,
                     unanswered,
                 };
+                if message.msg_type() == b"j" {
+                    *said = text(&message);
+                }
                 application(&message, settings, &mut taker)
             }
             Some(fix::Event::LoggedOn) => Step::LoggedOn,
-            Some(fix::Event::Rejected(_)) => {
+            Some(fix::Event::Rejected(message)) => {
                 counters.requests_refused += 1;
-                Step::AllDoubted
+                // Behind another cause it is no reason.
+                if given_up.is_none() {
+                    *said = text(&message);
+                }
+                Step::AllDoubted(Cause::Refused)
             }
             Some(fix::Event::LoggedOut(message)) => {
                 *said = text(&message);
@@ -196,25 +206,26 @@ impl FixFeed {
             }
             Some(fix::Event::Logon(_)) => Step::Noted,
         };
-        if unseen_since(self.session.counters(), unseen) && self.stage != Stage::Down {
+        let missed = missed_since(self.session.counters(), unseen);
+        if let Some(cause) = missed.filter(|_| self.stage != Stage::Down) {
             // It was before what came now, which is not to be shown either.
             batch.events.clear();
-            self.left_out();
+            self.give_up(cause);
             return Step::Noted;
         }
         step
     }
 
-    /// A number is missing: what it was of is not known. Whole books come with a new connection.
+    /// Some book is wrong, and perhaps every one. Whole books come with a new connection.
     #[cold]
-    pub(super) fn left_out(&mut self) {
-        if self.is_lost {
+    pub(super) fn give_up(&mut self, cause: Cause) {
+        if self.given_up.is_some() {
             return;
         }
+        self.given_up = Some(cause);
         self.counters.gaps += 1;
         let next = fix::Store::next_in(self.session.store());
         self.notices.lost = Some((next, next));
-        self.is_lost = true;
     }
 
     /// Carries out what a step asks for. Whether the batch has events.
@@ -240,8 +251,8 @@ impl FixFeed {
                 self.progress_ns = self.when.now_ns;
                 return !batch.events.is_empty();
             }
-            Step::AllDoubted => self.left_out(),
-            Step::Doubted(instrument) => self.doubt(instrument),
+            Step::AllDoubted(cause) => self.give_up(cause),
+            Step::Doubted(instrument, cause) => self.doubt(instrument, cause),
         }
         false
     }
@@ -279,12 +290,12 @@ fn application(message: &Message<'_>, settings: &Settings, taker: &mut Taker<'_>
                 Ok(Listed::Part) => Step::ListedInPart,
                 Ok(Listed::Refused) => {
                     counters.requests_refused += 1;
-                    Step::AllDoubted
+                    Step::AllDoubted(Cause::ListRefused)
                 }
-                Err(_) => {
+                Err(malformed) => {
                     counters.messages_malformed += 1;
                     events.clear();
-                    Step::AllDoubted
+                    Step::AllDoubted(Cause::Malformed(malformed))
                 }
             };
         }
@@ -309,10 +320,10 @@ fn application(message: &Message<'_>, settings: &Settings, taker: &mut Taker<'_>
         }
         b"j" => {
             taker.counters.requests_refused += 1;
-            return Step::AllDoubted;
+            return Step::AllDoubted(Cause::Refused);
         }
         // Quotes are withdrawn: what is left of the books says the next connection.
-        b"Z" => return Step::AllDoubted,
+        b"Z" => return Step::AllDoubted(Cause::Withdrawn),
         _ => {
             taker.counters.messages_unknown += 1;
             return Step::Noted;
@@ -321,8 +332,10 @@ fn application(message: &Message<'_>, settings: &Settings, taker: &mut Taker<'_>
     match taken {
         Taken::Whole => Step::Events,
         Taken::Dropped => Step::Noted,
-        Taken::Doubted(instrument) => Step::Doubted(instrument),
-        Taken::AllDoubted => Step::AllDoubted,
+        Taken::Doubted(instrument, malformed) => {
+            Step::Doubted(instrument, Cause::MalformedBook(instrument, malformed))
+        }
+        Taken::AllDoubted(malformed) => Step::AllDoubted(Cause::Malformed(malformed)),
     }
 }
 
@@ -390,7 +403,7 @@ impl Venue for FixFeed {
         }
         let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
         if is_waiting && now.now_ns.saturating_sub(self.progress_ns) >= ANSWER_NS {
-            self.left_out();
+            self.give_up(Cause::Unanswered);
         }
     }
 
@@ -401,7 +414,7 @@ impl Venue for FixFeed {
     fn orders_overflowed(&mut self, _: Instrument) {}
 
     fn book_doubtful(&mut self, instrument: Instrument) {
-        self.doubt(instrument);
+        self.doubt(instrument, Cause::Misfit(instrument));
     }
 
     fn event_open(&self) -> bool {
@@ -413,7 +426,7 @@ impl Venue for FixFeed {
     }
 
     fn is_fresh(&self) -> bool {
-        self.stage != Stage::Down && !self.is_silent && !self.is_lost
+        self.stage != Stage::Down && !self.is_silent && self.given_up.is_none()
     }
 
     fn is_defined(&self) -> bool {
@@ -434,7 +447,7 @@ impl Venue for FixFeed {
 
     fn validity(&self, instrument: Instrument) -> Validity {
         match self.instruments.row(instrument).validity() {
-            Validity::Live if self.is_lost => Validity::Gapped,
+            Validity::Live if self.given_up.is_some() => Validity::Gapped,
             validity => validity,
         }
     }
@@ -482,16 +495,17 @@ impl Dialogue for FixFeed {
     }
 
     fn is_over(&self) -> bool {
-        self.is_lost || self.session.closing().is_some()
+        self.given_up.is_some() || self.session.closing().is_some()
     }
 
     fn reason(&self) -> String {
-        let closing = match self.session.closing() {
-            _ if self.is_lost => {
-                "the venue left out a message; everything is asked for anew".into()
+        let closing = match (self.given_up, self.session.closing()) {
+            (Some(cause), _) => {
+                let cause = cause.text(&self.instruments);
+                format!("{cause}; everything is asked for anew")
             }
-            Some(closing) => closing.to_string(),
-            None => String::new(),
+            (None, Some(closing)) => closing.to_string(),
+            (None, None) => return String::new(),
         };
         match self.said.as_str() {
             "" => closing,
@@ -524,8 +538,17 @@ fn unseen(counters: &fix::Counters) -> [u64; 4] {
     ]
 }
 
-fn unseen_since(counters: &fix::Counters, before: [u64; 4]) -> bool {
-    unseen(counters) != before
+/// What of it happened since then.
+fn missed_since(counters: &fix::Counters, before: [u64; 4]) -> Option<Cause> {
+    const CAUSES: [Cause; 4] = [
+        Cause::LeftOut,
+        Cause::Invalid,
+        Cause::Skipped,
+        Cause::Restarted,
+    ];
+    let mut counts = unseen(counters).into_iter().zip(before);
+    let place = counts.position(|(now, before)| now != before)?;
+    Some(CAUSES[place])
 }
 
 /// The instruments of a rejected request have no book; where they are several, each is asked for again by itself, since

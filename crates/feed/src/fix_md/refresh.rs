@@ -19,9 +19,9 @@ pub enum Taken {
     /// It is of no use here.
     Dropped,
     /// The instrument's book cannot be trusted any more.
-    Doubted(Instrument),
+    Doubted(Instrument, Malformed),
     /// Nobody knows which books cannot be trusted any more.
-    AllDoubted,
+    AllDoubted(Malformed),
 }
 
 /// Why a message is not taken.
@@ -365,8 +365,10 @@ impl Taker<'_> {
     #[cold]
     fn refused(&mut self, refused: Refused) -> Taken {
         let (taken, malformed) = match refused {
-            Refused::Book(instrument, malformed) => (Taken::Doubted(instrument), malformed),
-            Refused::Malformed(malformed) => (Taken::AllDoubted, malformed),
+            Refused::Book(instrument, malformed) => {
+                (Taken::Doubted(instrument, malformed), malformed)
+            }
+            Refused::Malformed(malformed) => (Taken::AllDoubted(malformed), malformed),
         };
         match malformed {
             Malformed::Overflow => self.counters.numbers_refused += 1,

@@ -1,6 +1,7 @@
 //! Market data over a session: a venue that is played by the other side of one, without sockets.
 #![allow(missing_docs)]
 
+mod causes;
 mod definitions;
 mod quotes;
 mod rules;

@@ -1,0 +1,68 @@
+//! Why a connection is given up and made anew.
+
+use super::instruments::Instruments;
+use crate::fix::SendError;
+use touchline_types::Instrument;
+use touchline_wire::fix::Malformed;
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A number of the venue's is missing.
+    LeftOut,
+    /// The venue skipped numbers of its own.
+    Skipped,
+    /// The venue's numbers began again.
+    Restarted,
+    /// The session rejected a message of the venue's.
+    Invalid,
+    /// A message cannot be read, and it is not known which books it is of.
+    Malformed(Malformed),
+    /// What a message says of this instrument cannot be read or kept.
+    MalformedBook(Instrument, Malformed),
+    /// A change did not fit the book of this instrument.
+    Misfit(Instrument),
+    /// More books are in doubt than are asked for anew one by one.
+    TooManyDoubted,
+    /// This instrument was defined as something else.
+    Redefined(Instrument),
+    /// The venue rejected or refused a message of ours.
+    Refused,
+    /// The venue gives no list of its instruments.
+    ListRefused,
+    /// The venue withdrew quotes.
+    Withdrawn,
+    /// A list, or a book, was asked for and did not come.
+    Unanswered,
+    /// A message of ours cannot be sent.
+    Unsent(SendError),
+}
+
+impl Cause {
+    /// For people.
+    pub fn text(self, instruments: &Instruments) -> String {
+        let name = |instrument| &*instruments.row(instrument).name;
+        match self {
+            Cause::LeftOut => "the venue left out a message".to_owned(),
+            Cause::Skipped => "the venue skipped messages of its own".to_owned(),
+            Cause::Restarted => "the venue's numbers began again".to_owned(),
+            Cause::Invalid => "a message of the venue was invalid, and was rejected".to_owned(),
+            Cause::Malformed(why) => format!("a message of the venue {why}"),
+            Cause::MalformedBook(instrument, why) => {
+                format!("a message about {} {why}", name(instrument))
+            }
+            Cause::Misfit(instrument) => {
+                format!("a change does not fit the book of {}", name(instrument))
+            }
+            Cause::TooManyDoubted => "too many books are in doubt at once".to_owned(),
+            Cause::Redefined(instrument) => {
+                format!("{} was defined as something else", name(instrument))
+            }
+            Cause::Refused => "the venue refused a message of ours".to_owned(),
+            Cause::ListRefused => "the venue refused its list of instruments".to_owned(),
+            Cause::Withdrawn => "the venue withdrew quotes".to_owned(),
+            Cause::Unanswered => "the venue did not answer a request".to_owned(),
+            Cause::Unsent(error) => format!("a request could not be sent: {error}"),
+        }
+    }
+}

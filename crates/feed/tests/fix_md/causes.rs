@@ -1,0 +1,101 @@
+//! What people are told when a connection is given up.
+
+use crate::stage::{Stage, raw};
+use touchline_feed::fix_md::Dialect;
+use touchline_feed::{Dialogue, Venue};
+use touchline_types::Instrument;
+
+const BOOK: &str = "55=EUR/USD|262=1|268=1|269=0|270=1.1|271=5|";
+const AGAIN: &str = "; everything is asked for anew";
+
+fn live() -> Stage {
+    let mut stage = Stage::new(Dialect::Standard);
+    stage.connect();
+    stage.send("W", BOOK);
+    stage.take_asked();
+    stage
+}
+
+#[test]
+fn the_reason_is_the_one_that_was() {
+    let cases = [
+        (
+            "X",
+            "55=EUR/USD|268=1|279=0|269=0|270=x|271=1|",
+            "a message about EUR/USD has a number that is none",
+        ),
+        (
+            "X",
+            "268=1|279=0|269=0|270=1|271=1|",
+            "a message of the venue has a tag without a value",
+        ),
+        (
+            "i",
+            "296=1|302=1|295=2|299=0|188=1.5|",
+            "a message of the venue has other entries than it counts",
+        ),
+        ("Z", "298=4|", "the venue withdrew quotes"),
+        (
+            "j",
+            "45=2|372=V|380=3|58=not you|",
+            "the venue refused a message of ours",
+        ),
+        (
+            "3",
+            "45=2|371=262|373=1|58=not so|",
+            "the venue refused a message of ours",
+        ),
+    ];
+    for (kind, body, why) in cases {
+        let mut stage = live();
+        assert_eq!(stage.feed.reason(), "");
+        stage.send(kind, body);
+        assert!(stage.feed.is_over(), "{kind} {body}");
+        let said = match body.split_once("58=") {
+            Some((_, text)) => format!("; it said {:?}", text.trim_end_matches('|')),
+            None => String::new(),
+        };
+        assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}{said}"));
+        stage.disconnect();
+        assert_eq!(stage.feed.reason(), "");
+    }
+}
+
+#[test]
+fn what_is_no_message_has_its_reason_too() {
+    let next = |stage: &Stage| touchline_feed::fix::Store::next_out(stage.venue.store());
+    let change = "55=EUR/USD|268=1|279=0|269=0|270=1|271=1|";
+    let mut stage = live();
+    let late = raw("X", next(&stage) + 1, change);
+    stage.inject(&late);
+    assert_eq!(
+        stage.feed.reason(),
+        format!("the venue left out a message{AGAIN}")
+    );
+    let mut stage = live();
+    let invalid = raw("X", next(&stage), &format!("49=DERIBITSERVER|{change}"));
+    stage.inject(&invalid);
+    let why = "a message of the venue was invalid, and was rejected";
+    assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
+    let mut stage = live();
+    let skip = raw(
+        "4",
+        next(&stage),
+        &format!("123=Y|36={}|", next(&stage) + 50),
+    );
+    stage.inject(&skip);
+    let why = "the venue skipped messages of its own";
+    assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
+    let mut stage = live();
+    stage.feed.book_doubtful(Instrument(0));
+    let why = "a change does not fit the book of EUR/USD";
+    assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
+    let mut stage = Stage::new(Dialect::Deribit);
+    stage.connect();
+    for _ in 0..6 {
+        stage.pass(6);
+        stage.send("0", "");
+    }
+    let why = "the venue did not answer a request";
+    assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
+}
