@@ -19,6 +19,7 @@ mod feed;
 mod instruments;
 mod logon;
 mod notices;
+mod parts;
 mod quotes;
 mod refresh;
 mod securities;

@@ -32,6 +32,8 @@ pub enum Cause {
     ListRefused,
     /// The venue withdrew quotes.
     Withdrawn,
+    /// The rest of a quote set did not come, or something else in its place.
+    PartMissing,
     /// A list, or a book, was asked for and did not come.
     Unanswered,
     /// A message of ours cannot be sent.
@@ -47,9 +49,9 @@ impl Cause {
             Cause::Skipped => "the venue skipped messages of its own".to_owned(),
             Cause::Restarted => "the venue's numbers began again".to_owned(),
             Cause::Invalid => "a message of the venue was invalid, and was rejected".to_owned(),
-            Cause::Malformed(why) => format!("a message of the venue {why}"),
+            Cause::Malformed(why) => format!("a message of the venue {}", predicate(why)),
             Cause::MalformedBook(instrument, why) => {
-                format!("a message about {} {why}", name(instrument))
+                format!("a message about {} {}", name(instrument), predicate(why))
             }
             Cause::Misfit(instrument) => {
                 format!("a change does not fit the book of {}", name(instrument))
@@ -61,8 +63,17 @@ impl Cause {
             Cause::Refused => "the venue refused a message of ours".to_owned(),
             Cause::ListRefused => "the venue refused its list of instruments".to_owned(),
             Cause::Withdrawn => "the venue withdrew quotes".to_owned(),
+            Cause::PartMissing => "the rest of a quote set did not come".to_owned(),
             Cause::Unanswered => "the venue did not answer a request".to_owned(),
             Cause::Unsent(error) => format!("a request could not be sent: {error}"),
         }
+    }
+}
+
+/// What is the matter with a message. Of market data, a field that is missing counts as one without a value.
+fn predicate(why: Malformed) -> String {
+    match why {
+        Malformed::Value => "lacks a field, or has one without a value".to_owned(),
+        why => why.to_string(),
     }
 }

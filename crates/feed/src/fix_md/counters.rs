@@ -7,6 +7,7 @@ touchline_types::counters! {
         snapshots: "messages" = "Whole books received (35=W).",
         increments: "messages" = "Messages of changes received (35=X).",
         mass_quotes: "messages" = "Mass quotes received (35=i).",
+        quotes_in_parts: "messages" = "Mass quotes that were not the last part of their quote set; shown with the last one.",
         entries: "entries" = "Entries of them.",
         entries_unknown: "entries" = "Entries of a type or action that this version does not know, or did not ask for.",
         trades_contained: "entries" = "Trades of the past that came with a snapshot; not published.",

@@ -7,6 +7,7 @@ use super::download::{self, Stage};
 use super::instruments::{Book, Instruments};
 use super::logon;
 use super::notices::Notices;
+use super::parts::Parts;
 use super::quotes::Id;
 use super::refresh::{Taken, Taker};
 use super::securities::{self, Listed};
@@ -46,6 +47,8 @@ pub struct FixFeed {
     pub(super) said: String,
     /// A mass quote that wants an answer.
     pub(super) unanswered: Option<Id>,
+    /// A quote set of which more is to come.
+    pub(super) parts: Parts,
     /// Some instrument may have to be asked for.
     pub(super) is_due: bool,
     /// Some instrument was answered since it was last looked whether all were.
@@ -82,6 +85,7 @@ impl FixFeed {
             connections: 0,
             said: String::new(),
             unanswered: None,
+            parts: Parts::default(),
             is_due: false,
             is_answered: false,
             progress_ns: 0,
@@ -128,6 +132,7 @@ impl FixFeed {
         self.counters.downloading = 0;
         self.doubted.clear();
         self.given_up = None;
+        self.parts.clear();
     }
 }
 
@@ -168,6 +173,7 @@ impl FixFeed {
             given_up,
             said,
             unanswered,
+            parts,
             ..
         } = self;
         let step = match session.next() {
@@ -185,6 +191,7 @@ impl FixFeed {
                     counters,
                     batch,
                     unanswered,
+                    parts,
                 };
                 if message.msg_type() == b"j" {
                     *said = text(&message);
@@ -278,6 +285,7 @@ fn text(message: &Message<'_>) -> String {
 
 fn application(message: &Message<'_>, settings: &Settings, taker: &mut Taker<'_>) -> Step {
     let taken = match message.msg_type() {
+        b"X" | b"W" if taker.parts.is_awaited() => return Step::AllDoubted(Cause::PartMissing),
         b"X" => taker.increment(message),
         b"W" => taker.snapshot(message),
         b"i" => taker.mass_quote(message),
@@ -400,6 +408,9 @@ impl Venue for FixFeed {
             self.is_silent = true;
             self.counters.silences += 1;
             self.notices.shown = Some(Validity::Stale);
+        }
+        if self.parts.is_late(now.now_ns) {
+            self.give_up(Cause::PartMissing);
         }
         let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
         if is_waiting && now.now_ns.saturating_sub(self.progress_ns) >= ANSWER_NS {

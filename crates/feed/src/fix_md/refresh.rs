@@ -2,6 +2,7 @@
 
 use super::counters::Counters;
 use super::instruments::{Book, Instruments, QUANTITY_DECIMALS};
+use super::parts::Parts;
 use super::quotes::{Id, TooMany};
 use crate::Batch;
 use touchline_types::{
@@ -47,6 +48,8 @@ pub struct Taker<'a> {
     pub batch: &'a mut Batch,
     /// A mass quote that wants an answer.
     pub unanswered: &'a mut Option<Id>,
+    /// A quote set of which more is to come.
+    pub parts: &'a mut Parts,
 }
 
 impl Taker<'_> {
@@ -270,7 +273,7 @@ impl Taker<'_> {
         if !quotes.quote_id.is_empty() {
             *self.unanswered = Id::new(quotes.quote_id);
         }
-        match self.quotes(&quotes) {
+        match self.quotes(message, &quotes) {
             Ok(()) if self.batch.events.is_empty() => Taken::Dropped,
             Ok(()) => Taken::Whole,
             Err(Refused::Book(_, malformed) | Refused::Malformed(malformed)) => {
@@ -279,14 +282,15 @@ impl Taker<'_> {
         }
     }
 
-    fn quotes(&mut self, message: &MassQuote<'_>) -> Result<(), Refused> {
+    fn quotes(&mut self, message: &Message<'_>, quotes: &MassQuote<'_>) -> Result<(), Refused> {
+        let is_complete = self.parts.read(message, quotes.sets)?;
         let mut open: Option<(Set<'_>, Instrument, bool)> = None;
-        for quote in message.quotes() {
+        for quote in quotes.quotes() {
             let quote = quote?;
             self.counters.entries += 1;
             if open.is_none_or(|(set, ..)| set != (quote.set, quote.symbol)) {
                 self.close(open.take())?;
-                open = self.open(&quote);
+                open = self.open(&quote)?;
             }
             let Some((_, instrument, is_whole)) = open else {
                 continue;
@@ -307,7 +311,15 @@ impl Taker<'_> {
                 changed.show(instrument, &mut self.batch.events);
             }
         }
-        self.close(open)?;
+        let book = open.map(|(_, instrument, is_whole)| (instrument, is_whole));
+        let book = book.or(self.parts.book.take());
+        if !is_complete {
+            self.counters.quotes_in_parts += 1;
+            self.parts.book = book;
+            return Ok(self.parts.hold(&mut self.batch.events)?);
+        }
+        self.close_book(book)?;
+        self.parts.release(&mut self.batch.events);
         if self
             .batch
             .events
@@ -320,29 +332,51 @@ impl Taker<'_> {
     }
 
     /// The instrument of a quote set, and whether the set is its whole book.
-    fn open<'q>(&mut self, quote: &Quote<'q>) -> Option<(Set<'q>, Instrument, bool)> {
-        // A set has the symbol, or the number of the request that asked for it.
-        let instrument = match quote.symbol {
-            [] => {
-                let number = unsigned(quote.set).ok();
-                let row = number.and_then(|number| self.instruments.asked_by(number));
-                self.counters.messages_unasked += u64::from(row.is_none());
-                row?
-            }
-            symbol => self.subject(symbol)?,
+    fn open<'q>(
+        &mut self,
+        quote: &Quote<'q>,
+    ) -> Result<Option<(Set<'q>, Instrument, bool)>, Refused> {
+        let Some(instrument) = self.quoted(quote) else {
+            return Ok(None);
         };
+        let set = (quote.set, quote.symbol);
+        match self.parts.book.take() {
+            // An earlier part opened it.
+            Some((book, is_whole)) if book == instrument => {
+                return Ok(Some((set, instrument, is_whole)));
+            }
+            book => self.close_book(book)?,
+        }
         let row = self.instruments.row_mut(instrument);
         let is_whole = row.book == Book::Awaited;
         if is_whole {
             row.quotes.clear();
             self.batch.events.push(Event::RebuildBook(instrument));
         }
-        Some(((quote.set, quote.symbol), instrument, is_whole))
+        Ok(Some((set, instrument, is_whole)))
+    }
+
+    /// The instrument that a quote is of, if it was asked for.
+    fn quoted(&mut self, quote: &Quote<'_>) -> Option<Instrument> {
+        // A set has the symbol, or the number of the request that asked for it.
+        match quote.symbol {
+            [] => {
+                let number = unsigned(quote.set).ok();
+                let row = number.and_then(|number| self.instruments.asked_by(number));
+                self.counters.messages_unasked += u64::from(row.is_none());
+                row
+            }
+            symbol => self.subject(symbol),
+        }
     }
 
     fn close(&mut self, open: Option<(Set<'_>, Instrument, bool)>) -> Result<(), Refused> {
-        match open {
-            Some((_, instrument, true)) => self.rebuilt(instrument, None),
+        self.close_book(open.map(|(_, instrument, is_whole)| (instrument, is_whole)))
+    }
+
+    fn close_book(&mut self, book: Option<(Instrument, bool)>) -> Result<(), Refused> {
+        match book {
+            Some((instrument, true)) => self.rebuilt(instrument, None),
             _ => Ok(()),
         }
     }

@@ -27,7 +27,7 @@ fn the_reason_is_the_one_that_was() {
         (
             "X",
             "268=1|279=0|269=0|270=1|271=1|",
-            "a message of the venue has a tag without a value",
+            "a message of the venue lacks a field, or has one without a value",
         ),
         (
             "i",

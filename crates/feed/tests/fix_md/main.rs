@@ -3,6 +3,7 @@
 
 mod causes;
 mod definitions;
+mod parts;
 mod quotes;
 mod rules;
 mod stage;

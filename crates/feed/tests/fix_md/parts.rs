@@ -1,0 +1,132 @@
+//! Quote sets in several messages.
+
+use crate::stage::Stage;
+use touchline_feed::fix_md::Dialect;
+use touchline_feed::{Dialogue, Venue};
+use touchline_types::{Event, Instrument, Validity};
+
+const FIRST: &str =
+    "296=1|302=1|304=3|295=2|299=0|134=1|135=1|188=1.1|190=1.2|299=1|134=2|188=1.0|";
+const LAST: &str = "296=1|302=1|304=3|295=1|299=2|135=5|190=1.3|";
+const EUR: Instrument = Instrument(0);
+
+fn connected() -> Stage {
+    let mut stage = Stage::new(Dialect::Standard);
+    stage.connect();
+    stage
+}
+
+/// The whole book came.
+fn live() -> Stage {
+    let mut stage = connected();
+    stage.send("i", "296=1|302=1|295=1|299=0|134=9|135=9|188=1.0|190=1.5|");
+    assert_eq!(stage.feed.validity(EUR), Validity::Live);
+    stage
+}
+
+fn count(events: &[Event]) -> (usize, usize, usize) {
+    let of = |is: fn(&Event) -> bool| events.iter().filter(|event| is(event)).count();
+    (
+        of(|event| matches!(event, Event::RebuildLevel(_))),
+        of(|event| matches!(event, Event::Level(..))),
+        of(|event| matches!(event, Event::EndOfEvent { .. })),
+    )
+}
+
+#[test]
+fn a_book_in_parts_is_whole_with_its_last_part() {
+    let mut stage = connected();
+    assert_eq!(stage.send("i", FIRST), []);
+    assert_ne!(stage.feed.validity(EUR), Validity::Live);
+    assert!(!stage.feed.is_defined());
+    let events = stage.send("i", LAST);
+    assert_eq!(events.first(), Some(&Event::RebuildBook(EUR)));
+    assert_eq!(count(&events), (4, 0, 1), "{events:?}");
+    assert_eq!(stage.feed.validity(EUR), Validity::Live);
+    assert_eq!(stage.feed.counters().quotes_in_parts, 1);
+}
+
+#[test]
+fn a_change_in_parts_is_one_change() {
+    let first = "296=1|302=1|893=N|295=1|299=0|188=1.1|";
+    let middle = "296=1|302=1|893=N|295=1|299=0|188=1.2|";
+    for last in [
+        "296=1|302=1|893=Y|295=1|299=1|134=1|188=1.0|",
+        // It comes to nothing by itself.
+        "296=1|302=1|893=Y|295=1|299=7|188=0|",
+    ] {
+        let mut stage = live();
+        assert_eq!(stage.send("i", first), []);
+        assert_eq!(stage.send("i", middle), []);
+        let events = stage.send("i", last);
+        let (rebuilt, levels, ends) = count(&events);
+        assert!(rebuilt == 0 && levels >= 4 && ends == 1, "{events:?}");
+        assert!(matches!(events.last(), Some(Event::EndOfEvent { .. })));
+        assert!(!stage.feed.is_over());
+    }
+}
+
+#[test]
+fn what_does_not_go_on_as_it_began_costs_the_connection() {
+    let cases = [
+        ("i", "296=1|302=9|304=1|295=1|299=0|55=EUR/USD|188=1.1|"),
+        ("i", "296=1|302=1|304=3|295=2|299=2|188=1.1|299=3|188=1.1|"),
+        ("W", "55=EUR/USD|262=1|268=1|269=0|270=1.1|271=5|"),
+        ("X", "55=EUR/USD|268=1|279=0|269=0|278=5|270=1.1|271=5|"),
+    ];
+    for (kind, body) in cases {
+        let mut stage = live();
+        assert_eq!(stage.send("i", FIRST), []);
+        let events = stage.send(kind, body);
+        assert_eq!(count(&events), (0, 0, 0), "{kind} {body}: {events:?}");
+        assert!(stage.feed.is_over(), "{kind} {body}");
+        stage.disconnect();
+        stage.connect();
+        let number = stage.feed.counters().requests;
+        let whole = FIRST.replace("302=1|304=3", &format!("302={number}|304=2"));
+        let events = stage.send("i", &whole);
+        assert_eq!(
+            count(&events),
+            (3, 0, 1),
+            "nothing is left of it: {events:?}"
+        );
+    }
+    // Another set behind one that is not complete.
+    let mut stage = live();
+    stage.send(
+        "i",
+        &format!(
+            "{}302=2|295=1|299=0|188=1|",
+            FIRST.replace("296=1", "296=2")
+        ),
+    );
+    assert!(stage.feed.is_over());
+}
+
+#[test]
+fn a_last_part_that_does_not_come_costs_the_connection() {
+    let mut stage = live();
+    stage.send("i", FIRST);
+    stage.pass(3);
+    stage.send("0", "");
+    assert!(!stage.feed.is_over());
+    stage.pass(3);
+    stage.send("0", "");
+    stage.pass(3);
+    assert!(stage.feed.is_over());
+    let reason = stage.feed.reason();
+    assert!(
+        reason.starts_with("the rest of a quote set did not come"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn an_entry_that_has_a_position_alone_costs_its_book() {
+    let mut stage = live();
+    let events = stage.send("X", "55=EUR/USD|268=1|279=2|269=0|290=1|");
+    assert_eq!(count(&events), (0, 0, 0));
+    assert!(stage.feed.is_over());
+    let reason = stage.feed.reason();
+    assert!(reason.contains("EUR/USD lacks a field"), "{reason}");
+}
