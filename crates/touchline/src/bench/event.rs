@@ -10,6 +10,7 @@
 
 mod deribit;
 
+use crate::figures::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
@@ -217,8 +218,9 @@ pub(super) fn still_live<P: Publish>(path: &CmePipeline<P>) -> Result<(), Failur
         return Ok(());
     }
     Err(Failure::run(format!(
-        "{not_live} instruments are not live and {} gaps were seen; measure a stretch without loss",
-        counters.gaps
+        "not live: {}; seen: {}; measure a stretch without loss",
+        counted(not_live as u64, "instrument"),
+        counted(counters.gaps, "gap"),
     )))
 }
 

@@ -1,6 +1,6 @@
 //! The demo without a screen: a line a second, and the table at the end.
 
-use crate::figures::{count, duration, rate};
+use crate::figures::{count, counted, duration, rate};
 use crate::paint::Paint;
 use crate::stat::points;
 use crate::top::model::Sample;
@@ -47,10 +47,10 @@ impl Picture {
     pub fn line(&self, before: &Picture, second: u64, seconds: f64) -> String {
         let since = |name: &str| self.counter(name).saturating_sub(before.counter(name));
         format!(
-            "{second:>4} s  {:>8} packets  {:>8} updates  {:>3} gaps  {:>3} of {} books live  packet {}\n",
+            "{second:>4} s  {:>8} packets  {:>8} updates  {:>8}  {:>3} of {} books live  packet {}\n",
             rate(since("packets_received"), seconds),
             rate(since("messages_published"), seconds),
-            since("gaps"),
+            counted(since("gaps"), "gap"),
             count(self.counter("books_live")),
             count(self.counter("books_known")),
             self.p50_p99("packet_ns"),

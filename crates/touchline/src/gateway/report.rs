@@ -49,6 +49,10 @@ const TOLD: &[(&str, &str)] = &[
         "a change did not fit its book, which is asked for anew",
     ),
     (
+        "instruments_changed",
+        "defined as something else: another currency, type or contract; the book is asked for anew",
+    ),
+    (
         "instruments_refused",
         "chosen and not taken: a name over 32 bytes, or more than instruments_max",
     ),

@@ -1,6 +1,7 @@
 //! What `bench feed` says: tables as vendors print them, or JSON lines.
 
 use super::{Arguments, Outcome};
+use crate::figures::counted;
 use hdrhistogram::Histogram;
 use serde_json::json;
 use std::time::Duration;
@@ -167,15 +168,18 @@ impl Report {
             outcome.lost(),
         );
         println!(
-            "; the feed processed {}, declared {} lost in {} gaps; the sender met a full queue {} times{}",
+            "; the feed processed {}, declared {} lost in {}; the sender met a full queue {}{}",
             outcome
                 .counter("packets_delivered")
                 .saturating_sub(self.known_packets),
             outcome.counter("packets_lost"),
-            outcome.counter("gaps"),
-            outcome.sent.full,
+            counted(outcome.counter("gaps"), "gap"),
+            counted(outcome.sent.full, "time"),
             match &outcome.consumed {
-                Some(consumed) => format!("; the consumer was lapped {} times", consumed.notices),
+                Some(consumed) => format!(
+                    "; the consumer was lapped {}",
+                    counted(consumed.notices, "time")
+                ),
                 None => String::new(),
             }
         );
