@@ -61,6 +61,27 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md changes_by_id",
     },
     Mutant {
+        name: "fix market data: what became something else keeps its book",
+        file: "crates/feed/src/fix_md/securities.rs",
+        find: "if is_other && row.was_shown {",
+        replace: "if is_other && !row.was_shown {",
+        test: "-p touchline-feed --test fix_md something_else",
+    },
+    Mutant {
+        name: "fix market data: a set that says how many entries it has is whole at once",
+        file: "crates/feed/src/fix_md/parts.rs",
+        find: "if !set.is_last.unwrap_or(is_all) {",
+        replace: "if !set.is_last.unwrap_or(true) {",
+        test: "-p touchline-feed --test fix_md a_book_in_parts",
+    },
+    Mutant {
+        name: "fix market data: changes overtake a set of which more is to come",
+        file: "crates/feed/src/fix_md/feed.rs",
+        find: "b\"X\" | b\"W\" if taker.parts.is_awaited()",
+        replace: "b\"X\" if taker.parts.is_awaited()",
+        test: "-p touchline-feed --test fix_md what_does_not_go_on",
+    },
+    Mutant {
         name: "fix session: a Logon is kept for sending again",
         file: "crates/feed/src/fix/logon.rs",
         find: "self.write(b\"A\", Keep::Number, None, |body| {",

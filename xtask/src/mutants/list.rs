@@ -69,6 +69,13 @@ const DEEP_BOOKS: &[Mutant] = &[
         test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_truth",
     },
     Mutant {
+        name: "deep book: its room is taken as it grows",
+        file: "crates/book/src/deep.rs",
+        find: "            room: Vec::with_capacity(levels_max * 2),\n",
+        replace: "            room: Vec::new(),\n",
+        test: "-p touchline-book room_is_taken_at_once",
+    },
+    Mutant {
         name: "deep book: the level that does not come leaves no horizon",
         file: "crates/book/src/deep.rs",
         find: "self.horizon = Some(key);",
