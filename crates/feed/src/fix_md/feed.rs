@@ -6,7 +6,7 @@ use super::counters::Counters;
 use super::download::{self, Stage};
 use super::instruments::{Book, Instruments};
 use super::logon;
-use super::notices::Notices;
+use super::notices::{Notices, is_told_behind_a_hole};
 use super::parts::Parts;
 use super::quotes::Id;
 use super::refresh::{Taken, Taker};
@@ -216,7 +216,7 @@ impl FixFeed {
         let missed = missed_since(self.session.counters(), unseen);
         if let Some(cause) = missed.filter(|_| self.stage != Stage::Down) {
             // It was before what came now, which is not to be shown either.
-            batch.events.clear();
+            batch.events.retain_mut(is_told_behind_a_hole);
             self.give_up(cause);
             return Step::Noted;
         }
@@ -302,7 +302,6 @@ fn application(message: &Message<'_>, settings: &Settings, taker: &mut Taker<'_>
                 }
                 Err(malformed) => {
                     counters.messages_malformed += 1;
-                    events.clear();
                     Step::AllDoubted(Cause::Malformed(malformed))
                 }
             };

@@ -81,3 +81,17 @@ impl FixFeed {
         !events.is_empty()
     }
 }
+
+/// Definitions are told behind a hole, too, as no later list says them again; the book is not shown as live.
+pub fn is_told_behind_a_hole(event: &mut Event) -> bool {
+    match event {
+        Event::Defined { price, .. } => {
+            if *price == Validity::Live {
+                *price = Validity::Gapped;
+            }
+            true
+        }
+        Event::BookLost(..) => true,
+        _ => false,
+    }
+}

@@ -160,3 +160,25 @@ fn the_state_of_an_instrument_is_told_as_the_venue_says_it() {
         "it is no change of the book"
     );
 }
+
+/// Behind a message that the session rejected a list is still told: the next one says nothing new.
+#[test]
+fn no_definition_is_taken_and_not_told() {
+    let defined = |events: &[Event]| {
+        let told = told(events);
+        let defined = told.iter().filter(|(what, _)| *what == "defined");
+        defined.map(|(_, price)| *price).collect::<Vec<_>>()
+    };
+    let next = |stage: &Stage| touchline_feed::fix::Store::next_out(stage.venue.store());
+    let mut stage = live();
+    let number = next(&stage);
+    let mut bytes = raw("X", number, &format!("49=DERIBITSERVER|{CHANGE}"));
+    let other = ROW.replace("969=0.5", "969=0.1");
+    bytes.extend(raw("y", number + 1, &list(&other)));
+    let events = stage.inject(&bytes);
+    assert!(stage.feed.is_over());
+    assert_eq!(defined(&events), [Validity::Gapped], "{events:?}");
+    stage.disconnect();
+    stage.connect();
+    assert_eq!(defined(&stage.send("y", &list(&other))), []);
+}
