@@ -16,6 +16,7 @@ mod generated;
 mod header;
 mod malformed;
 pub mod market_data;
+mod names;
 mod number;
 mod reject;
 mod resync;
@@ -29,13 +30,12 @@ pub use encode::{Encoder, Full};
 pub use fields::{BadField, Field, Fields};
 pub use frame::{Frame, Message, frame, frame_with};
 pub use generated::FIX44;
-pub use header::Header;
+pub use header::{Header, is_header};
 pub use malformed::Malformed;
 pub use number::{Decimal, decimal, integer, unsigned};
 pub use reject::{RefTag, Reject, SessionRejectReason};
 pub use resync::resync;
 pub use time::{Precision, timestamp, write_timestamp};
-pub use tokens::Walk;
 pub use validate::{Options, USER_DEFINED, validate};
 
 /// The separator behind each field, 0x01.

@@ -42,8 +42,8 @@ pub const CODEC: &[Mutant] = &[
     Mutant {
         name: "fix: market data finds entries inside of data",
         file: "crates/wire/src/fix/tokens.rs",
-        find: "            self.data(tag, token)?;\n",
-        replace: "",
+        find: "        if data_of(tag.number).is_some() {",
+        replace: "        if data_of(tag.number) == Some(0) {",
         test: "-p touchline-wire --test fix counts_that_differ",
     },
     Mutant {
@@ -56,8 +56,8 @@ pub const CODEC: &[Mutant] = &[
     Mutant {
         name: "fix: a field of the header may be in the body",
         file: "crates/wire/src/fix/header.rs",
-        find: "        if is_header(tokens.tag(&mut token)?) {",
-        replace: "        if tokens.tag(&mut token)? == 0 {",
+        find: "            if !name.is_body() && is_header(tokens.tag(field)?.number) {",
+        replace: "            if !name.is_body() && tokens.tag(field)?.number == 0 {",
         test: "-p touchline-wire --test fix no_field_of_the_header",
     },
     Mutant {

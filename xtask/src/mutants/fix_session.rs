@@ -35,8 +35,8 @@ pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix session: the second of two header tags is believed",
         file: "crates/feed/src/fix/heading.rs",
-        find: "place if met.seen & 1 << place != 0 => {",
-        replace: "place if met.seen & 1 << place == u32::MAX => {",
+        find: "fault: Some(reject.into()),",
+        replace: "fault: Some(reject).filter(|_| message.is_empty()).map(Fault::from),",
         test: "-p touchline-feed --test fix our_scenarios_hold",
     },
     Mutant {

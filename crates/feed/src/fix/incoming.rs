@@ -5,9 +5,7 @@ use super::core::{Core, State};
 use super::heading::{Fault, Heading, field};
 use super::resend::is_admin;
 use super::{Checks, Closing, Marks, Store};
-use touchline_wire::fix::{
-    FIX44, Message, SessionRejectReason as Reason, tag, timestamp, unsigned, validate,
-};
+use touchline_wire::fix::{FIX44, Message, SessionRejectReason as Reason, tag, unsigned, validate};
 
 /// What a message is to the owner of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +40,8 @@ impl<S: Store> Core<S> {
         ahead: &mut Ahead,
     ) -> Outcome {
         let expected = self.store.next_in();
-        let Some(number) = heading.number.filter(|number| *number < NUMBER_MAX) else {
+        let number = heading.header.msg_seq_num;
+        let Some(number) = number.filter(|number| *number < NUMBER_MAX) else {
             self.last_words(b"MsgSeqNum (34) is missing or no number");
             self.close(Closing::NoSequence);
             return Outcome::Nothing;
@@ -61,9 +60,7 @@ impl<S: Store> Core<S> {
         }
         if let Some(fault) = self.time_or_name(heading) {
             self.reject(message, heading, fault);
-            if fault.reason != Reason::IncorrectDataFormat {
-                self.log_out(b"");
-            }
+            self.log_out(b"");
             return Outcome::Nothing;
         }
         self.received_ns = self.clock.now_ns();
@@ -143,8 +140,8 @@ impl<S: Store> Core<S> {
                 self.shown = Some(number);
                 return Outcome::Application(Marks {
                     number,
-                    poss_dup: heading.poss_dup,
-                    poss_resend: heading.poss_resend,
+                    poss_dup: heading.header.poss_dup,
+                    poss_resend: heading.header.poss_resend,
                 });
             }
             b"A" if number != self.logon_number => self.log_out(b"both are logged on already"),
@@ -166,28 +163,20 @@ impl<S: Store> Core<S> {
     }
 
     fn too_low(&mut self, message: &Message<'_>, heading: &Heading<'_>, number: u64) {
-        if !heading.poss_dup {
+        if !heading.header.poss_dup {
             return self.end_too_low(number);
         }
         self.counters.messages_duplicate += 1;
         if message.msg_type() == b"4" {
             return;
         }
-        let Some(original) = heading.orig_sending_time else {
+        let Some(original_ns) = heading.header.orig_sending_time_ns else {
             return self.reject(message, heading, required(tag::ORIG_SENDING_TIME));
         };
-        let sent = heading.sending_time.unwrap_or_default();
-        match (timestamp(original), timestamp(sent)) {
-            (Ok(original), Ok(sent)) if original <= sent => {}
-            (Ok(_), Ok(_)) => {
-                let fault = Fault::whole(Reason::SendingTimeAccuracyProblem);
-                self.reject(message, heading, fault);
-                self.log_out(b"");
-            }
-            _ => {
-                let fault = Fault::of(Reason::IncorrectDataFormat, tag::ORIG_SENDING_TIME);
-                self.reject(message, heading, fault);
-            }
+        if heading.header.sending_time_ns < Some(original_ns) {
+            let fault = Fault::whole(Reason::SendingTimeAccuracyProblem);
+            self.reject(message, heading, fault);
+            self.log_out(b"");
         }
     }
 
@@ -285,28 +274,29 @@ impl<S: Store> Core<S> {
     /// SendingTime and CompIDs, which must be those of this session.
     pub fn time_or_name(&self, heading: &Heading<'_>) -> Option<Fault> {
         let settings = &self.settings;
-        let Ok(sent_ns) = timestamp(heading.sending_time.unwrap_or_default()) else {
-            return Some(Fault::of(Reason::IncorrectDataFormat, tag::SENDING_TIME));
-        };
+        let header = &heading.header;
+        let sent_ns = header.sending_time_ns.unwrap_or(0);
         let most_ns = u64::from(settings.sending_time_s) * 1_000_000_000;
         if most_ns > 0 && sent_ns.abs_diff(self.clock.wall_ns()) > most_ns {
             return Some(Fault::whole(Reason::SendingTimeAccuracyProblem));
         }
-        let is_ours = heading.sender == Some(settings.target.as_bytes())
-            && heading.target == Some(settings.sender.as_bytes());
+        let is_ours = header.sender_comp_id == settings.target.as_bytes()
+            && header.target_comp_id == settings.sender.as_bytes();
         (!is_ours).then_some(Fault::whole(Reason::CompIdProblem))
     }
 }
 
 /// A header field that every message must have.
 pub fn missing(heading: &Heading<'_>) -> Option<Fault> {
-    match heading {
-        Heading { sender: None, .. } => Some(required(tag::SENDER_COMP_ID)),
-        Heading { target: None, .. } => Some(required(tag::TARGET_COMP_ID)),
-        Heading {
-            sending_time: None, ..
-        } => Some(required(tag::SENDING_TIME)),
-        _ => None,
+    let header = &heading.header;
+    if header.sender_comp_id.is_empty() {
+        Some(required(tag::SENDER_COMP_ID))
+    } else if header.target_comp_id.is_empty() {
+        Some(required(tag::TARGET_COMP_ID))
+    } else if header.sending_time_ns.is_none() {
+        Some(required(tag::SENDING_TIME))
+    } else {
+        None
     }
 }
 

@@ -100,7 +100,7 @@ impl<S: Store> Core<S> {
             return None;
         }
         Some(Terms {
-            number: heading.number.filter(|number| *number > 0)?,
+            number: heading.header.msg_seq_num.filter(|number| *number > 0)?,
             heartbeat_s: heartbeat_s as u32,
             is_reset: field(message, tag::RESET_SEQ_NUM_FLAG) == Some(b"Y"),
         })

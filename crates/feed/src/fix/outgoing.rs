@@ -37,9 +37,9 @@ impl<S: Store> Core<S> {
             encoder.bytes(tag::TARGET_SUB_ID, sub.as_bytes());
         }
         encoder.timestamp(tag::SENDING_TIME, self.clock.wall_ns(), settings.precision);
-        for ((_, to), value) in ROUTE.iter().zip(route.map_or([None; 6], |from| from.route)) {
-            if let Some(value) = value {
-                encoder.bytes(*to, value);
+        for (from, to) in ROUTE {
+            if let Some(value) = route.and_then(|heading| heading.header.text(from)) {
+                encoder.bytes(to, value);
             }
         }
         body(&mut encoder);
@@ -104,7 +104,7 @@ impl<S: Store> Core<S> {
     /// Rejects a message. One that came in its order is processed with this.
     pub fn reject(&mut self, message: &Message<'_>, heading: &Heading<'_>, fault: Fault) {
         self.counters.messages_rejected += 1;
-        let number = heading.number.unwrap_or(0);
+        let number = heading.header.msg_seq_num.unwrap_or(0);
         // FIX 4.2 knows the reasons up to 11.
         let has_reason = self.settings.begin_string != "FIX.4.2" || fault.reason as u8 <= 11;
         let _ = self.write(b"3", Keep::Message, Some(heading), |body| {

@@ -2,7 +2,7 @@
 
 use super::dictionary::Dictionary;
 use super::scan::{Scan, Vectors};
-use super::tokens::{Tokens, Walk};
+use super::tokens::Tokens;
 use super::{Fields, Malformed, SOH, number};
 
 /// What lies at the beginning of received bytes.
@@ -66,24 +66,14 @@ impl<'a> Message<'a> {
         Fields::by(self.between(), dictionary.data)
     }
 
-    /// The same by the fast walk, for those who look at tags more than at values.
-    #[inline]
-    pub fn walk(&self) -> Walk<'a> {
-        Walk::new(self.tokens())
-    }
-
     /// The same as places, for those who read many.
     #[inline]
     pub(super) fn tokens<S: Scan>(&self) -> Tokens<'a, S> {
-        Tokens::new(
-            self.bytes,
-            self.msg_type_end + 1,
-            self.bytes.len() - TRAILER,
-        )
+        Tokens::new(self.bytes, self.msg_type_end + 1)
     }
 
     /// What is behind MsgType and before the checksum.
-    fn between(&self) -> &'a [u8] {
+    pub(super) fn between(&self) -> &'a [u8] {
         let end = self.bytes.len() - TRAILER;
         self.bytes
             .get(self.msg_type_end + 1..end)

@@ -1,10 +1,11 @@
 //! The standard header, read once for everybody.
 
+use super::names::Name;
 use super::reject::{Reject, SessionRejectReason as Reason};
 use super::scan::{Scan, Vectors};
 use super::time::Clock;
-use super::tokens::{Token, Tokens, key};
-use super::{BadField, Malformed, Message, number, tag, unsigned};
+use super::tokens::{Span, Tokens};
+use super::{BadField, Fields, Malformed, Message, tag, unsigned};
 
 /// What the fields before the body say. Text that is missing is empty.
 ///
@@ -18,34 +19,16 @@ pub struct Header<'a> {
     pub sender_comp_id: &'a [u8],
     /// TargetCompID (56).
     pub target_comp_id: &'a [u8],
-    /// SenderSubID (50).
-    pub sender_sub_id: &'a [u8],
-    /// TargetSubID (57).
-    pub target_sub_id: &'a [u8],
-    /// SenderLocationID (142).
-    pub sender_location_id: &'a [u8],
-    /// TargetLocationID (143).
-    pub target_location_id: &'a [u8],
-    /// OnBehalfOfCompID (115).
-    pub on_behalf_of_comp_id: &'a [u8],
-    /// OnBehalfOfSubID (116).
-    pub on_behalf_of_sub_id: &'a [u8],
-    /// OnBehalfOfLocationID (144).
-    pub on_behalf_of_location_id: &'a [u8],
-    /// DeliverToCompID (128).
-    pub deliver_to_comp_id: &'a [u8],
-    /// DeliverToSubID (129).
-    pub deliver_to_sub_id: &'a [u8],
-    /// DeliverToLocationID (145).
-    pub deliver_to_location_id: &'a [u8],
     /// SendingTime (52), nanoseconds since the Unix epoch.
     pub sending_time_ns: Option<u64>,
     /// OrigSendingTime (122), nanoseconds since the Unix epoch.
     pub orig_sending_time_ns: Option<u64>,
-    /// PossDupFlag (43).
+    /// PossDupFlag (43): a repetition under the same number.
     pub poss_dup: bool,
-    /// PossResend (97).
+    /// PossResend (97): perhaps a repetition under another number.
     pub poss_resend: bool,
+    /// The fields of it behind MsgType, for what is rarely asked for.
+    pub bytes: &'a [u8],
 }
 
 impl<'a> Header<'a> {
@@ -55,30 +38,67 @@ impl<'a> Header<'a> {
     /// A field that is none, a field of the header that is there twice or behind one of the body, a number, flag or time
     /// that is none. Whether something is missing is the session's to judge.
     pub fn read(message: &Message<'a>) -> Result<Header<'a>, Reject<'a>> {
-        let mut tokens = message.tokens::<Vectors>();
         let mut header = Header::default();
-        let found = Reader::new(&mut header).header(&mut tokens);
-        let walked = found.and_then(|first| match first {
-            Some(first) => walk(&mut tokens, first),
-            None => Ok(()),
-        });
-        match walked {
+        match header.walk(message) {
             Ok(()) => Ok(header),
             Err(problem) => Err(explain(message, problem)),
         }
     }
-}
 
-/// The rest of the fields, none of which may be of the header.
-fn walk<S: Scan>(tokens: &mut Tokens<'_, S>, first: Token) -> Result<(), Malformed> {
-    let mut next = Some(first);
-    while let Some(mut token) = next {
-        if is_header(tokens.tag(&mut token)?) {
-            return Err(Malformed::Header);
+    #[inline(always)]
+    fn walk(&mut self, message: &Message<'a>) -> Result<(), Malformed> {
+        let (mut tokens, mut next) = Reader::new(self).header(message.tokens::<Vectors>())?;
+        while let Some((name, field)) = next {
+            if !name.is_body() && is_header(tokens.tag(field)?.number) {
+                return Err(Malformed::Header);
+            }
+            next = tokens.next();
         }
-        next = tokens.next();
+        Ok(())
     }
-    Ok(())
+
+    /// What can be made out of a header that [`Header::read`] refuses: the first of each field that is what it should be,
+    /// wherever it stands. For an answer that names the message, and for nothing else.
+    #[cold]
+    pub fn salvaged(message: &Message<'a>) -> Header<'a> {
+        let mut header = Header {
+            bytes: message.between(),
+            ..Header::default()
+        };
+        for field in message.fields().filter_map(Result::ok) {
+            let value = field.value;
+            let time = || Clock::default().read(value).ok();
+            match field.tag {
+                tag::MSG_SEQ_NUM if header.msg_seq_num.is_none() => {
+                    header.msg_seq_num = unsigned(value).ok();
+                }
+                tag::SENDER_COMP_ID if header.sender_comp_id.is_empty() => {
+                    header.sender_comp_id = value;
+                }
+                tag::TARGET_COMP_ID if header.target_comp_id.is_empty() => {
+                    header.target_comp_id = value;
+                }
+                tag::SENDING_TIME => {
+                    header.sending_time_ns = header.sending_time_ns.or_else(time);
+                }
+                tag::ORIG_SENDING_TIME => {
+                    header.orig_sending_time_ns = header.orig_sending_time_ns.or_else(time);
+                }
+                tag::POSS_DUP_FLAG => header.poss_dup |= value == b"Y",
+                tag::POSS_RESEND => header.poss_resend |= value == b"Y",
+                _ => {}
+            }
+        }
+        header
+    }
+
+    /// The value of a field of the header, as it is written.
+    pub fn text(&self, tag: u32) -> Option<&'a [u8]> {
+        let mut fields = Fields::new(self.bytes).map_while(Result::ok);
+        fields
+            .find(|field| field.tag == tag)
+            .map(|field| field.value)
+    }
 }
 
 /// The same walk again, slowly, which says where it stopped.
@@ -146,91 +166,82 @@ impl<'h, 'a> Reader<'h, 'a> {
         }
     }
 
-    /// Reads as far as the first field of the body and gives that one.
+    /// Reads as far as the first field of the body, and gives that one with the way on.
     #[inline(always)]
     pub(super) fn header<S: Scan>(
         &mut self,
-        tokens: &mut Tokens<'a, S>,
-    ) -> Result<Option<Token>, Malformed> {
-        const MSG_SEQ_NUM: u32 = key(tag::MSG_SEQ_NUM);
-        const SENDING_TIME: u32 = key(tag::SENDING_TIME);
-        const SENDER_COMP_ID: u32 = key(tag::SENDER_COMP_ID);
-        const TARGET_COMP_ID: u32 = key(tag::TARGET_COMP_ID);
-        while let Some(mut token) = tokens.next() {
-            let bit = match token.key {
-                MSG_SEQ_NUM => {
-                    let number = number::decimal_at(tokens.bytes, token.start, token.end)?;
-                    self.header.msg_seq_num = Some(number::count(number, tokens.value(&token))?);
+        mut tokens: Tokens<'a, S>,
+    ) -> Result<(Tokens<'a, S>, Option<(Name, Span)>), Malformed> {
+        let begin = tokens.at;
+        let first = loop {
+            let Some((name, field)) = tokens.next() else {
+                break None;
+            };
+            let bit = match name {
+                Name::MsgSeqNum => {
+                    self.header.msg_seq_num = Some(tokens.unsigned(field, 3)?);
                     0
                 }
-                SENDING_TIME => {
-                    self.header.sending_time_ns = Some(self.clock.read(tokens.value(&token))?);
+                Name::SendingTime => {
+                    let time_ns = self.clock.read(tokens.value(field, 3))?;
+                    self.header.sending_time_ns = Some(time_ns);
                     1
                 }
-                SENDER_COMP_ID => {
-                    self.header.sender_comp_id = tokens.value(&token);
+                Name::SenderCompId => {
+                    self.header.sender_comp_id = tokens.value(field, 3);
                     2
                 }
-                TARGET_COMP_ID => {
-                    self.header.target_comp_id = tokens.value(&token);
+                Name::TargetCompId => {
+                    self.header.target_comp_id = tokens.value(field, 3);
                     3
                 }
-                _ => {
-                    if !is_header(tokens.number(&mut token)?) {
-                        return Ok(Some(token));
+                Name::Other => {
+                    let behind = tokens;
+                    match tokens.tag(field) {
+                        Ok(tag) if is_header(tag.number) => {
+                            self.rare(tag.number, tokens.value(field, tag.width))?;
+                            continue;
+                        }
+                        // Whoever reads the body finds what is wrong with it.
+                        _ => {
+                            tokens = behind;
+                            break Some((name, field));
+                        }
                     }
-                    let tag = tokens.tag(&mut token)?;
-                    self.rare(tag, tokens.value(&token))?;
-                    continue;
                 }
+                _ => break Some((name, field)),
             };
             self.once(bit)?;
-        }
-        Ok(None)
+        };
+        let end = first.map_or(tokens.at, |(_, field)| field.begin);
+        self.header.bytes = tokens.between(begin, end);
+        Ok((tokens, first))
     }
 
     #[inline(never)]
     fn rare(&mut self, tag: u32, value: &'a [u8]) -> Result<(), Malformed> {
         let header = &mut *self.header;
-        let (bit, text) = match tag {
-            tag::SENDER_SUB_ID => (4, Some(&mut header.sender_sub_id)),
-            tag::TARGET_SUB_ID => (5, Some(&mut header.target_sub_id)),
+        let bit = match tag {
             tag::POSS_DUP_FLAG => {
                 header.poss_dup = flag(value)?;
-                (6, None)
+                4
             }
             tag::POSS_RESEND => {
                 header.poss_resend = flag(value)?;
-                (7, None)
+                5
             }
             tag::ORIG_SENDING_TIME => {
                 header.orig_sending_time_ns = Some(self.clock.read(value)?);
-                (8, None)
+                6
             }
-            tag::ON_BEHALF_OF_COMP_ID => (9, Some(&mut header.on_behalf_of_comp_id)),
-            tag::ON_BEHALF_OF_SUB_ID => (10, Some(&mut header.on_behalf_of_sub_id)),
-            tag::ON_BEHALF_OF_LOCATION_ID => (11, Some(&mut header.on_behalf_of_location_id)),
-            tag::DELIVER_TO_COMP_ID => (12, Some(&mut header.deliver_to_comp_id)),
-            tag::DELIVER_TO_SUB_ID => (13, Some(&mut header.deliver_to_sub_id)),
-            tag::DELIVER_TO_LOCATION_ID => (14, Some(&mut header.deliver_to_location_id)),
-            tag::SENDER_LOCATION_ID => (15, Some(&mut header.sender_location_id)),
-            tag::TARGET_LOCATION_ID => (16, Some(&mut header.target_location_id)),
-            90 => (17, None),
-            212 => (18, None),
-            347 => (19, None),
-            369 => (20, None),
-            tag::NO_HOPS => (21, None),
-            // Data whose length was not said.
-            91 => (22, None),
-            213 => (23, None),
-            // Entries of the group of hops.
+            // Entries of the group of hops repeat.
             628..=tag::HOP_REF_ID => return Ok(()),
-            // The first three fields are behind us.
-            _ => return Err(Malformed::Header),
+            tag => match OTHERS.iter().position(|other| *other == tag) {
+                Some(place) => 7 + place as u32,
+                // The first three fields are behind us.
+                None => return Err(Malformed::Header),
+            },
         };
-        if let Some(text) = text {
-            *text = value;
-        }
         self.once(bit)
     }
 
@@ -253,9 +264,14 @@ fn flag(value: &[u8]) -> Result<bool, Malformed> {
     }
 }
 
+/// The others of the header that stand there once: names, security, encoding, hops.
+const OTHERS: [u32; 17] = [
+    50, 57, 90, 91, 115, 116, 128, 129, 142, 143, 144, 145, 212, 213, 347, 369, 627,
+];
+
 /// Whether a field is of the standard header (FIX 4.4 volume 2).
 #[inline(always)]
-pub(super) const fn is_header(tag: u32) -> bool {
+pub const fn is_header(tag: u32) -> bool {
     tag < 640 && HEADER[(tag / 64) as usize] >> (tag % 64) & 1 == 1
 }
 

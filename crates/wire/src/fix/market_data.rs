@@ -4,28 +4,15 @@
 //! typed. [`Entry::bytes`] has all fields of an entry, for what a venue adds.
 
 use super::header::{Reader, is_header};
-
-use super::fields::data_of;
+use super::names::Name;
 use super::time::{Clock, is_time};
-use super::tokens::{Token, Tokens, key, short_tag};
-use super::{Decimal, Fields, Header, Malformed, Message, number, tag, unsigned};
+use super::tokens::{Span, Tokens};
+use super::{Decimal, Fields, Header, Malformed, Message, number, tag};
 
 mod quotes;
 
 pub use super::scan::{Scan, Vectors, Words};
 pub use quotes::{MassQuote, Quote, Quotes};
-
-const SIDE: u32 = key(tag::SIDE);
-const SYMBOL: u32 = key(tag::SYMBOL);
-const MD_REQ_ID: u32 = key(tag::MD_REQ_ID);
-const NO_MD_ENTRIES: u32 = key(tag::NO_MD_ENTRIES);
-const MD_ENTRY_TYPE: u32 = key(tag::MD_ENTRY_TYPE);
-const MD_ENTRY_PX: u32 = key(tag::MD_ENTRY_PX);
-const MD_ENTRY_SIZE: u32 = key(tag::MD_ENTRY_SIZE);
-const MD_ENTRY_DATE: u32 = key(tag::MD_ENTRY_DATE);
-/// What stands for a key where Deribit's own trade id (100009) begins.
-const DERIBIT: u32 = u32::from_le_bytes(*b"100\0");
-const MD_UPDATE_ACTION: u32 = key(tag::MD_UPDATE_ACTION);
 
 /// A snapshot or an incremental refresh. Text that is missing is empty.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +36,7 @@ impl<'a> Refresh<'a> {
     ///
     /// # Errors
     /// A field that is none, one of the header twice or behind the header, one of the fields here twice.
-    #[inline]
+    #[inline(always)]
     pub fn read(message: &Message<'a>) -> Result<Refresh<'a>, Malformed> {
         Refresh::read_with(message)
     }
@@ -60,7 +47,7 @@ impl<'a, S: Scan> Refresh<'a, S> {
     ///
     /// # Errors
     /// As of [`Refresh::read`].
-    #[inline]
+    #[inline(always)]
     pub fn read_with(message: &Message<'a>) -> Result<Refresh<'a, S>, Malformed> {
         let mut refresh = Refresh {
             header: Header::default(),
@@ -77,52 +64,53 @@ impl<'a, S: Scan> Refresh<'a, S> {
 
     #[inline(always)]
     fn head(&mut self) -> Result<(), Malformed> {
-        let mut tokens = self.tokens;
         let mut reader = Reader::new(&mut self.header);
-        let mut next = reader.header(&mut tokens)?;
+        let (mut tokens, mut next) = reader.header(self.tokens)?;
         self.clock = reader.clock;
-        let (begin, mut seen) = (next.map_or(tokens.at, |token| token.begin), 0);
-        while let Some(mut token) = next {
-            match token.key {
-                SYMBOL => {
-                    once(&mut seen, 0)?;
-                    self.symbol = tokens.value(&token);
+        let begin = next.map_or(tokens.at, |(_, field)| field.begin);
+        let mut seen = 0;
+        while let Some((name, field)) = next {
+            match name {
+                Name::Symbol => {
+                    once(&mut seen, SYMBOL)?;
+                    self.symbol = tokens.value(field, 3);
                 }
-                MD_REQ_ID => {
-                    once(&mut seen, 1)?;
-                    self.request = tokens.value(&token);
+                Name::MdReqId => {
+                    once(&mut seen, ID)?;
+                    self.request = tokens.value(field, 4);
                 }
-                NO_MD_ENTRIES => {
-                    let count = u32::try_from(unsigned(tokens.value(&token))?);
+                Name::NoMdEntries => {
+                    let count = u32::try_from(tokens.unsigned(field, 4)?);
                     self.entries = Some(count.map_err(|_| Malformed::Overflow)?);
                     break;
                 }
-                key if is_plain(key) => {}
+                name if name.is_body() => {}
                 _ => {
-                    if is_header(tokens.tag(&mut token)?) {
+                    if is_header(tokens.tag(field)?.number) {
                         return Err(Malformed::Header);
                     }
                 }
             }
             next = tokens.next();
         }
-        let end = next.map_or(tokens.at, |token| token.begin);
-        self.bytes = tokens.bytes.get(begin..end).unwrap_or_default();
+        let end = next.map_or(tokens.at, |(_, field)| field.begin);
+        self.bytes = tokens.between(begin, end);
         self.tokens = tokens;
         Ok(())
     }
 
     /// The entries, in the order of the message.
-    #[inline]
+    #[inline(always)]
     pub fn entries(&self) -> Entries<'a, S> {
         let mut tokens = self.tokens;
         let first = tokens.next();
         Entries {
             tokens,
-            first,
-            delimiter: first.map_or(0, |token| token.key),
+            first: first.map(|(_, field)| field),
+            delimiter: first.map_or(Name::Other, |(name, _)| name),
             left: self.entries.unwrap_or(0),
             clock: self.clock,
+            face: None,
             entry: Entry {
                 symbol: self.symbol,
                 ..Entry::default()
@@ -176,12 +164,14 @@ impl<'a> Entry<'a> {
 pub struct Entries<'a, S: Scan = Vectors> {
     tokens: Tokens<'a, S>,
     /// The field that the next entry begins with.
-    first: Option<Token>,
-    /// Key of the field that each entry begins with.
-    delimiter: u32,
+    first: Option<Span>,
+    /// What each entry begins with.
+    delimiter: Name,
     /// Entries that must still come.
     left: u32,
     clock: Clock,
+    /// The day and the time of day of the entry that is read, where they are fields of their own.
+    face: Option<Face<'a>>,
     entry: Entry<'a>,
 }
 
@@ -219,9 +209,11 @@ impl<'a, S: Scan> Entries<'a, S> {
     }
 
     #[inline(always)]
-    fn read(&mut self, mut first: Token) -> Result<(), Malformed> {
-        if !begins(first.key) {
-            self.tokens.tag(&mut first)?;
+    fn read(&mut self, first: Span) -> Result<(), Malformed> {
+        // In registers as long as the loop lasts.
+        let (mut tokens, delimiter) = (self.tokens, self.delimiter);
+        if !begins(delimiter) {
+            tokens.tag(first)?;
             return Err(Malformed::Group);
         }
         let entry = &mut self.entry;
@@ -229,67 +221,64 @@ impl<'a, S: Scan> Entries<'a, S> {
             symbol: entry.symbol,
             ..Entry::default()
         };
-        // In registers as long as the loop lasts.
-        let (mut tokens, mut clock) = (self.tokens, self.clock);
-        let (mut token, mut seen, mut face) = (first, 0, None);
+        let (mut name, mut field, mut seen) = (delimiter, first, 0);
         let end = loop {
-            match token.key {
-                MD_UPDATE_ACTION => {
-                    once(&mut seen, 0)?;
-                    entry.action = Some(tokens.character(&token)?);
+            match name {
+                Name::Plain => {}
+                Name::MdUpdateAction => {
+                    once(&mut seen, ACTION)?;
+                    entry.action = Some(tokens.character(field, 4)?);
                 }
-                MD_ENTRY_TYPE => {
-                    once(&mut seen, 1)?;
-                    entry.kind = Some(tokens.character(&token)?);
+                Name::MdEntryType => {
+                    once(&mut seen, KIND)?;
+                    entry.kind = Some(tokens.character(field, 4)?);
                 }
-                MD_ENTRY_PX => {
-                    once(&mut seen, 2)?;
-                    let price = number::decimal_at(tokens.bytes, token.start, token.end);
-                    entry.price = Some(price?);
+                Name::MdEntryPx => {
+                    once(&mut seen, PRICE)?;
+                    entry.price = Some(tokens.decimal(field, 4)?);
                 }
-                MD_ENTRY_SIZE => {
-                    once(&mut seen, 3)?;
-                    let size = number::decimal_at(tokens.bytes, token.start, token.end);
-                    entry.size = Some(size?);
+                Name::MdEntrySize => {
+                    once(&mut seen, SIZE)?;
+                    entry.size = Some(tokens.decimal(field, 4)?);
                 }
-                MD_ENTRY_DATE => {
-                    once(&mut seen, 4)?;
-                    let value = tokens.value(&token);
+                Name::MdEntryDate => {
+                    once(&mut seen, DATE)?;
+                    let value = tokens.value(field, 4);
                     if value.len() == 8 {
-                        face.get_or_insert(Face::default()).date = value;
+                        self.face.get_or_insert_default().date = value;
                     } else {
-                        entry.time_ns = Some(clock.read(value)?);
+                        entry.time_ns = Some(self.clock.read(value)?);
                     }
                 }
-                SYMBOL => {
-                    once(&mut seen, 5)?;
-                    entry.symbol = tokens.value(&token);
+                Name::Symbol => {
+                    once(&mut seen, SYMBOL)?;
+                    entry.symbol = tokens.value(field, 3);
                 }
-                SIDE => {
-                    once(&mut seen, 6)?;
-                    entry.side = Some(tokens.character(&token)?);
+                Name::Side => {
+                    once(&mut seen, SIDE)?;
+                    entry.side = Some(tokens.character(field, 3)?);
                 }
-                DERIBIT if tokens.begins_with(&token, b"100009=") => {
-                    once(&mut seen, 7)?;
-                    entry.trade_id = tokens.value(&token.behind(7));
+                _ => {
+                    let tag = tokens.tag(field)?;
+                    let value = tokens.value(field, tag.width);
+                    let bit = rare(entry, &mut self.face, tag.number, value, seen)?;
+                    once(&mut seen, bit)?;
                 }
-                key if is_plain(key) => {}
-                _ => rare(entry, &mut tokens, &mut token, &mut seen, &mut face)?,
             }
             let Some(next) = tokens.next() else {
                 self.first = None;
                 break tokens.at;
             };
-            if next.key == self.delimiter {
-                self.first = Some(next);
-                break next.begin;
+            (name, field) = next;
+            if name == delimiter {
+                self.first = Some(field);
+                break field.begin;
             }
-            token = next;
         };
-        entry.bytes = tokens.bytes.get(first.begin..end).unwrap_or_default();
-        (self.tokens, self.clock) = (tokens, clock);
+        entry.bytes = tokens.between(first.begin, end);
+        self.tokens = tokens;
         self.left -= 1;
-        match face {
+        match self.face.take() {
             Some(face) => self.date_and_time(face),
             None => Ok(()),
         }
@@ -298,15 +287,18 @@ impl<'a, S: Scan> Entries<'a, S> {
     /// What is behind the last entry that was counted: the end, another entry, or fields of no entry where there is none.
     #[cold]
     fn behind(&mut self) -> Result<(), Malformed> {
-        while let Some(mut token) = self.first {
-            let tag = self.tokens.tag(&mut token)?;
-            if begins(token.key) {
+        let mut name = self.delimiter;
+        while let Some(field) = self.first {
+            let tag = self.tokens.tag(field)?;
+            if begins(name) {
                 return Err(Malformed::Group);
             }
-            if is_header(tag) {
+            if is_header(tag.number) {
                 return Err(Malformed::Header);
             }
-            self.first = self.tokens.next();
+            let next = self.tokens.next();
+            self.first = next.map(|(_, field)| field);
+            name = next.map_or(Name::Other, |(name, _)| name);
         }
         if self.left > 0 {
             return Err(Malformed::Group);
@@ -335,78 +327,60 @@ impl<'a, S: Scan> Entries<'a, S> {
 
 /// Entries begin with an action or, in snapshots, with a type.
 #[inline(always)]
-fn begins(key: u32) -> bool {
-    matches!(key, MD_UPDATE_ACTION | MD_ENTRY_TYPE)
+fn begins(name: Name) -> bool {
+    matches!(name, Name::MdUpdateAction | Name::MdEntryType)
 }
+
+/// A bit for each field that an entry has once.
+const ACTION: u32 = 1;
+const KIND: u32 = 1 << 1;
+const PRICE: u32 = 1 << 2;
+const SIZE: u32 = 1 << 3;
+const DATE: u32 = 1 << 4;
+const SYMBOL: u32 = 1 << 5;
+const SIDE: u32 = 1 << 6;
+const TRADE_ID: u32 = 1 << 7;
+const ID: u32 = 1 << 8;
+const QUOTE_ID: u32 = 1 << 9;
+const TIME: u32 = 1 << 10;
+const POSITION: u32 = 1 << 11;
 
 /// The other fields of an entry: what of them is typed, and the bit that they are told apart by.
-#[inline(never)]
-fn rare<'a, S: Scan>(
+#[inline(always)]
+fn rare<'a>(
     entry: &mut Entry<'a>,
-    tokens: &mut Tokens<'a, S>,
-    token: &mut Token,
-    seen: &mut u32,
     face: &mut Option<Face<'a>>,
-) -> Result<(), Malformed> {
-    let tag = tokens.tag(token)?;
-    let value = tokens.value(token);
-    match tag {
+    tag: u32,
+    value: &'a [u8],
+    seen: u32,
+) -> Result<u32, Malformed> {
+    Ok(match tag {
         tag::DERIBIT_TRADE_ID | tag::TRADE_ID => {
-            once(seen, 7)?;
             entry.trade_id = value;
+            TRADE_ID
         }
         tag::MD_ENTRY_ID => {
-            once(seen, 8)?;
             entry.id = value;
+            ID
         }
         tag::QUOTE_ENTRY_ID => {
-            once(seen, 9)?;
-            if *seen & 1 << 8 == 0 {
+            if seen & ID == 0 {
                 entry.id = value;
             }
+            QUOTE_ID
         }
         tag::MD_ENTRY_TIME => {
-            once(seen, 10)?;
             face.get_or_insert_default().time = value;
+            TIME
         }
         tag::MD_ENTRY_POSITION_NO => {
-            once(seen, 11)?;
-            let position = u32::try_from(unsigned(value)?);
-            entry.position = Some(position.map_err(|_| Malformed::Overflow)?);
+            entry.position = Some(number::small(value)?);
+            POSITION
         }
         tag if is_header(tag) => return Err(Malformed::Header),
-        _ => {}
-    }
-    Ok(())
+        _ => 0,
+    })
 }
-
-/// Whether a key is of a field that nothing here looks at.
-#[inline(always)]
-fn is_plain(key: u32) -> bool {
-    short_tag(key).is_some_and(|tag| tag < 640 && PLAIN[(tag / 64) as usize] >> (tag % 64) & 1 == 1)
-}
-
-/// A bit for each tag that is plain: not of the header, no length, not typed.
-const PLAIN: [u64; 10] = {
-    let mut bits = [0; 10];
-    let mut tag = 1;
-    while tag < 640 {
-        let typed = matches!(
-            tag,
-            tag::SYMBOL | tag::SIDE | tag::NO_MD_ENTRIES
-                ..=tag::MD_ENTRY_TIME
-                    | tag::MD_ENTRY_ID
-                    | tag::MD_UPDATE_ACTION
-                    | tag::MD_ENTRY_POSITION_NO
-                    | tag::QUOTE_ENTRY_ID
-        );
-        if !typed && !is_header(tag) && data_of(tag).is_none() {
-            bits[(tag / 64) as usize] |= 1 << (tag % 64);
-        }
-        tag += 1;
-    }
-    bits
-};
 
 /// MDEntryDate (272) and MDEntryTime (273).
 #[derive(Clone, Copy, Debug, Default)]
@@ -418,7 +392,6 @@ struct Face<'a> {
 /// Notes that a field was met, the first time.
 #[inline(always)]
 fn once(seen: &mut u32, bit: u32) -> Result<(), Malformed> {
-    let bit = 1 << bit;
     if *seen & bit != 0 {
         return Err(Malformed::Repeated);
     }

@@ -86,13 +86,20 @@ pub fn unsigned(text: &[u8]) -> Result<u64, Malformed> {
     u64::try_from(integer(text)?).map_err(|_| Malformed::Number)
 }
 
-/// What [`unsigned`] gives for a text that was read as a decimal.
+/// The same, of at most 32 bits.
+pub(super) fn small(text: &[u8]) -> Result<u32, Malformed> {
+    u32::try_from(unsigned(text)?).map_err(|_| Malformed::Overflow)
+}
+
+/// What [`unsigned`] gives for `bytes[start..end]`. Up to eight digits take one word.
 #[inline(always)]
-pub(super) fn count(number: Decimal, text: &[u8]) -> Result<u64, Malformed> {
-    if number.decimals > 0 || text.ends_with(b".") {
-        return Err(Malformed::Number);
+pub(super) fn unsigned_at(bytes: &[u8], start: usize, end: usize) -> Result<u64, Malformed> {
+    let word = bytes.get(start..).and_then(<[u8]>::first_chunk);
+    let count = end.wrapping_sub(start);
+    match word.and_then(|word| digits(u64::from_le_bytes(*word), count)) {
+        Some(number) => Ok(number as u64),
+        None => unsigned(bytes.get(start..end).unwrap_or_default()),
     }
-    u64::try_from(number.mantissa).map_err(|_| Malformed::Number)
 }
 
 /// The decimal of `bytes[start..end]`, equal to [`decimal`] of it. What prices and sizes look like takes two words.

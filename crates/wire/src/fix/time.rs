@@ -185,32 +185,58 @@ pub(super) struct Clock {
 
 impl Clock {
     /// [`timestamp`] of `text`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&mut self, text: &[u8]) -> Result<u64, Malformed> {
-        let Some((head, fraction)) = text.split_first_chunk::<17>() else {
-            return Err(Malformed::Time);
-        };
-        let word = |at: usize| {
-            let bytes = head.get(at..).and_then(<[u8]>::first_chunk);
-            u64::from_le_bytes(bytes.copied().unwrap_or_default())
-        };
-        let seconds = [word(0), word(9)];
-        if seconds != self.text || head[8] != b'-' {
-            let ns = match whole_seconds(seconds, head[8]) {
-                Some(seconds) => seconds * 1_000_000_000,
-                None => timestamp(head)?,
-            };
-            *self = Clock { text: seconds, ns };
-        }
-        match fraction {
-            [b'.', a, b, c] if [a, b, c].iter().all(|digit| digit.is_ascii_digit()) => {
-                let [a, b, c] = [a, b, c].map(|digit| u64::from(*digit - b'0'));
-                Ok(self.ns + (a * 100 + b * 10 + c) * 1_000_000)
+        if let Some(text) = text.first_chunk::<21>().filter(|_| text.len() == 21) {
+            let [text @ .., a, b, c, d] = text;
+            let fraction = u32::from_le_bytes([*a, *b, *c, *d]);
+            if let Some(milliseconds) = milliseconds(fraction) {
+                return Ok(self.seconds_ns(text)? + milliseconds * 1_000_000);
             }
-            [] => Ok(self.ns),
+        }
+        self.unusual(text)
+    }
+
+    /// A time stamp without milliseconds, or with more than these.
+    #[cold]
+    fn unusual(&mut self, text: &[u8]) -> Result<u64, Malformed> {
+        match text.split_first_chunk() {
+            Some((head, [])) => self.seconds_ns(head),
             _ => timestamp(text),
         }
     }
+
+    #[inline(always)]
+    fn seconds_ns(&mut self, text: &[u8; 17]) -> Result<u64, Malformed> {
+        let [d0, d1, d2, d3, d4, d5, d6, d7, between, time @ ..] = *text;
+        let date = [d0, d1, d2, d3, d4, d5, d6, d7];
+        let seconds = [u64::from_le_bytes(date), u64::from_le_bytes(time)];
+        if seconds == self.text && between == b'-' {
+            return Ok(self.ns);
+        }
+        self.another(text, seconds)
+    }
+
+    #[inline(never)]
+    fn another(&mut self, text: &[u8; 17], seconds: [u64; 2]) -> Result<u64, Malformed> {
+        let ns = match whole_seconds(seconds, text[8]) {
+            Some(seconds) => seconds * 1_000_000_000,
+            None => timestamp(text)?,
+        };
+        *self = Clock { text: seconds, ns };
+        Ok(ns)
+    }
+}
+
+/// The three digits behind a point.
+#[inline(always)]
+fn milliseconds(text: u32) -> Option<u64> {
+    let digits = text ^ u32::from_le_bytes(*b".000");
+    if (digits | digits.wrapping_add(0x0606_0600)) & 0xf0f0_f0ff != 0 {
+        return None;
+    }
+    let (a, b, c) = (digits >> 8 & 0xff, digits >> 16 & 0xff, digits >> 24);
+    Some(u64::from(a * 100 + b * 10 + c))
 }
 
 /// Seconds since the epoch of `YYYYMMDD`, the byte behind it and `HH:MM:SS`; none for anything unusual.

@@ -91,37 +91,6 @@ fn days_and_back() {
     }
 }
 
-#[test]
-fn the_fast_walk_gives_the_fields_of_the_slow_one() {
-    let mut room = [0; 512];
-    let mut message = Encoder::new(&mut room, b"FIX.4.4", b"X");
-    message
-        .bytes(49, b"A")
-        .bytes(55, b"BTC-PERPETUAL")
-        .bytes(100_087, b"1.5")
-        .bytes(7, b"1");
-    message
-        .unsigned(95, 3)
-        .bytes(96, b"a\x01b")
-        .unsigned(268, 1)
-        .char(279, b'0')
-        .bytes(1003, b"x");
-    let bytes = message.finish().unwrap();
-    let Ok(Frame::Whole(message)) = frame(bytes, 512) else {
-        panic!("it is whole");
-    };
-    let slow: Vec<_> = message
-        .fields()
-        .map(|field| field.map_err(|bad| bad.why))
-        .collect();
-    // Data goes with its length.
-    let slow: Vec<_> = slow
-        .into_iter()
-        .filter(|field| field.is_ok_and(|field| field.tag != 96))
-        .collect();
-    assert_eq!(message.walk().collect::<Vec<_>>(), slow);
-}
-
 /// As another engine has it: a length that is too large takes everything up to the next checksum with it.
 #[test]
 fn what_is_garbled_by_a_length_that_is_too_large_takes_the_next_message_with_it() {

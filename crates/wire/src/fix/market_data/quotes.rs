@@ -1,10 +1,10 @@
 //! Mass quotes (`i`), as aggregators of banks stream them.
 
 use super::super::header::{Reader, is_header};
-use super::super::number::decimal_at;
+use super::super::number::small;
 use super::super::scan::{Scan, Vectors};
-use super::super::tokens::{Token, Tokens};
-use super::super::{Decimal, Fields, Header, Malformed, Message, tag, unsigned};
+use super::super::tokens::{Span, Tokens};
+use super::super::{Decimal, Fields, Header, Malformed, Message, tag};
 use super::once;
 
 /// A mass quote. Text that is missing is empty.
@@ -25,21 +25,23 @@ impl<'a> MassQuote<'a> {
     /// # Errors
     /// A field that is none, one of the header twice or behind the header; no quote sets.
     pub fn read(message: &Message<'a>) -> Result<MassQuote<'a>, Malformed> {
-        let mut tokens = message.tokens::<Vectors>();
         let mut header = Header::default();
-        let mut next = Reader::new(&mut header).header(&mut tokens)?;
+        let (mut tokens, mut next) =
+            Reader::new(&mut header).header(message.tokens::<Vectors>())?;
         let (mut quote_id, mut seen): (&[u8], u32) = (&[], 0);
-        while let Some(mut token) = next {
-            match tokens.tag(&mut token)? {
+        while let Some((_, field)) = next {
+            let tag = tokens.tag(field)?;
+            let value = tokens.value(field, tag.width);
+            match tag.number {
                 tag::QUOTE_ID => {
-                    once(&mut seen, 0)?;
-                    quote_id = tokens.value(&token);
+                    once(&mut seen, 1)?;
+                    quote_id = value;
                 }
                 tag::NO_QUOTE_SETS => {
                     return Ok(MassQuote {
                         header,
                         quote_id,
-                        sets: count(tokens.value(&token))?,
+                        sets: small(value)?,
                         tokens,
                     });
                 }
@@ -100,13 +102,21 @@ impl<'a> Quote<'a> {
 pub struct Quotes<'a, S: Scan = Vectors> {
     tokens: Tokens<'a, S>,
     /// A field that was looked at and not yet taken.
-    next: Option<(u32, Token)>,
+    next: Option<Found>,
     /// Sets that must still come, and entries of the present one.
     sets: u32,
     entries: u32,
     set: &'a [u8],
     symbol: &'a [u8],
     done: bool,
+}
+
+/// A field with its tag, which has `width` bytes with its equals sign.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    tag: u32,
+    width: usize,
+    field: Span,
 }
 
 impl<'a, S: Scan> Iterator for Quotes<'a, S> {
@@ -126,40 +136,40 @@ impl<'a, S: Scan> Iterator for Quotes<'a, S> {
 impl<'a, S: Scan> Quotes<'a, S> {
     fn quote(&mut self) -> Result<Option<Quote<'a>>, Malformed> {
         while self.entries == 0 {
-            let Some((tag, token)) = self.peek()? else {
+            let Some(found) = self.peek()? else {
                 return if self.sets == 0 {
                     Ok(None)
                 } else {
                     Err(Malformed::Group)
                 };
             };
-            match (tag, self.sets) {
+            match (found.tag, self.sets) {
                 (tag::QUOTE_SET_ID, 0) | (tag::QUOTE_ENTRY_ID, _) => return Err(Malformed::Group),
-                (tag::QUOTE_SET_ID, _) => self.open_set(token)?,
+                (tag::QUOTE_SET_ID, _) => self.open_set(found)?,
                 (_, 0) => return Ok(None),
                 _ => return Err(Malformed::Group),
             }
         }
         match self.peek()? {
-            Some((tag::QUOTE_ENTRY_ID, token)) => self.entry(token).map(Some),
+            Some(found) if found.tag == tag::QUOTE_ENTRY_ID => self.entry(found).map(Some),
             _ => Err(Malformed::Group),
         }
     }
 
     /// The fields of a set up to its entries.
-    fn open_set(&mut self, first: Token) -> Result<(), Malformed> {
+    fn open_set(&mut self, first: Found) -> Result<(), Malformed> {
         self.sets -= 1;
-        self.set = self.tokens.value(&first);
+        self.set = self.value(first);
         self.symbol = &[];
         self.next = None;
-        while let Some((tag, token)) = self.peek()? {
-            let value = self.tokens.value(&token);
-            match tag {
+        while let Some(found) = self.peek()? {
+            let value = self.value(found);
+            match found.tag {
                 tag::QUOTE_SET_ID => return Ok(()),
                 tag::QUOTE_ENTRY_ID => return Err(Malformed::Group),
                 tag::SYMBOL => self.symbol = value,
                 tag::NO_QUOTE_ENTRIES => {
-                    self.entries = count(value)?;
+                    self.entries = small(value)?;
                     self.next = None;
                     return Ok(());
                 }
@@ -170,10 +180,10 @@ impl<'a, S: Scan> Quotes<'a, S> {
         Ok(())
     }
 
-    fn entry(&mut self, first: Token) -> Result<Quote<'a>, Malformed> {
+    fn entry(&mut self, first: Found) -> Result<Quote<'a>, Malformed> {
         let mut quote = Quote {
             set: self.set,
-            id: self.tokens.value(&first),
+            id: self.value(first),
             symbol: self.symbol,
             bid: None,
             offer: None,
@@ -183,59 +193,61 @@ impl<'a, S: Scan> Quotes<'a, S> {
         };
         self.entries -= 1;
         self.next = None;
-        let (bytes, mut seen) = (self.tokens.bytes, 0);
+        let mut seen = 0;
         let mut end = self.tokens.at;
-        while let Some((tag, token)) = self.peek()? {
-            let decimal = || decimal_at(bytes, token.start, token.end).map(Some);
-            let bit = match tag {
+        while let Some(found) = self.peek()? {
+            let decimal = || self.tokens.decimal(found.field, found.width).map(Some);
+            let bit = match found.tag {
                 tag::QUOTE_ENTRY_ID | tag::QUOTE_SET_ID => break,
                 tag::BID_PX | tag::BID_SPOT_RATE => {
                     quote.bid = decimal()?;
-                    u32::from(tag == tag::BID_SPOT_RATE)
+                    1 << u32::from(found.tag == tag::BID_SPOT_RATE)
                 }
                 tag::OFFER_PX | tag::OFFER_SPOT_RATE => {
                     quote.offer = decimal()?;
-                    2 + u32::from(tag == tag::OFFER_SPOT_RATE)
+                    4 << u32::from(found.tag == tag::OFFER_SPOT_RATE)
                 }
                 tag::BID_SIZE => {
                     quote.bid_size = decimal()?;
-                    4
+                    16
                 }
                 tag::OFFER_SIZE => {
                     quote.offer_size = decimal()?;
-                    5
+                    32
                 }
                 tag::SYMBOL => {
-                    quote.symbol = self.tokens.value(&token);
-                    6
+                    quote.symbol = self.value(found);
+                    64
                 }
-                _ => 7,
+                _ => 0,
             };
-            if bit < 7 {
-                once(&mut seen, bit)?;
-            }
+            once(&mut seen, bit)?;
             self.next = None;
             end = self.tokens.at;
         }
-        quote.bytes = bytes.get(first.begin..end).unwrap_or_default();
+        quote.bytes = self.tokens.between(first.field.begin, end);
         Ok(quote)
     }
 
+    fn value(&self, found: Found) -> &'a [u8] {
+        self.tokens.value(found.field, found.width)
+    }
+
     /// The next field and its tag.
-    fn peek(&mut self) -> Result<Option<(u32, Token)>, Malformed> {
-        if self.next.is_none() {
-            self.next = match self.tokens.next() {
-                Some(mut token) => Some((self.tokens.tag(&mut token)?, token)),
-                None => None,
-            };
+    fn peek(&mut self) -> Result<Option<Found>, Malformed> {
+        if self.next.is_none()
+            && let Some((_, field)) = self.tokens.next()
+        {
+            let tag = self.tokens.tag(field)?;
+            self.next = Some(Found {
+                tag: tag.number,
+                width: tag.width,
+                field,
+            });
         }
         match self.next {
-            Some((tag, _)) if is_header(tag) => Err(Malformed::Header),
+            Some(found) if is_header(found.tag) => Err(Malformed::Header),
             next => Ok(next),
         }
     }
-}
-
-fn count(value: &[u8]) -> Result<u32, Malformed> {
-    u32::try_from(unsigned(value)?).map_err(|_| Malformed::Overflow)
 }
