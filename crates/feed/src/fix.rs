@@ -30,7 +30,7 @@ mod store;
 mod timers;
 
 pub use counters::Counters;
-pub use event::{Closing, Event, Marks, SendError};
+pub use event::{Closing, Event, SendError};
 pub use heading::{Names, first_message, is_header};
 pub use session::Session;
 pub use settings::{Checks, Limits, Role, Settings};

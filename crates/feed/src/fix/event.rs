@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use std::fmt;
-use touchline_wire::fix::Message;
+use touchline_wire::fix::{Header, Message};
 
 /// What happened, or came.
 #[derive(Clone, Copy, Debug)]
@@ -13,22 +13,11 @@ pub enum Event<'a> {
     Logon(Message<'a>),
     /// An application message, in its order. It counts as processed with the next call of
     /// [`super::Session::next`]; whoever dies before gets it again, marked as a possible duplicate.
-    Application(Message<'a>, Marks),
+    Application(Message<'a>, Header<'a>),
     /// The counterparty rejected a message of ours (35=3).
     Rejected(Message<'a>),
     /// The counterparty has logged out, or answered our Logout.
     LoggedOut(Message<'a>),
-}
-
-/// What the header of an application message says beside the names and times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
-    /// MsgSeqNum (34).
-    pub number: u64,
-    /// PossDupFlag (43): a repetition under the same number, which was not seen before.
-    pub poss_dup: bool,
-    /// PossResend (97): perhaps a repetition of something under another number.
-    pub poss_resend: bool,
 }
 
 /// Why the connection is to be closed.

@@ -4,7 +4,7 @@ use super::ahead::Ahead;
 use super::core::{Core, State};
 use super::heading::{Fault, Heading, field};
 use super::resend::is_admin;
-use super::{Checks, Closing, Marks, Store};
+use super::{Checks, Closing, Store};
 use touchline_wire::fix::{FIX44, Message, SessionRejectReason as Reason, tag, unsigned, validate};
 
 /// What a message is to the owner of the session.
@@ -13,7 +13,7 @@ pub enum Outcome {
     Nothing,
     LoggedOn,
     Logon,
-    Application(Marks),
+    Application,
     Rejected,
     LoggedOut,
 }
@@ -23,12 +23,16 @@ const NUMBER_MAX: u64 = 1 << 53;
 
 impl<S: Store> Core<S> {
     /// A message came, whole.
-    pub fn judge(&mut self, message: &Message<'_>, ahead: &mut Ahead) -> Outcome {
+    pub fn judge(
+        &mut self,
+        message: &Message<'_>,
+        heading: &Heading<'_>,
+        ahead: &mut Ahead,
+    ) -> Outcome {
         self.counters.messages_received += 1;
-        let heading = Heading::read(message);
         match self.state {
-            State::Awaiting | State::LoggingOn => self.first(message, &heading, ahead),
-            State::Up | State::LoggingOut => self.later(message, &heading, ahead),
+            State::Awaiting | State::LoggingOn => self.first(message, heading, ahead),
+            State::Up | State::LoggingOut => self.later(message, heading, ahead),
             State::Down | State::Asking | State::Over => Outcome::Nothing,
         }
     }
@@ -138,11 +142,7 @@ impl<S: Store> Core<S> {
             }
             kind if !is_admin(kind) => {
                 self.shown = Some(number);
-                return Outcome::Application(Marks {
-                    number,
-                    poss_dup: heading.header.poss_dup,
-                    poss_resend: heading.header.poss_resend,
-                });
+                return Outcome::Application;
             }
             b"A" if number != self.logon_number => self.log_out(b"both are logged on already"),
             // A sign of life; or the Logon, which waited behind the hole that it showed.

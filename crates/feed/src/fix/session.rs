@@ -109,13 +109,14 @@ impl<S: Store> Session<S> {
                 core.pump();
                 return None;
             };
-            let outcome = core.judge(&message, ahead);
+            let heading = Heading::read(&message);
+            let outcome = core.judge(&message, &heading, ahead);
             if outcome != Outcome::Nothing {
-                return Some(event(outcome, message));
+                return Some(event(outcome, message, heading));
             }
         };
         match frame(ahead.bytes(range), usize::MAX) {
-            Ok(Frame::Whole(message)) => Some(event(outcome, message)),
+            Ok(Frame::Whole(message)) => Some(event(outcome, message, Heading::read(&message))),
             _ => None,
         }
     }
@@ -255,11 +256,12 @@ fn process_kept<S: Store>(core: &mut Core<S>, bytes: &[u8]) -> Outcome {
     }
 }
 
-fn event(outcome: Outcome, message: Message<'_>) -> Event<'_> {
+#[inline(always)]
+fn event<'a>(outcome: Outcome, message: Message<'a>, heading: Heading<'a>) -> Event<'a> {
     match outcome {
         Outcome::LoggedOn | Outcome::Nothing => Event::LoggedOn,
         Outcome::Logon => Event::Logon(message),
-        Outcome::Application(marks) => Event::Application(message, marks),
+        Outcome::Application => Event::Application(message, heading.header),
         Outcome::Rejected => Event::Rejected(message),
         Outcome::LoggedOut => Event::LoggedOut(message),
     }

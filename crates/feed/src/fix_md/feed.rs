@@ -17,7 +17,7 @@ use crate::{Batch, Dialogue, Venue, When};
 use touchline_types::{
     CounterInfo, Depth, Event, Headline, Instrument, InstrumentDefinition, Validity,
 };
-use touchline_wire::fix::{Message, tag, unsigned};
+use touchline_wire::fix::{Header, Message, tag, unsigned};
 
 /// Market data of one session.
 #[derive(Debug)]
@@ -180,10 +180,10 @@ impl FixFeed {
             None => Step::Idle,
             // What comes behind a hole is of a book that nobody knows.
             Some(fix::Event::Application(..)) if given_up.is_some() => Step::Noted,
-            Some(fix::Event::Application(message, marks)) => {
+            Some(fix::Event::Application(message, header)) => {
                 batch.headline = Headline {
-                    sequence: marks.number as u32,
-                    sending_ns: 0,
+                    sequence: header.msg_seq_num.unwrap_or(0) as u32,
+                    sending_ns: header.sending_time_ns.unwrap_or(0),
                     receive_ns: when.receive_ns,
                 };
                 let mut taker = Taker {
@@ -196,7 +196,7 @@ impl FixFeed {
                 if message.msg_type() == b"j" {
                     *said = text(&message);
                 }
-                application(&message, settings, &mut taker)
+                application(&message, &header, settings, &mut taker)
             }
             Some(fix::Event::LoggedOn) => Step::LoggedOn,
             Some(fix::Event::Rejected(message)) => {
@@ -283,12 +283,17 @@ fn text(message: &Message<'_>) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-fn application(message: &Message<'_>, settings: &Settings, taker: &mut Taker<'_>) -> Step {
+fn application(
+    message: &Message<'_>,
+    header: &Header<'_>,
+    settings: &Settings,
+    taker: &mut Taker<'_>,
+) -> Step {
     let taken = match message.msg_type() {
         b"X" | b"W" if taker.parts.is_awaited() => return Step::AllDoubted(Cause::PartMissing),
-        b"X" => taker.increment(message),
-        b"W" => taker.snapshot(message),
-        b"i" => taker.mass_quote(message),
+        b"X" => taker.increment(message, header),
+        b"W" => taker.snapshot(message, header),
+        b"i" => taker.mass_quote(message, header),
         b"y" => {
             let (instruments, counters) = (&mut *taker.instruments, &mut *taker.counters);
             let events = &mut taker.batch.events;

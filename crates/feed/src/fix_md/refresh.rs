@@ -10,7 +10,7 @@ use touchline_types::{
     Validity,
 };
 use touchline_wire::fix::market_data::{Entry, MassQuote, Quote, Refresh};
-use touchline_wire::fix::{Decimal, Malformed, Message, unsigned};
+use touchline_wire::fix::{Decimal, Header, Malformed, Message, unsigned};
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +54,13 @@ pub struct Taker<'a> {
 
 impl Taker<'_> {
     /// Takes a whole book (35=W).
-    pub fn snapshot(&mut self, message: &Message<'_>) -> Taken {
+    pub fn snapshot(&mut self, message: &Message<'_>, header: &Header<'_>) -> Taken {
         self.counters.messages += 1;
         self.counters.snapshots += 1;
-        let refresh = match Refresh::read(message) {
+        let refresh = match Refresh::read(message, header) {
             Ok(refresh) => refresh,
             Err(malformed) => return self.refused(malformed.into()),
         };
-        self.batch.headline.sending_ns = refresh.header.sending_time_ns.unwrap_or(0);
         let Some(instrument) = self.subject(refresh.symbol) else {
             return Taken::Dropped;
         };
@@ -118,14 +117,13 @@ impl Taker<'_> {
 
     /// Takes changes (35=X), of one book or of several.
     #[inline]
-    pub fn increment(&mut self, message: &Message<'_>) -> Taken {
+    pub fn increment(&mut self, message: &Message<'_>, header: &Header<'_>) -> Taken {
         self.counters.messages += 1;
         self.counters.increments += 1;
-        let refresh = match Refresh::read(message) {
+        let refresh = match Refresh::read(message, header) {
             Ok(refresh) => refresh,
             Err(malformed) => return self.refused(malformed.into()),
         };
-        self.batch.headline.sending_ns = refresh.header.sending_time_ns.unwrap_or(0);
         match self.changes(&refresh) {
             Ok(Some(transact_ns)) => {
                 self.batch.events.push(Event::EndOfEvent { transact_ns });
@@ -262,14 +260,13 @@ impl Taker<'_> {
 
     /// Takes a mass quote (35=i): two sides an entry, of which only what changed is stated. The first one of an instrument
     /// that was asked for is its whole book.
-    pub fn mass_quote(&mut self, message: &Message<'_>) -> Taken {
+    pub fn mass_quote(&mut self, message: &Message<'_>, header: &Header<'_>) -> Taken {
         self.counters.messages += 1;
         self.counters.mass_quotes += 1;
-        let quotes = match MassQuote::read(message) {
+        let quotes = match MassQuote::read(message, header) {
             Ok(quotes) => quotes,
             Err(malformed) => return self.refused(malformed.into()),
         };
-        self.batch.headline.sending_ns = quotes.header.sending_time_ns.unwrap_or(0);
         if !quotes.quote_id.is_empty() {
             *self.unanswered = Id::new(quotes.quote_id);
         }

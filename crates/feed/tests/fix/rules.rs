@@ -98,11 +98,11 @@ fn listen(name: &str, session: &mut Session<Memory>, events: &mut Vec<String>) {
     while let Some(event) = session.next() {
         events.push(match event {
             Event::LoggedOn => format!("{name}: on"),
-            Event::Application(message, marks) => {
+            Event::Application(message, header) => {
                 let fields = message.fields().map_while(Result::ok);
                 let id = fields.clone().find(|field| field.tag == tag::CL_ORD_ID);
                 let id = String::from_utf8_lossy(id.map_or(&[], |id| id.value)).into_owned();
-                let again = if marks.poss_dup { " again" } else { "" };
+                let again = if header.poss_dup { " again" } else { "" };
                 format!("{name}: {id}{again}")
             }
             Event::LoggedOut(_) => format!("{name}: out"),

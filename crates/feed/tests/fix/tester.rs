@@ -43,8 +43,8 @@ impl Tester {
         while let Some(event) = self.session.next() {
             match event {
                 Event::LoggedOn => self.echo.begin(),
-                Event::Application(message, marks) => {
-                    self.echo.take(&message, marks);
+                Event::Application(message, header) => {
+                    self.echo.take(&message, &header);
                     assert!(self.echo.answer(&mut self.session, self.now), "room");
                 }
                 _ => {}

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use touchline_feed::When;
-use touchline_feed::fix::{Marks, SendError, Session, Store, is_header};
-use touchline_wire::fix::{Frame, Message, frame, tag};
+use touchline_feed::fix::{SendError, Session, Store, is_header};
+use touchline_wire::fix::{Frame, Header, Message, frame, tag};
 
 /// Sends orders (D), security definitions (d) and emails (C) back as they came, and answers any other
 /// application message with a BusinessMessageReject (j). An order that is perhaps a repetition (97=Y) and
@@ -29,14 +29,14 @@ impl Echo {
     }
 
     /// Takes a message, to be answered with [`Echo::answer`].
-    pub fn take(&mut self, message: &Message<'_>, marks: Marks) {
-        self.number = marks.number;
-        self.poss_resend = marks.poss_resend;
+    pub fn take(&mut self, message: &Message<'_>, header: &Header<'_>) {
+        self.number = header.msg_seq_num.unwrap_or(0);
+        self.poss_resend = header.poss_resend;
         if message.msg_type() == b"D" {
             let mut fields = message.fields().map_while(Result::ok);
             let id = fields.find(|field| field.tag == tag::CL_ORD_ID);
             let id: Box<[u8]> = id.map_or(&[][..], |id| id.value).into();
-            if marks.poss_resend && self.seen.contains(&id) {
+            if header.poss_resend && self.seen.contains(&id) {
                 return;
             }
             if self.seen.len() < SEEN_MAX {

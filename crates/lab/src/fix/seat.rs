@@ -154,8 +154,8 @@ impl Seat {
         while let Some(event) = self.session.next() {
             match event {
                 Event::LoggedOn => self.echo.begin(),
-                Event::Application(message, marks) => {
-                    self.echo.take(&message, marks);
+                Event::Application(message, header) => {
+                    self.echo.take(&message, &header);
                     if !self.echo.answer(&mut self.session, when) {
                         return false;
                     }

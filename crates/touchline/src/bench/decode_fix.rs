@@ -13,7 +13,7 @@ use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::{Figures, Host};
 use touchline_net::clock::{Clock, ticks};
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
-use touchline_wire::fix::{Encoder, Frame, Malformed, Precision, frame_with, timestamp};
+use touchline_wire::fix::{Encoder, Frame, Header, Malformed, Precision, frame_with, timestamp};
 
 /// Bytes of a FIX message → length and checksum verified → header and typed entries.
 ///
@@ -138,7 +138,8 @@ fn one_message<S: Scan>(bytes: &[u8]) -> Result<usize, Malformed> {
     let Frame::Whole(message) = frame_with::<S>(bytes, LIMIT)? else {
         return Ok(0);
     };
-    let refresh = Refresh::<S>::read_with(&message)?;
+    let header = Header::before_body(&message)?;
+    let refresh = Refresh::<S>::read_with(&message, &header)?;
     let mut entries = refresh.entries();
     let mut count = 0;
     while let Some(entry) = entries.advance()? {

@@ -3,7 +3,7 @@
 use super::dictionary::Dictionary;
 use super::scan::{Scan, Vectors};
 use super::tokens::Tokens;
-use super::{Fields, Malformed, SOH, number};
+use super::{Fields, Header, Malformed, SOH, number};
 
 /// What lies at the beginning of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,13 @@ impl<'a> Message<'a> {
         Fields::by(self.between(), dictionary.data)
     }
 
-    /// The same as places, for those who read many.
+    /// The fields behind the header, as places.
+    #[inline(always)]
+    pub(super) fn body_tokens<S: Scan>(&self, header: &Header<'_>) -> Tokens<'a, S> {
+        Tokens::new(self.bytes, self.msg_type_end + 1 + header.bytes.len())
+    }
+
+    /// The fields behind MsgType as places, for those who read many.
     #[inline]
     pub(super) fn tokens<S: Scan>(&self) -> Tokens<'a, S> {
         Tokens::new(self.bytes, self.msg_type_end + 1)

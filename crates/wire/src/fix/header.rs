@@ -29,9 +29,23 @@ pub struct Header<'a> {
     pub poss_resend: bool,
     /// The fields of it behind MsgType, for what is rarely asked for.
     pub bytes: &'a [u8],
+    /// What the times of the body mostly begin with.
+    pub(super) clock: Clock,
 }
 
 impl<'a> Header<'a> {
+    /// Reads the header and nothing behind it. For those who read the body themselves and refuse fields of the header in
+    /// it, as the readers of [market data](super::market_data) do; everybody else wants [`Header::read`].
+    ///
+    /// # Errors
+    /// As of [`Header::read`], without the name of the field.
+    #[inline]
+    pub fn before_body(message: &Message<'a>) -> Result<Header<'a>, Malformed> {
+        let mut header = Header::default();
+        Reader::new(&mut header).header(message.tokens::<Vectors>())?;
+        Ok(header)
+    }
+
     /// Reads the header, and walks the body to see that no field of the header is in it.
     ///
     /// # Errors
@@ -150,25 +164,20 @@ fn is_sound(tag: u32, value: &[u8]) -> bool {
 }
 
 /// A header in the making, where its reader wants it: it is too large to be moved about.
-pub(super) struct Reader<'h, 'a> {
+struct Reader<'h, 'a> {
     header: &'h mut Header<'a>,
-    pub clock: Clock,
     seen: u64,
 }
 
 impl<'h, 'a> Reader<'h, 'a> {
     #[inline(always)]
-    pub(super) fn new(header: &'h mut Header<'a>) -> Reader<'h, 'a> {
-        Reader {
-            header,
-            clock: Clock::default(),
-            seen: 0,
-        }
+    fn new(header: &'h mut Header<'a>) -> Reader<'h, 'a> {
+        Reader { header, seen: 0 }
     }
 
     /// Reads as far as the first field of the body, and gives that one with the way on.
     #[inline(always)]
-    pub(super) fn header<S: Scan>(
+    fn header<S: Scan>(
         &mut self,
         mut tokens: Tokens<'a, S>,
     ) -> Result<(Tokens<'a, S>, Option<(Name, Span)>), Malformed> {
@@ -183,7 +192,7 @@ impl<'h, 'a> Reader<'h, 'a> {
                     0
                 }
                 Name::SendingTime => {
-                    let time_ns = self.clock.read(tokens.value(field, 3))?;
+                    let time_ns = self.header.clock.read(tokens.value(field, 3))?;
                     self.header.sending_time_ns = Some(time_ns);
                     1
                 }
@@ -231,7 +240,7 @@ impl<'h, 'a> Reader<'h, 'a> {
                 5
             }
             tag::ORIG_SENDING_TIME => {
-                header.orig_sending_time_ns = Some(self.clock.read(value)?);
+                header.orig_sending_time_ns = Some(header.clock.read(value)?);
                 6
             }
             // Entries of the group of hops repeat.

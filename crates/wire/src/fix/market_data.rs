@@ -1,9 +1,9 @@
 //! Market data as typed entries: snapshots (`W`), incremental refreshes (`X`) and mass quotes (`i`).
 //!
-//! One pass over the bytes, the header included; nothing is copied. Only the fields that every venue means alike are
+//! One pass over the bytes behind the header; nothing is copied. Only the fields that every venue means alike are
 //! typed. [`Entry::bytes`] has all fields of an entry, for what a venue adds.
 
-use super::header::{Reader, is_header};
+use super::header::is_header;
 use super::names::Name;
 use super::time::{Clock, is_time};
 use super::tokens::{Span, Tokens};
@@ -17,8 +17,6 @@ pub use quotes::{MassQuote, Quote, Quotes};
 /// A snapshot or an incremental refresh. Text that is missing is empty.
 #[derive(Clone, Copy, Debug)]
 pub struct Refresh<'a, S: Scan = Vectors> {
-    /// The header.
-    pub header: Header<'a>,
     /// Symbol (55) of the message.
     pub symbol: &'a [u8],
     /// MDReqID (262).
@@ -32,13 +30,13 @@ pub struct Refresh<'a, S: Scan = Vectors> {
 }
 
 impl<'a> Refresh<'a> {
-    /// Reads up to the entries.
+    /// Reads from behind the header, which is the one of this message, up to the entries.
     ///
     /// # Errors
-    /// A field that is none, one of the header twice or behind the header, one of the fields here twice.
+    /// A field that is none, one of the header, one of the fields here twice.
     #[inline(always)]
-    pub fn read(message: &Message<'a>) -> Result<Refresh<'a>, Malformed> {
-        Refresh::read_with(message)
+    pub fn read(message: &Message<'a>, header: &Header<'a>) -> Result<Refresh<'a>, Malformed> {
+        Refresh::read_with(message, header)
     }
 }
 
@@ -48,15 +46,17 @@ impl<'a, S: Scan> Refresh<'a, S> {
     /// # Errors
     /// As of [`Refresh::read`].
     #[inline(always)]
-    pub fn read_with(message: &Message<'a>) -> Result<Refresh<'a, S>, Malformed> {
+    pub fn read_with(
+        message: &Message<'a>,
+        header: &Header<'a>,
+    ) -> Result<Refresh<'a, S>, Malformed> {
         let mut refresh = Refresh {
-            header: Header::default(),
             symbol: &[],
             request: &[],
             entries: None,
             bytes: &[],
-            tokens: message.tokens::<S>(),
-            clock: Clock::default(),
+            tokens: message.body_tokens::<S>(header),
+            clock: header.clock,
         };
         refresh.head()?;
         Ok(refresh)
@@ -64,12 +64,12 @@ impl<'a, S: Scan> Refresh<'a, S> {
 
     #[inline(always)]
     fn head(&mut self) -> Result<(), Malformed> {
-        let mut reader = Reader::new(&mut self.header);
-        let (mut tokens, mut next) = reader.header(self.tokens)?;
-        self.clock = reader.clock;
-        let begin = next.map_or(tokens.at, |(_, field)| field.begin);
-        let mut seen = 0;
-        while let Some((name, field)) = next {
+        let mut tokens = self.tokens;
+        let (begin, mut seen) = (tokens.at, 0);
+        let end = loop {
+            let Some((name, field)) = tokens.next() else {
+                break tokens.at;
+            };
             match name {
                 Name::Symbol => {
                     once(&mut seen, SYMBOL)?;
@@ -82,7 +82,7 @@ impl<'a, S: Scan> Refresh<'a, S> {
                 Name::NoMdEntries => {
                     let count = u32::try_from(tokens.unsigned(field, 4)?);
                     self.entries = Some(count.map_err(|_| Malformed::Overflow)?);
-                    break;
+                    break field.begin;
                 }
                 name if name.is_body() => {}
                 _ => {
@@ -91,9 +91,7 @@ impl<'a, S: Scan> Refresh<'a, S> {
                     }
                 }
             }
-            next = tokens.next();
-        }
-        let end = next.map_or(tokens.at, |(_, field)| field.begin);
+        };
         self.bytes = tokens.between(begin, end);
         self.tokens = tokens;
         Ok(())

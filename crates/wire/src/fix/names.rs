@@ -11,12 +11,14 @@ pub(super) enum Name {
     /// Not known by its first bytes: any tag, a length of data, or no field at all.
     #[default]
     Other,
-    /// Of the body, with a value that no reader looks at.
-    Plain,
     MsgSeqNum,
     SendingTime,
     SenderCompId,
     TargetCompId,
+    /// A tag that begins with these digits, as Deribit's own trade id (100009) does.
+    Hundred,
+    /// Of the body, with a value that no reader looks at. So are those behind it of the body.
+    Plain,
     Symbol,
     Side,
     MdReqId,
@@ -26,19 +28,13 @@ pub(super) enum Name {
     MdEntrySize,
     MdEntryDate,
     MdUpdateAction,
-    /// A tag that begins with these digits, as Deribit's own trade id (100009) does.
-    Hundred,
 }
 
 impl Name {
     /// Whether it is known to be of the body.
     #[inline(always)]
     pub(super) fn is_body(self) -> bool {
-        use Name::{Hundred, MsgSeqNum, Other, SenderCompId, SendingTime, TargetCompId};
-        !matches!(
-            self,
-            Other | Hundred | MsgSeqNum | SendingTime | SenderCompId | TargetCompId
-        )
+        self as u8 >= Name::Plain as u8
     }
 }
 

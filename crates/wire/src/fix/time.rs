@@ -175,7 +175,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 }
 
 /// The last time stamp that was read to the second: the next one mostly has the same.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock {
     /// `YYYYMMDD` and `HH:MM:SS`.
     text: [u64; 2],

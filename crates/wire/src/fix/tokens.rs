@@ -101,7 +101,7 @@ impl<'a, S: Scan> Tokens<'a, S> {
     /// The tag of the field that was taken last. Data behind a length is skipped: nobody here reads it.
     #[inline(always)]
     pub(super) fn tag(&mut self, field: Span) -> Result<Tag, Malformed> {
-        let tag = tag_of(self.between(field.begin, field.end))?;
+        let tag = tag_of(self.bytes, field)?;
         if data_of(tag.number).is_some() {
             let behind = self.behind_data(tag, field)?;
             *self = Tokens::new(self.bytes, behind);
@@ -174,7 +174,8 @@ fn last_block<S: Scan>(bytes: &[u8], at: usize) -> u64 {
 
 /// The tag of a field that has a value.
 #[inline(never)]
-fn tag_of(field: &[u8]) -> Result<Tag, Malformed> {
+fn tag_of(bytes: &[u8], field: Span) -> Result<Tag, Malformed> {
+    let field = bytes.get(field.begin..field.end).unwrap_or_default();
     let tag = usual_tag(field).map_or_else(|| any_tag(field), Ok)?;
     if tag.width == field.len() {
         return Err(Malformed::Value);

@@ -36,12 +36,18 @@ fn slow_entries(message: &Message<'_>) -> Vec<Vec<(u32, Vec<u8>)>> {
     entries
 }
 
+/// Header and all, as a reader of market data has them.
+fn refresh<'a>(message: &Message<'a>) -> Result<Refresh<'a>, Malformed> {
+    Refresh::read(message, &Header::before_body(message)?)
+}
+
 fn check(message: &Message<'_>) -> usize {
-    let refresh = Refresh::read(message).unwrap();
+    let header = Header::before_body(message).unwrap();
+    let refresh = Refresh::read(message, &header).unwrap();
     let slow = slow_entries(message);
     assert_eq!(refresh.entries.unwrap_or(0) as usize, slow.len());
     let entries: Vec<Entry<'_>> = refresh.entries().map(Result::unwrap).collect();
-    let words: Vec<Entry<'_>> = Refresh::<Words>::read_with(message)
+    let words: Vec<Entry<'_>> = Refresh::<Words>::read_with(message, &header)
         .unwrap()
         .entries()
         .map(Result::unwrap)
@@ -93,7 +99,7 @@ fn real_market_data_is_as_a_slow_reader_has_it() {
         let message = whole(&bytes);
         let header = Header::read(&message).unwrap();
         if matches!(message.msg_type(), b"W" | b"X") {
-            assert_eq!(Refresh::read(&message).unwrap().header, header);
+            assert_eq!(Header::before_body(&message), Ok(header));
             entries += check(&message);
             messages += 1;
         }
@@ -112,12 +118,11 @@ fn the_entry_of_the_recorded_update_is_typed() {
     );
     let bytes = message("X", &body);
     let message = whole(&bytes);
-    let refresh = Refresh::read(&message).unwrap();
+    let refresh = refresh(&message).unwrap();
     assert_eq!(
         (refresh.symbol, refresh.request),
         (&b"BTC-27SEP19"[..], &b"123"[..])
     );
-    assert_eq!(refresh.header.msg_seq_num, Some(7));
     let tags: Vec<u32> = refresh.fields().map(|field| field.unwrap().tag).collect();
     assert_eq!(tags, [55, 262]);
     let entries: Vec<_> = refresh.entries().map(Result::unwrap).collect();
@@ -153,7 +158,7 @@ fn the_entry_of_the_recorded_update_is_typed() {
 /// What is wrong with the entries of a message, if anything.
 fn wrong(body: &str) -> Option<Malformed> {
     let bytes = message("X", &format!("{HEAD}{body}"));
-    let refresh = match Refresh::read(&whole(&bytes)) {
+    let refresh = match refresh(&whole(&bytes)) {
         Ok(refresh) => refresh,
         Err(error) => return Some(error),
     };
@@ -318,9 +323,10 @@ fn mass_quotes_are_typed() {
     );
     let bytes = message("i", &body);
     let message_ = whole(&bytes);
-    let quote = MassQuote::read(&message_).unwrap();
+    let header = Header::read(&message_).unwrap();
+    let quote = MassQuote::read(&message_, &header).unwrap();
     assert_eq!(
-        (quote.quote_id, quote.sets, quote.header.msg_seq_num),
+        (quote.quote_id, quote.sets, header.msg_seq_num),
         (&b"q"[..], 2, Some(7))
     );
     let quotes: Vec<_> = quote.quotes().map(Result::unwrap).collect();
@@ -360,7 +366,9 @@ fn mass_quotes_are_typed() {
         ("296=1|302=1|295=1|299=0|49=x|", Malformed::Header),
     ] {
         let bytes = message("i", &format!("{HEAD}{body}"));
-        let read = MassQuote::read(&whole(&bytes));
+        let message = whole(&bytes);
+        let header = Header::before_body(&message).unwrap();
+        let read = MassQuote::read(&message, &header);
         let found = read.map(|quote| quote.quotes().find_map(Result::err));
         assert_eq!(found.unwrap_or_else(Some), Some(error), "{body}");
     }

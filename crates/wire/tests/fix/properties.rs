@@ -4,7 +4,8 @@ use crate::{captures, message, real_messages};
 use proptest::prelude::*;
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
 use touchline_wire::fix::{
-    Decimal, Encoder, Frame, Malformed, Precision, decimal, frame, timestamp, write_timestamp,
+    Decimal, Encoder, Frame, Header, Malformed, Precision, decimal, frame, timestamp,
+    write_timestamp,
 };
 
 /// Text as prices are, and as they are not.
@@ -32,7 +33,7 @@ fn read(tag: u32, value: &str, behind: &str) -> Result<(Option<Decimal>, Option<
     let Ok(Frame::Whole(message)) = frame(&bytes, 4096) else {
         panic!("{value}");
     };
-    let mut entries = Refresh::read(&message)?.entries();
+    let mut entries = Refresh::read(&message, &Header::before_body(&message)?)?.entries();
     let entry = entries.advance()?.copied().unwrap_or_default();
     Ok((entry.price, entry.time_ns))
 }

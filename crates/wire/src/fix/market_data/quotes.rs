@@ -1,6 +1,6 @@
 //! Mass quotes (`i`), as aggregators of banks stream them.
 
-use super::super::header::{Reader, is_header};
+use super::super::header::is_header;
 use super::super::number::small;
 use super::super::scan::{Scan, Vectors};
 use super::super::tokens::{Span, Tokens};
@@ -10,8 +10,6 @@ use super::once;
 /// A mass quote. Text that is missing is empty.
 #[derive(Clone, Copy, Debug)]
 pub struct MassQuote<'a, S: Scan = Vectors> {
-    /// The header.
-    pub header: Header<'a>,
     /// QuoteID (117).
     pub quote_id: &'a [u8],
     /// NoQuoteSets (296).
@@ -20,16 +18,14 @@ pub struct MassQuote<'a, S: Scan = Vectors> {
 }
 
 impl<'a> MassQuote<'a> {
-    /// Reads up to the quote sets.
+    /// Reads from behind the header, which is the one of this message, up to the quote sets.
     ///
     /// # Errors
-    /// A field that is none, one of the header twice or behind the header; no quote sets.
-    pub fn read(message: &Message<'a>) -> Result<MassQuote<'a>, Malformed> {
-        let mut header = Header::default();
-        let (mut tokens, mut next) =
-            Reader::new(&mut header).header(message.tokens::<Vectors>())?;
+    /// A field that is none, one of the header; no quote sets.
+    pub fn read(message: &Message<'a>, header: &Header<'a>) -> Result<MassQuote<'a>, Malformed> {
+        let mut tokens = message.body_tokens::<Vectors>(header);
         let (mut quote_id, mut seen): (&[u8], u32) = (&[], 0);
-        while let Some((_, field)) = next {
+        while let Some((_, field)) = tokens.next() {
             let tag = tokens.tag(field)?;
             let value = tokens.value(field, tag.width);
             match tag.number {
@@ -39,7 +35,6 @@ impl<'a> MassQuote<'a> {
                 }
                 tag::NO_QUOTE_SETS => {
                     return Ok(MassQuote {
-                        header,
                         quote_id,
                         sets: small(value)?,
                         tokens,
@@ -48,7 +43,6 @@ impl<'a> MassQuote<'a> {
                 tag if is_header(tag) => return Err(Malformed::Header),
                 _ => {}
             }
-            next = tokens.next();
         }
         Err(Malformed::Group)
     }
