@@ -4,7 +4,7 @@ use super::names::Name;
 use super::reject::{Reject, SessionRejectReason as Reason};
 use super::scan::{Scan, Vectors};
 use super::time::Clock;
-use super::tokens::{Span, Tokens};
+use super::tokens::Tokens;
 use super::{BadField, Fields, Malformed, Message, tag, unsigned};
 
 /// What the fields before the body say. Text that is missing is empty.
@@ -61,12 +61,11 @@ impl<'a> Header<'a> {
 
     #[inline(always)]
     fn walk(&mut self, message: &Message<'a>) -> Result<(), Malformed> {
-        let (mut tokens, mut next) = Reader::new(self).header(message.tokens::<Vectors>())?;
-        while let Some((name, field)) = next {
+        let mut tokens = Reader::new(self).header(message.tokens::<Vectors>())?;
+        while let Some((name, field)) = tokens.next() {
             if !name.is_body() && is_header(tokens.tag(field)?.number) {
                 return Err(Malformed::Header);
             }
-            next = tokens.next();
         }
         Ok(())
     }
@@ -175,16 +174,14 @@ impl<'h, 'a> Reader<'h, 'a> {
         Reader { header, seen: 0 }
     }
 
-    /// Reads as far as the first field of the body, and gives that one with the way on.
+    /// Reads as far as the body, and gives the way on. What is no field ends it, too: whoever reads the body finds that.
     #[inline(always)]
-    fn header<S: Scan>(
-        &mut self,
-        mut tokens: Tokens<'a, S>,
-    ) -> Result<(Tokens<'a, S>, Option<(Name, Span)>), Malformed> {
+    fn header<S: Scan>(&mut self, mut tokens: Tokens<'a, S>) -> Result<Tokens<'a, S>, Malformed> {
         let begin = tokens.at;
-        let first = loop {
+        let body = loop {
+            let here = tokens;
             let Some((name, field)) = tokens.next() else {
-                break None;
+                break here;
             };
             let bit = match name {
                 Name::MsgSeqNum => {
@@ -204,27 +201,19 @@ impl<'h, 'a> Reader<'h, 'a> {
                     self.header.target_comp_id = tokens.value(field, 3);
                     3
                 }
-                Name::Other => {
-                    let behind = tokens;
-                    match tokens.tag(field) {
-                        Ok(tag) if is_header(tag.number) => {
-                            self.rare(tag.number, tokens.value(field, tag.width))?;
-                            continue;
-                        }
-                        // Whoever reads the body finds what is wrong with it.
-                        _ => {
-                            tokens = behind;
-                            break Some((name, field));
-                        }
+                Name::Other => match tokens.tag(field) {
+                    Ok(tag) if is_header(tag.number) => {
+                        self.rare(tag.number, tokens.value(field, tag.width))?;
+                        continue;
                     }
-                }
-                _ => break Some((name, field)),
+                    _ => break here,
+                },
+                _ => break here,
             };
             self.once(bit)?;
         };
-        let end = first.map_or(tokens.at, |(_, field)| field.begin);
-        self.header.bytes = tokens.between(begin, end);
-        Ok((tokens, first))
+        self.header.bytes = body.between(begin, body.at);
+        Ok(body)
     }
 
     #[inline(never)]
