@@ -216,7 +216,8 @@ impl<S: Store> Core<S> {
         number: u64,
     ) -> Outcome {
         let expected = self.store.next_in();
-        let last_sent = self.store.next_out() - 1;
+        // What waits in the store goes by itself, for the first time.
+        let last_sent = self.unsent - 1;
         let number_of = |tag| field(message, tag).map(unsigned);
         let first = match number_of(tag::BEGIN_SEQ_NO) {
             Some(Ok(first)) if (1..=last_sent).contains(&first) => first,

@@ -335,6 +335,56 @@ fn a_long_resend_is_served_in_pieces() {
     assert!(us.is_up());
 }
 
+/// What waits behind a resend was never sent: another request in the middle does not send it twice.
+#[test]
+fn what_waits_behind_a_resend_is_sent_once() {
+    let queueing = Settings {
+        queue_while_down: true,
+        ..settings(Role::Initiator)
+    };
+    let mut us = Session::new(queueing, Memory::new(4_096, 1 << 20));
+    let now = When::at(BEGIN_NS);
+    let order = |us: &mut Session<Memory>, id: &str| {
+        us.send(b"D", now, |body| {
+            body.bytes(tag::CL_ORD_ID, id.as_bytes());
+        })
+    };
+    for _ in 1..=3_000 {
+        order(&mut us, "early").expect("queued");
+    }
+    us.connected(now);
+    us.sent(usize::MAX);
+    let say = |us: &mut Session<Memory>, kind: &str, number: u32, body: &str| {
+        let text = format!("8=FIX.4.4|35={kind}|34={number}|49=THEM|56=US|52=<TIME>|{body}");
+        let bytes = text.replace('|', "\x01").into_bytes();
+        us.receive(&touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS), now);
+        while us.next().is_some() {}
+    };
+    say(&mut us, "A", 1, "98=0|108=30|");
+    say(&mut us, "2", 2, "7=1|16=0|");
+    let late = order(&mut us, "late").expect("there is room");
+    say(&mut us, "2", 3, "7=1|16=0|");
+    let mut came = Vec::new();
+    while !us.outgoing().is_empty() {
+        came.extend(us.outgoing());
+        us.sent(usize::MAX);
+    }
+    let text = String::from_utf8(came).expect("text").replace('\x01', "|");
+    let of_late = |message: &&str| message.contains(&format!("|34={late}|"));
+    let messages: Vec<&str> = text.split("8=FIX.4.4|").filter(of_late).collect();
+    let [message] = messages[..] else {
+        panic!("{messages:?}");
+    };
+    assert!(
+        message.contains("|11=late|") && !message.contains("|43="),
+        "{message}"
+    );
+    assert!(
+        text.matches("|11=early|").count() > 3_000,
+        "nothing was in the middle"
+    );
+}
+
 /// The host's clock is set by an hour and back: stamps go on, and nobody is sent away.
 #[test]
 fn a_clock_that_is_set_does_not_end_the_session() {
