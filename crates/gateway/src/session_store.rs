@@ -11,9 +11,14 @@
 //!
 //! Whoever is killed leaves at most one record that is cut short, which the next start removes: its number
 //! was not sent. A reset begins a new epoch with one write; records of an older one do not count.
+//!
+//! Once a write or a sync has failed, nobody knows what is on the disk: the numbers stay as they were, and
+//! everything is refused until the file is opened, and read, again.
 
 mod checksum;
 mod names;
+#[cfg(test)]
+mod tests;
 
 use checksum::crc32;
 use rustix::fs::{FlockOperation, Mode, OFlags, ResolveFlags};
@@ -51,6 +56,8 @@ pub struct FileStore {
     places: Box<[Place]>,
     /// One record, to be written at once.
     record: Vec<u8>,
+    /// What went wrong, after which nothing is done any more.
+    failed: Option<StoreError>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -151,6 +158,7 @@ impl FileStore {
             end: HEAD,
             places: vec![Place::default(); messages.max(1)].into(),
             record: Vec::new(),
+            failed: None,
         };
         match store.load() {
             Ok(None) => Ok(store),
@@ -166,8 +174,10 @@ impl FileStore {
             // Nobody got as far as to begin it.
             self.file.set_len(0)?;
             self.file.write_all_at(&MAGIC, 0)?;
-            self.write_slot(1)?;
-            self.write_slot(1)?;
+            for turn in 1..=2 {
+                self.write_slot(self.epoch, 1, turn)?;
+                self.turn = turn;
+            }
             return Ok(None);
         }
         let mut head = [0; HEAD as usize];
@@ -234,17 +244,37 @@ impl FileStore {
     }
 
     /// Writes the slot that does not count at present.
-    fn write_slot(&mut self, next_in: u64) -> std::io::Result<()> {
-        let turn = self.turn + 1;
+    fn write_slot(&self, epoch: u32, next_in: u64, turn: u64) -> std::io::Result<()> {
         let mut slot = [0; SLOT];
-        slot[4..8].copy_from_slice(&self.epoch.to_le_bytes());
+        slot[4..8].copy_from_slice(&epoch.to_le_bytes());
         slot[8..16].copy_from_slice(&next_in.to_le_bytes());
         slot[16..].copy_from_slice(&turn.to_le_bytes());
         let sum = crc32(&slot[4..]);
         slot[..4].copy_from_slice(&sum.to_le_bytes());
-        self.file.write_all_at(&slot, 8 + turn % 2 * SLOT as u64)?;
-        (self.turn, self.next_in) = (turn, next_in);
+        self.file.write_all_at(&slot, 8 + turn % 2 * SLOT as u64)
+    }
+
+    /// The slot is on the disk, as far as it is to be, before the numbers are believed here.
+    fn turn_to(&mut self, epoch: u32, next_in: u64) -> Result<(), StoreError> {
+        self.is_sound()?;
+        let turn = self.turn + 1;
+        let written = self.write_slot(epoch, next_in, turn);
+        self.sound(written.and_then(|()| self.synchronise()))?;
+        (self.epoch, self.next_in, self.turn) = (epoch, next_in, turn);
         Ok(())
+    }
+
+    /// Nothing has failed yet.
+    fn is_sound(&self) -> Result<(), StoreError> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    /// What failed is the last thing that was done.
+    fn sound<T>(&mut self, done: std::io::Result<T>) -> Result<T, StoreError> {
+        done.map_err(|error| {
+            let failed = StoreError::System(error.raw_os_error().unwrap_or(0));
+            *self.failed.insert(failed)
+        })
     }
 
     fn synchronise(&self) -> std::io::Result<()> {
@@ -252,6 +282,13 @@ impl FileStore {
             Sync::Later => Ok(()),
             Sync::Each => self.file.sync_data(),
         }
+    }
+}
+
+impl Drop for FileStore {
+    fn drop(&mut self) {
+        // The lock belongs to all copies of the handle, and a child that is just being started has one.
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
     }
 }
 
@@ -265,6 +302,7 @@ impl Store for FileStore {
     }
 
     fn add(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        self.is_sound()?;
         let length = u32::try_from(message.len()).map_err(|_| StoreError::Full)?;
         self.record.clear();
         self.record.extend_from_slice(&[0; 4]);
@@ -275,10 +313,12 @@ impl Store for FileStore {
         let sum = crc32(&self.record[4..]);
         self.record[..4].copy_from_slice(&sum.to_le_bytes());
         let written = self.file.write_all_at(&self.record, self.end);
-        if let Err(failed) = written.and_then(|()| self.synchronise()) {
-            // The session ends with this; a part that stays is cut at the next start.
+        let written = self.sound(written.and_then(|()| self.synchronise()));
+        if written.is_err() {
+            // The message is not sent. If this fails too, the next start cuts a part, and takes a whole
+            // record for a number that nobody saw.
             let _ = self.file.set_len(self.end);
-            return Err(system(&failed));
+            return written;
         }
         self.note(self.next_out, self.end, length);
         self.end += self.record.len() as u64;
@@ -287,42 +327,34 @@ impl Store for FileStore {
     }
 
     fn expect(&mut self, next_in: u64) -> Result<(), StoreError> {
-        let written = self.write_slot(next_in);
-        written
-            .and_then(|()| self.synchronise())
-            .map_err(|failed| system(&failed))
+        self.turn_to(self.epoch, next_in)
     }
 
     fn read(&mut self, number: u64, room: &mut [u8]) -> Result<usize, StoreError> {
+        self.is_sound()?;
         let place = self.places[(number % self.places.len() as u64) as usize];
         let length = place.length as usize;
         if place.number != number || length == 0 || room.len() < length {
             return Ok(0);
         }
         self.record.resize(RECORD_HEAD + length, 0);
-        self.file
-            .read_exact_at(&mut self.record, place.at)
-            .map_err(|failed| system(&failed))?;
+        let read = self.file.read_exact_at(&mut self.record, place.at);
+        self.sound(read)?;
         if crc32(&self.record[4..]) != word(&self.record[..4]) {
-            return Err(StoreError::Damaged);
+            return Err(*self.failed.insert(StoreError::Damaged));
         }
         room[..length].copy_from_slice(&self.record[RECORD_HEAD..]);
         Ok(length)
     }
 
     fn reset(&mut self) -> Result<(), StoreError> {
-        self.epoch += 1;
-        let written = self.write_slot(1).and_then(|()| self.synchronise());
-        if let Err(failed) = written {
-            // Everything is as before: what is added goes behind the records of the old epoch.
-            self.epoch -= 1;
-            return Err(system(&failed));
-        }
-        // Records that stay do not count: they are of another epoch.
-        let cut = self.file.set_len(HEAD);
+        self.turn_to(self.epoch + 1, 1)?;
         (self.next_out, self.end) = (1, HEAD);
         self.places.fill(Place::default());
-        cut.map_err(|failed| system(&failed))
+        // Records that stay do not count, being of another epoch; but new ones must not be written
+        // over a part of them.
+        let cut = self.file.set_len(HEAD);
+        self.sound(cut)
     }
 }
 
@@ -353,10 +385,6 @@ fn long(bytes: &[u8]) -> u64 {
         .iter()
         .rev()
         .fold(0, |long, byte| long << 8 | u64::from(*byte))
-}
-
-fn system(error: &std::io::Error) -> StoreError {
-    StoreError::System(error.raw_os_error().unwrap_or(0))
 }
 
 fn folder_name(path: &str) -> String {

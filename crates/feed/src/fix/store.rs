@@ -5,7 +5,8 @@ use std::fmt;
 /// What a session must know after its end.
 ///
 /// The session stores a message before any byte of it is sent, and counts a message of the counterparty
-/// only after the application has seen it. A store keeps that order.
+/// only after the application has seen it. A store keeps that order. An error ends the session; a store
+/// that does not know any more what it keeps refuses everything from then on.
 pub trait Store {
     /// Number of the next message that we send, from 1.
     fn next_out(&self) -> u64;
@@ -35,8 +36,35 @@ pub trait Store {
     /// Both numbers begin again at 1, and no message is kept.
     ///
     /// # Errors
-    /// Everything is as before.
+    /// Everything is as before; or nothing is kept, and everything is refused.
     fn reset(&mut self) -> Result<(), StoreError>;
+}
+
+/// A store whose kind is chosen at run time.
+impl<S: Store + ?Sized> Store for Box<S> {
+    fn next_out(&self) -> u64 {
+        (**self).next_out()
+    }
+
+    fn next_in(&self) -> u64 {
+        (**self).next_in()
+    }
+
+    fn add(&mut self, message: &[u8]) -> Result<(), StoreError> {
+        (**self).add(message)
+    }
+
+    fn expect(&mut self, next_in: u64) -> Result<(), StoreError> {
+        (**self).expect(next_in)
+    }
+
+    fn read(&mut self, number: u64, room: &mut [u8]) -> Result<usize, StoreError> {
+        (**self).read(number, room)
+    }
+
+    fn reset(&mut self) -> Result<(), StoreError> {
+        (**self).reset()
+    }
 }
 
 /// Why a store does not do what it is asked for.
@@ -55,7 +83,10 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::System(number) => {
                 let error = std::io::Error::from_raw_os_error(*number);
-                write!(f, "the session's store failed: {error}")
+                write!(
+                    f,
+                    "the session's store failed: {error}; nothing more is sent or counted until it is opened again"
+                )
             }
             StoreError::Damaged => f.write_str("the session's store is damaged"),
             StoreError::Full => f.write_str("the session's store is full"),

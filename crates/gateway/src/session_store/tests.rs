@@ -1,0 +1,116 @@
+//! A store whose disk fails: what it did not keep it does not believe, and it does nothing more.
+
+use super::*;
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use touchline_feed::When;
+use touchline_feed::fix::{Closing, Role, SendError, Session, Settings};
+
+/// A folder of this test's own, which goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name = format!("touchline-failing-{name}-{}", std::process::id());
+        Folder(std::env::temp_dir().join(name))
+    }
+
+    fn open(&self) -> FileStore {
+        FileStore::open(&self.0, "a.session", 16, Sync::Each).expect("it is whole")
+    }
+
+    /// A store of ten messages, the first seven of the counterparty counted; and then its disk is another.
+    fn begun_on(&self, device: &str) -> FileStore {
+        let mut store = self.open();
+        for number in 1..=10 {
+            let message = format!("message {number}");
+            store.add(message.as_bytes()).expect("room");
+        }
+        store.expect(8).expect("room");
+        store.file = file(Path::new(device));
+        store
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn file(path: &Path) -> File {
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    opened.expect("it is there")
+}
+
+/// A device that takes nothing; and one that takes everything, and cannot be synchronised.
+const DEVICES: [(&str, Errno); 2] = [("/dev/full", Errno::NOSPC), ("/dev/null", Errno::INVAL)];
+
+/// Whatever fails first, the numbers stay, and everything after it is refused for the same reason, also
+/// what could be done.
+#[test]
+fn what_failed_once_does_nothing_more() {
+    type Deed = fn(&mut FileStore) -> Result<(), StoreError>;
+    let deeds: [(&str, Deed); 3] = [
+        ("add", |store| store.add(b"message 11")),
+        ("expect", |store| store.expect(9)),
+        ("reset", |store| store.reset()),
+    ];
+    for (device, reason) in DEVICES {
+        for (name, deed) in deeds {
+            let folder = Folder::new(name);
+            let mut store = folder.begun_on(device);
+            let why = Err(StoreError::System(reason.raw_os_error()));
+            assert_eq!(deed(&mut store), why, "{name} on {device}");
+            // The disk is well again: too late.
+            store.file = file(&folder.0.join("a.session"));
+            for (after, deed) in deeds {
+                assert_eq!(deed(&mut store), why, "{after} after {name} on {device}");
+            }
+            let read = store.read(3, &mut [0; 64]);
+            assert_eq!(read.map(drop), why, "{name} on {device}");
+            let numbers = (store.next_out(), store.next_in());
+            assert_eq!(numbers, (11, 8), "{name} on {device}");
+            // Who opens it again finds what was kept.
+            drop(store);
+            let mut again = folder.open();
+            assert_eq!((again.next_out(), again.next_in()), (11, 8));
+            assert_eq!(again.read(10, &mut [0; 64]), Ok(10));
+            assert_eq!(again.add(b"message 11"), Ok(()));
+        }
+    }
+}
+
+/// A reset that could not cut the old records would have new ones written over them.
+#[test]
+fn a_reset_that_is_done_by_half_ends_the_store() {
+    let folder = Folder::new("half");
+    let mut store = folder.begun_on("/dev/null");
+    // The slot is taken, and nothing can be cut.
+    store.sync = Sync::Later;
+    let why = Err(StoreError::System(Errno::INVAL.raw_os_error()));
+    assert_eq!(store.reset(), why);
+    assert_eq!(store.add(b"new"), why);
+    assert_eq!((store.next_out(), store.next_in()), (1, 1));
+}
+
+/// The session ends with its store: nothing is sent that is not kept, nothing counted, now or later.
+#[test]
+fn the_session_ends_with_its_store() {
+    let when = When::at(1_767_571_200_000_000_000);
+    for (device, reason) in DEVICES {
+        let folder = Folder::new("session");
+        let settings = Settings::new(Role::Initiator, "US", "THEM");
+        let mut session = Session::new(settings, folder.begun_on(device));
+        for _ in 0..2 {
+            session.connected(when);
+            let failed = StoreError::System(reason.raw_os_error());
+            assert_eq!(session.closing(), Some(Closing::Store(failed)), "{device}");
+            assert!(session.outgoing().is_empty(), "{device}");
+            assert_eq!(session.send(b"D", when, |_| {}), Err(SendError::Down));
+            session.disconnected(when);
+        }
+        let store = session.store();
+        assert_eq!((store.next_out(), store.next_in()), (11, 8), "{device}");
+    }
+}
