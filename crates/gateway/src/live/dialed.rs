@@ -4,36 +4,31 @@
 //! lost, or the feed wants it closed, it rests and connects again: to the next host, after a rest that
 //! grows and depends on chance, so that nobody who lost the same venue comes back at the same moment.
 
+mod host;
+
 use super::Error;
 use super::link::{Link, Work};
 use crate::host_time::{Clocks, Now};
 use crate::pipeline::Pipeline;
 use std::fmt;
 use std::marker::PhantomData;
-use std::net::{SocketAddr, SocketAddrV4, ToSocketAddrs};
+use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use touchline_feed::{Dialogue, When};
 use touchline_net::clock::ticks;
-use touchline_net::stream::{Connection, Error as Broken};
-use touchline_net::tls::Client;
+use touchline_net::stream::Connection;
 use touchline_net::udp::Totals;
 use touchline_transport::Publish;
 use touchline_types::CounterInfo;
 
-/// Where a venue may be reached.
-#[derive(Debug)]
-pub struct Host {
-    /// Name or address, with its port.
-    pub name: String,
-    /// Who is talked to over TLS there.
-    pub tls: Option<Client>,
-}
+pub use host::Host;
+use host::{Failed, resolve};
 
 /// How a venue is reached.
 #[derive(Debug)]
 pub struct Dial {
-    /// Tried in turn; at least one.
+    /// Tried in turn; at least one. A name with several addresses gives another one each time.
     pub hosts: Vec<Host>,
     /// A connection must stand by then.
     pub connect_ns: u64,
@@ -61,7 +56,7 @@ enum Line {
     /// Until then nothing is done.
     Resting { until_ns: u64 },
     /// A name is looked up, on a thread of its own: the system takes its time.
-    Resolving(JoinHandle<Option<SocketAddrV4>>),
+    Resolving(JoinHandle<Result<SocketAddrV4, Failed>>),
     /// It must stand soon.
     Connecting(Connection),
     /// It stands.
@@ -93,6 +88,8 @@ pub struct Dialed<V> {
     line: Line,
     /// Whose turn it is.
     turn: usize,
+    /// How often all hosts had their turn.
+    rounds: usize,
     /// The longest that the next rest can be.
     rest_ns: u64,
     chance: u64,
@@ -122,6 +119,7 @@ impl<V: Dialogue<Channel = ()>> Dialed<V> {
         Dialed {
             line: Line::Resting { until_ns: 0 },
             turn: dial.hosts.len() - 1,
+            rounds: 0,
             rest_ns: dial.rest_ns,
             dial,
             chance,
@@ -182,35 +180,42 @@ impl<V: Dialogue<Channel = ()>> Dialed<V> {
         &mut self,
         pipeline: &mut Pipeline<V, P>,
         now: Now,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Failed> {
         match &mut self.line {
             Line::Up(_) => {}
             Line::Resting { until_ns } if now.steady_ns < *until_ns => {}
-            Line::Resting { .. } => {
-                self.turn = (self.turn + 1) % self.dial.hosts.len();
-                let host = self.dial.hosts[self.turn].name.clone();
-                let resolver = std::thread::Builder::new().name("resolver".to_owned());
-                let resolving = resolver.spawn(move || resolve(&host));
-                let resolving = resolving.map_err(|_| Broken::Refused)?;
-                self.line = Line::Resolving(resolving);
-            }
+            Line::Resting { .. } => self.look_up()?,
             Line::Resolving(resolving) if !resolving.is_finished() => {}
             Line::Resolving(_) => {
                 let resting = Line::Resting { until_ns: 0 };
                 let Line::Resolving(resolving) = std::mem::replace(&mut self.line, resting) else {
                     return Ok(());
                 };
-                let address = resolving.join().ok().flatten().ok_or(Broken::Refused)?;
+                let address = resolving.join().map_err(|_| Failed::NoThread)??;
                 let until_ns = now.steady_ns + self.dial.connect_ns;
-                let tls = self.dial.hosts[self.turn].tls.as_ref();
-                self.line = Line::Connecting(Connection::connect(address, tls, until_ns)?);
+                let host = &self.dial.hosts[self.turn];
+                let connecting = Connection::connect(address, host.tls.as_ref(), until_ns);
+                self.line = Line::Connecting(connecting.map_err(|broken| host.broken(broken))?);
             }
             Line::Connecting(stream) => {
-                if stream.is_ready(now.steady_ns)? {
+                let host = &self.dial.hosts[self.turn];
+                let is_ready = stream.is_ready(now.steady_ns);
+                if is_ready.map_err(|broken| host.broken(broken))? {
                     self.up(pipeline, now);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// It is the next host's turn.
+    fn look_up(&mut self) -> Result<(), Failed> {
+        self.turn = (self.turn + 1) % self.dial.hosts.len();
+        self.rounds += usize::from(self.turn == 0);
+        let (name, round) = (self.dial.hosts[self.turn].name.clone(), self.rounds - 1);
+        let resolver = std::thread::Builder::new().name("resolver".to_owned());
+        let resolving = resolver.spawn(move || resolve(&name, round));
+        self.line = Line::Resolving(resolving.map_err(|_| Failed::NoThread)?);
         Ok(())
     }
 
@@ -234,16 +239,6 @@ impl<V: Dialogue<Channel = ()>> Dialed<V> {
         self.chance = word;
         word
     }
-}
-
-/// The first address of a name; only IPv4 so far.
-fn resolve(host: &str) -> Option<SocketAddrV4> {
-    let addresses = host.to_socket_addrs().ok()?;
-    let v4 = |address| match address {
-        SocketAddr::V4(address) => Some(address),
-        SocketAddr::V6(_) => None,
-    };
-    addresses.filter_map(v4).next()
 }
 
 impl<V: Dialogue<Channel = ()>> Link for Dialed<V> {
@@ -288,8 +283,8 @@ impl<V: Dialogue<Channel = ()>> Link for Dialed<V> {
 
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, now: Now) {
         if !matches!(self.line, Line::Up(_)) {
-            if let Err(broken) = self.connect(pipeline, now) {
-                self.trouble.note(broken);
+            if let Err(failed) = self.connect(pipeline, now) {
+                self.trouble.note(failed);
                 self.counters.connections_failed += 1;
                 self.hang_up(pipeline, now);
             }
