@@ -2,6 +2,9 @@
 
 use crate::{captures, message, real_messages};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
 use touchline_wire::fix::{
     Decimal, Encoder, Frame, Header, Malformed, Precision, decimal, frame, timestamp,
@@ -38,7 +41,26 @@ fn read(tag: u32, value: &str, behind: &str) -> Result<(Option<Decimal>, Option<
     Ok((entry.price, entry.time_ns))
 }
 
+/// `SEED` if it is set, else one that was never there; whoever fails prints it.
+fn seeded() -> ProptestConfig {
+    let given = std::env::var("SEED").ok();
+    let seed = given.map_or_else(
+        || RandomState::new().build_hasher().finish(),
+        |text| {
+            text.parse()
+                .unwrap_or_else(|_| panic!("SEED={text} is not a number"))
+        },
+    );
+    println!("SEED={seed}");
+    ProptestConfig {
+        rng_seed: RngSeed::Fixed(seed),
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
+    #![proptest_config(seeded())]
+
     #[test]
     fn words_and_vectors_read_numbers_as_the_slow_way_does(text in numbers()) {
         prop_assume!(!text.is_empty());
