@@ -30,6 +30,9 @@ const RING: [&str; 4] = ["-p", "touchline-shm", "--test", "broadcast"];
 /// The tests of `crates/lab/tests/ring_processes`.
 const PROCESSES: [&str; 4] = ["-p", "touchline-lab", "--test", "ring_processes"];
 
+/// The tests of `crates/touchline/tests/command`.
+const COMMAND: [&str; 4] = ["-p", "touchline", "--test", "command"];
+
 const PROMISES: &[Promise] = &[
     Promise {
         name: "loss on one line costs nothing",
@@ -73,6 +76,13 @@ const PROMISES: &[Promise] = &[
         program: PROCESSES,
         tests: "kills::",
         amount: ("KILLS", 0.5),
+    },
+    Promise {
+        name: "a killed FIX session neither forgets nor repeats an order",
+        program: COMMAND,
+        tests: "fix_kills::",
+        // In each of the two roles.
+        amount: ("KILLS", 0.1),
     },
 ];
 
@@ -212,7 +222,7 @@ fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
 
 /// Code that does not build breaks no promise.
 fn build(root: &Path) -> Result<()> {
-    for tests in [SESSIONS, RING, PROCESSES] {
+    for tests in [SESSIONS, RING, PROCESSES, COMMAND] {
         let status = program(root, tests).arg("--no-run").status();
         if !status
             .context("cannot run cargo test; is cargo on the PATH?")?

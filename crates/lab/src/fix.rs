@@ -4,12 +4,14 @@
 //! counterparty's application and its sockets. Scenarios and models in tests judge the session.
 
 mod acceptor;
+mod counterparty;
 mod echo;
 mod initiator;
 pub mod scenario;
 mod seat;
 
 pub use acceptor::{Acceptor, Rules};
+pub use counterparty::Counterparty;
 pub use echo::Echo;
 pub use initiator::Initiator;
 pub use seat::Seat;

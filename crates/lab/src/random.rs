@@ -69,15 +69,24 @@ impl Random {
 /// # Panics
 /// If what is set is not a number.
 pub fn seeds(usual: u64) -> std::ops::Range<u64> {
-    let number = |name: &str| {
-        let text = std::env::var(name).ok()?;
-        let parsed = text.parse().ok();
-        Some(parsed.unwrap_or_else(|| panic!("{name}={text} is not a number")))
-    };
-    match number("SEED") {
+    match given("SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("SEEDS").unwrap_or(usual),
+        None => 0..amount("SEEDS", usual),
     }
+}
+
+/// The number in an environment variable, or the usual one.
+///
+/// # Panics
+/// If what is set is not a number.
+pub fn amount(variable: &str, usual: u64) -> u64 {
+    given(variable).unwrap_or(usual)
+}
+
+fn given(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    let parsed = text.parse().ok();
+    Some(parsed.unwrap_or_else(|| panic!("{variable}={text} is not a number")))
 }
 
 #[cfg(test)]

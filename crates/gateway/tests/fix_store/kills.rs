@@ -1,17 +1,17 @@
 //! A gateway that is killed at every point, restarted, and compared with its counterparty.
 
 use super::Folder;
-use super::counterparty::Counterparty;
 use super::mortal::{Fate, Mortal, Point};
 use std::collections::BTreeMap;
 use touchline_feed::When;
 use touchline_feed::fix::{Event, Role, Session, Settings};
 use touchline_gateway::session_store::{FileStore, Sync};
+use touchline_lab::fix::Counterparty;
 use touchline_lab::random::{Random, seeds};
 use touchline_wire::fix::tag;
 
 /// 2026-01-05 00:00:00 UTC: here no time passes.
-pub const WALL_NS: u64 = 1_767_571_200_000_000_000;
+const WALL_NS: u64 = 1_767_571_200_000_000_000;
 const NOW: When = When {
     receive_ns: WALL_NS,
     now_ns: 1,
@@ -37,7 +37,7 @@ impl World {
     fn new(seed: u64) -> World {
         World {
             folder: Folder::fresh(),
-            them: Counterparty::default(),
+            them: Counterparty::new("THEM", "US"),
             random: Random::from_seed(seed),
             told: Vec::new(),
             seen: Vec::new(),
@@ -56,7 +56,7 @@ impl World {
         };
         let settings = Settings::new(Role::Initiator, "US", "THEM");
         let mut gateway = Session::new(settings, store);
-        self.them.connect();
+        self.them.connect(WALL_NS);
         gateway.connected(NOW);
         for step in 0..steps {
             if gateway.is_up() && step + 20 < steps {
@@ -64,7 +64,7 @@ impl World {
                     0 => self.order(&mut gateway),
                     1 => {
                         self.messages += 1;
-                        self.them.send(&format!("message-{}", self.messages));
+                        self.them.send(&format!("message-{}", self.messages), "");
                     }
                     _ => {}
                 }
@@ -96,7 +96,7 @@ impl World {
             0 => self.random.below(outgoing as u64 + 1) as usize,
             _ => outgoing,
         };
-        self.them.hear(&gateway.outgoing()[..length]);
+        self.them.hear(&gateway.outgoing()[..length], WALL_NS);
         if fate.is_dead() || (length > 0 && fate.pass(Point::AfterSend)) {
             return true;
         }

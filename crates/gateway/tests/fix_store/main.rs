@@ -1,7 +1,6 @@
 //! What a FIX session keeps in a file, and what a kill leaves of it.
 #![allow(missing_docs)]
 
-mod counterparty;
 mod file;
 mod kills;
 mod mortal;

@@ -3,7 +3,7 @@
 use super::{Seat, Totals};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_feed::When;
-use touchline_feed::fix::{Settings, first_message};
+use touchline_feed::fix::first_message;
 use touchline_net::Stream;
 use touchline_net::stream::{Error, Listener};
 
@@ -64,19 +64,19 @@ const ACCEPTS: usize = 64;
 const READ: usize = 1_024;
 
 impl Acceptor {
-    /// Listens for these sessions.
+    /// Listens for these sessions, each with its application.
     ///
     /// # Errors
     /// The address is not ours, or taken.
     pub fn listen(
         address: SocketAddrV4,
-        sessions: Vec<Settings>,
+        seats: Vec<Seat>,
         rules: Rules,
     ) -> Result<Acceptor, Error> {
         Ok(Acceptor {
             listener: Listener::bind(address)?,
             rules,
-            seats: sessions.into_iter().map(Seat::new).collect(),
+            seats,
             strangers: Vec::new(),
             connections: 0,
             turned_away: 0,

@@ -12,6 +12,8 @@ use touchline_wire::fix::{Frame, Header, Message, frame, tag};
 pub struct Echo {
     /// ClOrdIDs of this session.
     seen: HashSet<Box<[u8]>>,
+    /// The number that a killed process may have answered and not counted.
+    unsure: u64,
     /// The message that is to be answered; kept while the session has no room for the answer.
     message: Vec<u8>,
     number: u64,
@@ -22,9 +24,26 @@ pub struct Echo {
 const SEEN_MAX: usize = 100_000;
 
 impl Echo {
+    /// Goes on where a killed process was: an order whose answer is in the store was carried out, also
+    /// where the session does not count it yet.
+    pub fn remember<S: Store>(&mut self, store: &mut S, message_bytes_max: usize) {
+        self.unsure = store.next_in();
+        let mut room = vec![0; message_bytes_max];
+        for number in 1..store.next_out() {
+            // What cannot be read ends the session as soon as it is asked for.
+            let length = store.read(number, &mut room).unwrap_or(0);
+            if let Ok(Frame::Whole(message)) = frame(&room[..length], usize::MAX)
+                && message.msg_type() == b"D"
+            {
+                self.note(id(&message));
+            }
+        }
+    }
+
     /// A session begins: it has seen nothing.
     pub fn begin(&mut self) {
         self.seen.clear();
+        self.unsure = 0;
         self.message.clear();
     }
 
@@ -33,18 +52,20 @@ impl Echo {
         self.number = header.msg_seq_num.unwrap_or(0);
         self.poss_resend = header.poss_resend;
         if message.msg_type() == b"D" {
-            let mut fields = message.fields().map_while(Result::ok);
-            let id = fields.find(|field| field.tag == tag::CL_ORD_ID);
-            let id: Box<[u8]> = id.map_or(&[][..], |id| id.value).into();
-            if header.poss_resend && self.seen.contains(&id) {
+            let id = id(message);
+            if (header.poss_resend || self.number == self.unsure) && self.seen.contains(id) {
                 return;
             }
-            if self.seen.len() < SEEN_MAX {
-                self.seen.insert(id);
-            }
+            self.note(id);
         }
         self.message.clear();
         self.message.extend_from_slice(message.bytes());
+    }
+
+    fn note(&mut self, id: &[u8]) {
+        if self.seen.len() < SEEN_MAX {
+            self.seen.insert(id.into());
+        }
     }
 
     /// Sends the answer, if there is one to send. `false`: there is no room for it yet.
@@ -77,4 +98,11 @@ impl Echo {
         self.message.clear();
         true
     }
+}
+
+/// The ClOrdID of an order; empty where it has none.
+fn id<'a>(order: &Message<'a>) -> &'a [u8] {
+    let mut fields = order.fields().map_while(Result::ok);
+    let id = fields.find(|field| field.tag == tag::CL_ORD_ID);
+    id.map_or(&[], |id| id.value)
 }

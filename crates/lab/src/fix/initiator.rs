@@ -3,7 +3,6 @@
 use super::{Seat, Totals};
 use std::net::SocketAddrV4;
 use touchline_feed::When;
-use touchline_feed::fix::Settings;
 use touchline_net::Stream;
 
 /// One session that is always to be connected.
@@ -26,10 +25,10 @@ const REST_NS: u64 = 500_000_000;
 
 impl Initiator {
     /// A session that connects to this address.
-    pub fn new(to: SocketAddrV4, settings: Settings) -> Initiator {
+    pub fn new(to: SocketAddrV4, seat: Seat) -> Initiator {
         Initiator {
             to,
-            seat: Seat::new(settings),
+            seat,
             making: None,
             again_ns: 0,
             connections: 0,

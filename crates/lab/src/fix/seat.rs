@@ -2,18 +2,21 @@
 
 use super::{Echo, Totals};
 use touchline_feed::When;
-use touchline_feed::fix::{Event, Memory, Session, Settings};
+use touchline_feed::fix::{Closing, Event, Memory, Session, Settings, Store, StoreError};
 use touchline_net::Stream;
 use touchline_net::stream::Error;
 
 /// One session of a counterparty.
 #[derive(Debug)]
 pub struct Seat {
-    session: Session<Memory>,
+    session: Session<Box<dyn Store>>,
     echo: Echo,
+    /// How often both numbers began at 1 when somebody logged on last.
+    resets: u64,
     stream: Option<Stream>,
     /// Until when what waits to be sent may still go, once the session is over.
     until_ns: Option<u64>,
+    store_failed: Option<StoreError>,
 }
 
 /// How long the last words may take.
@@ -22,24 +25,38 @@ const LAST_WORDS_NS: u64 = 2_000_000_000;
 const READS: usize = 16;
 
 impl Seat {
-    /// A session that nobody is connected to.
+    /// A session that nobody is connected to, and that ends with its process.
     pub fn new(settings: Settings) -> Seat {
+        Seat::with(settings, Box::new(Memory::default()))
+    }
+
+    /// The same, and it goes on where the store ends.
+    pub fn with(settings: Settings, mut store: Box<dyn Store>) -> Seat {
+        let mut echo = Echo::default();
+        echo.remember(&mut store, settings.limits.message_bytes_max);
         Seat {
-            session: Session::new(settings, Memory::default()),
-            echo: Echo::default(),
+            session: Session::new(settings, store),
+            echo,
+            resets: 0,
             stream: None,
             until_ns: None,
+            store_failed: None,
         }
     }
 
     /// The session.
-    pub fn session(&self) -> &Session<Memory> {
+    pub fn session(&self) -> &Session<Box<dyn Store>> {
         &self.session
     }
 
     /// Whether somebody is connected.
     pub fn is_taken(&self) -> bool {
         self.stream.is_some()
+    }
+
+    /// Why its store failed, with which nobody can be served any more.
+    pub fn store_failed(&self) -> Option<StoreError> {
+        self.store_failed
     }
 
     /// Somebody is connected, and has sent `bytes` already.
@@ -67,7 +84,10 @@ impl Seat {
                 return true;
             }
         };
-        if self.session.closing().is_some() {
+        if let Some(why) = self.session.closing() {
+            if let Closing::Store(error) = why {
+                self.store_failed = Some(error);
+            }
             let until_ns = *self.until_ns.get_or_insert(when.now_ns + LAST_WORDS_NS);
             if self.session.outgoing().is_empty() || when.now_ns >= until_ns {
                 self.leave(when);
@@ -153,7 +173,12 @@ impl Seat {
     fn listen(&mut self, when: When) -> bool {
         while let Some(event) = self.session.next() {
             match event {
-                Event::LoggedOn => self.echo.begin(),
+                Event::LoggedOn => {
+                    let resets = self.session.counters().resets;
+                    if std::mem::replace(&mut self.resets, resets) != resets {
+                        self.echo.begin();
+                    }
+                }
                 Event::Application(message, header) => {
                     self.echo.take(&message, &header);
                     if !self.echo.answer(&mut self.session, when) {

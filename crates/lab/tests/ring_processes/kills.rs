@@ -1,11 +1,10 @@
 //! Death at random instants, and at chosen ones.
 
 use super::bus::{self, LENGTH_MAX, Place, Writing};
-use super::number;
 use super::player::Player;
 use super::roles::BEFORE_DEATH;
 use std::time::{Duration, Instant};
-use touchline_lab::random::Random;
+use touchline_lab::random::{Random, amount};
 use touchline_lab::witness::Witness;
 use touchline_shm::broadcast::Reader;
 use touchline_shm::segment::Mapping;
@@ -69,7 +68,7 @@ fn start_reader(place: &Place) -> Player {
 /// invented message, and what each receives and loses adds up over all restarts.
 #[test]
 fn killed_at_random_instants() {
-    let (kills, seed) = (number("KILLS", 200), number("SEED", 1));
+    let (kills, seed) = (amount("KILLS", 200), amount("SEED", 1));
     println!("{kills} kills, SEED={seed}");
     let mut random = Random::from_seed(seed);
     let place = Place::new();

@@ -8,12 +8,3 @@ mod kills;
 mod named;
 mod player;
 mod roles;
-
-/// The number in an environment variable, or the usual one.
-fn number(variable: &str, usual: u64) -> u64 {
-    let text = std::env::var(variable).ok();
-    text.map_or(usual, |text| {
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable}={text} is not a number"))
-    })
-}

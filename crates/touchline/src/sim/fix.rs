@@ -11,7 +11,8 @@ use std::time::Duration;
 use touchline_feed::When;
 use touchline_feed::fix::dictionary::Tables;
 use touchline_feed::fix::{Checks, Role, Settings};
-use touchline_lab::fix::{Acceptor, Initiator, Rules, Totals};
+use touchline_gateway::session_store::{FileStore, Sync, file_name};
+use touchline_lab::fix::{Acceptor, Initiator, Rules, Seat, Totals};
 use touchline_lab::pacing::Pacer;
 
 /// A FIX acceptor that sends orders back as they came.
@@ -72,6 +73,9 @@ struct SessionArguments {
     /// Go on with the numbers of the connection before, in place of beginning at 1 with each Logon.
     #[arg(long)]
     keep_numbers: bool,
+    /// Keep numbers and messages in this folder, and go on with them when started again, also after a kill.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
@@ -90,7 +94,7 @@ its Logon, of at most 4 KiB; one that is of no session is closed without a word.
 
 Exit status:
   0  stopped
-  1  the run failed: the port is taken
+  1  the run failed: the port is taken, the store cannot be used
   2  bad arguments";
 
 const INITIATOR_HELP: &str = "\
@@ -101,10 +105,13 @@ It says `connecting to ADDRESS ...` on standard output when it is up.
 
 Exit status:
   0  stopped
+  1  the run failed: the store cannot be used
   2  bad arguments";
 
 /// Longer waits would show in heartbeats, shorter ones on other processes.
 const IDLE: Duration = Duration::from_micros(500);
+/// Messages in the store that can be sent again.
+const STORED_MESSAGES: usize = 65_536;
 /// How long everybody may take to log out at the end.
 const FAREWELL_NS: u64 = 3_000_000_000;
 
@@ -112,8 +119,8 @@ const FAREWELL_NS: u64 = 3_000_000_000;
 pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     let AcceptorArguments { sender, target, .. } = arguments;
     let interrupt = Interrupt::catch()?;
-    let settings = arguments.session.settings(Role::Acceptor, sender, target)?;
-    let listening = Acceptor::listen(arguments.listen, vec![settings], Rules::default());
+    let seat = arguments.session.seat(Role::Acceptor, sender, target)?;
+    let listening = Acceptor::listen(arguments.listen, vec![seat], Rules::default());
     let mut acceptor = listening.map_err(|error| {
         Failure::run(format!(
             "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
@@ -129,6 +136,7 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
         if !acceptor.work(clock.when()) {
             std::thread::sleep(IDLE);
         }
+        acceptor.seats().iter().try_for_each(has_its_store)?;
     }
     acceptor.log_out(clock.when());
     let until_ns = clock.when().now_ns + FAREWELL_NS;
@@ -143,10 +151,8 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
 pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
     let InitiatorArguments { sender, target, .. } = arguments;
     let interrupt = Interrupt::catch()?;
-    let settings = arguments
-        .session
-        .settings(Role::Initiator, sender, target)?;
-    let mut initiator = Initiator::new(arguments.connect, settings);
+    let seat = arguments.session.seat(Role::Initiator, sender, target)?;
+    let mut initiator = Initiator::new(arguments.connect, seat);
     say(&format!(
         "connecting to {} as {sender} for {target}\n",
         arguments.connect
@@ -156,6 +162,7 @@ pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
         if !initiator.work(clock.when()) {
             std::thread::sleep(IDLE);
         }
+        has_its_store(initiator.seat())?;
     }
     initiator.log_out(clock.when());
     let until_ns = clock.when().now_ns + FAREWELL_NS;
@@ -167,11 +174,23 @@ pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
 }
 
 impl SessionArguments {
+    fn seat(&self, role: Role, sender: &str, target: &str) -> Result<Seat, Failure> {
+        let settings = self.settings(role, sender, target)?;
+        let Some(folder) = &self.store else {
+            return Ok(Seat::new(settings));
+        };
+        let name = file_name(&self.begin_string, sender, target)
+            .ok_or_else(|| Failure::usage("--store: these CompIDs are too long for a file name"))?;
+        let opened = FileStore::open(folder, &name, STORED_MESSAGES, Sync::Later);
+        let store = opened.map_err(|error| Failure::run(error.to_string()))?;
+        Ok(Seat::with(settings, Box::new(store)))
+    }
+
     fn settings(&self, role: Role, sender: &str, target: &str) -> Result<Settings, Failure> {
         Ok(Settings {
             begin_string: self.begin_string.clone(),
             heartbeat_s: self.heartbeat,
-            reset_on_logon: !self.keep_numbers,
+            reset_on_logon: !self.keep_numbers && self.store.is_none(),
             checks: self.checks()?,
             ..Settings::new(role, sender, target)
         })
@@ -200,6 +219,12 @@ impl SessionArguments {
         }
         Ok(Checks::Venue(Arc::new(tables)))
     }
+}
+
+/// A session without its store is over for good.
+fn has_its_store(seat: &Seat) -> Result<(), Failure> {
+    let failed = seat.store_failed();
+    failed.map_or(Ok(()), |error| Err(Failure::run(error)))
 }
 
 /// The time, and whether it is over.

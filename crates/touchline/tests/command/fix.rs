@@ -3,22 +3,26 @@
 use crate::{Desk, signal};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_feed::fix::Role;
 use touchline_lab::fix::scenario::{Heard, Scenario, Way};
 
 /// A running counterparty.
-struct Running {
-    child: Child,
+pub struct Running {
+    pub child: Child,
     lines: BufReader<ChildStdout>,
     /// Its first line.
-    said: String,
+    pub said: String,
 }
 
 impl Running {
-    fn start(desk: &Desk, arguments: &str) -> Running {
-        let mut command = desk.command(arguments);
+    pub fn start(desk: &Desk, arguments: &str) -> Running {
+        Running::of(desk.command(arguments))
+    }
+
+    /// The same, of a command that was prepared.
+    pub fn of(mut command: Command) -> Running {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the command");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut said = String::new();
@@ -27,16 +31,24 @@ impl Running {
     }
 
     /// The third word: `listening on ADDRESS ...`.
-    fn address(&self) -> &str {
+    pub fn address(&self) -> &str {
         self.said.split(' ').nth(2).expect("an address")
     }
 
     /// Asks it to end, and hears what it says.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub fn end(mut self) -> (Option<i32>, String) {
         signal(&self.child, "TERM");
         let mut rest = String::new();
         self.lines.read_to_string(&mut rest).expect("text");
         (self.child.wait().expect("it ends").code(), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Most have ended already; the one of a test that failed must not stay.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

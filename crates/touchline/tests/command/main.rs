@@ -9,6 +9,7 @@ mod deribit;
 mod doctor;
 mod exposition;
 mod fix;
+mod fix_kills;
 mod gateway;
 mod metrics;
 mod ops;
