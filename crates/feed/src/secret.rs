@@ -32,13 +32,18 @@ impl Secret {
 
     /// Whether it is these bytes. Takes as long for wrong ones as for right ones of the same length.
     pub fn is(&self, bytes: &[u8]) -> bool {
-        let differing = |(one, other): (&u8, &u8)| one ^ other;
-        let pairs = self.bytes.iter().zip(bytes);
-        let differs = pairs
-            .map(differing)
-            .fold(0, |all, each| black_box(all | each));
-        self.bytes.len() == bytes.len() && differs == 0
+        let is_as_long = self.bytes.len() == bytes.len();
+        is_as_long & are_alike(self.bytes.iter().zip(bytes))
     }
+}
+
+/// Looks at every pair, whatever the ones before it are.
+fn are_alike<'a>(pairs: impl Iterator<Item = (&'a u8, &'a u8)>) -> bool {
+    let differing = |(one, other): (&u8, &u8)| one ^ other;
+    let differs = pairs
+        .map(differing)
+        .fold(0, |all, each| black_box(all | each));
+    differs == 0
 }
 
 impl From<Vec<u8>> for Secret {
@@ -136,6 +141,22 @@ mod tests {
         }
         assert!(!secret.is(format!("{SENTINEL}\0").as_bytes()));
         assert!(Secret::default().is(b"") && Secret::default().is_empty());
+    }
+
+    /// By counting, not by the clock: where the first difference is makes no difference.
+    #[test]
+    fn a_comparison_looks_at_every_byte() {
+        let right = SENTINEL.as_bytes();
+        for place in 0..=right.len() {
+            let mut other = right.to_vec();
+            if let Some(byte) = other.get_mut(place) {
+                *byte ^= 1;
+            }
+            let mut seen = 0;
+            let pairs = right.iter().zip(&other).inspect(|_| seen += 1);
+            assert_eq!(are_alike(pairs), place == right.len());
+            assert_eq!(seen, right.len(), "it stopped behind byte {place}");
+        }
     }
 
     #[test]
