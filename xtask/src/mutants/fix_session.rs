@@ -29,7 +29,7 @@ pub const SESSION: &[Mutant] = &[
         name: "fix session: a repetition that was seen is executed again",
         file: "crates/feed/src/fix/incoming.rs",
         find: "        if number < expected {\n            self.too_low(message, heading, number);\n            return Outcome::Nothing;\n        }",
-        replace: "        if number < expected && !heading.poss_dup {\n            self.too_low(message, heading, number);\n            return Outcome::Nothing;\n        }",
+        replace: "        if number < expected && !heading.header.poss_dup {\n            self.too_low(message, heading, number);\n            return Outcome::Nothing;\n        }",
         test: "-p touchline-feed --test fix our_scenarios_hold",
     },
     Mutant {
