@@ -35,6 +35,11 @@ impl Secret {
         let is_as_long = self.bytes.len() == bytes.len();
         is_as_long & are_alike(self.bytes.iter().zip(bytes))
     }
+
+    /// Whether a text of somebody else has it, and must not be shown.
+    pub fn stands_in(&self, text: &[u8]) -> bool {
+        !self.is_empty() && text.windows(self.len()).any(|bytes| self.is(bytes))
+    }
 }
 
 /// Looks at every pair, whatever the ones before it are.
@@ -141,6 +146,14 @@ mod tests {
         }
         assert!(!secret.is(format!("{SENTINEL}\0").as_bytes()));
         assert!(Secret::default().is(b"") && Secret::default().is_empty());
+    }
+
+    #[test]
+    fn a_text_that_has_it_is_known() {
+        let secret = Secret::from(SENTINEL);
+        assert!(secret.stands_in(b"wrong password: sentinel-71b1e02a"));
+        assert!(!secret.stands_in(b"wrong password: sentinel-71b1e02"));
+        assert!(!Secret::default().stands_in(b"") && !Secret::default().stands_in(b"x"));
     }
 
     /// By counting, not by the clock: where the first difference is makes no difference.

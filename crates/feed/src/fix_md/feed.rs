@@ -13,7 +13,7 @@ use super::refresh::{Taken, Taker};
 use super::securities::{self, Listed};
 use super::settings::{Dialect, Settings};
 use crate::fix::{self, Memory, Session};
-use crate::{Batch, Dialogue, Venue, When};
+use crate::{Batch, Dialogue, Secret, Venue, When};
 use touchline_types::{
     CounterInfo, Depth, Event, Headline, Instrument, InstrumentDefinition, Validity,
 };
@@ -194,7 +194,7 @@ impl FixFeed {
                     parts,
                 };
                 if message.msg_type() == b"j" {
-                    *said = text(&message);
+                    *said = text(&message, settings.password.as_ref());
                 }
                 application(&message, &header, settings, &mut taker)
             }
@@ -203,12 +203,12 @@ impl FixFeed {
                 counters.requests_refused += 1;
                 // Behind another cause it is no reason.
                 if given_up.is_none() {
-                    *said = text(&message);
+                    *said = text(&message, settings.password.as_ref());
                 }
                 Step::AllDoubted(Cause::Refused)
             }
             Some(fix::Event::LoggedOut(message)) => {
-                *said = text(&message);
+                *said = text(&message, settings.password.as_ref());
                 Step::Noted
             }
             Some(fix::Event::Logon(_)) => Step::Noted,
@@ -275,12 +275,15 @@ impl FixFeed {
     }
 }
 
-/// Text (58) of a message, as far as it is short.
-fn text(message: &Message<'_>) -> String {
+/// Text (58) of a message, as far as it is short. One that repeats our password is shown to nobody.
+fn text(message: &Message<'_>, password: Option<&Secret>) -> String {
     let mut fields = message.fields().map_while(Result::ok);
     let text = fields.find(|field| field.tag == tag::TEXT);
-    let text = text.map_or(&b""[..], |field| &field.value[..field.value.len().min(200)]);
-    String::from_utf8_lossy(text).into_owned()
+    let text = text.map_or(&b""[..], |field| field.value);
+    if password.is_some_and(|password| password.stands_in(text)) {
+        return "a text with our password, withheld".into();
+    }
+    String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned()
 }
 
 fn application(

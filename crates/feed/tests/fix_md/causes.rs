@@ -1,6 +1,6 @@
 //! What people are told when a connection is given up.
 
-use crate::stage::{Stage, raw};
+use crate::stage::{SECRET, Stage, raw};
 use touchline_feed::fix_md::Dialect;
 use touchline_feed::{Dialogue, Venue};
 use touchline_types::Instrument;
@@ -58,6 +58,22 @@ fn the_reason_is_the_one_that_was() {
         assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}{said}"));
         stage.disconnect();
         assert_eq!(stage.feed.reason(), "");
+    }
+}
+
+/// What the venue says goes into a log.
+#[test]
+fn a_venue_that_repeats_the_password_is_not_repeated() {
+    let long = "x".repeat(195);
+    for text in [
+        format!("no such password: {SECRET}"),
+        format!("{long}{SECRET}"),
+    ] {
+        let mut stage = live();
+        stage.send("3", &format!("45=2|371=262|373=1|58={text}|"));
+        let reason = stage.feed.reason();
+        assert!(reason.ends_with("withheld\""), "{reason}");
+        assert!(!reason.contains(&SECRET[..5]), "{reason}");
     }
 }
 

@@ -15,6 +15,7 @@ mod metrics;
 mod ops;
 mod output;
 mod refusal;
+mod secrets;
 mod sim;
 mod summary;
 mod tailed;
