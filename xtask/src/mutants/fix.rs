@@ -28,8 +28,8 @@ pub const CODEC: &[Mutant] = &[
     Mutant {
         name: "fix: a checksum that has not come is not waited for",
         file: "crates/wire/src/fix/resync.rs",
-        find: "None if bytes.len() < limit => None,",
-        replace: "None if bytes.len() < limit => Some(bytes.len()),",
+        find: "None if bytes.len() < most => None,",
+        replace: "None if bytes.len() < most => Some(bytes.len()),",
         test: "-p touchline-wire --test fix what_is_garbled",
     },
     Mutant {

@@ -195,7 +195,12 @@ fn tls_proves_the_name_before_anything_is_said() {
         name: address(server.address),
         tls: Some(client(&issuer, "venue.example")),
     };
-    let mut way = Way::new(dial(vec![over_tls(&right)]), 1);
+    // The handshake has real time, however little of it another thread gets.
+    let patient = |server: &Server| Dial {
+        connect_ns: 60_000 * MILLISECOND,
+        ..dial(vec![over_tls(server)])
+    };
+    let mut way = Way::new(patient(&right), 1);
     way.until("a Logon", |_| !right.heard().is_empty());
     let heard = right.heard();
     let logon = String::from_utf8_lossy(&heard);
@@ -208,7 +213,7 @@ fn tls_proves_the_name_before_anything_is_said() {
         (1, 1)
     );
 
-    let mut way = Way::new(dial(vec![over_tls(&wrong)]), 1);
+    let mut way = Way::new(patient(&wrong), 1);
     way.until_failures(3);
     assert_eq!(way.counter("connections"), 0);
     assert_eq!(wrong.heard(), b"");

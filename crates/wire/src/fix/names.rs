@@ -144,7 +144,7 @@ static TABLE: [Known; 1 << BITS] = {
     let mut tag = 10;
     while tag < 1_000 {
         let entry = known(tag, Name::Plain);
-        let is_plain = !is_header(tag) && !is_read(tag) && tag != 10 && data_of(tag).is_none();
+        let is_plain = !is_header(tag) && !is_read(tag) && data_of(tag).is_none();
         if is_plain && table[slot(entry.key)].width == 0 {
             table[slot(entry.key)] = entry;
         }

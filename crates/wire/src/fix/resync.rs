@@ -3,19 +3,23 @@
 use super::SOH;
 use super::frame::{BEGIN, Head, TRAILER, head};
 
+/// How far behind the end of a message its checksum may be. The search begins anew with each piece that comes, so it
+/// must not be long.
+const SEARCH_BYTES: usize = 64 * 1_024;
+
 /// How many bytes to drop, at least one, when [`frame`](super::frame()) refused what `bytes` begin with; `limit` is the
 /// same for both. `None`: more bytes must come first, so that the answer never depends on how a stream was cut.
 ///
 /// A message whose length can be read takes everything up to the next checksum field behind that length with it, as in
-/// QuickFIX: one that says too much about its length swallows the next. Where none ends within `limit` bytes, and for
+/// QuickFIX: one that says too much about its length swallows the next. Where none ends within `limit` bytes or 64 KiB, and for
 /// anything else, it goes on where a message may begin.
 pub fn resync(bytes: &[u8], limit: usize) -> Option<usize> {
     match head(bytes) {
         Ok(Head::Whole { end, .. }) if end <= limit => {
-            let within = &bytes[..bytes.len().min(limit)];
-            match checksum_end(within, end) {
+            let most = limit.min(end + SEARCH_BYTES);
+            match checksum_end(&bytes[..bytes.len().min(most)], end) {
                 Some(end) => Some(end),
-                None if bytes.len() < limit => None,
+                None if bytes.len() < most => None,
                 None => Some(begin(bytes)),
             }
         }

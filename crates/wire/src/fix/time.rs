@@ -175,12 +175,25 @@ fn civil(days: u64) -> (u64, u64, u64) {
 }
 
 /// The last time stamp that was read to the second: the next one mostly has the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     /// `YYYYMMDD` and `HH:MM:SS`.
     text: [u64; 2],
     /// What they say, nanoseconds.
     ns: u64,
+}
+
+/// As if the epoch itself had been read.
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock {
+            text: [
+                u64::from_le_bytes(*b"19700101"),
+                u64::from_le_bytes(*b"00:00:00"),
+            ],
+            ns: 0,
+        }
+    }
 }
 
 impl Clock {
@@ -259,4 +272,18 @@ fn whole_seconds([date, time]: [u64; 2], between: u8) -> Option<u64> {
         && minute < 60
         && second < 60;
     usual.then(|| days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_has_read_nothing_knows_the_epoch_alone() {
+        let read = |text: &[u8]| Clock::default().read(text);
+        assert_eq!(read(b"19700101-00:00:00.001"), Ok(1_000_000));
+        let nothing = [0, 0, 0, 0, 0, 0, 0, 0, b'-', 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(read(&nothing), Err(Malformed::Time));
+        assert_eq!(read(b"19700101x00:00:00"), Err(Malformed::Time));
+    }
 }

@@ -214,6 +214,9 @@ fn counts_that_differ_and_fields_that_are_double_are_errors() {
                 .replace("354=8|355=x|279=0|", "354=7|355=x|279=0|"),
             None,
         ),
+        ("268=1|279=0|10=000|".into(), Some(Malformed::Header)),
+        ("10=000|268=1|279=0|".into(), Some(Malformed::Header)),
+        ("268=1|279=0|272=2024130x|".into(), Some(Malformed::Time)),
         ("268=1|279=0|354=9|355=x|".into(), Some(Malformed::Data)),
         ("268=1|279=0|354=1|58=x|".into(), Some(Malformed::Data)),
     ] {
@@ -295,6 +298,13 @@ fn no_field_of_the_header_has_two_values() {
     for (field, reason) in [
         ("43=X", Reason::IncorrectDataFormat),
         ("122=now", Reason::IncorrectDataFormat),
+        // Data behind a length is passed over with it, and is there all the same.
+        ("90=1|91=x|91=y", Reason::TagAppearsMoreThanOnce),
+        ("212=1|213=x|213=y", Reason::TagAppearsMoreThanOnce),
+        ("91=y|90=1|91=x", Reason::TagAppearsMoreThanOnce),
+        // A second checksum, before the one that is verified.
+        ("10=000", Reason::TagAppearsMoreThanOnce),
+        ("55=X|10=000", Reason::TagOutOfOrder),
         ("50=", Reason::TagWithoutValue),
         ("x=1", Reason::InvalidTagNumber),
     ] {
@@ -362,6 +372,8 @@ fn mass_quotes_are_typed() {
         ),
         ("296=2|302=1|295=1|299=0|", Malformed::Group),
         ("296=1|302=1|295=1|299=0|188=1|188=2|", Malformed::Repeated),
+        ("296=1|302=1|55=A|55=B|295=1|299=0|", Malformed::Repeated),
+        ("296=1|302=1|295=1|299=0|10=000|", Malformed::Header),
         ("296=1|302=1|295=1|299=0|188=x|", Malformed::Number),
         ("296=1|302=1|295=1|299=0|49=x|", Malformed::Header),
     ] {

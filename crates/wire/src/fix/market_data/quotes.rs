@@ -156,12 +156,16 @@ impl<'a, S: Scan> Quotes<'a, S> {
         self.set = self.value(first);
         self.symbol = &[];
         self.next = None;
+        let mut seen = 0;
         while let Some(found) = self.peek()? {
             let value = self.value(found);
             match found.tag {
                 tag::QUOTE_SET_ID => return Ok(()),
                 tag::QUOTE_ENTRY_ID => return Err(Malformed::Group),
-                tag::SYMBOL => self.symbol = value,
+                tag::SYMBOL => {
+                    once(&mut seen, 1)?;
+                    self.symbol = value;
+                }
                 tag::NO_QUOTE_ENTRIES => {
                     self.entries = small(value)?;
                     self.next = None;
