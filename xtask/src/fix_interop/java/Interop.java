@@ -1,6 +1,5 @@
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -439,12 +438,9 @@ public final class Interop
     /** It lives again, with its store: everything that it sent must have been answered, nothing twice without a mark. */
     private void myLife() throws Exception
     {
-        final Session session = peer.session();
-        final List<String> kept = new ArrayList<>();
-        session.getStore().get(1, session.getExpectedSenderNum() - 1, kept);
         final int before = peer.echoed();
         int sent = 0;
-        for (final String text : kept)
+        for (final String text : peer.kept())
         {
             final Peer.Line line = new Peer.Line(false, text);
             if ("D".equals(line.field(35)))

@@ -19,6 +19,7 @@ import quickfix.IncorrectTagValue;
 import quickfix.Log;
 import quickfix.LogFactory;
 import quickfix.Message;
+import quickfix.MessageStore;
 import quickfix.Session;
 import quickfix.SessionID;
 import quickfix.SessionSettings;
@@ -82,6 +83,8 @@ final class Peer implements Application, LogFactory
     /** What was sent and what came back, by number. Guarded by this object, like everything below. */
     private final Map<Integer, String> types = new TreeMap<>();
     private final Map<Integer, Integer> echoes = new TreeMap<>();
+    /** What an engine that was killed has sent. */
+    private final List<String> kept = new ArrayList<>();
     private final List<Line> lines = new ArrayList<>();
     private final List<String> events = new ArrayList<>();
     private final int[] kinds = new int[3];
@@ -107,6 +110,9 @@ final class Peer implements Application, LogFactory
         diary = new FileOutputStream(path.toFile(), true);
         final SessionSettings settings = settings(port, isReset, folder);
         final FileStoreFactory stores = new FileStoreFactory(settings);
+        // Before the engine runs: its store has one file handle, which a resend of the engine moves, too.
+        final MessageStore store = stores.create(id);
+        store.get(1, store.getNextSenderMsgSeqNum() - 1, kept);
         final DefaultMessageFactory messages = new DefaultMessageFactory();
         connector = isAcceptor
             ? new SocketAcceptor(this, stores, settings, this, messages)
@@ -193,6 +199,12 @@ final class Peer implements Application, LogFactory
             missing += echoes.containsKey(number) ? 0 : 1;
         }
         return missing;
+    }
+
+    /** What the engine had sent before it began to run now. */
+    List<String> kept()
+    {
+        return kept;
     }
 
     synchronized int echoed()
