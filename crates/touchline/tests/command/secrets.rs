@@ -1,18 +1,15 @@
 //! A secret that is given to the commands stands in nothing that they leave behind.
 
 use crate::Desk;
+use crate::deribit::{Ended, until};
 use crate::fix::Running;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Child;
-use std::time::{Duration, Instant};
 
 const SECRET: &str = "Sentinel-4711-xyzzy";
 /// How it would stand in a header of HTTP, or in RawData.
 const BASE64: &str = "U2VudGluZWwtNDcxMS14eXp6eQ";
-/// Nothing here takes longer, unless it hangs.
-const HANGS: Duration = Duration::from_secs(90);
 
 /// The secret as it may be written.
 fn spellings() -> [Vec<u8>; 4] {
@@ -47,37 +44,18 @@ fn with_secret(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A gateway whose log is a file of its name; it ends with the test.
-struct Gateway(Child);
-
-impl Gateway {
-    fn start(desk: &Desk, bus: &str, venue: &str) -> Gateway {
-        let limits = "[limits]\ninstruments_max = 64\n[publication]\nring_bytes = 4194304\nlock_memory = \"no\"\n";
-        desk.write(
-            &format!("{bus}.toml"),
-            format!("bus = \"{bus}\"\n{limits}[venue]\nuser = \"me\"\n{venue}"),
-        );
-        let log = || File::create(desk.path(&format!("{bus}.log"))).expect("our folder");
-        let mut command = desk.command(&format!("gateway --config {bus}.toml"));
-        command.env("TRIAL_SECRET", format!("not-{SECRET}"));
-        command.stdout(File::create(desk.path(&format!("{bus}.out"))).expect("our folder"));
-        Gateway(command.stderr(log()).spawn().expect("the command starts"))
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < HANGS, "{what} never came");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+/// A gateway whose log is a file of its name.
+fn gateway(desk: &Desk, bus: &str, venue: &str) -> Ended {
+    let limits = "[limits]\ninstruments_max = 64\n[publication]\nring_bytes = 4194304\nlock_memory = \"no\"\n";
+    desk.write(
+        &format!("{bus}.toml"),
+        format!("bus = \"{bus}\"\n{limits}[venue]\nuser = \"me\"\n{venue}"),
+    );
+    let log = || File::create(desk.path(&format!("{bus}.log"))).expect("our folder");
+    let mut command = desk.command(&format!("gateway --config {bus}.toml"));
+    command.env("TRIAL_SECRET", format!("not-{SECRET}"));
+    command.stdout(File::create(desk.path(&format!("{bus}.out"))).expect("our folder"));
+    Ended(command.stderr(log()).spawn().expect("the command starts"))
 }
 
 /// A proof to Deribit, a wrong proof, and a password that goes over the wire as it is.
@@ -109,11 +87,11 @@ fn nothing_that_a_run_leaves_behind_has_the_secret() {
         )
     };
     let file = "password = { file = \"password\" }";
-    let right = Gateway::start(&desk, "right", &venue("deribit", &exchange, file));
+    let right = gateway(&desk, "right", &venue("deribit", &exchange, file));
     let env = "password = { env = \"TRIAL_SECRET\" }";
-    let wrong = Gateway::start(&desk, "wrong", &venue("deribit", &exchange, env));
+    let wrong = gateway(&desk, "wrong", &venue("deribit", &exchange, env));
     let more = format!("target = \"ISLD\"\nsymbols = [\"EUR/USD\"]\n{file}");
-    let plain = Gateway::start(&desk, "plain", &venue("fix", &bank, &more));
+    let plain = gateway(&desk, "plain", &venue("fix", &bank, &more));
 
     until("a live book", || desk.read("right.log").contains(" live"));
     until("a refusal", || {
@@ -132,9 +110,9 @@ fn nothing_that_a_run_leaves_behind_has_the_secret() {
         let run = desk.run(command);
         desk.write(&format!("said-{place}"), run.stdout + &run.stderr);
     }
-    for gateway in [&right, &wrong, &plain] {
-        let line = fs::read(format!("/proc/{}/cmdline", gateway.0.id())).expect("it runs");
-        desk.write(&format!("cmdline-{}", gateway.0.id()), line);
+    for running in [&right, &wrong, &plain] {
+        let line = fs::read(format!("/proc/{}/cmdline", running.0.id())).expect("it runs");
+        desk.write(&format!("cmdline-{}", running.0.id()), line);
     }
     drop((right, wrong, plain));
     let (_, said) = exchange.end();
