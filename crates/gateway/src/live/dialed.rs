@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use touchline_feed::{Dialogue, When};
 use touchline_net::clock::ticks;
-use touchline_net::stream::Connection;
+use touchline_net::stream::{Connection, Error as Broken};
 use touchline_net::udp::Totals;
 use touchline_transport::Publish;
 use touchline_types::CounterInfo;
@@ -95,8 +95,8 @@ pub struct Dialed<V> {
     chance: u64,
     room: Box<[u8]>,
     counters: DialedCounters,
-    /// The connection was found to be gone.
-    is_lost: bool,
+    /// The connection was found to be gone; the next look carries it out.
+    broken: Option<Broken>,
     /// When the connection stood.
     up_ns: u64,
     /// Since when it is to be closed.
@@ -125,7 +125,7 @@ impl<V: Dialogue<Channel = ()>> Dialed<V> {
             chance,
             room: vec![0; READ_BYTES].into(),
             counters: DialedCounters::default(),
-            is_lost: false,
+            broken: None,
             up_ns: 0,
             over_ns: None,
             trouble: Trouble::default(),
@@ -145,24 +145,21 @@ impl<V: Dialogue<Channel = ()>> Dialed<V> {
         let Line::Up(stream) = &mut self.line else {
             return;
         };
-        while !self.is_lost && !pipeline.venue().outgoing().is_empty() {
+        while self.broken.is_none() && !pipeline.venue().outgoing().is_empty() {
             match stream.send(pipeline.venue().outgoing()) {
                 Ok(0) => return,
                 Ok(sent) => {
                     self.counters.bytes_sent += sent as u64;
                     pipeline.sent(sent, when);
                 }
-                Err(broken) => {
-                    self.trouble.note(broken);
-                    self.is_lost = true;
-                }
+                Err(broken) => self.broken = Some(broken),
             }
         }
     }
 
     /// The connection is gone, or is given up.
     fn hang_up<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, now: Now) {
-        self.is_lost = false;
+        self.broken = None;
         self.over_ns = None;
         if matches!(self.line, Line::Up(_)) {
             self.counters.connected = 0;
@@ -263,9 +260,7 @@ impl<V: Dialogue<Channel = ()>> Link for Dialed<V> {
             Ok(0) => return Ok(Work::None),
             Ok(received) => received,
             Err(broken) => {
-                // The next look carries it out.
-                self.trouble.note(broken);
-                self.is_lost = true;
+                self.broken = Some(broken);
                 return Ok(Work::None);
             }
         };
@@ -291,20 +286,18 @@ impl<V: Dialogue<Channel = ()>> Link for Dialed<V> {
             return;
         }
         self.send(pipeline, now.when);
-        let is_over = pipeline.venue().is_over();
-        let over_ns = if is_over {
-            self.over_ns.get_or_insert(now.steady_ns)
-        } else {
-            &mut 0
-        };
-        let is_late = now.steady_ns.saturating_sub(*over_ns) >= LAST_WORDS_NS;
-        let is_over = is_over && (is_late || pipeline.venue().outgoing().is_empty());
-        if self.is_lost {
+        if pipeline.venue().is_over() {
+            let since_ns = *self.over_ns.get_or_insert(now.steady_ns);
+            let is_late = now.steady_ns.saturating_sub(since_ns) >= LAST_WORDS_NS;
+            if is_late || self.broken.is_some() || pipeline.venue().outgoing().is_empty() {
+                // Also where the venue hung up first: what it said tells more than that it did.
+                self.trouble.note(pipeline.venue().reason());
+                self.counters.connections_closed += 1;
+                self.hang_up(pipeline, now);
+            }
+        } else if let Some(broken) = self.broken {
+            self.trouble.note(broken);
             self.counters.connections_lost += 1;
-            self.hang_up(pipeline, now);
-        } else if is_over {
-            self.trouble.note(pipeline.venue().reason());
-            self.counters.connections_closed += 1;
             self.hang_up(pipeline, now);
         } else if now.steady_ns.saturating_sub(self.up_ns) >= self.dial.rest_ns_max {
             // It has stood for a while: the next rest is short again. To be let in is not enough, or a venue
@@ -319,7 +312,7 @@ impl<V: Dialogue<Channel = ()>> Link for Dialed<V> {
         }
         pipeline.leave(now.when);
         self.send(pipeline, now.when);
-        self.is_lost || pipeline.venue().is_over()
+        self.broken.is_some() || pipeline.venue().is_over()
     }
 
     fn tally(&mut self) -> Totals {

@@ -5,10 +5,12 @@ mod server;
 mod way;
 
 use server::Server;
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::Duration;
 use touchline_gateway::live::{Dial, Host};
 use touchline_net::tls::{Client, Settings};
+use touchline_wire::fix::{Encoder, Precision, tag};
 use way::Way;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -107,6 +109,34 @@ fn only_a_connection_that_stood_makes_rests_short_again() {
     assert!(rest <= REST_MS + 5, "it stood, and rests for {rest} ms");
     assert!(way.counter("connections_lost") >= 10);
     assert_eq!(way.trouble(), "the other side closed the connection");
+}
+
+/// A venue that says why and hangs up at once is quoted, however late we look.
+#[test]
+fn the_last_words_of_a_venue_count_for_more_than_that_it_hung_up() {
+    let venue = listener();
+    let mut way = Way::new(dial(vec![plain(name(&venue))]), 11);
+    let mut stream = way.until_accepted(&venue);
+    let mut room = [0; 256];
+    let mut logout = Encoder::new(&mut room, b"FIX.4.4", b"5");
+    logout
+        .bytes(tag::SENDER_COMP_ID, b"VENUE")
+        .bytes(tag::TARGET_COMP_ID, b"FIRM")
+        .unsigned(tag::MSG_SEQ_NUM, 1)
+        .timestamp(tag::SENDING_TIME, way::wall_ns(), Precision::Milliseconds)
+        .bytes(tag::TEXT, b"come back tomorrow");
+    let logout = logout.finish().expect("it has room");
+    stream.write_all(logout).expect("it is read");
+    drop(stream);
+    way.hear();
+    way.until("the end", |way| way.counter("connected") == 0);
+    assert!(
+        way.trouble().contains("come back tomorrow"),
+        "{}",
+        way.trouble()
+    );
+    assert_eq!(way.counter("connections_closed"), 1);
+    assert_eq!(way.counter("connections_lost"), 0);
 }
 
 /// Hosts that cannot be reached are left behind, and have their turn again.

@@ -85,6 +85,14 @@ impl Way {
         }
     }
 
+    /// All that has come, and nothing else that is due.
+    pub fn hear(&mut self) {
+        for _ in 0..100 {
+            let _ = self.link.receive(&mut self.path, &self.clocks);
+            std::thread::sleep(Duration::from_micros(300));
+        }
+    }
+
     /// What it is doing: the word in front of what is printed of its line.
     fn state(&self) -> String {
         let mut shown = Beginning(String::new());
@@ -194,7 +202,7 @@ fn settings() -> Settings {
     }
 }
 
-fn wall_ns() -> u64 {
+pub fn wall_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.expect("after 1970").as_nanos() as u64
 }
