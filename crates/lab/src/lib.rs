@@ -29,6 +29,7 @@ pub mod bench;
 pub mod capture;
 pub mod cme;
 pub mod deribit;
+pub mod door;
 pub mod fault;
 pub mod fix;
 pub mod frozen;
