@@ -2,6 +2,7 @@
 
 mod cme;
 mod deribit;
+mod door;
 mod fix;
 mod orders;
 mod truth_log;

@@ -7,6 +7,7 @@ use super::venue::{Occurrence, Source, Venue};
 use super::way::Way;
 use super::{SERVER, credentials, market};
 
+use std::net::Ipv4Addr;
 use touchline_feed::When;
 use touchline_feed::fix::{Event, Limits, Memory, Role, SendError, Session, Settings};
 
@@ -14,12 +15,15 @@ use touchline_feed::fix::{Event, Limits, Memory, Role, SendError, Session, Setti
 #[derive(Debug)]
 pub struct Client {
     session: Session<Memory>,
+    from: Ipv4Addr,
     subscriptions: Vec<Subscription>,
     /// What goes to it.
     pub way: Way,
     responses: u64,
     /// It reads so slowly that there is no room for more, or broke a limit: the venue lets it go.
     is_given_up: bool,
+    /// Its Logon was not the user's.
+    is_unknown: bool,
 }
 
 /// What a client wants of one instrument.
@@ -39,9 +43,9 @@ struct Subscription {
 const SUBSCRIPTIONS_MAX: usize = 10_000;
 
 impl Client {
-    /// A client of this name whose connection stands. `message_bytes_max` is the longest message of the
-    /// venue.
-    pub fn new(name: &str, message_bytes_max: usize, when: When) -> Client {
+    /// A client of this name whose connection stands, and comes from this address. `message_bytes_max` is
+    /// the longest message of the venue.
+    pub fn new(name: &str, from: Ipv4Addr, message_bytes_max: usize, when: When) -> Client {
         let settings = Settings {
             ask: true,
             reset_on_logon: true,
@@ -58,10 +62,12 @@ impl Client {
         session.connected(when);
         Client {
             session,
+            from,
             subscriptions: Vec::new(),
             way: Way::default(),
             responses: 0,
             is_given_up: false,
+            is_unknown: false,
         }
     }
 
@@ -123,6 +129,11 @@ impl Client {
         self.is_given_up
     }
 
+    /// Whether its Logon was not the user's. A right one that a fault refuses is no such thing.
+    pub fn is_unknown(&self) -> bool {
+        self.is_unknown
+    }
+
     /// Begins to log it out.
     pub fn log_out(&mut self, when: When) {
         self.session.log_out("the exchange closes", when);
@@ -132,7 +143,8 @@ impl Client {
         match request {
             Request::Logon(proof) => {
                 let now_ms = when.receive_ns / 1_000_000;
-                let checked = venue.credentials.check(&proof, now_ms);
+                let checked = venue.credentials.check(&proof, self.from, now_ms);
+                self.is_unknown = checked.is_err();
                 let is_refused = checked.is_ok()
                     && venue
                         .faults

@@ -4,8 +4,10 @@
 //! of the SHA-256 of RawData and the secret of the user named in Username (553). Source: Deribit's FIX API,
 //! Logon (A). It is computed by another library than the client's.
 
+use crate::door::Addresses;
 use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
+use std::net::Ipv4Addr;
 use touchline_feed::Secret;
 
 /// The one user of the exchange.
@@ -13,6 +15,7 @@ use touchline_feed::Secret;
 pub struct Credentials {
     user: String,
     secret: Secret,
+    addresses: Addresses,
     /// The time stamp of the last logon: it must go up.
     last_ms: u64,
 }
@@ -35,8 +38,8 @@ pub enum Doubt {
     RawData,
     /// Its time is not ours, or is not later than that of the last logon.
     Time,
-    /// User and password do not belong together.
-    Password,
+    /// User, password and address do not belong together.
+    Identity,
 }
 
 /// What a client is told, whatever was wrong.
@@ -53,8 +56,14 @@ impl Credentials {
         Credentials {
             user: user.into(),
             secret,
+            addresses: Addresses::default(),
             last_ms: 0,
         }
+    }
+
+    /// The user comes from these addresses alone.
+    pub fn only_from(self, addresses: Addresses) -> Credentials {
+        Credentials { addresses, ..self }
     }
 
     /// A user with a secret that was never there before.
@@ -78,11 +87,11 @@ impl Credentials {
         &self.secret
     }
 
-    /// Whether a Logon is of the user.
+    /// Whether a Logon that came from this address is of the user.
     ///
     /// # Errors
-    /// What is wrong. It takes as long for an unknown user as for a wrong password.
-    pub fn check(&mut self, proof: &Proof, now_ms: u64) -> Result<(), Doubt> {
+    /// What is wrong. It takes as long for an unknown user or a wrong address as for a wrong password.
+    pub fn check(&mut self, proof: &Proof, from: Ipv4Addr, now_ms: u64) -> Result<(), Doubt> {
         let (time, nonce) = std::str::from_utf8(&proof.raw_data)
             .ok()
             .and_then(|text| text.split_once('.'))
@@ -96,8 +105,9 @@ impl Credentials {
         hash.update(self.secret.expose());
         let expected = Secret::from(base64(hash.finish().as_ref()));
         let is_user = Secret::from(self.user.as_str()).is(&proof.user);
-        if !(proof.password == expected && is_user) {
-            return Err(Doubt::Password);
+        let is_password = proof.password == expected;
+        if !(is_password & is_user & self.addresses.have(from)) {
+            return Err(Doubt::Identity);
         }
         // Whoever knows no password learns nothing of times.
         if time_ms.abs_diff(now_ms) > SKEW_MS_MAX || time_ms <= self.last_ms {
@@ -139,8 +149,11 @@ fn base64_bytes(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     const NOW_MS: u64 = 1_700_000_000_000;
+    const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
+    const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
     fn proof(user: &str, secret: &str, time_ms: u64, nonce: &[u8]) -> Proof {
         let raw_data = format!("{time_ms}.{}", base64(nonce)).into_bytes();
@@ -176,9 +189,9 @@ mod tests {
         let nonce = [7; 32];
         let right = proof("user", "secret", NOW_MS, &nonce);
         for (wrong, doubt) in [
-            (proof("user", "Secret", NOW_MS, &nonce), Doubt::Password),
-            (proof("other", "secret", NOW_MS, &nonce), Doubt::Password),
-            (proof("", "secret", NOW_MS, &nonce), Doubt::Password),
+            (proof("user", "Secret", NOW_MS, &nonce), Doubt::Identity),
+            (proof("other", "secret", NOW_MS, &nonce), Doubt::Identity),
+            (proof("", "secret", NOW_MS, &nonce), Doubt::Identity),
             (
                 proof("user", "secret", NOW_MS - 60_001, &nonce),
                 Doubt::Time,
@@ -204,19 +217,69 @@ mod tests {
                     password: Secret::default(),
                     ..right.clone()
                 },
-                Doubt::Password,
+                Doubt::Identity,
             ),
         ] {
-            assert_eq!(credentials.check(&wrong, NOW_MS), Err(doubt), "{wrong:?}");
+            assert_eq!(
+                credentials.check(&wrong, HERE, NOW_MS),
+                Err(doubt),
+                "{wrong:?}"
+            );
         }
-        assert_eq!(credentials.check(&right, NOW_MS), Ok(()));
+        assert_eq!(credentials.check(&right, HERE, NOW_MS), Ok(()));
         assert_eq!(
-            credentials.check(&right, NOW_MS),
+            credentials.check(&right, HERE, NOW_MS),
             Err(Doubt::Time),
             "a replay"
         );
         let later = proof("user", "secret", NOW_MS + 1, &nonce);
-        assert_eq!(credentials.check(&later, NOW_MS), Ok(()));
+        assert_eq!(credentials.check(&later, HERE, NOW_MS), Ok(()));
+    }
+
+    fn here_alone() -> Credentials {
+        let here = "127.0.0.1".parse().expect("an address");
+        Credentials::new("user", "secret".into()).only_from(Addresses::of(vec![here]))
+    }
+
+    #[test]
+    fn the_user_is_let_in_from_the_right_address_alone() {
+        let mut credentials = here_alone();
+        let right = proof("user", "secret", NOW_MS, &[7; 32]);
+        let elsewhere = credentials.check(&right, ELSEWHERE, NOW_MS);
+        assert_eq!(elsewhere, Err(Doubt::Identity));
+        // It has not been used up.
+        assert_eq!(credentials.check(&right, HERE, NOW_MS), Ok(()));
+    }
+
+    /// By the clock, in turn, and by the middle of many tries. A load of the host passes; a difference would
+    /// show in each round.
+    #[test]
+    fn a_refusal_takes_as_long_whatever_is_wrong() {
+        let mut credentials = here_alone();
+        let cases = [
+            (proof("user", "Secret", NOW_MS, &[7; 32]), HERE),
+            (proof("nobody", "secret", NOW_MS, &[7; 32]), HERE),
+            (proof("user", "secret", NOW_MS, &[7; 32]), ELSEWHERE),
+        ];
+        let mut round = || {
+            let mut took_ns = [const { Vec::new() }; 3];
+            for _ in 0..10_000 {
+                for ((proof, from), took_ns) in cases.iter().zip(&mut took_ns) {
+                    let start = Instant::now();
+                    let checked = credentials.check(proof, *from, NOW_MS);
+                    took_ns.push(start.elapsed().as_nanos());
+                    assert_eq!(checked, Err(Doubt::Identity));
+                }
+            }
+            took_ns.map(|mut all| *all.select_nth_unstable(5_000).1)
+        };
+        let rounds: Vec<_> = (0..5).map(|_| round()).collect();
+        let is_alike = |middles: &[u128; 3]| {
+            let (least, most) = (middles.iter().min(), middles.iter().max());
+            most.zip(least)
+                .is_some_and(|(most, least)| 10 * most < 11 * least)
+        };
+        assert!(rounds.iter().any(is_alike), "{rounds:?} ns");
     }
 
     #[test]

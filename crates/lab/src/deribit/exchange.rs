@@ -4,9 +4,10 @@ use super::client::Client;
 use super::venue::Venue;
 use super::{SERVER, Totals};
 use crate::cme::truth::BookState;
-use std::net::SocketAddrV4;
+use crate::door::{Patience, Pauses};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_feed::When;
-use touchline_feed::fix::first_message;
+use touchline_feed::fix::{Names, first_message};
 use touchline_net::Stream;
 use touchline_net::stream::{Error, Listener};
 
@@ -17,6 +18,7 @@ pub struct Exchange {
     venue: Venue,
     seats: Vec<Seat>,
     strangers: Vec<Stranger>,
+    pauses: Pauses,
     served: Served,
     message_bytes_max: usize,
 }
@@ -26,7 +28,8 @@ pub struct Exchange {
 pub struct Served {
     /// Connections taken.
     pub connections: u64,
-    /// Connections closed because they said nothing that makes a client, or because there were too many.
+    /// Connections closed because they said nothing that makes a client, because there were too many, or
+    /// because the Logons of their address have failed.
     pub turned_away: u64,
     /// Clients that did not read fast enough, and were let go.
     pub given_up: u64,
@@ -45,6 +48,7 @@ struct Seat {
 #[derive(Debug)]
 struct Stranger {
     stream: Stream,
+    from: Ipv4Addr,
     bytes: Vec<u8>,
     until_ns: u64,
 }
@@ -65,13 +69,18 @@ impl Exchange {
     ///
     /// # Errors
     /// The address is not ours, or taken.
-    pub fn listen(address: SocketAddrV4, venue: Venue) -> Result<Exchange, Error> {
+    pub fn listen(
+        address: SocketAddrV4,
+        venue: Venue,
+        patience: Patience,
+    ) -> Result<Exchange, Error> {
         Ok(Exchange {
             listener: Listener::bind(address)?,
             message_bytes_max: venue.message_bytes_max(),
             venue,
             seats: Vec::new(),
             strangers: Vec::new(),
+            pauses: Pauses::new(patience),
             served: Served::default(),
         })
     }
@@ -147,15 +156,18 @@ impl Exchange {
     fn accept(&mut self, when: When) -> bool {
         let mut is_busy = false;
         // Out of sockets: it passes.
-        while let Ok(Some((stream, _))) = self.listener.accept() {
+        while let Ok(Some((stream, from))) = self.listener.accept() {
             is_busy = true;
             self.served.connections += 1;
-            if self.strangers.len() + self.seats.len() >= CLIENTS_MAX {
+            let from = *from.ip();
+            let is_full = self.strangers.len() + self.seats.len() >= CLIENTS_MAX;
+            if is_full || self.pauses.is_waiting(from, when.now_ns) {
                 self.served.turned_away += 1;
                 continue;
             }
             self.strangers.push(Stranger {
                 stream,
+                from,
                 bytes: Vec::new(),
                 until_ns: when.now_ns + LOGON_WAIT_NS,
             });
@@ -169,33 +181,60 @@ impl Exchange {
         let mut place = 0;
         while let Some(stranger) = self.strangers.get_mut(place) {
             let is_there = stranger.read();
+            let is_waiting = self.pauses.is_waiting(stranger.from, when.now_ns);
             let name = match first_message(&stranger.bytes, LOGON_BYTES_MAX) {
                 Ok(None) if is_there && when.now_ns < stranger.until_ns => {
                     place += 1;
                     continue;
                 }
-                Ok(Some(names)) if names.target == SERVER.as_bytes() => {
-                    std::str::from_utf8(names.sender).ok().map(str::to_owned)
+                // Whoever waits is closed even with a right Logon, or he could go on guessing.
+                Ok(Some(names)) if !is_waiting => {
+                    let name = client_name(&names);
+                    if name.is_none() {
+                        self.pauses.failed(stranger.from, when.now_ns);
+                    }
+                    name
                 }
                 _ => None,
             };
-            let Stranger { stream, bytes, .. } = self.strangers.remove(place);
-            let Some(name) = name else {
-                self.served.turned_away += 1;
-                continue;
-            };
-            let mut client = Client::new(&name, self.message_bytes_max, when);
-            let room = client.room();
-            room[..bytes.len()].copy_from_slice(&bytes);
-            client.received(bytes.len(), &mut self.venue, when);
-            self.seats.push(Seat {
-                client,
-                stream,
-                is_gone: false,
-            });
+            let stranger = self.strangers.remove(place);
+            match name {
+                Some(name) => self.serve(stranger, &name, when),
+                None => self.served.turned_away += 1,
+            }
         }
         before != self.strangers.len()
     }
+
+    /// Somebody has sent a Logon to this exchange.
+    fn serve(&mut self, stranger: Stranger, name: &str, when: When) {
+        let Stranger {
+            stream,
+            from,
+            bytes,
+            ..
+        } = stranger;
+        let mut client = Client::new(name, from, self.message_bytes_max, when);
+        let room = client.room();
+        room[..bytes.len()].copy_from_slice(&bytes);
+        client.received(bytes.len(), &mut self.venue, when);
+        if client.is_unknown() {
+            self.pauses.failed(from, when.now_ns);
+        } else if client.session().is_up() {
+            self.pauses.succeeded(from);
+        }
+        self.seats.push(Seat {
+            client,
+            stream,
+            is_gone: false,
+        });
+    }
+}
+
+/// Who wants to log on to this exchange; nobody, if it is to another.
+fn client_name(names: &Names<'_>) -> Option<String> {
+    let name = std::str::from_utf8(names.sender).ok().map(str::to_owned);
+    name.filter(|_| names.target == SERVER.as_bytes())
 }
 
 impl Stranger {

@@ -1,9 +1,10 @@
 //! Many connections on one port, each of one session.
 
 use super::{Seat, Totals};
+use crate::door::{Patience, Pauses};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_feed::When;
-use touchline_feed::fix::first_message;
+use touchline_feed::fix::{Closing, Names, first_message};
 use touchline_net::Stream;
 use touchline_net::stream::{Error, Listener};
 
@@ -18,6 +19,8 @@ pub struct Rules {
     pub logon_bytes_max: usize,
     /// The first message must have come by then.
     pub logon_wait_ns: u64,
+    /// How much of failed Logons is borne.
+    pub patience: Patience,
 }
 
 impl Default for Rules {
@@ -27,6 +30,7 @@ impl Default for Rules {
             strangers_max: 1_024,
             logon_bytes_max: 4 * 1_024,
             logon_wait_ns: 10_000_000_000,
+            patience: Patience::default(),
         }
     }
 }
@@ -38,6 +42,7 @@ pub struct Acceptor {
     rules: Rules,
     seats: Vec<Seat>,
     strangers: Vec<Stranger>,
+    pauses: Pauses,
     connections: u64,
     turned_away: u64,
 }
@@ -54,6 +59,9 @@ struct Stranger {
 /// What is to become of a stranger.
 enum Known {
     NotYet,
+    /// What he says is no Logon.
+    NoLogon,
+    /// The Logon is of no session, or comes from where nobody of its session is.
     Nobody,
     Seat(usize),
 }
@@ -75,6 +83,7 @@ impl Acceptor {
     ) -> Result<Acceptor, Error> {
         Ok(Acceptor {
             listener: Listener::bind(address)?,
+            pauses: Pauses::new(rules.patience),
             rules,
             seats,
             strangers: Vec::new(),
@@ -141,7 +150,7 @@ impl Acceptor {
             let of_address = self.strangers.iter().filter(|other| other.from == from);
             let is_full = self.strangers.len() >= self.rules.strangers_max
                 || of_address.count() >= self.rules.strangers_per_address;
-            if is_full {
+            if is_full || self.pauses.is_waiting(from, when.now_ns) {
                 self.turned_away += 1;
                 continue;
             }
@@ -161,20 +170,43 @@ impl Acceptor {
         let mut place = 0;
         while let Some(stranger) = self.strangers.get_mut(place) {
             let is_gone = !stranger.read(self.rules.logon_bytes_max);
-            match who(stranger, &self.seats, self.rules.logon_bytes_max) {
-                Known::NotYet if !is_gone && when.now_ns < stranger.until_ns => place += 1,
-                Known::Seat(seat) if !self.seats[seat].is_taken() => {
-                    let Stranger { stream, bytes, .. } = self.strangers.swap_remove(place);
-                    self.seats[seat].connected(stream, &bytes, when);
-                }
-                // Whoever is nobody, too slow, or here already is closed without a word.
-                _ => {
-                    self.turned_away += 1;
-                    self.strangers.swap_remove(place);
-                }
+            let known = who(stranger, &self.seats, self.rules.logon_bytes_max);
+            if let Known::NotYet = known
+                && !is_gone
+                && when.now_ns < stranger.until_ns
+            {
+                place += 1;
+                continue;
             }
+            let stranger = self.strangers.swap_remove(place);
+            self.decide(stranger, known, when);
         }
         before != self.strangers.len()
+    }
+
+    /// A stranger is let in, or closed without a word: whether nobody, too slow, or here already. Whoever
+    /// waits for the end of a pause is closed even with a right Logon, or he could go on guessing over
+    /// connections that he made before.
+    fn decide(&mut self, stranger: Stranger, known: Known, when: When) {
+        let Stranger {
+            stream,
+            from,
+            bytes,
+            ..
+        } = stranger;
+        let is_waiting = self.pauses.is_waiting(from, when.now_ns);
+        match known {
+            Known::Seat(seat) if !is_waiting && !self.seats[seat].is_taken() => {
+                self.seats[seat].connected(stream, &bytes, when);
+                if self.seats[seat].session().is_up() {
+                    self.pauses.succeeded(from);
+                }
+                return;
+            }
+            Known::Nobody if !is_waiting => self.pauses.failed(from, when.now_ns),
+            _ => {}
+        }
+        self.turned_away += 1;
     }
 }
 
@@ -197,14 +229,66 @@ impl Stranger {
 fn who(stranger: &Stranger, seats: &[Seat], logon_bytes_max: usize) -> Known {
     match first_message(&stranger.bytes, logon_bytes_max) {
         Ok(None) if stranger.bytes.len() < logon_bytes_max => Known::NotYet,
-        Ok(Some(names)) => {
-            let seat = seats.iter().position(|seat| {
-                let settings = seat.session().settings();
-                settings.target.as_bytes() == names.sender
-                    && settings.sender.as_bytes() == names.target
-            });
-            seat.map_or(Known::Nobody, Known::Seat)
+        Ok(Some(names)) => seat_of(&names, stranger.from, seats).map_or(Known::Nobody, Known::Seat),
+        // A Logon without CompIDs.
+        Err(Closing::BadLogon) => Known::Nobody,
+        _ => Known::NoLogon,
+    }
+}
+
+/// The seat of somebody who comes from this address. Each is asked, so that the time says nothing of what was wrong.
+fn seat_of(names: &Names<'_>, from: Ipv4Addr, seats: &[Seat]) -> Option<usize> {
+    let mut found = None;
+    for (place, seat) in seats.iter().enumerate() {
+        if seat.expects(names, from) {
+            found = Some(place);
         }
-        _ => Known::Nobody,
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::door::Addresses;
+    use std::time::Instant;
+    use touchline_feed::fix::{Role, Settings};
+
+    /// By the clock, in turn, and by the middle of many tries. A load of the host passes; a difference would
+    /// show in each round.
+    #[test]
+    fn it_takes_as_long_whatever_is_wrong() {
+        let blocks = ["127.0.0.0/31", "127.0.0.2"].map(|block| block.parse().expect("a block"));
+        let seat = |number| {
+            let settings = Settings::new(Role::Acceptor, "ISLD", &format!("TW{number}"));
+            Seat::new(settings).only_from(Addresses::of(blocks.into()))
+        };
+        let seats: Vec<Seat> = (10..26).map(seat).collect();
+        let cases: [(&[u8], &[u8], u8); 4] = [
+            (b"TW99", b"ISLD", 1),
+            (b"TW10", b"ISLD", 3),
+            (b"TW25", b"ISLD", 3),
+            (b"TW10", b"ISLE", 1),
+        ];
+        let round = || {
+            let mut took_ns = [const { Vec::new() }; 4];
+            for _ in 0..10_000 {
+                for ((sender, target, last), took_ns) in cases.iter().zip(&mut took_ns) {
+                    let (names, from) = (Names { sender, target }, Ipv4Addr::new(127, 0, 0, *last));
+                    let start = Instant::now();
+                    let found = seat_of(&names, from, &seats);
+                    took_ns.push(start.elapsed().as_nanos());
+                    assert_eq!(found, None);
+                }
+            }
+            took_ns.map(|mut all| *all.select_nth_unstable(5_000).1)
+        };
+        let rounds: Vec<_> = (0..5).map(|_| round()).collect();
+        let is_alike = |middles: &[u128; 4]| {
+            let (least, most) = (middles.iter().min(), middles.iter().max());
+            most.zip(least)
+                .is_some_and(|(most, least)| 10 * most < 11 * least)
+        };
+        assert!(rounds.iter().any(is_alike), "{rounds:?} ns");
     }
 }

@@ -1,8 +1,10 @@
 //! A session with its application and its connection, while there is one.
 
 use super::{Echo, Totals};
-use touchline_feed::When;
-use touchline_feed::fix::{Closing, Event, Memory, Session, Settings, Store, StoreError};
+use crate::door::Addresses;
+use std::net::Ipv4Addr;
+use touchline_feed::fix::{Closing, Event, Memory, Names, Session, Settings, Store, StoreError};
+use touchline_feed::{Secret, When};
 use touchline_net::Stream;
 use touchline_net::stream::Error;
 
@@ -10,6 +12,9 @@ use touchline_net::stream::Error;
 #[derive(Debug)]
 pub struct Seat {
     session: Session<Box<dyn Store>>,
+    /// CompIDs of the counterparty and of us, compared as secrets are: to know them is half of what lets in.
+    names: [Secret; 2],
+    addresses: Addresses,
     echo: Echo,
     /// How often both numbers began at 1 when somebody logged on last.
     resets: u64,
@@ -35,6 +40,8 @@ impl Seat {
         let mut echo = Echo::default();
         echo.remember(&mut store, settings.limits.message_bytes_max);
         Seat {
+            names: [&settings.target, &settings.sender].map(|name| name.as_str().into()),
+            addresses: Addresses::default(),
             session: Session::new(settings, store),
             echo,
             resets: 0,
@@ -42,6 +49,18 @@ impl Seat {
             until_ns: None,
             store_failed: None,
         }
+    }
+
+    /// The counterparty comes from these addresses alone.
+    pub fn only_from(self, addresses: Addresses) -> Seat {
+        Seat { addresses, ..self }
+    }
+
+    /// Whether it is the seat of somebody of these names who comes from this address. It takes as long
+    /// whichever of them is wrong.
+    pub fn expects(&self, names: &Names<'_>, from: Ipv4Addr) -> bool {
+        let [theirs, ours] = &self.names;
+        theirs.is(names.sender) & ours.is(names.target) & self.addresses.have(from)
     }
 
     /// The session.

@@ -2,18 +2,22 @@
 //! same bytes, and over TCP. Every fault is proved to have happened.
 
 mod client;
+mod doors;
 mod faults;
 mod recorded;
 mod tcp;
 
 use client::{Customer, proof};
+use std::net::Ipv4Addr;
 use touchline_feed::When;
 use touchline_lab::cme::truth::Checker;
 use touchline_lab::deribit::fault::{Faults, Setting};
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Client, Credentials, REFUSAL, Source, Venue, truth};
+use touchline_lab::door::Addresses;
 
 const MS: u64 = 1_000_000;
+const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 /// 2023-11-14, some time of the day.
 const START_NS: u64 = 1_700_000_000_000 * MS;
 
@@ -55,7 +59,7 @@ impl Stage {
             when.now_ns,
         );
         venue.keep_states();
-        let client = Client::new("TOUCHLINE", venue.message_bytes_max(), when);
+        let client = Client::new("TOUCHLINE", HERE, venue.message_bytes_max(), when);
         Stage {
             client,
             customer: Customer::new(venue.message_bytes_max()),
@@ -167,8 +171,10 @@ fn the_same_seed_is_the_same_bytes() {
 
 #[test]
 fn whoever_is_not_the_user_is_refused_in_the_same_words() {
-    let refused = |user: &str, secret: &str| {
+    let refused_at = |from: &str, user: &str, secret: &str| {
         let mut stage = Stage::new(1, &[]);
+        let addresses = Addresses::of(vec![from.parse().expect("a block")]);
+        stage.venue.credentials = Credentials::new("user", "secret".into()).only_from(addresses);
         let proof = proof(user, secret, stage.when);
         stage.customer.connect(&proof, stage.when);
         stage.steps(5);
@@ -176,10 +182,14 @@ fn whoever_is_not_the_user_is_refused_in_the_same_words() {
         assert_eq!(stage.venue.totals.logons_refused, 1);
         stage.sent
     };
+    let refused = |user: &str, secret: &str| refused_at("127.0.0.1", user, secret);
     let wrong_password = refused("user", "another");
     assert!(String::from_utf8_lossy(&wrong_password).contains(REFUSAL));
     assert_eq!(wrong_password, refused("nobody", "secret"));
     assert_eq!(wrong_password, refused("user", "secretly"));
+    let wrong_address = refused_at("127.0.0.2", "user", "secret");
+    assert_eq!(wrong_password, wrong_address);
+    assert_eq!(wrong_address, refused_at("127.0.0.2", "nobody", "another"));
 }
 
 #[test]

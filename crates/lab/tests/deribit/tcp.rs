@@ -7,6 +7,7 @@ use touchline_lab::cme::truth::Checker;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Credentials, Exchange, Source, Venue, truth};
+use touchline_lab::door::Patience;
 use touchline_lab::pacing::Pacer;
 use touchline_net::Stream;
 
@@ -50,7 +51,11 @@ fn exchange(pacer: &Pacer) -> Exchange {
         pacer.elapsed_ns(),
     );
     venue.keep_states();
-    let listening = Exchange::listen("127.0.0.1:0".parse().expect("an address"), venue);
+    let listening = Exchange::listen(
+        "127.0.0.1:0".parse().expect("an address"),
+        venue,
+        Patience::default(),
+    );
     listening.expect("a free port")
 }
 

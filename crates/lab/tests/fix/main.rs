@@ -1,8 +1,11 @@
 //! FIX counterparties on real sockets: many connections at once, and strangers.
 #![allow(missing_docs)]
 
+mod doors;
+
+use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 use touchline_feed::When;
 use touchline_feed::fix::{Checks, Role, Settings};
@@ -15,29 +18,43 @@ use touchline_lab::random::amount;
 struct Host {
     acceptor: Acceptor,
     pacer: Pacer,
+    /// Time that a test let pass at once.
+    skipped_ns: u64,
 }
 
 impl Host {
     fn start(sessions: Vec<Settings>, rules: Rules) -> Host {
-        let seats = sessions.into_iter().map(Seat::new).collect();
+        Host::of(sessions.into_iter().map(Seat::new).collect(), rules)
+    }
+
+    fn of(seats: Vec<Seat>, rules: Rules) -> Host {
         let anywhere = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         Host {
             acceptor: Acceptor::listen(anywhere, seats, rules).expect("a free port"),
             pacer: Pacer::start(),
+            skipped_ns: 0,
         }
     }
 
     fn connect(&self) -> TcpStream {
-        let stream =
-            TcpStream::connect(SocketAddr::V4(self.acceptor.address())).expect("it listens");
-        stream.set_nonblocking(true).expect("a socket");
-        stream
+        self.connect_from(Ipv4Addr::LOCALHOST)
+    }
+
+    fn connect_from(&self, from: Ipv4Addr) -> TcpStream {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        let ours = SocketAddrV4::new(from, 0);
+        socket.bind(&ours.into()).expect("an address of ours");
+        socket
+            .connect(&self.acceptor.address().into())
+            .expect("it listens");
+        socket.set_nonblocking(true).expect("a socket");
+        socket.into()
     }
 
     fn work(&mut self) {
         let when = When {
             receive_ns: self.pacer.wall_ns(),
-            now_ns: self.pacer.elapsed_ns(),
+            now_ns: self.pacer.elapsed_ns() + self.skipped_ns,
         };
         if !self.acceptor.work(when) {
             std::thread::sleep(Duration::from_micros(300));

@@ -4,6 +4,7 @@ mod access;
 mod run;
 mod summary;
 
+use super::door::Door;
 use crate::output::Failure;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -21,6 +22,8 @@ pub struct Arguments {
     /// Listen here; port 0 is any free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9881")]
     listen: SocketAddrV4,
+    #[command(flatten)]
+    door: Door,
     /// Which market, and which chance of faults.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -109,8 +112,10 @@ instruments, of snapshots, of logons, or of requests, 0 to 1):
   quit                     close, as on Ctrl-C (only as a command)
 
 It says `listening on ...` on standard output when it is up. A client's TargetCompID is
-DERIBITSERVER. A wrong user and a wrong secret get the same answer. A client that does not
-read while much waits for it is disconnected.
+DERIBITSERVER. A wrong user, a wrong secret and a wrong address get the same answer. An
+address whose Logons fail six times in a row waits for a second, for two after the next, and
+so on up to a minute: until then its connections are closed. A Logon that succeeds ends that.
+A client that does not read while much waits for it is disconnected.
 
 Exit status:
   0  closed

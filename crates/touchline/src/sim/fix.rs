@@ -1,6 +1,7 @@
 //! `touchline sim fix-acceptor` and `touchline sim fix-initiator`: FIX counterparties with an echo behind
 //! them.
 
+use super::door::Door;
 use crate::figures::counted;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
@@ -26,6 +27,8 @@ pub struct AcceptorArguments {
     /// Listen here; port 0 is any free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
     listen: SocketAddrV4,
+    #[command(flatten)]
+    door: Door,
     #[command(flatten)]
     session: SessionArguments,
     /// Our CompID.
@@ -88,9 +91,12 @@ const ACCEPTOR_HELP: &str = "\
 Examples:
   touchline sim fix-acceptor
   touchline sim fix-acceptor --listen 127.0.0.1:0 --sender BANK --target CLIENT
+  touchline sim fix-acceptor --listen 192.0.2.1:5001 --from 192.0.2.7 --from 198.51.100.0/24
 
 It says `listening on ADDRESS ...` on standard output when it is up. A connection has ten seconds for
-its Logon, of at most 4 KiB; one that is of no session is closed without a word.
+its Logon, of at most 4 KiB; one that is of no session, or comes from elsewhere, is closed without a
+word. An address whose Logons fail six times in a row waits for a second, for two after the next, and
+so on up to a minute: until then its connections are closed. A Logon that succeeds ends that.
 
 Exit status:
   0  stopped
@@ -118,9 +124,11 @@ const FAREWELL_NS: u64 = 3_000_000_000;
 /// Runs the acceptor until it is stopped.
 pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     let AcceptorArguments { sender, target, .. } = arguments;
+    let addresses = arguments.door.addresses(arguments.listen)?;
     let interrupt = Interrupt::catch()?;
     let seat = arguments.session.seat(Role::Acceptor, sender, target)?;
-    let listening = Acceptor::listen(arguments.listen, vec![seat], Rules::default());
+    let seats = vec![seat.only_from(addresses)];
+    let listening = Acceptor::listen(arguments.listen, seats, Rules::default());
     let mut acceptor = listening.map_err(|error| {
         Failure::run(format!(
             "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",

@@ -180,12 +180,28 @@ fn who_may_log_on_comes_from_a_file_that_nobody_else_reads() {
 }
 
 #[test]
+fn a_gateway_from_elsewhere_is_told_what_a_wrong_secret_is_told() {
+    let desk = Desk::bare("deribit-from");
+    let exchange = Exchange::start(&desk, "--write sim --instruments 2 --from 127.0.0.2");
+    let log = std::fs::File::create(desk.path("log")).expect("our folder");
+    let mut command = desk.command("gateway --config sim/gateway.toml");
+    let gateway = Ended(command.stderr(log).spawn().expect("the command starts"));
+    until("a refusal", || {
+        desk.read("log").contains("invalid credentials")
+    });
+    drop(gateway);
+    let summary = exchange.end();
+    assert!(number(&summary, "logons refused") > 0, "{summary}");
+}
+
+#[test]
 fn arguments_that_cannot_be_are_refused() {
     let desk = Desk::bare("deribit-arguments");
     for (arguments, word) in [
         ("--write sim --levels 2", "2 is not in"),
         ("--write sim --fault skip", "no fault"),
         ("--write sim --play a --levels 5", "--levels"),
+        ("--write sim --from 127.0.0.1/33", "--from"),
     ] {
         let run = desk.run(&format!("sim deribit --listen 127.0.0.1:0 {arguments}"));
         assert!(
@@ -193,6 +209,8 @@ fn arguments_that_cannot_be_are_refused() {
             "{arguments}: {run:?}"
         );
     }
+    let open = desk.run("sim deribit --listen 0.0.0.0:0 --write sim");
+    open.refused(2, &["--from ADDRESS[/BITS]"]);
     desk.write("text", "no message");
     let run = desk.run("sim deribit --listen 127.0.0.1:0 --write sim --play text");
     run.refused(2, &["text", "byte 0"]);

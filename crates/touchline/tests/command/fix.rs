@@ -189,6 +189,32 @@ fn an_acceptor_and_an_initiator_talk_and_say_what_they_did() {
     assert!(said.contains(", 0 garbled, 1 rejected\n"), "{said}");
 }
 
+/// The tester comes from 127.0.0.1.
+#[test]
+fn an_acceptor_takes_logons_from_the_addresses_that_it_is_told() {
+    let turned_away = "\
+iCONNECT
+I8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=30|
+eDISCONNECT
+";
+    let desk = Desk::bare("fix-from");
+    for (from, scenario, summary) in [
+        ("--from 127.0.0.2", turned_away, "1 turned away, 0 logons\n"),
+        (
+            "--from 127.0.0.2 --from 127.0.0.0/31",
+            TRADE,
+            "0 turned away, 1 logon\n",
+        ),
+    ] {
+        let arguments = format!("sim fix-acceptor --listen 127.0.0.1:0 {from}");
+        let acceptor = Running::start(&desk, &arguments);
+        assert_eq!(run(&acceptor, from, scenario.as_bytes()), Ok(()));
+        let (status, said) = acceptor.end();
+        assert_eq!(status, Some(0));
+        assert!(said.contains(summary), "{from}: {said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_listened_to_is_refused_in_one_line() {
     let desk = Desk::bare("fix-refusal");
@@ -201,6 +227,10 @@ fn what_cannot_be_listened_to_is_refused_in_one_line() {
         ("sim fix-acceptor --dictionary wrong.xml", 2, "wrong.xml"),
         ("sim fix-acceptor --sender ", 2, "--sender"),
         ("sim fix-initiator --heartbeat=-1", 2, "heartbeat"),
+        ("sim fix-acceptor --from nowhere", 2, "192.0.2.0/24"),
+        ("sim fix-acceptor --from 10.1.2.3/8", 2, "10.0.0.0/8"),
+        ("sim fix-acceptor --from 10.1.2.3/33", 2, "--from"),
+        ("sim fix-acceptor --listen 0.0.0.0:0", 2, "--from 0.0.0.0/0"),
     ] {
         desk.run(arguments).refused(status, &[wanted]);
     }

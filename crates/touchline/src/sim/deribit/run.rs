@@ -11,6 +11,7 @@ use touchline_feed::When;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, truth};
+use touchline_lab::door::Patience;
 use touchline_lab::pacing::Pacer;
 
 /// Longer sleeps would show in heartbeats and in slow connections, shorter ones on other processes.
@@ -49,8 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl<'a> Running<'a> {
     fn open(arguments: &'a Arguments) -> Result<Running<'a>, Failure> {
+        let addresses = arguments.door.addresses(arguments.listen)?;
         let source = source(arguments)?;
-        let credentials = access::credentials(arguments)?;
+        let credentials = access::credentials(arguments)?.only_from(addresses);
         if let Some(path) = &arguments.truth_books {
             // Nothing appears under the name, and what is there stays.
             drop(Output::open(path)?);
@@ -64,7 +66,7 @@ impl<'a> Running<'a> {
         if log.is_some() {
             venue.keep_states();
         }
-        let listening = Exchange::listen(arguments.listen, venue);
+        let listening = Exchange::listen(arguments.listen, venue, Patience::default());
         let exchange = listening.map_err(|error| {
             Failure::run(format!(
                 "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
