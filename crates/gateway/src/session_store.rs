@@ -110,7 +110,7 @@ const MAGIC: [u8; 8] = *b"TLFIX\0\0\x01";
 const SLOT: usize = 24;
 const HEAD: u64 = 8 + 2 * SLOT as u64;
 const RECORD_HEAD: usize = 20;
-/// No message is longer.
+/// No message is longer: what says that it is was not written here.
 const MESSAGE_BYTES_MAX: u32 = 1 << 24;
 
 impl FileStore {
@@ -126,12 +126,14 @@ impl FileStore {
         sync: Sync,
     ) -> Result<FileStore, OpenError> {
         let path = folder.join(name).display().to_string();
-        let system = |reason: Errno| OpenError::System {
+        let system_error = |reason| OpenError::System {
             path: path.clone(),
-            reason: reason.into(),
+            reason,
         };
+        let system = |reason: Errno| system_error(reason.into());
         match rustix::fs::mkdir(folder, Mode::RWXU) {
-            Ok(()) | Err(Errno::EXIST) => {}
+            Ok(()) => synchronise_names(folder.parent()).map_err(system_error)?,
+            Err(Errno::EXIST) => {}
             Err(reason) => return Err(system(reason)),
         }
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -145,6 +147,7 @@ impl FileStore {
         let mode = Mode::RUSR | Mode::WUSR;
         let file = rustix::fs::openat2(&folder, name, flags, mode, inside).map_err(system)?;
         let file = File::from(file);
+        folder.sync_all().map_err(system_error)?;
         is_private(&file).map_err(|_| OpenError::Open { path: path.clone() })?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| OpenError::InUse { path: path.clone() })?;
@@ -303,7 +306,10 @@ impl Store for FileStore {
 
     fn add(&mut self, message: &[u8]) -> Result<(), StoreError> {
         self.is_sound()?;
-        let length = u32::try_from(message.len()).map_err(|_| StoreError::Full)?;
+        let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
+        if length > MESSAGE_BYTES_MAX {
+            return Err(*self.failed.insert(StoreError::TooLong));
+        }
         self.record.clear();
         self.record.extend_from_slice(&[0; 4]);
         self.record.extend_from_slice(&length.to_le_bytes());
@@ -392,6 +398,12 @@ fn folder_name(path: &str) -> String {
     folder
         .map(|folder| folder.display().to_string())
         .unwrap_or_default()
+}
+
+/// The names in a folder are on the disk: what is synchronised under a name that is lost is lost with it.
+fn synchronise_names(folder: Option<&Path>) -> std::io::Result<()> {
+    let named = folder.filter(|folder| !folder.as_os_str().is_empty());
+    File::open(named.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Whether it is ours, and nobody else may read it.

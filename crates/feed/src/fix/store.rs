@@ -74,8 +74,8 @@ pub enum StoreError {
     System(i32),
     /// What is read is not what was written.
     Damaged,
-    /// There is no more room.
-    Full,
+    /// A message is longer than what the store would take for one of its own when it is opened again.
+    TooLong,
 }
 
 impl fmt::Display for StoreError {
@@ -89,7 +89,9 @@ impl fmt::Display for StoreError {
                 )
             }
             StoreError::Damaged => f.write_str("the session's store is damaged"),
-            StoreError::Full => f.write_str("the session's store is full"),
+            StoreError::TooLong => f.write_str(
+                "the session's store was given a longer message than it takes; nothing more is sent or counted until it is opened again",
+            ),
         }
     }
 }

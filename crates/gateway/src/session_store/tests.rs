@@ -81,6 +81,28 @@ fn what_failed_once_does_nothing_more() {
     }
 }
 
+/// What the next start would take for damage is not written, and the store does nothing more; the longest message
+/// that it does take is read again.
+#[test]
+fn a_message_that_could_not_be_read_again_is_refused() {
+    let folder = Folder::new("long");
+    let longest = vec![b'x'; MESSAGE_BYTES_MAX as usize];
+    let mut store = folder.open();
+    assert_eq!(store.add(&longest), Ok(()));
+    let why = Err(StoreError::TooLong);
+    assert_eq!(store.add(&[&longest[..], b"x"].concat()), why);
+    assert_eq!(store.add(b"short"), why);
+    assert_eq!(store.expect(2), why);
+    assert_eq!((store.next_out(), store.next_in()), (2, 1));
+    drop(store);
+    let mut again = folder.open();
+    assert_eq!(again.next_out(), 2);
+    let mut room = vec![0; longest.len()];
+    assert_eq!(again.read(1, &mut room), Ok(longest.len()));
+    assert!(room == longest);
+    assert_eq!(again.add(b"short"), Ok(()));
+}
+
 /// A reset that could not cut the old records would have new ones written over them.
 #[test]
 fn a_reset_that_is_done_by_half_ends_the_store() {
