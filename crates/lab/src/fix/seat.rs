@@ -96,17 +96,16 @@ impl Seat {
 
     /// Does what is due; answers whether anything was.
     pub fn work(&mut self, when: When) -> bool {
-        let is_busy = match self.exchange(when) {
-            Ok(is_busy) => is_busy,
-            Err(_) => {
-                self.leave(when);
-                return true;
-            }
+        let exchanged = self.exchange(when);
+        // Before the end of the connection, which the session forgets its reason with.
+        if let Some(Closing::Store(error)) = self.session.closing() {
+            self.store_failed = Some(error);
+        }
+        let Ok(is_busy) = exchanged else {
+            self.leave(when);
+            return true;
         };
-        if let Some(why) = self.session.closing() {
-            if let Closing::Store(error) = why {
-                self.store_failed = Some(error);
-            }
+        if self.session.closing().is_some() {
             let until_ns = *self.until_ns.get_or_insert(when.now_ns + LAST_WORDS_NS);
             if self.session.outgoing().is_empty() || when.now_ns >= until_ns {
                 self.leave(when);

@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod doors;
+mod stores;
 
 use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
