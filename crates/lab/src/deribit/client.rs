@@ -35,8 +35,20 @@ struct Subscription {
     whole: Option<u64>,
     levels: [bool; 2],
     trades: bool,
-    /// When its snapshot is due; `None` once it was sent, or if it never is.
-    snapshot_due_ns: Option<u64>,
+    snapshot: Snapshot,
+    /// Nothing follows the snapshot.
+    is_once: bool,
+}
+
+/// What is to become of a subscription's snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Snapshot {
+    /// It goes as soon as there is room. What happens before is in it, and is not told.
+    Due,
+    /// It goes at this time, behind changes that it contains: a fault.
+    Late { at_ns: u64 },
+    /// It went, or never goes: a fault.
+    Past,
 }
 
 /// Most subscriptions of a client.
@@ -102,16 +114,7 @@ impl Client {
     /// Time passed: what waited for it goes, and faults strike what goes.
     pub fn advance(&mut self, venue: &mut Venue, when: When) {
         self.session.advance(when);
-        let is_due = |subscription: &Subscription| {
-            let due_ns = subscription.snapshot_due_ns;
-            due_ns.is_some_and(|due_ns| due_ns <= when.now_ns)
-        };
-        for place in 0..self.subscriptions.len() {
-            if is_due(&self.subscriptions[place]) {
-                self.subscriptions[place].snapshot_due_ns = None;
-                self.snapshot(place, venue, when);
-            }
-        }
+        self.snapshots(venue, when);
         self.way
             .pull(&mut self.session, &mut venue.faults, when.now_ns);
     }
@@ -211,27 +214,48 @@ impl Client {
                 continue;
             };
             let fault = venue.faults.strike(Fault::is_of_snapshots);
-            let place = self.subscriptions.len();
             self.subscriptions.push(Subscription {
                 instrument,
                 id: request.id.clone(),
                 whole: is_whole.then_some(request.depth),
                 levels: [b'0', b'1'].map(|kind| request.entries.contains(&kind)),
                 trades: request.entries.contains(&b'2'),
-                snapshot_due_ns: match fault {
-                    Some(Fault::SnapshotLate(ms)) => Some(when.now_ns + ms * 1_000_000),
-                    _ => None,
+                snapshot: match fault {
+                    None => Snapshot::Due,
+                    Some(Fault::SnapshotLate(ms)) => Snapshot::Late {
+                        at_ns: when.now_ns + ms * 1_000_000,
+                    },
+                    Some(_) => Snapshot::Past,
                 },
+                is_once: request.kind == b'0',
             });
-            if fault.is_none() {
-                self.snapshot(place, venue, when);
+        }
+        self.snapshots(venue, when);
+    }
+
+    /// Sends snapshots that are due, as many as the client takes: whoever asks for everything at once is no slow
+    /// reader for it. At most half of what may wait is of them, so that changes have room, too.
+    fn snapshots(&mut self, venue: &mut Venue, when: When) {
+        let limits = self.session.settings().limits;
+        for place in 0..self.subscriptions.len() {
+            let is_due = match self.subscriptions[place].snapshot {
+                Snapshot::Due => true,
+                Snapshot::Late { at_ns } => at_ns <= when.now_ns,
+                Snapshot::Past => false,
+            };
+            if !is_due {
+                continue;
             }
+            // The session keeps the room of two messages for itself.
+            let waiting_max = limits.output_bytes - 2 * limits.message_bytes_max;
+            if self.session.outgoing().len() > waiting_max / 2 {
+                break;
+            }
+            self.subscriptions[place].snapshot = Snapshot::Past;
+            self.snapshot(place, venue, when);
         }
-        if request.kind == b'0' {
-            // A snapshot alone: nothing follows it.
-            self.subscriptions
-                .retain(|kept| kept.id != request.id || kept.snapshot_due_ns.is_some());
-        }
+        self.subscriptions
+            .retain(|kept| !kept.is_once || kept.snapshot != Snapshot::Past);
     }
 
     /// Why a request is refused: MDReqRejReason (281) and a text.
@@ -325,7 +349,10 @@ impl Client {
         let instrument = &market.instruments()[happening.instrument];
         for place in 0..self.subscriptions.len() {
             let subscription = &self.subscriptions[place];
-            if subscription.instrument != happening.instrument || !self.session.is_up() {
+            let is_told = subscription.instrument == happening.instrument
+                && subscription.snapshot != Snapshot::Due
+                && self.session.is_up();
+            if !is_told {
                 continue;
             }
             let now_ns = when.receive_ns;
@@ -380,7 +407,7 @@ impl Client {
         let Some(subscription) = wanted.find(|kept| kept.instrument == instrument) else {
             return;
         };
-        if self.session.is_up() {
+        if self.session.is_up() && subscription.snapshot != Snapshot::Due {
             let sent = self.session.send(recording.msg_type(place), when, |body| {
                 recording.write(place, &subscription.id, body);
             });

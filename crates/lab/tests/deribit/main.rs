@@ -30,13 +30,19 @@ struct Stage {
     when: When,
     /// Everything that the venue sent.
     sent: Vec<u8>,
+    /// What the client takes in a millisecond.
+    bytes_per_ms: usize,
 }
 
 fn market(seed: u64) -> Source {
+    market_of(seed, 5, 60)
+}
+
+fn market_of(seed: u64, instruments: usize, levels: usize) -> Source {
     Source::Market(Market::open(&Settings {
         seed,
-        instruments: 5,
-        levels: 60,
+        instruments,
+        levels,
     }))
 }
 
@@ -67,6 +73,7 @@ impl Stage {
             checker: Checker::new(1_000_000),
             when,
             sent: Vec::new(),
+            bytes_per_ms: usize::MAX,
         }
     }
 
@@ -87,12 +94,15 @@ impl Stage {
             self.client.received(bytes, &mut self.venue, when);
         }
         self.client.advance(&mut self.venue, when);
+        let mut rest = self.bytes_per_ms;
         loop {
             let due = self.client.way.due(when.now_ns);
+            let due = &due[..due.len().min(rest)];
             if due.is_empty() {
                 break;
             }
             let taken = self.customer.take(due, when, &mut self.checker);
+            rest -= taken;
             self.sent.extend(&due[..taken]);
             self.client.way.sent(taken, when.now_ns);
         }
@@ -167,6 +177,30 @@ fn the_same_seed_is_the_same_bytes() {
     let (one, other) = (run(1, &faults), run(1, &faults));
     assert!(one.1.skipped > 0 && one.1.malformed > 0, "{:?}", one.1);
     assert!(one == other);
+}
+
+/// The snapshots are ten times what may wait for a client. They come as it takes them, each before the changes
+/// behind it, and nobody is let go; a client that takes little has all of them, too.
+#[test]
+fn whoever_asks_for_hundreds_of_books_at_once_has_them_all() {
+    for bytes_per_ms in [usize::MAX, 50_000] {
+        let mut stage = Stage::of(market_of(1, 400, 300), 1, &[]);
+        stage.bytes_per_ms = bytes_per_ms;
+        stage.download();
+        let mut milliseconds = 0;
+        while stage.customer.snapshots < 400 {
+            stage.step();
+            milliseconds += 1;
+            assert!(!stage.client.is_given_up(), "after {milliseconds} ms");
+            assert!(milliseconds < 10_000, "{:?}", stage.customer.snapshots);
+        }
+        let most = stage.venue.message_bytes_max();
+        assert!(stage.sent.len() > 10 * most, "{} bytes", stage.sent.len());
+        assert_eq!(stage.customer.early, 0, "changes before their snapshot");
+        stage.steps(500);
+        assert_eq!(stage.customer.snapshots, 400, "each once");
+        stage.settle();
+    }
 }
 
 #[test]
