@@ -26,7 +26,7 @@ use touchline_types::{CounterInfo, Stamps};
 
 pub use affinity::bind_to;
 pub use counters::LiveCounters;
-pub use dialed::{Dial, Dialed, DialedCounters, Host, Trouble};
+pub use dialed::{Dial, Dialed, DialedCounters, Host, Phase, Trouble};
 pub use endpoints::{endpoints, socket_settings};
 pub use link::{Link, Work};
 pub use multicast::{Multicast, MulticastCounters};

@@ -63,6 +63,19 @@ enum Line {
     Up(Connection),
 }
 
+/// How far the connection to a venue has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// There is none, until a rest is over.
+    Resting,
+    /// The name of its host is looked up.
+    Resolving,
+    /// It is being made, with TLS where that is wanted.
+    Connecting,
+    /// It stands: what is sent and received goes over it.
+    Up,
+}
+
 /// Why the connection failed or was lost last, for whoever looks from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Trouble(Arc<Mutex<Option<String>>>);
@@ -138,6 +151,16 @@ impl<V: Dialogue<Channel = ()>> Dialed<V> {
     /// Where it is said why a connection failed or was lost.
     pub fn trouble(&self) -> Trouble {
         self.trouble.clone()
+    }
+
+    /// How far the connection has come.
+    pub fn phase(&self) -> Phase {
+        match self.line {
+            Line::Resting { .. } => Phase::Resting,
+            Line::Resolving(_) => Phase::Resolving,
+            Line::Connecting(_) => Phase::Connecting,
+            Line::Up(_) => Phase::Up,
+        }
     }
 
     /// Sends what the feed wants sent, as far as it can be sent at once.

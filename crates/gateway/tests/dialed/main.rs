@@ -8,7 +8,7 @@ use server::Server;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::Duration;
-use touchline_gateway::live::{Dial, Host};
+use touchline_gateway::live::{Dial, Host, Phase};
 use touchline_net::tls::{Client, Settings};
 use touchline_wire::fix::{Encoder, Precision, tag};
 use way::Way;
@@ -174,7 +174,7 @@ fn an_attempt_that_hangs_ends_in_time() {
     for host in [plain(name(&full)), over_tls] {
         let host_name = host.name.clone();
         let mut way = Way::new(dial(vec![host]), 1);
-        way.until("an attempt", |way| way.is_connecting());
+        way.until("an attempt", |way| way.phase() == Phase::Connecting);
         let before = way.now_ms();
         way.until_failures(1);
         let took = way.now_ms() - before;
