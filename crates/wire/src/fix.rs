@@ -35,7 +35,7 @@ pub use malformed::Malformed;
 pub use number::{Decimal, decimal, integer, unsigned};
 pub use reject::{RefTag, Reject, SessionRejectReason};
 pub use resync::resync;
-pub use time::{Precision, timestamp, write_timestamp};
+pub use time::{LastSecond, Precision, timestamp, write_timestamp};
 pub use validate::{Options, USER_DEFINED, validate};
 
 /// The separator behind each field, 0x01.

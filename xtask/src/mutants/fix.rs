@@ -7,7 +7,7 @@ pub const CODEC: &[Mutant] = &[
     Mutant {
         name: "fix: a wrong checksum is taken",
         file: "crates/wire/src/fix/frame.rs",
-        find: "if stated != u32::from(sum) {",
+        find: "if stated != u32::from(S::sum(fields)) {",
         replace: "if stated > 255 {",
         test: "-p touchline-wire --test fix heads_are_refused",
     },
@@ -56,8 +56,8 @@ pub const CODEC: &[Mutant] = &[
     Mutant {
         name: "fix: a field of the header may be in the body",
         file: "crates/wire/src/fix/header.rs",
-        find: "            if !name.is_body() && is_header(tokens.tag(field)?.number) {",
-        replace: "            if !name.is_body() && tokens.tag(field)?.number == 0 {",
+        find: "            if !is_body && is_header(tokens.tag(field)?.number) {",
+        replace: "            if !is_body && tokens.tag(field)?.number == 0 {",
         test: "-p touchline-wire --test fix no_field_of_the_header",
     },
     Mutant {
@@ -77,8 +77,29 @@ pub const CODEC: &[Mutant] = &[
     Mutant {
         name: "fix: a digit too many is dropped",
         file: "crates/wire/src/fix/number.rs",
-        find: "digits(word, point)? * POWERS.get(decimals)? + digits(behind, decimals)?",
-        replace: "digits(word, point)? * POWERS.get(decimals)? + digits(behind, decimals)? / 10 * 10",
+        find: "value(high) * 100_000_000 + value(low)",
+        replace: "value(high) * 100_000_000 + value(low) / 10 * 10",
+        test: "-p touchline-wire --test fix words_and_vectors",
+    },
+    Mutant {
+        name: "fix: a point may have anything beside it",
+        file: "crates/wire/src/fix/number.rs",
+        find: "(is_alone && (word >> place) as u8 == POINT)",
+        replace: "((word >> place) as u8 == POINT)",
+        test: "-p touchline-wire --lib words_say_what_bytes_say",
+    },
+    Mutant {
+        name: "fix: a venue's own tag may be without a value",
+        file: "crates/wire/src/fix/tokens.rs",
+        find: "0x00ff_f0f0_f0ff_ffff != 0 || self.bytes.len() < 8",
+        replace: "0x00ff_f0f0_f0ff_ffff != 0",
+        test: "-p touchline-wire --lib own_tags",
+    },
+    Mutant {
+        name: "fix: the end of a message is looked at in another place",
+        file: "crates/wire/src/fix/tokens.rs",
+        find: "self.tail >> (64 - rest.len())",
+        replace: "self.tail >> (63 - rest.len())",
         test: "-p touchline-wire --test fix words_and_vectors",
     },
 ];

@@ -5,6 +5,7 @@ use super::output::Output;
 use super::resend::Resend;
 use super::{Closing, Counters, Settings, Store};
 use crate::When;
+use touchline_wire::fix::LastSecond;
 
 /// Everything that judging a message may change.
 pub struct Core<S> {
@@ -17,6 +18,8 @@ pub struct Core<S> {
     pub state: State,
     pub closing: Option<Closing>,
     pub clock: Clock,
+    /// Of the counterparty's times.
+    pub last_second: LastSecond,
     /// Seconds; 0: none.
     pub heartbeat_s: u32,
     /// When the last message came, and the last one went, by the steady clock.
@@ -139,6 +142,7 @@ impl<S: Store> Core<S> {
             state: State::Down,
             closing: None,
             clock: Clock::default(),
+            last_second: LastSecond::default(),
             received_ns: 0,
             sent_ns: 0,
             is_tested: false,

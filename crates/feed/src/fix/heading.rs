@@ -1,7 +1,9 @@
 //! The header of a message, read in one pass and believed in one way only.
 
 use super::Closing;
-use touchline_wire::fix::{Frame, Header, Message, Reject, SessionRejectReason as Reason, frame};
+use touchline_wire::fix::{
+    Frame, Header, LastSecond, Message, Reject, SessionRejectReason as Reason, frame,
+};
 
 /// The header of a message, and what is wrong with its fields.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +17,8 @@ pub struct Heading<'a> {
 impl<'a> Heading<'a> {
     /// Reads the header of a message.
     #[inline]
-    pub fn read(message: &Message<'a>) -> Heading<'a> {
-        match Header::read(message) {
+    pub fn read(message: &Message<'a>, last: &mut LastSecond) -> Heading<'a> {
+        match Header::read(message, last) {
             Ok(header) => Heading {
                 header,
                 fault: None,
@@ -107,7 +109,7 @@ pub fn first_message(bytes: &[u8], limit: usize) -> Result<Option<Names<'_>>, Cl
         sender_comp_id: sender,
         target_comp_id: target,
         ..
-    } = Heading::read(&message).header;
+    } = Heading::read(&message, &mut LastSecond::default()).header;
     match sender.is_empty() || target.is_empty() {
         true => Err(Closing::BadLogon),
         false => Ok(Some(Names { sender, target })),

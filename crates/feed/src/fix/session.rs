@@ -109,14 +109,17 @@ impl<S: Store> Session<S> {
                 core.pump();
                 return None;
             };
-            let heading = Heading::read(&message);
+            let heading = Heading::read(&message, &mut core.last_second);
             let outcome = core.judge(&message, &heading, ahead);
             if outcome != Outcome::Nothing {
                 return Some(event(outcome, message, heading));
             }
         };
         match frame(ahead.bytes(range), usize::MAX) {
-            Ok(Frame::Whole(message)) => Some(event(outcome, message, Heading::read(&message))),
+            Ok(Frame::Whole(message)) => {
+                let heading = Heading::read(&message, &mut core.last_second);
+                Some(event(outcome, message, heading))
+            }
             _ => None,
         }
     }
@@ -249,7 +252,7 @@ fn process_kept<S: Store>(core: &mut Core<S>, bytes: &[u8]) -> Outcome {
     match frame(bytes, usize::MAX) {
         Ok(Frame::Whole(message)) => {
             let number = core.store.next_in();
-            let heading = Heading::read(&message);
+            let heading = Heading::read(&message, &mut core.last_second);
             core.process(&message, &heading, number)
         }
         _ => Outcome::Nothing,

@@ -22,6 +22,8 @@ pub struct Message<'a> {
     body: usize,
     /// Behind MsgType's value.
     msg_type_end: usize,
+    /// The separators of its last 64 bytes, the highest bit for the last one.
+    tail: u64,
 }
 
 impl<'a> Message<'a> {
@@ -69,13 +71,18 @@ impl<'a> Message<'a> {
     /// The fields behind the header, as places.
     #[inline(always)]
     pub(super) fn body_tokens<S: Scan>(&self, header: &Header<'_>) -> Tokens<'a, S> {
-        Tokens::new(self.bytes, self.msg_type_end + 1 + header.bytes.len())
+        self.tokens_from(self.msg_type_end + 1 + header.bytes.len())
     }
 
     /// The fields behind MsgType as places, for those who read many.
     #[inline]
     pub(super) fn tokens<S: Scan>(&self) -> Tokens<'a, S> {
-        Tokens::new(self.bytes, self.msg_type_end + 1)
+        self.tokens_from(self.msg_type_end + 1)
+    }
+
+    #[inline(always)]
+    fn tokens_from<S: Scan>(&self, place: usize) -> Tokens<'a, S> {
+        Tokens::new(self.bytes.get(place..).unwrap_or_default(), self.tail)
     }
 
     /// What is behind MsgType and before the checksum.
@@ -187,35 +194,51 @@ fn short(head: &[u8], why: Malformed) -> Result<Head, Malformed> {
 }
 
 fn whole<S: Scan>(bytes: &[u8], body: usize) -> Result<Frame<'_>, Malformed> {
-    let trailer = bytes.len() - TRAILER;
-    let [b'1', b'0', b'=', a, b, c, SOH] = bytes[trailer..] else {
+    let Some((fields, trailer)) = bytes.split_last_chunk::<{ TRAILER }>() else {
         return Err(Malformed::Trailer);
     };
-    if bytes[trailer - 1] != SOH {
+    let (stated, is_ended) = (check_sum(*trailer), fields.last() == Some(&SOH));
+    let Some(stated) = stated.filter(|_| is_ended) else {
         return Err(Malformed::Trailer);
-    }
-    let digits = [a, b, c];
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Malformed::Trailer);
-    }
-    let stated = digits
-        .iter()
-        .fold(0_u32, |sum, digit| sum * 10 + u32::from(digit - b'0'));
-    let sum = S::sum(&bytes[..trailer]);
-    if stated != u32::from(sum) {
+    };
+    if stated != u32::from(S::sum(fields)) {
         return Err(Malformed::CheckSum);
     }
-    if !bytes[body..].starts_with(b"35=") {
-        return Err(Malformed::MsgType);
+    // MsgType mostly has one character.
+    let msg_type_end = match fields.get(body..) {
+        Some([b'3', b'5', b'=', kind, SOH, ..]) if *kind != SOH => body + 4,
+        Some([b'3', b'5', b'=', first, ..]) if *first != SOH => {
+            find(bytes, body + 3).ok_or(Malformed::MsgType)?
+        }
+        _ => return Err(Malformed::MsgType),
+    };
+    Ok(Frame::Whole(Message {
+        bytes,
+        body,
+        msg_type_end,
+        tail: tail::<S>(bytes),
+    }))
+}
+
+/// The separators of the last 64 bytes. Of a shorter message, as if other bytes were before it.
+#[inline(always)]
+fn tail<S: Scan>(bytes: &[u8]) -> u64 {
+    if let Some(block) = bytes.last_chunk() {
+        return S::separators(block);
     }
-    match find(bytes, body + 3) {
-        Some(msg_type_end) if msg_type_end > body + 3 => Ok(Frame::Whole(Message {
-            bytes,
-            body,
-            msg_type_end,
-        })),
-        _ => Err(Malformed::MsgType),
-    }
+    let mut block = [0; 64];
+    block[64 - bytes.len()..].copy_from_slice(bytes);
+    S::separators(&block)
+}
+
+/// The number in `10=123` and its separator.
+#[inline(always)]
+fn check_sum([a, b, c, d, e, f, g]: [u8; TRAILER]) -> Option<u32> {
+    let word = u64::from_le_bytes([a, b, c, d, e, f, g, 0]) ^ u64::from_le_bytes(*b"10=000\x01\0");
+    let more = word.wrapping_add(0x0000_0606_0600_0000);
+    let is_one = (word | more) & 0x00ff_f0f0_f0ff_ffff == 0;
+    let digit = |place: u32| (word >> (8 * place) & 0xff) as u32;
+    is_one.then(|| digit(3) * 100 + digit(4) * 10 + digit(5))
 }
 
 fn body_length(field: &[u8]) -> Result<usize, Malformed> {

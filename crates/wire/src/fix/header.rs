@@ -4,7 +4,7 @@ use super::fields::data_of;
 use super::names::Name;
 use super::reject::{Reject, SessionRejectReason as Reason};
 use super::scan::{Scan, Vectors};
-use super::time::Clock;
+use super::time::LastSecond;
 use super::tokens::Tokens;
 use super::{BadField, Fields, Malformed, Message, tag, unsigned};
 
@@ -31,7 +31,7 @@ pub struct Header<'a> {
     /// The fields of it behind MsgType, for what is rarely asked for.
     pub bytes: &'a [u8],
     /// What the times of the body mostly begin with.
-    pub(super) clock: Clock,
+    pub(super) last_second: LastSecond,
 }
 
 impl<'a> Header<'a> {
@@ -40,10 +40,13 @@ impl<'a> Header<'a> {
     ///
     /// # Errors
     /// As of [`Header::read`], without the name of the field.
-    #[inline]
-    pub fn before_body(message: &Message<'a>) -> Result<Header<'a>, Malformed> {
+    #[inline(always)]
+    pub fn before_body(
+        message: &Message<'a>,
+        last: &mut LastSecond,
+    ) -> Result<Header<'a>, Malformed> {
         let mut header = Header::default();
-        Reader::new(&mut header).header(message.tokens::<Vectors>())?;
+        Reader::new(&mut header, last).header(message.tokens::<Vectors>())?;
         Ok(header)
     }
 
@@ -52,19 +55,20 @@ impl<'a> Header<'a> {
     /// # Errors
     /// A field that is none, a field of the header that is there twice or behind one of the body, a number, flag or time
     /// that is none. Whether something is missing is the session's to judge.
-    pub fn read(message: &Message<'a>) -> Result<Header<'a>, Reject<'a>> {
+    pub fn read(message: &Message<'a>, last: &mut LastSecond) -> Result<Header<'a>, Reject<'a>> {
         let mut header = Header::default();
-        match header.walk(message) {
+        match header.walk(message, last) {
             Ok(()) => Ok(header),
             Err(problem) => Err(explain(message, problem)),
         }
     }
 
     #[inline(always)]
-    fn walk(&mut self, message: &Message<'a>) -> Result<(), Malformed> {
-        let mut tokens = Reader::new(self).header(message.tokens::<Vectors>())?;
-        while let Some((name, field)) = tokens.next() {
-            if !name.is_body() && is_header(tokens.tag(field)?.number) {
+    fn walk(&mut self, message: &Message<'a>, last: &mut LastSecond) -> Result<(), Malformed> {
+        let mut tokens = Reader::new(self, last).header(message.tokens::<Vectors>())?;
+        while let Some((name, field)) = tokens.next_read() {
+            let is_body = name.is_body() || field.own_tag().is_some();
+            if !is_body && is_header(tokens.tag(field)?.number) {
                 return Err(Malformed::Header);
             }
         }
@@ -81,7 +85,7 @@ impl<'a> Header<'a> {
         };
         for field in message.fields().filter_map(Result::ok) {
             let value = field.value;
-            let time = || Clock::default().read(value).ok();
+            let time = || LastSecond::default().read(value).ok();
             match field.tag {
                 tag::MSG_SEQ_NUM if header.msg_seq_num.is_none() => {
                     header.msg_seq_num = unsigned(value).ok();
@@ -161,7 +165,7 @@ fn is_of_frame(tag: u32) -> bool {
 fn is_sound(tag: u32, value: &[u8]) -> bool {
     match tag {
         tag::MSG_SEQ_NUM => unsigned(value).is_ok(),
-        tag::SENDING_TIME | tag::ORIG_SENDING_TIME => Clock::default().read(value).is_ok(),
+        tag::SENDING_TIME | tag::ORIG_SENDING_TIME => LastSecond::default().read(value).is_ok(),
         tag::POSS_DUP_FLAG | tag::POSS_RESEND => flag(value).is_ok(),
         _ => true,
     }
@@ -170,19 +174,24 @@ fn is_sound(tag: u32, value: &[u8]) -> bool {
 /// A header in the making, where its reader wants it: it is too large to be moved about.
 struct Reader<'h, 'a> {
     header: &'h mut Header<'a>,
+    last: &'h mut LastSecond,
     seen: u64,
 }
 
 impl<'h, 'a> Reader<'h, 'a> {
     #[inline(always)]
-    fn new(header: &'h mut Header<'a>) -> Reader<'h, 'a> {
-        Reader { header, seen: 0 }
+    fn new(header: &'h mut Header<'a>, last: &'h mut LastSecond) -> Reader<'h, 'a> {
+        Reader {
+            header,
+            last,
+            seen: 0,
+        }
     }
 
     /// Reads as far as the body, and gives the way on. What is no field ends it, too: whoever reads the body finds that.
     #[inline(always)]
     fn header<S: Scan>(&mut self, mut tokens: Tokens<'a, S>) -> Result<Tokens<'a, S>, Malformed> {
-        let begin = tokens.at;
+        let begin = tokens.rest();
         let body = loop {
             let here = tokens;
             let Some((name, field)) = tokens.next() else {
@@ -190,25 +199,25 @@ impl<'h, 'a> Reader<'h, 'a> {
             };
             let bit = match name {
                 Name::MsgSeqNum => {
-                    self.header.msg_seq_num = Some(tokens.unsigned(field, 3)?);
+                    self.header.msg_seq_num = Some(field.unsigned(3)?);
                     0
                 }
                 Name::SendingTime => {
-                    let time_ns = self.header.clock.read(tokens.value(field, 3))?;
+                    let time_ns = self.last.read(field.value(3)?)?;
                     self.header.sending_time_ns = Some(time_ns);
                     1
                 }
                 Name::SenderCompId => {
-                    self.header.sender_comp_id = tokens.value(field, 3);
+                    self.header.sender_comp_id = field.value(3)?;
                     2
                 }
                 Name::TargetCompId => {
-                    self.header.target_comp_id = tokens.value(field, 3);
+                    self.header.target_comp_id = field.value(3)?;
                     3
                 }
                 Name::Other => match tokens.tag(field) {
                     Ok(tag) if is_header(tag.number) => {
-                        self.rare(tag.number, tokens.value(field, tag.width))?;
+                        self.rare(tag.number, field.value(tag.width)?)?;
                         continue;
                     }
                     _ => break here,
@@ -217,7 +226,8 @@ impl<'h, 'a> Reader<'h, 'a> {
             };
             self.once(bit)?;
         };
-        self.header.bytes = body.between(begin, body.at);
+        self.header.bytes = body.since(begin);
+        self.header.last_second = *self.last;
         Ok(body)
     }
 
@@ -234,7 +244,7 @@ impl<'h, 'a> Reader<'h, 'a> {
                 5
             }
             tag::ORIG_SENDING_TIME => {
-                header.orig_sending_time_ns = Some(header.clock.read(value)?);
+                header.orig_sending_time_ns = Some(self.last.read(value)?);
                 6
             }
             // Entries of the group of hops repeat.

@@ -5,8 +5,8 @@
 
 use super::header::is_header;
 use super::names::Name;
-use super::time::{Clock, is_date, is_time};
-use super::tokens::{Span, Tokens};
+use super::time::{LastSecond, is_date, is_time};
+use super::tokens::{Field, Tokens};
 use super::{Decimal, Fields, Header, Malformed, Message, number, tag};
 
 mod quotes;
@@ -26,7 +26,7 @@ pub struct Refresh<'a, S: Scan = Vectors> {
     /// The fields between the header and the entries, for a venue's own.
     pub bytes: &'a [u8],
     tokens: Tokens<'a, S>,
-    clock: Clock,
+    last_second: LastSecond,
 }
 
 impl<'a> Refresh<'a> {
@@ -56,7 +56,7 @@ impl<'a, S: Scan> Refresh<'a, S> {
             entries: None,
             bytes: &[],
             tokens: message.body_tokens::<S>(header),
-            clock: header.clock,
+            last_second: header.last_second,
         };
         refresh.head()?;
         Ok(refresh)
@@ -65,26 +65,28 @@ impl<'a, S: Scan> Refresh<'a, S> {
     #[inline(always)]
     fn head(&mut self) -> Result<(), Malformed> {
         let mut tokens = self.tokens;
-        let (begin, mut seen) = (tokens.at, 0);
+        let (begin, mut seen) = (tokens.rest(), 0);
         let end = loop {
+            let here = tokens;
             let Some((name, field)) = tokens.next() else {
-                break tokens.at;
+                break here;
             };
             match name {
                 Name::Symbol => {
                     once(&mut seen, SYMBOL)?;
-                    self.symbol = tokens.value(field, 3);
+                    self.symbol = field.value(3)?;
                 }
                 Name::MdReqId => {
                     once(&mut seen, ID)?;
-                    self.request = tokens.value(field, 4);
+                    self.request = field.value(4)?;
                 }
                 Name::NoMdEntries => {
-                    let count = u32::try_from(tokens.unsigned(field, 4)?);
+                    let count = u32::try_from(field.unsigned(4)?);
                     self.entries = Some(count.map_err(|_| Malformed::Overflow)?);
-                    break field.begin;
+                    break here;
                 }
                 name if name.is_body() => {}
+                _ if field.own_tag().is_some() => {}
                 _ => {
                     if is_header(tokens.tag(field)?.number) {
                         return Err(Malformed::Header);
@@ -92,7 +94,7 @@ impl<'a, S: Scan> Refresh<'a, S> {
                 }
             }
         };
-        self.bytes = tokens.between(begin, end);
+        self.bytes = end.since(begin);
         self.tokens = tokens;
         Ok(())
     }
@@ -101,13 +103,15 @@ impl<'a, S: Scan> Refresh<'a, S> {
     #[inline(always)]
     pub fn entries(&self) -> Entries<'a, S> {
         let mut tokens = self.tokens;
+        let begin = tokens.rest();
         let first = tokens.next();
         Entries {
             tokens,
+            begin,
             first: first.map(|(_, field)| field),
             delimiter: first.map_or(Name::Other, |(name, _)| name),
             left: self.entries.unwrap_or(0),
-            clock: self.clock,
+            last_second: self.last_second,
             face: None,
             entry: Entry {
                 symbol: self.symbol,
@@ -162,12 +166,14 @@ impl<'a> Entry<'a> {
 pub struct Entries<'a, S: Scan = Vectors> {
     tokens: Tokens<'a, S>,
     /// The field that the next entry begins with.
-    first: Option<Span>,
+    first: Option<Field<'a>>,
+    /// The message from there on.
+    begin: &'a [u8],
     /// What each entry begins with.
     delimiter: Name,
     /// Entries that must still come.
     left: u32,
-    clock: Clock,
+    last_second: LastSecond,
     /// The day and the time of day of the entry that is read, where they are fields of their own.
     face: Option<Face<'a>>,
     entry: Entry<'a>,
@@ -206,10 +212,10 @@ impl<'a, S: Scan> Entries<'a, S> {
         }
     }
 
-    #[inline(always)]
-    fn read(&mut self, first: Span) -> Result<(), Malformed> {
+    #[inline(never)]
+    fn read(&mut self, first: Field<'a>) -> Result<(), Malformed> {
         // In registers as long as the loop lasts.
-        let (mut tokens, delimiter) = (self.tokens, self.delimiter);
+        let (mut tokens, delimiter, begin) = (self.tokens, self.delimiter, self.begin);
         if !begins(delimiter) {
             tokens.tag(first)?;
             return Err(Malformed::Group);
@@ -220,60 +226,63 @@ impl<'a, S: Scan> Entries<'a, S> {
             ..Entry::default()
         };
         let (mut name, mut field, mut seen) = (delimiter, first, 0);
-        let end = loop {
+        entry.bytes = loop {
             match name {
-                Name::Plain => {}
                 Name::MdUpdateAction => {
                     once(&mut seen, ACTION)?;
-                    entry.action = Some(tokens.character(field, 4)?);
+                    entry.action = Some(field.character(4)?);
                 }
                 Name::MdEntryType => {
                     once(&mut seen, KIND)?;
-                    entry.kind = Some(tokens.character(field, 4)?);
+                    entry.kind = Some(field.character(4)?);
                 }
                 Name::MdEntryPx => {
                     once(&mut seen, PRICE)?;
-                    entry.price = Some(tokens.decimal(field, 4)?);
+                    entry.price = Some(field.decimal(4)?);
                 }
                 Name::MdEntrySize => {
                     once(&mut seen, SIZE)?;
-                    entry.size = Some(tokens.decimal(field, 4)?);
+                    entry.size = Some(field.decimal(4)?);
                 }
                 Name::MdEntryDate => {
                     once(&mut seen, DATE)?;
-                    let value = tokens.value(field, 4);
+                    let value = field.value(4)?;
                     if value.len() == 8 {
                         self.face.get_or_insert_default().date = value;
                     } else {
-                        entry.time_ns = Some(self.clock.read(value)?);
+                        entry.time_ns = Some(self.last_second.read(value)?);
                     }
                 }
                 Name::Symbol => {
                     once(&mut seen, SYMBOL)?;
-                    entry.symbol = tokens.value(field, 3);
+                    entry.symbol = field.value(3)?;
                 }
                 Name::Side => {
                     once(&mut seen, SIDE)?;
-                    entry.side = Some(tokens.character(field, 3)?);
+                    entry.side = Some(field.character(3)?);
                 }
                 _ => {
-                    let tag = tokens.tag(field)?;
-                    let value = tokens.value(field, tag.width);
+                    let tag = match field.own_tag() {
+                        Some(tag) => tag,
+                        None => tokens.tag(field)?,
+                    };
+                    let value = field.value(tag.width)?;
                     let bit = rare(entry, &mut self.face, tag.number, value, seen)?;
                     once(&mut seen, bit)?;
                 }
             }
-            let Some(next) = tokens.next() else {
+            let Some(next) = tokens.next_read() else {
                 self.first = None;
-                break tokens.at;
+                break tokens.since(begin);
             };
             (name, field) = next;
             if name == delimiter {
                 self.first = Some(field);
-                break field.begin;
+                let bytes = tokens.since_before(begin, field);
+                self.begin = begin.get(bytes.len()..).unwrap_or_default();
+                break bytes;
             }
         };
-        entry.bytes = tokens.between(first.begin, end);
         self.tokens = tokens;
         self.left -= 1;
         match self.face.take() {
@@ -319,7 +328,7 @@ impl<'a, S: Scan> Entries<'a, S> {
         let end = 9 + face.time.len();
         text[..8].copy_from_slice(face.date);
         text[9..end].copy_from_slice(face.time);
-        entry.time_ns = Some(self.clock.read(&text[..end])?);
+        entry.time_ns = Some(self.last_second.read(&text[..end])?);
         Ok(())
     }
 }

@@ -15,8 +15,6 @@ pub(super) enum Name {
     SendingTime,
     SenderCompId,
     TargetCompId,
-    /// A tag that begins with these digits, as Deribit's own trade id (100009) does.
-    Hundred,
     /// Of the body, with a value that no reader looks at. So are those behind it of the body.
     Plain,
     Symbol,
@@ -130,17 +128,6 @@ static TABLE: [Known; 1 << BITS] = {
         table[slot(entry.key)] = entry;
         at += 1;
     }
-    let hundred = Known {
-        key: u32::from_le_bytes(*b"100\0"),
-        shift: 8,
-        width: 3,
-        name: Name::Hundred,
-    };
-    assert!(
-        table[slot(hundred.key)].width == 0,
-        "two names in one place"
-    );
-    table[slot(hundred.key)] = hundred;
     let mut tag = 10;
     while tag < 1_000 {
         let entry = known(tag, Name::Plain);
@@ -172,7 +159,6 @@ mod tests {
                 let is_empty = value.is_empty();
                 match name(u32::from_le_bytes(bytes), field.len()) {
                     Name::Other => assert!(is_empty || named.is_none(), "{text:?}"),
-                    Name::Hundred => assert!(text.starts_with("100")),
                     Name::Plain => {
                         assert!(!is_empty && named.is_none(), "{text:?}");
                         assert!(!is_header(tag) && data_of(tag).is_none(), "{text:?}");
@@ -203,7 +189,7 @@ mod tests {
                     && head[0] != b'0'
                     && head.iter().all(u8::is_ascii_digit);
                 let name = name(u32::from_le_bytes(text), 8);
-                let is_named = !matches!(name, Name::Other | Name::Hundred);
+                let is_named = name != Name::Other;
                 assert!(is_tag || !is_named, "{text:?}");
             }
         }

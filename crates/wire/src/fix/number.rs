@@ -91,70 +91,119 @@ pub(super) fn small(text: &[u8]) -> Result<u32, Malformed> {
     u32::try_from(unsigned(text)?).map_err(|_| Malformed::Overflow)
 }
 
-/// What [`unsigned`] gives for `bytes[start..end]`. Up to eight digits take one word.
+/// What [`unsigned`] gives for the value of a field, behind a tag and equals sign of `width` bytes, seven at most. `head` is
+/// the field's first eight bytes. Up to eight digits take one word.
 #[inline(always)]
-pub(super) fn unsigned_at(bytes: &[u8], start: usize, end: usize) -> Result<u64, Malformed> {
-    let word = bytes.get(start..).and_then(<[u8]>::first_chunk);
-    let count = end.wrapping_sub(start);
-    match word.and_then(|word| digits(u64::from_le_bytes(*word), count)) {
-        Some(number) => Ok(number as u64),
-        None => unsigned(bytes.get(start..end).unwrap_or_default()),
+pub(super) fn unsigned_of(field: &[u8], head: u64, width: usize) -> Result<u64, Malformed> {
+    let value = field.get(width..).ok_or(Malformed::Value)?;
+    let short = (1..=8).contains(&value.len());
+    match short.then(|| number(last_bytes(field, head, value.len()))) {
+        Some(Some(number)) => Ok(number as u64),
+        _ => unsigned(value),
     }
 }
 
-/// The decimal of `bytes[start..end]`, equal to [`decimal`] of it. What prices and sizes look like takes two words.
+/// What [`decimal`] gives for the value of a field, as of [`unsigned_of`]. What prices and sizes look like takes one word
+/// or two.
 #[inline(always)]
-pub(super) fn decimal_at(bytes: &[u8], start: usize, end: usize) -> Result<Decimal, Malformed> {
-    match common(bytes, start, end) {
+pub(super) fn decimal_of(field: &[u8], head: u64, width: usize) -> Result<Decimal, Malformed> {
+    let value = field.get(width..).ok_or(Malformed::Value)?;
+    let common = match value.len() {
+        1 => of_one_byte(head, width),
+        2..=8 => of_one_word(last_bytes(field, head, value.len())),
+        9..=16 => of_two_words(field, head, value.len()),
+        _ => None,
+    };
+    match common {
         Some(decimal) => Ok(decimal),
-        None => decimal(bytes.get(start..end).unwrap_or_default()),
+        None => decimal(value),
     }
 }
 
-/// At most eight bytes with a point behind the first digit or later, or without one; or one to seven digits, a point,
-/// and one to eight digits.
+/// A digit.
 #[inline(always)]
-fn common(bytes: &[u8], start: usize, end: usize) -> Option<Decimal> {
-    let length = end.checked_sub(start)?;
-    let word = u64::from_le_bytes(*bytes.get(start..)?.first_chunk()?);
-    let point = byte_of(word, b'.');
-    if point >= length {
-        let mantissa = digits(word, length)?;
-        return Some(Decimal {
-            mantissa,
-            decimals: 0,
-        });
-    }
-    let decimals = length - point - 1;
-    if point == 0 || point == 8 || decimals == 0 {
-        return None;
-    }
-    if length <= 8 {
-        // The digits behind the point move up to those before it.
-        let before = word & !(u64::MAX << (8 * point));
-        let behind = (word >> (8 * point) >> 8) << (8 * point);
-        let mantissa = digits(before | behind, length - 1)?;
-        let decimals = decimals as u8;
+fn of_one_byte(head: u64, width: usize) -> Option<Decimal> {
+    let digit = (head >> (8 * width)) as u8;
+    digit.is_ascii_digit().then(|| Decimal {
+        mantissa: i64::from(digit - b'0'),
+        decimals: 0,
+    })
+}
+
+/// A number of two to eight bytes, which are digits but for a point.
+#[inline(always)]
+fn of_one_word(word: u64) -> Option<Decimal> {
+    let others = not_digits(word);
+    if others == 0 {
+        let (mantissa, decimals) = (value(word), 0);
         return Some(Decimal { mantissa, decimals });
     }
-    let behind = u64::from_le_bytes(*bytes.get(start + point + 1..)?.first_chunk()?);
-    let mantissa = digits(word, point)? * POWERS.get(decimals)? + digits(behind, decimals)?;
-    let decimals = decimals as u8;
+    let point = the_point(word, others)?;
+    let mantissa = value(without(word, point, 0));
+    let decimals = 7 - (point / 8) as u8;
     Some(Decimal { mantissa, decimals })
 }
 
-/// Powers of ten, up to those of eight digits.
-const POWERS: [i64; 9] = [
-    1,
-    10,
-    100,
-    1_000,
-    10_000,
-    100_000,
-    1_000_000,
-    10_000_000,
-    100_000_000,
-];
+/// A number of nine to sixteen bytes, which are digits but for a point.
+#[inline(always)]
+fn of_two_words(field: &[u8], head: u64, length: usize) -> Option<Decimal> {
+    let (before, low) = field.split_last_chunk::<8>()?;
+    let low = u64::from_le_bytes(*low) ^ ZEROS;
+    let high = last_bytes(before, head, length - 8);
+    let (high, low, decimals) = match (not_digits(high), not_digits(low)) {
+        (0, 0) => (high, low, 0),
+        (0, others) => {
+            let point = the_point(low, others)?;
+            let low = without(low, point, high >> 56);
+            (high << 8, low, 7 - (point / 8) as u8)
+        }
+        (others, 0) => {
+            let point = the_point(high, others)?;
+            (without(high, point, 0), low, 15 - (point / 8) as u8)
+        }
+        _ => return None,
+    };
+    let mantissa = value(high) * 100_000_000 + value(low);
+    Some(Decimal { mantissa, decimals })
+}
+
+const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
+/// A point among digits that were made numbers.
+const POINT: u8 = b'.' ^ b'0';
+
+/// The last `count` bytes of a field, one to eight, of which digits are made numbers. The last one is the highest, zeros
+/// are below the first.
+#[inline(always)]
+fn last_bytes(field: &[u8], head: u64, count: usize) -> u64 {
+    let word = match field.last_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        // All of a field as short as this is in its head.
+        None => head << (64 - 8 * field.len()),
+    };
+    let below = 64 - 8 * count;
+    (word ^ ZEROS) >> below << below
+}
+
+/// Bits in those bytes of a word that are no digits.
+#[inline(always)]
+fn not_digits(word: u64) -> u64 {
+    (word | word.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0
+}
+
+/// The lowest bit of the only byte that is no digit, if it is a point.
+#[inline(always)]
+fn the_point(word: u64, others: u64) -> Option<u32> {
+    let place = others.trailing_zeros() & !7;
+    let is_alone = others >> place >> 8 == 0;
+    (is_alone && (word >> place) as u8 == POINT).then_some(place)
+}
+
+/// A word without one of its bytes: those below move up, and another one comes in.
+#[inline(always)]
+fn without(word: u64, place: u32, first: u64) -> u64 {
+    let above = u64::MAX << place;
+    (word & (above << 8)) | (word & !above) << 8 | first
+}
 
 /// Where the first such byte of a word is; 8 if none is.
 #[inline(always)]
@@ -173,12 +222,61 @@ pub(super) fn digits(word: u64, count: usize) -> Option<i64> {
         return None;
     }
     // The first digit is the lowest byte; what is behind the digits is shifted out, zeros come in before them.
-    let digits = (word ^ 0x3030_3030_3030_3030) << (64 - 8 * count);
-    let more = digits.wrapping_add(0x0606_0606_0606_0606);
-    if (digits | more) & 0xf0f0_f0f0_f0f0_f0f0 != 0 {
-        return None;
-    }
+    number((word ^ ZEROS) << (64 - 8 * count))
+}
+
+/// The number of eight digits, of which the highest byte is the last.
+#[inline(always)]
+fn number(digits: u64) -> Option<i64> {
+    (not_digits(digits) == 0).then(|| value(digits))
+}
+
+/// The same of what is known to be digits.
+#[inline(always)]
+fn value(digits: u64) -> i64 {
     let twos = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = twos.wrapping_mul(100).wrapping_add(twos >> 16) & 0x0000_ffff_0000_ffff;
-    Some((fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff) as i64)
+    (fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    /// A field of market data with such a value, read in words, and its value byte by byte.
+    fn both(value: &[u8]) -> (Result<Decimal, Malformed>, Result<Decimal, Malformed>) {
+        let field = [b"270=", value].concat();
+        let behind = [&field[..], b"\x01271=9\x01"].concat();
+        let head = behind.first_chunk().expect("eight bytes");
+        let in_words = decimal_of(&field, u64::from_le_bytes(*head), 4);
+        (in_words, decimal(value))
+    }
+
+    /// Each byte in each place of numbers of each length, with a point and without one.
+    #[test]
+    fn words_say_what_bytes_say() {
+        let digits = b"98765432101234567";
+        for length in 1..=digits.len() {
+            let plain = digits[..length].to_vec();
+            let points = (0..length).map(|place| {
+                let mut number = plain.clone();
+                number[place] = b'.';
+                number
+            });
+            let numbers: Vec<Vec<u8>> = points.chain([plain.clone()]).collect();
+            for number in numbers {
+                for place in 0..length {
+                    for byte in (0..=255).filter(|byte| *byte != super::super::SOH) {
+                        let mut number = number.clone();
+                        number[place] = byte;
+                        let (in_words, in_bytes) = both(&number);
+                        assert_eq!(in_words, in_bytes, "{number:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(both(b"").0, Err(Malformed::Number));
+    }
 }

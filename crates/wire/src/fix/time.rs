@@ -174,9 +174,9 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year + shift, month, date)
 }
 
-/// The last time stamp that was read to the second: the next one mostly has the same.
+/// The last time stamp that was read, to the second: the next one mostly has the same. Whoever reads many messages keeps one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Clock {
+pub struct LastSecond {
     /// `YYYYMMDD` and `HH:MM:SS`.
     text: [u64; 2],
     /// What they say, nanoseconds.
@@ -184,9 +184,9 @@ pub(super) struct Clock {
 }
 
 /// As if the epoch itself had been read.
-impl Default for Clock {
-    fn default() -> Clock {
-        Clock {
+impl Default for LastSecond {
+    fn default() -> LastSecond {
+        LastSecond {
             text: [
                 u64::from_le_bytes(*b"19700101"),
                 u64::from_le_bytes(*b"00:00:00"),
@@ -196,7 +196,7 @@ impl Default for Clock {
     }
 }
 
-impl Clock {
+impl LastSecond {
     /// [`timestamp`] of `text`.
     #[inline(always)]
     pub(super) fn read(&mut self, text: &[u8]) -> Result<u64, Malformed> {
@@ -236,7 +236,7 @@ impl Clock {
             Some(seconds) => seconds * 1_000_000_000,
             None => timestamp(text)?,
         };
-        *self = Clock { text: seconds, ns };
+        *self = LastSecond { text: seconds, ns };
         Ok(ns)
     }
 }
@@ -279,8 +279,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_has_read_nothing_knows_the_epoch_alone() {
-        let read = |text: &[u8]| Clock::default().read(text);
+    fn what_has_read_nothing_knows_the_epoch_alone() {
+        let read = |text: &[u8]| LastSecond::default().read(text);
         assert_eq!(read(b"19700101-00:00:00.001"), Ok(1_000_000));
         let nothing = [0, 0, 0, 0, 0, 0, 0, 0, b'-', 0, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(read(&nothing), Err(Malformed::Time));

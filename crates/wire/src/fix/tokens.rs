@@ -1,6 +1,9 @@
 //! Fields as places in a message: the fast walk, which [`Header`](super::Header) and market data share.
 //!
 //! A tag is not made a number unless it has to be: the bytes `270=` are as good a name for it, and are there already.
+//!
+//! All is kept relative to the field that comes next, and shrinks with every step: a slice that is known to be long enough
+//! needs no other check, and the separators are those of its first bytes.
 
 use super::fields::{data_of, tag_number};
 use super::frame::TRAILER;
@@ -9,11 +12,13 @@ use super::scan::Scan;
 use super::{Decimal, Malformed, SOH, number};
 use core::marker::PhantomData;
 
-/// A field: where it begins, and where its separator is.
+/// A field.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub begin: usize,
-    pub end: usize,
+pub(super) struct Field<'a> {
+    /// All of it, without the separator.
+    pub bytes: &'a [u8],
+    /// Its first eight bytes. Those that are not of it are of what is behind it.
+    head: u64,
 }
 
 /// The tag of a field.
@@ -24,171 +29,189 @@ pub(super) struct Tag {
     pub width: usize,
 }
 
+impl<'a> Field<'a> {
+    /// The tag, if it is one of the venues' own from 100000 to 100999 and has a value: it is of the body, and no length of
+    /// data.
+    #[inline(always)]
+    pub(super) fn own_tag(&self) -> Option<Tag> {
+        let tag = (self.head ^ u64::from_le_bytes(*b"100000=\0")) & (u64::MAX >> 8);
+        let more = tag.wrapping_add(0x0000_0606_0600_0000);
+        if (tag | more) & 0x00ff_f0f0_f0ff_ffff != 0 || self.bytes.len() < 8 {
+            return None;
+        }
+        let digit = |place: u32| (tag >> (8 * place)) as u32 & 0xff;
+        let number = 100_000 + digit(3) * 100 + digit(4) * 10 + digit(5);
+        Some(Tag { number, width: 7 })
+    }
+
+    /// The value behind a tag and equals sign of so many bytes.
+    #[inline(always)]
+    pub(super) fn value(&self, width: usize) -> Result<&'a [u8], Malformed> {
+        self.bytes.get(width..).ok_or(Malformed::Value)
+    }
+
+    /// The same, a single character. The tag has two or three digits.
+    #[inline(always)]
+    pub(super) fn character(&self, width: usize) -> Result<u8, Malformed> {
+        if self.bytes.len() != width + 1 {
+            return Err(Malformed::Value);
+        }
+        Ok((self.head >> (8 * width)) as u8)
+    }
+
+    /// The same, a number that cannot be negative.
+    #[inline(always)]
+    pub(super) fn unsigned(&self, width: usize) -> Result<u64, Malformed> {
+        number::unsigned_of(self.bytes, self.head, width)
+    }
+
+    /// The same, a decimal number.
+    #[inline(always)]
+    pub(super) fn decimal(&self, width: usize) -> Result<Decimal, Malformed> {
+        number::decimal_of(self.bytes, self.head, width)
+    }
+}
+
 /// Walks the fields behind MsgType and before the checksum.
 ///
 /// Small, copied and handed on by value: lent to nobody, it stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens<'a, S> {
-    /// All of the message.
-    bytes: &'a [u8],
-    /// Where the next field begins.
-    pub at: usize,
-    /// Where the block begins, and the separators of it that were not reached.
-    block: usize,
+    /// From where the next field begins to the end of the message.
+    rest: &'a [u8],
+    /// The separators that are known of it, the lowest bit for its first byte. None: they were not looked for.
     mask: u64,
+    /// The separators of the last 64 bytes of the message.
+    tail: u64,
     scan: PhantomData<S>,
 }
 
 impl<'a, S: Scan> Tokens<'a, S> {
+    /// Through the end of a message, of whose last 64 bytes these are the separators.
     #[inline(always)]
-    pub(super) fn new(bytes: &'a [u8], at: usize) -> Tokens<'a, S> {
+    pub(super) fn new(rest: &'a [u8], tail: u64) -> Tokens<'a, S> {
         Tokens {
-            bytes,
-            at,
-            block: at,
-            mask: block::<S>(bytes, at),
+            rest,
+            mask: 0,
+            tail,
             scan: PhantomData,
         }
     }
 
-    /// The bytes between two places.
+    /// All that is left, as far as the end of the message.
     #[inline(always)]
-    pub(super) fn between(&self, begin: usize, end: usize) -> &'a [u8] {
-        self.bytes.get(begin..end).unwrap_or_default()
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
     }
 
-    /// The value of a field whose tag and equals sign are so many bytes.
+    /// What is behind the beginning of `from` and before the field that comes next.
     #[inline(always)]
-    pub(super) fn value(&self, field: Span, width: usize) -> &'a [u8] {
-        self.between(field.begin + width, field.end)
+    pub(super) fn since(&self, from: &'a [u8]) -> &'a [u8] {
+        let length = from.len().wrapping_sub(self.rest.len());
+        from.get(..length).unwrap_or_default()
     }
 
-    /// The same, a single character.
+    /// The same, before the field that was taken last.
     #[inline(always)]
-    pub(super) fn character(&self, field: Span, width: usize) -> Result<u8, Malformed> {
-        let start = field.begin + width;
-        match self.bytes.get(start) {
-            Some(character) if start + 1 == field.end => Ok(*character),
-            _ => Err(Malformed::Value),
-        }
-    }
-
-    /// The same, a number that cannot be negative.
-    #[inline(always)]
-    pub(super) fn unsigned(&self, field: Span, width: usize) -> Result<u64, Malformed> {
-        number::unsigned_at(self.bytes, field.begin + width, field.end)
-    }
-
-    /// The same, a decimal number.
-    #[inline(always)]
-    pub(super) fn decimal(&self, field: Span, width: usize) -> Result<Decimal, Malformed> {
-        number::decimal_at(self.bytes, field.begin + width, field.end)
+    pub(super) fn since_before(&self, from: &'a [u8], taken: Field<'a>) -> &'a [u8] {
+        let left = self.rest.len() + taken.bytes.len() + 1;
+        from.get(..from.len().wrapping_sub(left))
+            .unwrap_or_default()
     }
 
     /// The next field. What is no field has no name, and [`Tokens::tag`] says what is wrong with it.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<(Name, Span)> {
-        let begin = self.at;
-        // As long as there is more than the checksum, there is a field.
-        let head: &[u8; TRAILER + 1] = self.bytes.get(begin..)?.first_chunk()?;
-        let word = u64::from_le_bytes(*head) as u32;
-        let end = self.separator();
-        self.at = end + 1;
-        let name = names::name(word, end - begin);
-        Some((name, Span { begin, end }))
+    pub(super) fn next(&mut self) -> Option<(Name, Field<'a>)> {
+        let rest = self.rest;
+        // As long as there is more than the checksum, there is a field, and a separator behind it.
+        let head: &[u8; TRAILER + 1] = rest.first_chunk()?;
+        let head = u64::from_le_bytes(*head);
+        let mut mask = self.mask;
+        if mask == 0 {
+            mask = match rest.first_chunk() {
+                Some(block) => S::separators(block),
+                None => self.tail >> (64 - rest.len()),
+            };
+        }
+        // 32 bits, so that no sum of lengths overflows.
+        let length = match mask {
+            0 => long(rest),
+            mask => mask.trailing_zeros(),
+        };
+        self.mask = mask >> (length % 64) >> 1;
+        let length = length as usize;
+        self.rest = rest.get(length + 1..)?;
+        let name = names::name(head as u32, length);
+        let bytes = rest.get(..length)?;
+        Some((name, Field { bytes, head }))
+    }
+
+    /// The next field that has no [plain](Name::Plain) name.
+    #[inline(always)]
+    pub(super) fn next_read(&mut self) -> Option<(Name, Field<'a>)> {
+        loop {
+            let (name, field) = self.next()?;
+            if name != Name::Plain {
+                return Some((name, field));
+            }
+        }
     }
 
     /// The tag of the field that was taken last. Data behind a length is skipped: nobody here reads it.
     #[inline(always)]
-    pub(super) fn tag(&mut self, field: Span) -> Result<Tag, Malformed> {
-        let tag = tag_of(self.bytes, field)?;
+    pub(super) fn tag(&mut self, field: Field<'a>) -> Result<Tag, Malformed> {
+        let tag = tag_of(field)?;
         if data_of(tag.number).is_some() {
-            let behind = self.behind_data(tag, field)?;
-            *self = Tokens::new(self.bytes, behind);
+            self.rest = behind_data(self.rest, tag, field)?;
+            self.mask = 0;
         }
         Ok(tag)
     }
-
-    /// Where the field begins that is behind the data whose length a field states.
-    #[cold]
-    #[inline(never)]
-    fn behind_data(self, length: Tag, field: Span) -> Result<usize, Malformed> {
-        let length_bytes = self.value(field, length.width);
-        let bytes = tag_number(length_bytes).map_err(|_| Malformed::Data)? as usize;
-        let last = self.bytes.len() - TRAILER;
-        if self.at >= last {
-            return Err(Malformed::Data);
-        }
-        let data = any_tag(self.between(self.at, last))?;
-        if Some(data.number) != data_of(length.number) {
-            return Err(Malformed::Data);
-        }
-        let end = (self.at + data.width).saturating_add(bytes);
-        if end >= last || self.bytes.get(end) != Some(&SOH) {
-            return Err(Malformed::Data);
-        }
-        Ok(end + 1)
-    }
-
-    /// Where the field that begins here ends. The last byte before the checksum is a separator, so there is one.
-    #[inline(always)]
-    fn separator(&mut self) -> usize {
-        while self.mask == 0 {
-            self.block += 64;
-            if self.block >= self.bytes.len() {
-                return self.bytes.len() - TRAILER;
-            }
-            self.mask = block::<S>(self.bytes, self.block);
-        }
-        let place = self.block + self.mask.trailing_zeros() as usize;
-        self.mask &= self.mask - 1;
-        place
-    }
 }
 
-/// The separators of 64 bytes from here, or of as many as there are.
-#[inline(always)]
-fn block<S: Scan>(bytes: &[u8], at: usize) -> u64 {
-    if let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
-        return S::separators(block);
-    }
-    last_block::<S>(bytes, at)
+/// The length of a field of 64 bytes or more.
+#[cold]
+#[inline(never)]
+fn long(rest: &[u8]) -> u32 {
+    let separator = rest.iter().position(|byte| *byte == SOH);
+    separator.unwrap_or(rest.len() - TRAILER) as u32
 }
 
-/// The end of a message: its last 64 bytes, without those before.
-#[inline]
-fn last_block<S: Scan>(bytes: &[u8], at: usize) -> u64 {
-    match bytes.last_chunk() {
-        Some(block) => {
-            let before = at + 64 - bytes.len();
-            S::separators(block).checked_shr(before as u32).unwrap_or(0)
-        }
-        None => {
-            let mut block = [0; 64];
-            let rest = bytes.get(at..).unwrap_or_default();
-            block[..rest.len()].copy_from_slice(rest);
-            S::separators(&block)
-        }
+/// What is behind the data whose length a field states, which comes first in `rest`.
+#[cold]
+#[inline(never)]
+fn behind_data<'a>(rest: &'a [u8], length: Tag, field: Field<'a>) -> Result<&'a [u8], Malformed> {
+    let bytes = tag_number(field.value(length.width)?).map_err(|_| Malformed::Data)? as usize;
+    let Some((fields, _)) = rest.split_last_chunk::<TRAILER>() else {
+        return Err(Malformed::Data);
+    };
+    let data = any_tag(fields)?;
+    if Some(data.number) != data_of(length.number) {
+        return Err(Malformed::Data);
+    }
+    let end = data.width.saturating_add(bytes);
+    match fields.get(end) {
+        Some(&SOH) => Ok(&rest[end + 1..]),
+        _ => Err(Malformed::Data),
     }
 }
 
 /// The tag of a field that has a value.
 #[inline(never)]
-fn tag_of(bytes: &[u8], field: Span) -> Result<Tag, Malformed> {
-    let field = bytes.get(field.begin..field.end).unwrap_or_default();
-    let tag = usual_tag(field).map_or_else(|| any_tag(field), Ok)?;
-    if tag.width == field.len() {
+fn tag_of(field: Field<'_>) -> Result<Tag, Malformed> {
+    let tag = usual_tag(field).map_or_else(|| any_tag(field.bytes), Ok)?;
+    if tag.width == field.bytes.len() {
         return Err(Malformed::Value);
     }
     Ok(tag)
 }
 
-/// A tag of up to seven digits, where there are eight bytes to be looked at.
+/// A tag of up to seven digits.
 #[inline(always)]
-fn usual_tag(field: &[u8]) -> Option<Tag> {
-    let head = u64::from_le_bytes(*field.first_chunk()?);
+fn usual_tag(field: Field<'_>) -> Option<Tag> {
+    let head = field.head;
     let sign = number::byte_of(head, b'=');
-    if sign == 8 || head & 0xff == u64::from(b'0') {
+    if sign >= field.bytes.len().min(8) || head & 0xff == u64::from(b'0') {
         return None;
     }
     let number = number::digits(head, sign)? as u32;
@@ -207,5 +230,55 @@ fn any_tag(field: &[u8]) -> Result<Tag, Malformed> {
             width: digits.len() + 1,
         }),
         _ => Err(Malformed::Value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::format;
+
+    fn field(bytes: &[u8]) -> Field<'_> {
+        let mut head = [SOH; 8];
+        let length = bytes.len().min(8);
+        head[..length].copy_from_slice(&bytes[..length]);
+        let head = u64::from_le_bytes(head);
+        Field { bytes, head }
+    }
+
+    /// The short look at a venue's own tag says what the long one says.
+    #[test]
+    fn own_tags_are_those_from_100000_to_100999_with_a_value() {
+        for number in (0..2_000)
+            .chain(99_000..103_000)
+            .chain(1_000_000..1_001_000)
+        {
+            for value in ["", "7", "=", "some text"] {
+                let text = format!("{number}={value}");
+                let tag = field(text.as_bytes()).own_tag();
+                let is_own = (100_000..101_000).contains(&number) && !value.is_empty();
+                assert_eq!(
+                    tag.map(|tag| tag.number),
+                    is_own.then_some(number),
+                    "{text}"
+                );
+                assert!(tag.is_none_or(|tag| tag.width == 7));
+            }
+        }
+        for place in 0..7 {
+            for byte in 0..=255 {
+                let mut text = *b"100009=7";
+                text[place] = byte;
+                let tag = tag_of(field(&text)).ok();
+                let own = tag.filter(|tag| (100_000..101_000).contains(&tag.number));
+                let found = field(&text).own_tag();
+                assert_eq!(
+                    found.map(|tag| tag.number),
+                    own.map(|tag| tag.number),
+                    "{text:?}"
+                );
+            }
+        }
     }
 }

@@ -3,8 +3,8 @@
 use crate::{captures, message};
 use touchline_wire::fix::market_data::{Entry, MassQuote, Refresh, Words};
 use touchline_wire::fix::{
-    Decimal, Frame, Header, Malformed, Message, RefTag, SessionRejectReason as Reason, decimal,
-    frame, timestamp,
+    Decimal, Frame, Header, LastSecond, Malformed, Message, RefTag, Reject,
+    SessionRejectReason as Reason, decimal, frame, timestamp,
 };
 
 const HEAD: &str = "49=A|56=B|34=7|52=20240102-03:04:05.678|";
@@ -36,13 +36,21 @@ fn slow_entries(message: &Message<'_>) -> Vec<Vec<(u32, Vec<u8>)>> {
     entries
 }
 
+fn header_of<'a>(message: &Message<'a>) -> Result<Header<'a>, Reject<'a>> {
+    Header::read(message, &mut LastSecond::default())
+}
+
+fn before_body<'a>(message: &Message<'a>) -> Result<Header<'a>, Malformed> {
+    Header::before_body(message, &mut LastSecond::default())
+}
+
 /// Header and all, as a reader of market data has them.
 fn refresh<'a>(message: &Message<'a>) -> Result<Refresh<'a>, Malformed> {
-    Refresh::read(message, &Header::before_body(message)?)
+    Refresh::read(message, &before_body(message)?)
 }
 
 fn check(message: &Message<'_>) -> usize {
-    let header = Header::before_body(message).unwrap();
+    let header = before_body(message).unwrap();
     let refresh = Refresh::read(message, &header).unwrap();
     let slow = slow_entries(message);
     assert_eq!(refresh.entries.unwrap_or(0) as usize, slow.len());
@@ -97,9 +105,9 @@ fn real_market_data_is_as_a_slow_reader_has_it() {
     let (mut messages, mut entries) = (0, 0);
     for bytes in crate::real_messages(&captures) {
         let message = whole(&bytes);
-        let header = Header::read(&message).unwrap();
+        let header = header_of(&message).unwrap();
         if matches!(message.msg_type(), b"W" | b"X") {
-            assert_eq!(Header::before_body(&message), Ok(header));
+            assert_eq!(before_body(&message), Ok(header));
             entries += check(&message);
             messages += 1;
         }
@@ -229,7 +237,7 @@ fn counts_that_differ_and_fields_that_are_double_are_errors() {
 fn no_field_of_the_header_has_two_values() {
     let body = "55=X|354=4|355=34=9|58=y|";
     let good = message("D", &format!("{HEAD}{body}"));
-    let header = Header::read(&whole(&good)).unwrap();
+    let header = header_of(&whole(&good)).unwrap();
     assert_eq!(header.msg_seq_num, Some(7));
     assert_eq!(
         (header.sender_comp_id, header.target_comp_id),
@@ -280,7 +288,7 @@ fn no_field_of_the_header_has_two_values() {
                 }
             ),
         );
-        let reject = Header::read(&whole(&twice)).unwrap_err();
+        let reject = header_of(&whole(&twice)).unwrap_err();
         assert_eq!(
             (reject.reason, reject.tag),
             (
@@ -291,7 +299,7 @@ fn no_field_of_the_header_has_two_values() {
         );
         for place in ["", "55=X|", body] {
             let behind = message("D", &format!("{HEAD}{place}58=z|{field}|"));
-            let reject = Header::read(&whole(&behind)).unwrap_err();
+            let reject = header_of(&whole(&behind)).unwrap_err();
             assert_eq!(reject.reason, Reason::TagOutOfOrder, "{place}{field}");
         }
     }
@@ -310,7 +318,7 @@ fn no_field_of_the_header_has_two_values() {
     ] {
         let bytes = message("D", &format!("{HEAD}{field}|{body}"));
         assert_eq!(
-            Header::read(&whole(&bytes)).unwrap_err().reason,
+            header_of(&whole(&bytes)).unwrap_err().reason,
             reason,
             "{field}"
         );
@@ -322,7 +330,7 @@ fn no_field_of_the_header_has_two_values() {
             optional[..15].join("|")
         ),
     );
-    let header = Header::read(&whole(&all)).unwrap();
+    let header = header_of(&whole(&all)).unwrap();
     assert!(header.poss_dup && !header.poss_resend && header.orig_sending_time_ns.is_some());
 }
 
@@ -333,7 +341,7 @@ fn mass_quotes_are_typed() {
     );
     let bytes = message("i", &body);
     let message_ = whole(&bytes);
-    let header = Header::read(&message_).unwrap();
+    let header = header_of(&message_).unwrap();
     let quote = MassQuote::read(&message_, &header).unwrap();
     assert_eq!(
         (quote.quote_id, quote.sets, header.msg_seq_num),
@@ -379,7 +387,7 @@ fn mass_quotes_are_typed() {
     ] {
         let bytes = message("i", &format!("{HEAD}{body}"));
         let message = whole(&bytes);
-        let header = Header::before_body(&message).unwrap();
+        let header = before_body(&message).unwrap();
         let read = MassQuote::read(&message, &header);
         let found = read.map(|quote| quote.quotes().find_map(Result::err));
         assert_eq!(found.unwrap_or_else(Some), Some(error), "{body}");

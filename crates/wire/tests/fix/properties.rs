@@ -7,7 +7,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
 use touchline_wire::fix::{
-    Decimal, Encoder, Frame, Header, Malformed, Precision, decimal, frame, timestamp,
+    Decimal, Encoder, Frame, Header, LastSecond, Malformed, Precision, decimal, frame, timestamp,
     write_timestamp,
 };
 
@@ -36,7 +36,8 @@ fn read(tag: u32, value: &str, behind: &str) -> Result<(Option<Decimal>, Option<
     let Ok(Frame::Whole(message)) = frame(&bytes, 4096) else {
         panic!("{value}");
     };
-    let mut entries = Refresh::read(&message, &Header::before_body(&message)?)?.entries();
+    let header = Header::before_body(&message, &mut LastSecond::default())?;
+    let mut entries = Refresh::read(&message, &header)?.entries();
     let entry = entries.advance()?.copied().unwrap_or_default();
     Ok((entry.price, entry.time_ns))
 }

@@ -3,7 +3,7 @@
 use super::super::header::is_header;
 use super::super::number::small;
 use super::super::scan::{Scan, Vectors};
-use super::super::tokens::{Span, Tokens};
+use super::super::tokens::{Field, Tokens};
 use super::super::{Decimal, Fields, Header, Malformed, Message, tag};
 use super::once;
 
@@ -27,7 +27,7 @@ impl<'a> MassQuote<'a> {
         let (mut quote_id, mut seen): (&[u8], u32) = (&[], 0);
         while let Some((_, field)) = tokens.next() {
             let tag = tokens.tag(field)?;
-            let value = tokens.value(field, tag.width);
+            let value = field.value(tag.width)?;
             match tag.number {
                 tag::QUOTE_ID => {
                     once(&mut seen, 1)?;
@@ -96,7 +96,7 @@ impl<'a> Quote<'a> {
 pub struct Quotes<'a, S: Scan = Vectors> {
     tokens: Tokens<'a, S>,
     /// A field that was looked at and not yet taken.
-    next: Option<Found>,
+    next: Option<Found<'a>>,
     /// Sets that must still come, and entries of the present one.
     sets: u32,
     entries: u32,
@@ -107,10 +107,18 @@ pub struct Quotes<'a, S: Scan = Vectors> {
 
 /// A field with its tag, which has `width` bytes with its equals sign.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Found<'a> {
     tag: u32,
     width: usize,
-    field: Span,
+    field: Field<'a>,
+    /// The message from there on.
+    begin: &'a [u8],
+}
+
+impl<'a> Found<'a> {
+    fn value(&self) -> Result<&'a [u8], Malformed> {
+        self.field.value(self.width)
+    }
 }
 
 impl<'a, S: Scan> Iterator for Quotes<'a, S> {
@@ -151,14 +159,14 @@ impl<'a, S: Scan> Quotes<'a, S> {
     }
 
     /// The fields of a set up to its entries.
-    fn open_set(&mut self, first: Found) -> Result<(), Malformed> {
+    fn open_set(&mut self, first: Found<'a>) -> Result<(), Malformed> {
         self.sets -= 1;
-        self.set = self.value(first);
+        self.set = first.value()?;
         self.symbol = &[];
         self.next = None;
         let mut seen = 0;
         while let Some(found) = self.peek()? {
-            let value = self.value(found);
+            let value = found.value()?;
             match found.tag {
                 tag::QUOTE_SET_ID => return Ok(()),
                 tag::QUOTE_ENTRY_ID => return Err(Malformed::Group),
@@ -178,10 +186,10 @@ impl<'a, S: Scan> Quotes<'a, S> {
         Ok(())
     }
 
-    fn entry(&mut self, first: Found) -> Result<Quote<'a>, Malformed> {
+    fn entry(&mut self, first: Found<'a>) -> Result<Quote<'a>, Malformed> {
         let mut quote = Quote {
             set: self.set,
-            id: self.value(first),
+            id: first.value()?,
             symbol: self.symbol,
             bid: None,
             offer: None,
@@ -192,9 +200,9 @@ impl<'a, S: Scan> Quotes<'a, S> {
         self.entries -= 1;
         self.next = None;
         let mut seen = 0;
-        let mut end = self.tokens.at;
+        let mut end = self.tokens;
         while let Some(found) = self.peek()? {
-            let decimal = || self.tokens.decimal(found.field, found.width).map(Some);
+            let decimal = || found.field.decimal(found.width).map(Some);
             let bit = match found.tag {
                 tag::QUOTE_ENTRY_ID | tag::QUOTE_SET_ID => break,
                 tag::BID_PX | tag::BID_SPOT_RATE => {
@@ -214,25 +222,22 @@ impl<'a, S: Scan> Quotes<'a, S> {
                     32
                 }
                 tag::SYMBOL => {
-                    quote.symbol = self.value(found);
+                    quote.symbol = found.value()?;
                     64
                 }
                 _ => 0,
             };
             once(&mut seen, bit)?;
             self.next = None;
-            end = self.tokens.at;
+            end = self.tokens;
         }
-        quote.bytes = self.tokens.between(first.field.begin, end);
+        quote.bytes = end.since(first.begin);
         Ok(quote)
     }
 
-    fn value(&self, found: Found) -> &'a [u8] {
-        self.tokens.value(found.field, found.width)
-    }
-
     /// The next field and its tag.
-    fn peek(&mut self) -> Result<Option<Found>, Malformed> {
+    fn peek(&mut self) -> Result<Option<Found<'a>>, Malformed> {
+        let begin = self.tokens.rest();
         if self.next.is_none()
             && let Some((_, field)) = self.tokens.next()
         {
@@ -241,6 +246,7 @@ impl<'a, S: Scan> Quotes<'a, S> {
                 tag: tag.number,
                 width: tag.width,
                 field,
+                begin,
             });
         }
         match self.next {
