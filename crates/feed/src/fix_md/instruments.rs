@@ -49,7 +49,7 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Instruments {
     rows: Vec<Row>,
-    by_name: HashMap<Box<str>, u32, FxBuildHasher>,
+    by_name: HashMap<Box<[u8]>, u32, FxBuildHasher>,
     max: usize,
 }
 
@@ -106,14 +106,13 @@ impl Instruments {
     /// The row of a name as it came.
     #[inline]
     pub fn named(&mut self, name: &[u8]) -> Option<&mut Row> {
-        let name = std::str::from_utf8(name).ok()?;
         let index = *self.by_name.get(name)?;
         self.rows.get_mut(index as usize)
     }
 
     /// The row of a name, made if it is new. `None`: there is no room, or the name is too long to be told.
     pub fn add(&mut self, name: &str, depth: Depth) -> Option<&mut Row> {
-        if let Some(index) = self.by_name.get(name) {
+        if let Some(index) = self.by_name.get(name.as_bytes()) {
             return self.rows.get_mut(*index as usize);
         }
         if self.rows.len() >= self.max || name.is_empty() || name.len() > 32 {
@@ -125,7 +124,7 @@ impl Instruments {
             InstrumentDefinition::unknown(Instrument(index), i64::from(index) + 1, depth);
         definition.symbol = Symbol::new(name.as_bytes());
         definition.quantity_exponent = -(QUANTITY_DECIMALS as i8);
-        self.by_name.insert(name.into(), index);
+        self.by_name.insert(name.as_bytes().into(), index);
         self.rows.push(Row {
             definition,
             name: name.into(),
