@@ -249,10 +249,16 @@ mod tests {
     #[test]
     fn both_ways_give_all_entries_of_made_messages_of_the_right_length() {
         for (entries, length) in [(1, 239), (5, 749)] {
-            let bytes = made(entries);
+            let (bytes, mut last) = (made(entries), LastSecond::default());
             assert!(bytes.len().abs_diff(length) <= 8, "{} bytes", bytes.len());
-            assert_eq!(one_message::<Vectors>(&bytes), Ok(entries as usize));
-            assert_eq!(one_message::<Words>(&bytes), Ok(entries as usize));
+            assert_eq!(
+                one_message::<Vectors>(&bytes, &mut last),
+                Ok(entries as usize)
+            );
+            assert_eq!(
+                one_message::<Words>(&bytes, &mut last),
+                Ok(entries as usize)
+            );
         }
     }
 }
