@@ -4,6 +4,7 @@
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
 mod bus;
+mod doors;
 mod fix;
 mod fix_session;
 mod list;

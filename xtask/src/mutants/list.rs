@@ -1,6 +1,6 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, fix, fix_session, ring, sockets};
+use super::{Mutant, bus, doors, fix, fix_session, ring, sockets};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -13,6 +13,7 @@ pub const ALL: &[&[Mutant]] = &[
     SESSIONS,
     SEGMENTS,
     bus::USERS,
+    doors::DOORS,
     fix::CODEC,
     ring::PROTOCOL,
     ring::ORDERINGS,
