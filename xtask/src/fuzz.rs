@@ -12,8 +12,11 @@ use report::Report;
 use std::{
     env,
     fs::{self, File},
+    num::NonZero,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
 };
 
 /// Fails on purpose; the search is sound only if it finds this.
@@ -88,7 +91,7 @@ impl Options {
     }
 }
 
-/// Builds the targets and runs them one after the other. On a machine without a C++ compiler a run of all targets says
+/// Builds the targets and runs them, as many at once as there are processors. On a machine without a C++ compiler a run of all targets says
 /// so and does what can be done there.
 ///
 /// # Errors
@@ -112,19 +115,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         None => program.targets()?,
     };
     campaign.find_the_fault_that_is_there()?;
-    let mut failed = 0;
-    for target in &targets {
-        let report = campaign.search(target, options.seconds)?;
-        println!("fuzz {target}: {report}");
-        if let Some(input) = &report.failing_input {
-            failed += 1;
-            println!(
-                "{}\nfuzz {target}: FAILED on {input}\n  replay: {}",
-                report.cause,
-                campaign.replay_command(target, input)
-            );
-        }
-    }
+    let failed = campaign.search_all(&targets)?;
     if failed > 0 {
         bail!(
             "{failed} of {} fuzz targets failed; each input stands above",
@@ -180,6 +171,36 @@ impl Campaign<'_> {
             report.runs
         );
         Ok(())
+    }
+
+    /// As many targets at once as there are processors. How many failed.
+    fn search_all(&self, targets: &[String]) -> Result<usize> {
+        let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let worker = || {
+            while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let report = self.search(target, self.options.seconds)?;
+                let mut said = format!("fuzz {target}: {report}");
+                if let Some(input) = &report.failing_input {
+                    failed.fetch_add(1, Ordering::Relaxed);
+                    let replay = self.replay_command(target, input);
+                    said += &format!(
+                        "\n{}\nfuzz {target}: FAILED on {input}\n  replay: {replay}",
+                        report.cause
+                    );
+                }
+                println!("{said}");
+            }
+            Ok(())
+        };
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..processors).map(|_| scope.spawn(worker)).collect();
+            workers.into_iter().try_for_each(|worker| {
+                let ended = worker.join();
+                ended.unwrap_or_else(|_| bail!("a worker of the search panicked; see above"))
+            })
+        })?;
+        Ok(failed.into_inner())
     }
 
     fn search(&self, target: &str, seconds: u32) -> Result<Report> {
