@@ -23,6 +23,7 @@ mod prices;
 mod queue;
 pub mod replay;
 mod settings;
+mod shown;
 mod silence;
 mod snapshots;
 mod templates;

@@ -236,7 +236,8 @@ pub enum Event {
     /// The price book is unchanged and of this validity.
     Validity(Instrument, Validity),
     /// What was shown of the instrument is of this validity from now on, also in the middle of an
-    /// event: packets are awaited that may change it, or no longer. `None`: as before.
+    /// event: packets are awaited that may change it, or repeat what was shown, or no longer. `None`: as
+    /// before.
     Shown {
         /// Which.
         instrument: Instrument,

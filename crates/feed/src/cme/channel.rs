@@ -3,7 +3,7 @@
 use super::arbiter::{Arbiter, Step, Verdict};
 use super::assemblies::Assemblies;
 use super::counters::Counters;
-use super::instruments::{Instruments, OrderState, PriceState, Row};
+use super::instruments::{Instruments, PriceState, Row};
 use super::loops::LoopTracker;
 use super::queue::{Queue, QueuePool};
 use super::settings::{Feed, Join, Line, Settings};
@@ -52,6 +52,9 @@ pub(super) struct Channel {
     pub known_from: u32,
     /// Snapshots sent at or before this are from before the last reset.
     pub reset_ns: u64,
+    /// Up to this packet the stream repeats what snapshots had shown before a reset took their books back;
+    /// 0 if it does not.
+    pub repeats_until: u32,
     /// Whether the channel has shown any order yet.
     pub orders_seen: bool,
     /// Whether the last message of the incremental feed left its event open.
@@ -86,6 +89,7 @@ impl CmeFeed {
                 lost: u32::MAX,
                 known_from: 0,
                 reset_ns: 0,
+                repeats_until: 0,
                 orders_seen: false,
                 event_open: false,
                 headline: Headline::default(),
@@ -254,7 +258,7 @@ impl CmeFeed {
 
     /// What a live book is shown as.
     fn shown(&self) -> Validity {
-        match (self.silence.is_on, self.behind) {
+        match (self.silence.is_on, self.behind || self.channel.repeats()) {
             (true, _) => Validity::Stale,
             (false, true) => Validity::Gapped,
             (false, false) => Validity::Live,
@@ -483,81 +487,20 @@ impl Channel {
         self.still_live(events);
     }
 
-    /// Loss makes every book doubtful to a subscriber; those that a snapshot had confirmed beyond
-    /// the lost packets are said to be live.
-    fn still_live(&self, events: &mut Vec<Event>) {
-        for row in self.instruments.rows() {
-            if self.validity(row) == Validity::Live {
-                events.push(Event::Validity(row.definition.instrument, Validity::Live));
-            }
-        }
-    }
-
-    /// Says of every live book that what was shown of it is of this validity now.
-    fn show(&self, validity: Validity, events: &mut Vec<Event>) {
-        self.show_from(0, validity, events);
-    }
-
-    /// The same of all but the first `known` instruments.
-    fn show_from(&self, known: usize, validity: Validity, events: &mut Vec<Event>) {
-        let live = |is| (is == Validity::Live).then_some(validity);
-        for row in &self.instruments.rows()[known..] {
-            let price = live(self.validity(row));
-            let orders = live(self.orders_validity(row)).filter(|_| self.orders_seen);
-            if price.is_some() || orders.is_some() {
-                events.push(Event::Shown {
-                    instrument: row.definition.instrument,
-                    price,
-                    orders,
-                });
-            }
-        }
-    }
-
-    /// Books that became whole while packets are awaited are no newer than the others. An order book
-    /// is told of as live first, since no later message brings its orders again.
-    fn distrust(&self, events: &mut Vec<Event>) {
-        let worse = |validity: &mut Validity| {
-            if *validity == Validity::Live {
-                *validity = Validity::Gapped;
-            }
-        };
-        for at in 0..events.len() {
-            let rebuilt = match &mut events[at] {
-                Event::BookRebuilt(_, price) | Event::Validity(_, price) => {
-                    worse(price);
-                    None
-                }
-                Event::Defined {
-                    instrument,
-                    price,
-                    orders,
-                } => {
-                    worse(price);
-                    orders.map(|orders| (*instrument, orders))
-                }
-                Event::OrdersRebuilt(instrument, orders) => Some((*instrument, *orders)),
-                _ => None,
-            };
-            if let Some((instrument, Validity::Live)) = rebuilt.filter(|_| self.orders_seen) {
-                events.push(Event::Shown {
-                    instrument,
-                    price: None,
-                    orders: Some(Validity::Gapped),
-                });
-            }
-        }
-    }
-
-    /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`.
+    /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; 0 where a numbering
+    /// begins, of which no snapshot has told yet.
     pub fn reset(&mut self, packet: u32, sending_ns: u64, events: &mut Vec<Event>) {
         self.known_from = packet;
         self.reset_ns = sending_ns;
         self.event_open = false;
+        self.repeats_until = match packet {
+            0 => 0,
+            _ => self.repeats_until.max(self.ahead_of(packet)),
+        };
         for row in self.instruments.rows_mut() {
             row.price = PriceState::known_from(packet);
             row.price.hole = !row.definition.defined && !self.settings.trust_undefined;
-            row.orders = OrderState::new(true);
+            row.orders.reset(packet);
         }
         self.price_queue.clear_all();
         self.order_queue.clear_all();
@@ -565,6 +508,7 @@ impl Channel {
         self.price_loop.abandon();
         self.order_loop.abandon();
         events.push(Event::Reset);
+        self.taken_back(events);
     }
 }
 

@@ -50,6 +50,9 @@ impl Channel {
                 }
             }
         }
+        if self.repeats() {
+            self.repeated(events);
+        }
     }
 
     /// One message; `None` for those that neither belong to an event nor end one.

@@ -243,6 +243,7 @@ impl Channel {
         if in_loop.price
             && let Some(whole) = self.price_loop.name(&mut row.price_loop, total, through)
         {
+            self.repeats_no_further(whole.lowest);
             self.absent(whole, |row| row.price_loop, Channel::price_absent, events);
         } else if in_loop.orders
             && let Some(whole) = self.order_loop.name(&mut row.order_loop, total, through)

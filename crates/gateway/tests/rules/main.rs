@@ -4,6 +4,7 @@
 //! through the whole path; then its book, its orders or what it published is compared with one line
 //! of text. The rules and their sources: `docs/venues/cme.md`.
 
+mod behind;
 mod bench;
 mod books;
 mod channel;

@@ -89,3 +89,21 @@ fn a_whole_loop_without_the_instrument_means_that_it_has_no_orders() {
     bench.order_snapshots(1, &[snapshot]);
     bench.orders(ID, "live 3:7@100 4:8@100 |");
 }
+
+/// The orders of packet 9 were shown: those of the packets from the reset to there would be a step back.
+#[test]
+fn a_reset_takes_no_order_book_back_behind_its_snapshot() {
+    let mut bench = unknown();
+    bench.order_snapshots(1, &[order_chunk(9, 90, (1, 1), &[A, B])]);
+    bench.orders(ID, "live 1:5@100 2:6@100 |");
+    bench.take_published();
+    bench.packet(5, &[channel_reset()]);
+    bench.published(&["reset", "whole orders recovering 0"]);
+    bench.packet(6, &[orders(60, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.order_snapshots(1, &[order_chunk(6, 60, (1, 1), &[A])]);
+    bench.orders(ID, "recovering |");
+    bench.packet(7, &[channel_reset()]);
+    bench.orders(ID, "recovering |");
+    bench.order_snapshots(1, &[order_chunk(9, 90, (1, 1), &[A, B])]);
+    bench.orders(ID, "live 1:5@100 2:6@100 |");
+}

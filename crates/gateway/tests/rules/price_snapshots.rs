@@ -56,6 +56,82 @@ fn what_a_snapshot_behind_a_reset_contains_is_ignored_whatever_its_number() {
     bench.book(ID, "live 50 |");
 }
 
+/// What the stream repeats behind the reset was shown already. Whoever asks for live books is not shown
+/// them again.
+#[test]
+fn a_reset_takes_no_live_book_back_behind_its_snapshot() {
+    let mut bench = with_a_hole();
+    bench.snapshots(1, &[snapshot(7, 2, &[51, 50])]);
+    bench.take_published();
+    bench.packet(4, &[channel_reset()]);
+    bench.published(&["reset", "4: gapped"]);
+    bench.packet(5, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.published(&["5: book 7 gapped 50 | -"]);
+    bench.packet(6, &[heartbeat()]);
+    bench.published(&[]);
+    bench.packet(7, &[open_book(&[bid(2, NEW, 1, 51)])]);
+    bench.published(&[]);
+    bench.packet(8, &[end_of_event()]);
+    bench.published(&["8: book 7 gapped 51 | -", "8: live"]);
+    bench.packet(9, &[book(&[bid(3, NEW, 1, 52)])]);
+    bench.published(&["9: book 7 live 52 | -"]);
+}
+
+/// Behind a reset that its snapshot does not contain a book is new, and live at once.
+#[test]
+fn a_book_that_no_snapshot_took_behind_the_reset_is_live_at_once() {
+    let mut bench = with_a_hole();
+    bench.snapshots(1, &[snapshot(3, 4, &[104])]);
+    bench.take_published();
+    bench.packet(4, &[channel_reset()]);
+    bench.published(&["reset"]);
+}
+
+/// The packet of the reset goes on behind it, and the snapshot contains all of it.
+#[test]
+fn in_the_packet_of_the_reset_a_book_is_not_taken_back_either() {
+    let mut bench = with_a_hole();
+    bench.snapshots(1, &[snapshot(4, 2, &[51, 50])]);
+    bench.take_published();
+    let (first, second) = (bid(1, NEW, 1, 50), bid(2, NEW, 1, 51));
+    bench.packet(4, &[channel_reset(), book(&[first]), book(&[second])]);
+    bench.published(&[
+        "reset",
+        "4: gapped",
+        "4: book 7 gapped 50 | -",
+        "4: book 7 gapped 51 | -",
+        "4: live",
+    ]);
+}
+
+#[test]
+fn a_loss_while_the_stream_repeats_makes_no_book_live() {
+    let mut bench = with_a_hole();
+    bench.snapshots(1, &[snapshot(9, 2, &[51, 50])]);
+    bench.packet(4, &[channel_reset()]);
+    bench.packet(6, &[heartbeat()]);
+    bench.wait();
+    bench.take_published();
+    bench.packet(7, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.published(&["7: book 7 gapped 50 | -"]);
+    bench.packet(8, &[heartbeat()]);
+    bench.published(&[]);
+    bench.packet(9, &[book(&[bid(2, NEW, 1, 51)])]);
+    bench.published(&["9: book 7 gapped 51 | -", "9: live"]);
+}
+
+/// One snapshot with a number that never comes must not blind the channel for ever.
+#[test]
+fn a_later_loop_says_how_far_the_stream_repeats() {
+    let mut bench = with_a_hole();
+    bench.snapshots(1, &[snapshot(1 << 31, 2, &[51, 50])]);
+    bench.packet(4, &[channel_reset()]);
+    bench.take_published();
+    bench.snapshots(1, &[snapshot(5, 1, &[50])]);
+    bench.packet(5, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.published(&["5: book 7 gapped 50 | -", "5: live"]);
+}
+
 #[test]
 fn a_snapshot_that_does_not_reach_the_queue_is_too_old() {
     let mut bench = with_a_hole();

@@ -278,7 +278,7 @@ impl Handler {
         self.touched.clear();
         for instrument in self.instruments.values_mut() {
             instrument.prices.reset(sequence);
-            instrument.orders.reset();
+            instrument.orders.reset_in(sequence);
         }
     }
 
