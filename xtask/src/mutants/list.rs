@@ -302,6 +302,34 @@ const PRICES: &[Mutant] = &[
         test: "-p touchline-gateway --test rules a_snapshot_from_before_a_reset_is_of_another_world",
     },
     Mutant {
+        name: "feed: a reset takes a live book back behind its snapshot",
+        file: "crates/feed/src/cme/channel.rs",
+        find: "_ => self.repeats_until.max(self.ahead_of(packet)),",
+        replace: "_ => 0,",
+        test: "-p touchline-gateway --test rules no_live_book_goes_back_over_a_reset_that_comes_late",
+    },
+    Mutant {
+        name: "feed: what is repeated is called live",
+        file: "crates/feed/src/cme/shown.rs",
+        find: "        self.distrust(events);\n        if self.headline",
+        replace: "        if self.headline",
+        test: "-p touchline-gateway --test rules a_reset_takes_no_live_book_back_behind_its_snapshot",
+    },
+    Mutant {
+        name: "feed: a repetition ends in the middle of an event",
+        file: "crates/feed/src/cme/shown.rs",
+        find: "self.headline.sequence >= self.repeats_until && !self.event_open",
+        replace: "self.headline.sequence >= self.repeats_until",
+        test: "-p touchline-gateway --test rules a_reset_takes_no_live_book_back_behind_its_snapshot",
+    },
+    Mutant {
+        name: "feed: a number that never comes blinds the channel",
+        file: "crates/feed/src/cme/snapshots.rs",
+        find: "self.repeats_no_further(whole.lowest);",
+        replace: "",
+        test: "-p touchline-gateway --test rules a_later_loop_says_how_far_the_stream_repeats",
+    },
+    Mutant {
         name: "feed: a loop outlives a reset",
         file: "crates/feed/src/cme/channel.rs",
         find: "self.price_loop.abandon();",
@@ -326,6 +354,13 @@ const PRICES: &[Mutant] = &[
 
 /// Order snapshots.
 const ORDERS: &[Mutant] = &[
+    Mutant {
+        name: "feed: a reset takes an order book back behind its snapshot",
+        file: "crates/feed/src/cme/instruments.rs",
+        find: "let ahead = packet > 0 && shown >= packet;",
+        replace: "let ahead = packet > shown && shown >= packet;",
+        test: "-p touchline-gateway --test rules a_reset_takes_no_order_book_back_behind_its_snapshot",
+    },
     Mutant {
         name: "feed: orders that the snapshot contains apply twice",
         file: "crates/feed/src/cme/orders.rs",
