@@ -102,4 +102,25 @@ pub const CODEC: &[Mutant] = &[
         replace: "self.tail >> (63 - rest.len())",
         test: "-p touchline-wire --test fix words_and_vectors",
     },
+    Mutant {
+        name: "fix: separators inside of data are remembered",
+        file: "crates/wire/src/fix/tokens.rs",
+        find: "            self.mask = 0;\n",
+        replace: "",
+        test: "-p touchline-wire --test fix a_walk_meets",
+    },
+    Mutant {
+        name: "fix: a short message ends in another place",
+        file: "crates/wire/src/fix/frame.rs",
+        find: "block[64 - bytes.len()..].copy_from_slice(bytes);",
+        replace: "block[..bytes.len()].copy_from_slice(bytes);",
+        test: "-p touchline-wire --test fix a_walk_meets",
+    },
+    Mutant {
+        name: "fix: a quote has the first field of the next one",
+        file: "crates/wire/src/fix/market_data/quotes.rs",
+        find: "end.since(first.begin)",
+        replace: "self.tokens.since(first.begin)",
+        test: "-p touchline-wire --test fix mass_quotes_are_typed",
+    },
 ];

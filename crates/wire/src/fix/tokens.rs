@@ -182,7 +182,7 @@ fn long(rest: &[u8]) -> u32 {
 #[inline(never)]
 fn behind_data<'a>(rest: &'a [u8], length: Tag, field: Field<'a>) -> Result<&'a [u8], Malformed> {
     let bytes = tag_number(field.value(length.width)?).map_err(|_| Malformed::Data)? as usize;
-    let Some((fields, _)) = rest.split_last_chunk::<TRAILER>() else {
+    let Some((fields @ [_, ..], _)) = rest.split_last_chunk::<TRAILER>() else {
         return Err(Malformed::Data);
     };
     let data = any_tag(fields)?;

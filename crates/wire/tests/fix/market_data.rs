@@ -49,7 +49,8 @@ fn refresh<'a>(message: &Message<'a>) -> Result<Refresh<'a>, Malformed> {
     Refresh::read(message, &before_body(message)?)
 }
 
-fn check(message: &Message<'_>) -> usize {
+/// Every way to read the entries of a message says the same. How many there are.
+pub fn check(message: &Message<'_>) -> usize {
     let header = before_body(message).unwrap();
     let refresh = Refresh::read(message, &header).unwrap();
     let slow = slow_entries(message);
@@ -227,6 +228,8 @@ fn counts_that_differ_and_fields_that_are_double_are_errors() {
         ("268=1|279=0|272=2024130x|".into(), Some(Malformed::Time)),
         ("268=1|279=0|354=9|355=x|".into(), Some(Malformed::Data)),
         ("268=1|279=0|354=1|58=x|".into(), Some(Malformed::Data)),
+        ("268=1|279=0|354=1|".into(), Some(Malformed::Data)),
+        ("354=1|".into(), Some(Malformed::Data)),
     ] {
         assert_eq!(wrong(&body), error, "{body}");
     }
@@ -368,7 +371,18 @@ fn mass_quotes_are_typed() {
             (b"2", b"5", b"T", None, decimal(2, 0), None),
         ]
     );
-    assert!(quotes[2].bytes.ends_with(b"9000=x\x01"));
+    let texts = quotes.iter().map(|quote| {
+        let text = String::from_utf8_lossy(quote.bytes);
+        text.replace('\u{1}', "|")
+    });
+    assert_eq!(
+        texts.collect::<Vec<_>>(),
+        [
+            "299=0|106=1|134=1000000|135=50.5|188=1.51218|190=1.51223|",
+            "299=1|132=1|",
+            "299=5|55=T|133=2|9000=x|",
+        ]
+    );
     for (body, error) in [
         ("117=q|", Malformed::Group),
         ("296=1|", Malformed::Group),

@@ -1,5 +1,6 @@
 //! What holds for any bytes: fast and slow say the same, and what is written is read.
 
+use crate::market_data::check;
 use crate::{captures, message, real_messages};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -27,6 +28,28 @@ fn times() -> impl Strategy<Value = String> {
         "20240[1-3](2[89]|3[01])-23:59:(59|60)(\\.[0-9]{3})?",
         "[0-9:.\\-]{17,21}",
     ]
+}
+
+/// Fields that no reader of market data looks at: text of any length, a venue's own, and data with anything inside.
+fn others() -> impl Strategy<Value = String> {
+    let other = prop_oneof![
+        "[a-z0-9=. ]{1,100}".prop_map(|text| format!("58={text}|")),
+        "[a-z]{1,12}".prop_map(|text| format!("100087={text}|")),
+        "[a-z]{1,3}".prop_map(|text| format!("7={text}|")),
+        "[a-z|=0-9]{1,70}".prop_map(|data| format!("354={}|355={data}|", data.len())),
+        "(279=0\\||268=1\\||10=123\\||34=2\\|){1,3}"
+            .prop_map(|data| format!("95={}|96={data}|", data.len())),
+    ];
+    prop::collection::vec(other, 0..3).prop_map(|others| others.concat())
+}
+
+/// An entry with some of the fields that are read, and others between them.
+fn entries() -> impl Strategy<Value = String> {
+    let price = "-?[0-9]{1,9}(\\.[0-9]{1,9})?";
+    (others(), price, others(), 0..4_u8, others()).prop_map(|(a, price, b, which, c)| {
+        let size = ["", "271=7|", "271=1234567.25|", "271=0.00000001|"][usize::from(which)];
+        format!("279=0|269={}|{a}270={price}|{b}{size}{c}", which % 2)
+    })
 }
 
 /// What market data makes of one value, between other fields and as the last one.
@@ -69,6 +92,22 @@ proptest! {
             let fast = read(270, &text, behind).map(|(price, _)| price.unwrap_or_default());
             prop_assert_eq!(fast, decimal(text.as_bytes()), "{}", text);
         }
+    }
+
+    /// Also where a message has fewer than 64 bytes, or a field more, and behind data that looks like fields.
+    #[test]
+    fn a_walk_meets_the_fields_that_the_slow_way_meets(
+        head in prop_oneof!["34=1\\|", "49=A\\|56=B\\|34=7\\|52=20240102-03:04:05\\.678\\|"],
+        before in others(),
+        entries in prop::collection::vec(entries(), 0..4),
+    ) {
+        let body = format!("{head}{before}268={}|{}", entries.len(), entries.concat());
+        let bytes = message("X", &body);
+        let Ok(Frame::Whole(message)) = frame(&bytes, 8192) else {
+            panic!("{body}");
+        };
+        prop_assert!(Header::read(&message, &mut LastSecond::default()).is_ok(), "{}", body);
+        prop_assert_eq!(check(&message), entries.len(), "{}", body);
     }
 
     #[test]
