@@ -44,8 +44,8 @@ touchline_types::counters! {
         connected: "yes/no now" = "The connection to the venue stands.",
         connections: "connections" = "Connections to the venue that were made.",
         connections_failed: "connections" = "Connections that could not be made: the host is not known, refused, or did not answer.",
-        connections_lost: "connections" = "Connections that the venue or the network ended.",
-        connections_closed: "connections" = "Connections that the feed wanted closed.",
+        connections_lost: "connections" = "Connections that the venue or the network ended without a word of the session's.",
+        connections_closed: "connections" = "Connections that were closed for a reason of the session's: a Logout of either side, or what the feed found wrong.",
         bytes_sent: "bytes" = "Bytes that were sent to the venue.",
     }
 }

@@ -36,7 +36,8 @@ pub struct Header<'a> {
 
 impl<'a> Header<'a> {
     /// Reads the header and nothing behind it. For those who read the body themselves and refuse fields of the header in
-    /// it, as the readers of [market data](super::market_data) do; everybody else wants [`Header::read`].
+    /// it, as the readers of [market data](super::market_data) do; everybody else wants [`Header::read`], which says what
+    /// `last` is.
     ///
     /// # Errors
     /// As of [`Header::read`], without the name of the field.
@@ -50,7 +51,8 @@ impl<'a> Header<'a> {
         Ok(header)
     }
 
-    /// Reads the header, and walks the body to see that no field of the header is in it.
+    /// Reads the header, and walks the body to see that no field of the header is in it. `last` makes times faster to
+    /// read, and changes nothing else: one for all messages of a connection, or a new one.
     ///
     /// # Errors
     /// A field that is none, a field of the header that is there twice or behind one of the body, a number, flag or time
