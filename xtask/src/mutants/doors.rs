@@ -19,6 +19,20 @@ pub const DOORS: &[Mutant] = &[
         test: "-p touchline-lab --lib a_refusal_takes_as_long",
     },
     Mutant {
+        name: "door: an acceptor hears whoever is on no list",
+        file: "crates/lab/src/fix/acceptor.rs",
+        find: "if !is_listed || is_full",
+        replace: "if is_full",
+        test: "-p touchline-lab --test fix whoever_is_on_no_list",
+    },
+    Mutant {
+        name: "door: the exchange hears whoever is not on the list",
+        file: "crates/lab/src/deribit/exchange.rs",
+        find: "if !is_listed || is_full",
+        replace: "if is_full",
+        test: "-p touchline-lab --test deribit whoever_is_not_on_the_list",
+    },
+    Mutant {
         name: "door: connections that stand go round a pause",
         file: "crates/lab/src/fix/acceptor.rs",
         find: "            Known::Seat(seat) if !is_waiting && !self.seats[seat].is_taken() => {",
@@ -28,8 +42,8 @@ pub const DOORS: &[Mutant] = &[
     Mutant {
         name: "door: what comes in a pause prolongs it",
         file: "crates/lab/src/fix/acceptor.rs",
-        find: "            if is_full || self.pauses.is_waiting(from, when.now_ns) {\n",
-        replace: "            if self.pauses.is_waiting(from, when.now_ns) {\n                self.pauses.failed(from, when.now_ns);\n            }\n            if is_full || self.pauses.is_waiting(from, when.now_ns) {\n",
+        find: "            if !is_listed || is_full || self.pauses.is_waiting(from, when.now_ns) {\n",
+        replace: "            if self.pauses.is_waiting(from, when.now_ns) {\n                self.pauses.failed(from, when.now_ns);\n            }\n            if !is_listed || is_full || self.pauses.is_waiting(from, when.now_ns) {\n",
         test: "-p touchline-lab --test fix an_address_whose_logons_fail_waits",
     },
     Mutant {

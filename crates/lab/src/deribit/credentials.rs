@@ -87,6 +87,11 @@ impl Credentials {
         &self.secret
     }
 
+    /// Whether the user may come from this address.
+    pub fn takes(&self, from: Ipv4Addr) -> bool {
+        self.addresses.have(from)
+    }
+
     /// Whether a Logon that came from this address is of the user.
     ///
     /// # Errors

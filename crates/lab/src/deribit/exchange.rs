@@ -28,8 +28,8 @@ pub struct Exchange {
 pub struct Served {
     /// Connections taken.
     pub connections: u64,
-    /// Connections closed because they said nothing that makes a client, because there were too many, or
-    /// because the Logons of their address have failed.
+    /// Connections closed because nobody is expected from their address, because they said nothing that makes
+    /// a client, because there were too many, or because the Logons of their address have failed.
     pub turned_away: u64,
     /// Clients that did not read fast enough, and were let go.
     pub given_up: u64,
@@ -160,8 +160,10 @@ impl Exchange {
             is_busy = true;
             self.served.connections += 1;
             let from = *from.ip();
+            // Or those whom nobody expects would take the places of those who are.
+            let is_listed = self.venue.credentials.takes(from);
             let is_full = self.strangers.len() + self.seats.len() >= CLIENTS_MAX;
-            if is_full || self.pauses.is_waiting(from, when.now_ns) {
+            if !is_listed || is_full || self.pauses.is_waiting(from, when.now_ns) {
                 self.served.turned_away += 1;
                 continue;
             }

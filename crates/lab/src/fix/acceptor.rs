@@ -147,10 +147,12 @@ impl Acceptor {
             };
             self.connections += 1;
             let from = *from.ip();
+            // Or those whom nobody expects would take the places of those who are.
+            let is_listed = self.seats.iter().any(|seat| seat.takes(from));
             let of_address = self.strangers.iter().filter(|other| other.from == from);
             let is_full = self.strangers.len() >= self.rules.strangers_max
                 || of_address.count() >= self.rules.strangers_per_address;
-            if is_full || self.pauses.is_waiting(from, when.now_ns) {
+            if !is_listed || is_full || self.pauses.is_waiting(from, when.now_ns) {
                 self.turned_away += 1;
                 continue;
             }

@@ -56,6 +56,11 @@ impl Seat {
         Seat { addresses, ..self }
     }
 
+    /// Whether its counterparty may come from this address.
+    pub fn takes(&self, from: Ipv4Addr) -> bool {
+        self.addresses.have(from)
+    }
+
     /// Whether it is the seat of somebody of these names who comes from this address. It takes as long
     /// whichever of them is wrong.
     pub fn expects(&self, names: &Names<'_>, from: Ipv4Addr) -> bool {

@@ -140,8 +140,23 @@ fn the_user_is_let_in_from_his_addresses() {
         assert!(host.lets_in(last), "{last}");
     }
     for last in [1, 3, 12] {
-        assert_eq!(host.log_on(last, "user", "secret"), Answer::Refused);
+        assert_eq!(host.log_on(last, "user", "secret"), Answer::Closed);
     }
+}
+
+/// Whoever is not on the list is closed before he speaks, and keeps nobody out however often he comes.
+#[test]
+fn whoever_is_not_on_the_list_takes_no_place() {
+    let mut host = Host::start(&["127.0.0.2"]);
+    let mut silent: Vec<TcpStream> = (0..64).map(|_| host.connect(9)).collect();
+    for _ in 0..20 {
+        host.work();
+    }
+    assert_eq!(host.exchange.served().turned_away, 64);
+    for stream in &mut silent {
+        assert_eq!(host.answer(stream), Answer::Closed);
+    }
+    assert!(host.lets_in(2));
 }
 
 #[test]

@@ -134,10 +134,29 @@ fn an_address_whose_logons_fail_waits() {
     assert!(host.lets_in(2), "it began anew");
 }
 
-/// A right name from a wrong address is a failure, too.
+/// Whoever is on no list is closed before he speaks, and keeps nobody out however often he comes.
+#[test]
+fn whoever_is_on_no_list_takes_no_place() {
+    let rules = Rules {
+        strangers_max: 64,
+        strangers_per_address: 64,
+        ..Rules::default()
+    };
+    let seats = vec![seat("TW44", &["127.0.0.2"]), seat("OTHER", &["127.0.0.3"])];
+    let mut host = Host::of(seats, rules);
+    let mut silent: Vec<TcpStream> = (0..64).map(|_| host.connect_from(here(9))).collect();
+    host.works(20);
+    assert_eq!(host.acceptor.strangers(), 0);
+    assert_eq!(host.acceptor.totals().turned_away, 64);
+    assert!(silent.iter_mut().all(is_gone));
+    assert!(host.lets_in(2));
+}
+
+/// A right name from the address of another session is a failure, too.
 #[test]
 fn whoever_tries_from_elsewhere_waits() {
-    let mut host = Host::of(vec![seat("TW44", &["127.0.0.2"])], hasty());
+    let seats = vec![seat("TW44", &["127.0.0.2"]), seat("OTHER", &["127.0.0.3"])];
+    let mut host = Host::of(seats, hasty());
     for _ in 0..3 {
         assert!(!host.lets_in(3));
     }

@@ -112,9 +112,10 @@ instruments, of snapshots, of logons, or of requests, 0 to 1):
   quit                     close, as on Ctrl-C (only as a command)
 
 It says `listening on ...` on standard output when it is up. A client's TargetCompID is
-DERIBITSERVER. A wrong user, a wrong secret and a wrong address get the same answer. An
-address whose Logons fail six times in a row waits for a second, for two after the next, and
-so on up to a minute: until then its connections are closed. A Logon that succeeds ends that.
+DERIBITSERVER. A wrong user and a wrong secret get the same answer, and a connection from
+elsewhere is closed at once. An address whose Logons fail six times in a row waits for a
+second, for two after the next, and so on up to a minute: until then its connections are
+closed. A Logon that succeeds ends that.
 A client that does not read while much waits for it is disconnected.
 
 Exit status:

@@ -94,8 +94,8 @@ Examples:
   touchline sim fix-acceptor --listen 192.0.2.1:5001 --from 192.0.2.7 --from 198.51.100.0/24
 
 It says `listening on ADDRESS ...` on standard output when it is up. A connection has ten seconds for
-its Logon, of at most 4 KiB; one that is of no session, or comes from elsewhere, is closed without a
-word. An address whose Logons fail six times in a row waits for a second, for two after the next, and
+its Logon, of at most 4 KiB; one that is of no session is closed without a word, and one from
+elsewhere at once. An address whose Logons fail six times in a row waits for a second, for two after the next, and
 so on up to a minute: until then its connections are closed. A Logon that succeeds ends that.
 
 Exit status:
