@@ -10,7 +10,7 @@ mod initiator;
 pub mod scenario;
 mod seat;
 
-pub use acceptor::{Acceptor, Rules};
+pub use acceptor::Acceptor;
 pub use counterparty::Counterparty;
 pub use echo::Echo;
 pub use initiator::Initiator;

@@ -4,22 +4,20 @@ use super::client::Client;
 use super::venue::Venue;
 use super::{SERVER, Totals};
 use crate::cme::truth::BookState;
-use crate::door::{Patience, Pauses};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use crate::door::{Patience, Rules, Stranger, Strangers};
+use std::net::SocketAddrV4;
 use touchline_feed::When;
-use touchline_feed::fix::{Names, first_message};
+use touchline_feed::fix::Names;
 use touchline_net::Stream;
-use touchline_net::stream::{Error, Listener};
+use touchline_net::stream::Error;
 
 /// A port, the venue behind it, and its clients.
 #[derive(Debug)]
 pub struct Exchange {
-    listener: Listener,
+    strangers: Strangers,
     venue: Venue,
     seats: Vec<Seat>,
-    strangers: Vec<Stranger>,
-    pauses: Pauses,
-    served: Served,
+    given_up: u64,
     message_bytes_max: usize,
 }
 
@@ -44,21 +42,10 @@ struct Seat {
     is_gone: bool,
 }
 
-/// A connection that has not said who it is.
-#[derive(Debug)]
-struct Stranger {
-    stream: Stream,
-    from: Ipv4Addr,
-    bytes: Vec<u8>,
-    until_ns: u64,
-}
-
-/// Most clients, and most strangers.
+/// Most clients and strangers together.
 const CLIENTS_MAX: usize = 64;
-/// Bytes of a Logon.
-const LOGON_BYTES_MAX: usize = 4_096;
-/// A Logon must have come by then.
-const LOGON_WAIT_NS: u64 = 10_000_000_000;
+/// Strangers of one address.
+const STRANGERS_PER_ADDRESS: usize = 16;
 /// Reads of one turn: nobody keeps the others waiting.
 const READS: usize = 16;
 /// Things that happen in one turn, for the same reason.
@@ -74,20 +61,24 @@ impl Exchange {
         venue: Venue,
         patience: Patience,
     ) -> Result<Exchange, Error> {
+        let rules = Rules {
+            strangers_per_address: STRANGERS_PER_ADDRESS,
+            strangers_max: CLIENTS_MAX,
+            patience,
+            ..Rules::default()
+        };
         Ok(Exchange {
-            listener: Listener::bind(address)?,
+            strangers: Strangers::listen(address, rules)?,
             message_bytes_max: venue.message_bytes_max(),
             venue,
             seats: Vec::new(),
-            strangers: Vec::new(),
-            pauses: Pauses::new(patience),
-            served: Served::default(),
+            given_up: 0,
         })
     }
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
-        self.listener.address()
+        self.strangers.address()
     }
 
     /// What is behind the port.
@@ -107,7 +98,11 @@ impl Exchange {
 
     /// What became of connections so far.
     pub fn served(&self) -> Served {
-        self.served
+        Served {
+            connections: self.strangers.connections(),
+            turned_away: self.strangers.turned_away,
+            given_up: self.given_up,
+        }
     }
 
     /// What the venue did so far.
@@ -122,7 +117,8 @@ impl Exchange {
 
     /// Does what is due; answers whether anything was.
     pub fn work(&mut self, when: When) -> bool {
-        let mut is_busy = self.accept(when);
+        let is_listed = |from| self.venue.credentials.takes(from);
+        let mut is_busy = self.strangers.accept(self.seats.len(), when, is_listed);
         is_busy |= self.meet(when);
         for seat in &mut self.seats {
             is_busy |= seat.read(&mut self.venue, when);
@@ -136,10 +132,10 @@ impl Exchange {
                 seat.client.hear(&occurrence, &mut self.venue, when);
             }
         }
-        let (venue, served) = (&mut self.venue, &mut self.served);
+        let (venue, given_up) = (&mut self.venue, &mut self.given_up);
         self.seats.retain_mut(|seat| {
             let stands = seat.write(venue, when);
-            served.given_up += u64::from(seat.client.is_given_up());
+            *given_up += u64::from(seat.client.is_given_up());
             stands
         });
         is_busy
@@ -153,59 +149,29 @@ impl Exchange {
         }
     }
 
-    fn accept(&mut self, when: When) -> bool {
-        let mut is_busy = false;
-        // Out of sockets: it passes.
-        while let Ok(Some((stream, from))) = self.listener.accept() {
-            is_busy = true;
-            self.served.connections += 1;
-            let from = *from.ip();
-            // Or those whom nobody expects would take the places of those who are.
-            let is_listed = self.venue.credentials.takes(from);
-            let is_full = self.strangers.len() + self.seats.len() >= CLIENTS_MAX;
-            if !is_listed || is_full || self.pauses.is_waiting(from, when.now_ns) {
-                self.served.turned_away += 1;
-                continue;
-            }
-            self.strangers.push(Stranger {
-                stream,
-                from,
-                bytes: Vec::new(),
-                until_ns: when.now_ns + LOGON_WAIT_NS,
-            });
-        }
-        is_busy
-    }
-
     /// Looks at what strangers have said: a Logon to this exchange makes a client.
     fn meet(&mut self, when: When) -> bool {
-        let before = self.strangers.len();
-        let mut place = 0;
-        while let Some(stranger) = self.strangers.get_mut(place) {
-            let is_there = stranger.read();
-            let is_waiting = self.pauses.is_waiting(stranger.from, when.now_ns);
-            let name = match first_message(&stranger.bytes, LOGON_BYTES_MAX) {
-                Ok(None) if is_there && when.now_ns < stranger.until_ns => {
-                    place += 1;
-                    continue;
-                }
+        let (mut place, mut is_busy) = (0, false);
+        while let Some(stranger) = self.strangers.next(&mut place, when) {
+            is_busy = true;
+            let pauses = &mut self.strangers.pauses;
+            let name = match stranger.names() {
                 // Whoever waits is closed even with a right Logon, or he could go on guessing.
-                Ok(Some(names)) if !is_waiting => {
+                Ok(Some(names)) if !pauses.is_waiting(stranger.from, when.now_ns) => {
                     let name = client_name(&names);
                     if name.is_none() {
-                        self.pauses.failed(stranger.from, when.now_ns);
+                        pauses.failed(stranger.from, when.now_ns);
                     }
                     name
                 }
                 _ => None,
             };
-            let stranger = self.strangers.remove(place);
             match name {
                 Some(name) => self.serve(stranger, &name, when),
-                None => self.served.turned_away += 1,
+                None => self.strangers.turned_away += 1,
             }
         }
-        before != self.strangers.len()
+        is_busy
     }
 
     /// Somebody has sent a Logon to this exchange.
@@ -221,9 +187,9 @@ impl Exchange {
         room[..bytes.len()].copy_from_slice(&bytes);
         client.received(bytes.len(), &mut self.venue, when);
         if client.is_unknown() {
-            self.pauses.failed(from, when.now_ns);
+            self.strangers.pauses.failed(from, when.now_ns);
         } else if client.session().is_up() {
-            self.pauses.succeeded(from);
+            self.strangers.pauses.succeeded(from);
         }
         self.seats.push(Seat {
             client,
@@ -237,21 +203,6 @@ impl Exchange {
 fn client_name(names: &Names<'_>) -> Option<String> {
     let name = std::str::from_utf8(names.sender).ok().map(str::to_owned);
     name.filter(|_| names.target == SERVER.as_bytes())
-}
-
-impl Stranger {
-    /// Reads what is there. `false`: the other side has gone.
-    fn read(&mut self) -> bool {
-        let mut room = [0; LOGON_BYTES_MAX];
-        let most = LOGON_BYTES_MAX - self.bytes.len();
-        match self.stream.receive(&mut room[..most]) {
-            Ok(bytes) => {
-                self.bytes.extend(&room[..bytes]);
-                self.bytes.len() < LOGON_BYTES_MAX
-            }
-            Err(_) => false,
-        }
-    }
 }
 
 impl Seat {

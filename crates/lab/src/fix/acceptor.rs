@@ -1,75 +1,27 @@
 //! Many connections on one port, each of one session.
 
 use super::{Seat, Totals};
-use crate::door::{Patience, Pauses};
+use crate::door::{Rules, Stranger, Strangers};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_feed::When;
-use touchline_feed::fix::{Closing, Names, first_message};
-use touchline_net::Stream;
-use touchline_net::stream::{Error, Listener};
-
-/// What a stranger may do.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// Connections that are not logged on, from one address.
-    pub strangers_per_address: usize,
-    /// Connections that are not logged on, in all.
-    pub strangers_max: usize,
-    /// Bytes of the first message.
-    pub logon_bytes_max: usize,
-    /// The first message must have come by then.
-    pub logon_wait_ns: u64,
-    /// How much of failed Logons is borne.
-    pub patience: Patience,
-}
-
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
-            strangers_per_address: 256,
-            strangers_max: 1_024,
-            logon_bytes_max: 4 * 1_024,
-            logon_wait_ns: 10_000_000_000,
-            patience: Patience::default(),
-        }
-    }
-}
+use touchline_feed::fix::{Closing, Names};
+use touchline_net::stream::Error;
 
 /// A port, and the sessions behind it. One thread, which never waits.
 #[derive(Debug)]
 pub struct Acceptor {
-    listener: Listener,
-    rules: Rules,
+    strangers: Strangers,
     seats: Vec<Seat>,
-    strangers: Vec<Stranger>,
-    pauses: Pauses,
-    connections: u64,
-    turned_away: u64,
-}
-
-/// A connection that has not said who it is.
-#[derive(Debug)]
-struct Stranger {
-    stream: Stream,
-    from: Ipv4Addr,
-    until_ns: u64,
-    bytes: Vec<u8>,
 }
 
 /// What is to become of a stranger.
 enum Known {
-    NotYet,
-    /// What he says is no Logon.
+    /// What he says is no Logon, or he says nothing.
     NoLogon,
     /// The Logon is of no session, or comes from where nobody of its session is.
     Nobody,
     Seat(usize),
 }
-
-/// Connections taken in one turn.
-const ACCEPTS: usize = 64;
-/// Bytes of one read from a stranger.
-const READ: usize = 1_024;
 
 impl Acceptor {
     /// Listens for these sessions, each with its application.
@@ -82,19 +34,14 @@ impl Acceptor {
         rules: Rules,
     ) -> Result<Acceptor, Error> {
         Ok(Acceptor {
-            listener: Listener::bind(address)?,
-            pauses: Pauses::new(rules.patience),
-            rules,
+            strangers: Strangers::listen(address, rules)?,
             seats,
-            strangers: Vec::new(),
-            connections: 0,
-            turned_away: 0,
         })
     }
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
-        self.listener.address()
+        self.strangers.address()
     }
 
     /// Its sessions.
@@ -104,7 +51,7 @@ impl Acceptor {
 
     /// How many connections are not logged on.
     pub fn strangers(&self) -> usize {
-        self.strangers.len()
+        self.strangers.count()
     }
 
     /// Begins to log out everybody.
@@ -117,8 +64,8 @@ impl Acceptor {
     /// What it did so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
-            connections: self.connections,
-            turned_away: self.turned_away,
+            connections: self.strangers.connections(),
+            turned_away: self.strangers.turned_away,
             ..Totals::default()
         };
         for seat in &self.seats {
@@ -129,7 +76,9 @@ impl Acceptor {
 
     /// Does what is due; answers whether anything was.
     pub fn work(&mut self, when: When) -> bool {
-        let mut is_busy = self.accept(when);
+        let seats = &self.seats;
+        let is_listed = |from| seats.iter().any(|seat| seat.takes(from));
+        let mut is_busy = self.strangers.accept(0, when, is_listed);
         is_busy |= self.meet(when);
         for seat in &mut self.seats {
             if seat.is_taken() {
@@ -139,51 +88,15 @@ impl Acceptor {
         is_busy
     }
 
-    fn accept(&mut self, when: When) -> bool {
-        for taken in 0..ACCEPTS {
-            // Out of sockets: it passes.
-            let Ok(Some((stream, from))) = self.listener.accept() else {
-                return taken > 0;
-            };
-            self.connections += 1;
-            let from = *from.ip();
-            // Or those whom nobody expects would take the places of those who are.
-            let is_listed = self.seats.iter().any(|seat| seat.takes(from));
-            let of_address = self.strangers.iter().filter(|other| other.from == from);
-            let is_full = self.strangers.len() >= self.rules.strangers_max
-                || of_address.count() >= self.rules.strangers_per_address;
-            if !is_listed || is_full || self.pauses.is_waiting(from, when.now_ns) {
-                self.turned_away += 1;
-                continue;
-            }
-            self.strangers.push(Stranger {
-                stream,
-                from,
-                until_ns: when.now_ns + self.rules.logon_wait_ns,
-                bytes: Vec::new(),
-            });
-        }
-        true
-    }
-
     /// Looks at what strangers have said.
     fn meet(&mut self, when: When) -> bool {
-        let before = self.strangers.len();
-        let mut place = 0;
-        while let Some(stranger) = self.strangers.get_mut(place) {
-            let is_gone = !stranger.read(self.rules.logon_bytes_max);
-            let known = who(stranger, &self.seats, self.rules.logon_bytes_max);
-            if let Known::NotYet = known
-                && !is_gone
-                && when.now_ns < stranger.until_ns
-            {
-                place += 1;
-                continue;
-            }
-            let stranger = self.strangers.swap_remove(place);
+        let (mut place, mut is_busy) = (0, false);
+        while let Some(stranger) = self.strangers.next(&mut place, when) {
+            let known = who(&stranger, &self.seats);
             self.decide(stranger, known, when);
+            is_busy = true;
         }
-        before != self.strangers.len()
+        is_busy
     }
 
     /// A stranger is let in, or closed without a word: whether nobody, too slow, or here already. Whoever
@@ -196,41 +109,24 @@ impl Acceptor {
             bytes,
             ..
         } = stranger;
-        let is_waiting = self.pauses.is_waiting(from, when.now_ns);
+        let is_waiting = self.strangers.pauses.is_waiting(from, when.now_ns);
         match known {
             Known::Seat(seat) if !is_waiting && !self.seats[seat].is_taken() => {
                 self.seats[seat].connected(stream, &bytes, when);
                 if self.seats[seat].session().is_up() {
-                    self.pauses.succeeded(from);
+                    self.strangers.pauses.succeeded(from);
                 }
                 return;
             }
-            Known::Nobody if !is_waiting => self.pauses.failed(from, when.now_ns),
+            Known::Nobody if !is_waiting => self.strangers.pauses.failed(from, when.now_ns),
             _ => {}
         }
-        self.turned_away += 1;
+        self.strangers.turned_away += 1;
     }
 }
 
-impl Stranger {
-    /// Reads what is there. `false`: the other side has gone.
-    fn read(&mut self, bytes_max: usize) -> bool {
-        let mut room = [0; READ];
-        while self.bytes.len() < bytes_max {
-            let most = READ.min(bytes_max - self.bytes.len());
-            match self.stream.receive(&mut room[..most]) {
-                Ok(0) => return true,
-                Ok(bytes) => self.bytes.extend_from_slice(&room[..bytes]),
-                Err(_) => return false,
-            }
-        }
-        true
-    }
-}
-
-fn who(stranger: &Stranger, seats: &[Seat], logon_bytes_max: usize) -> Known {
-    match first_message(&stranger.bytes, logon_bytes_max) {
-        Ok(None) if stranger.bytes.len() < logon_bytes_max => Known::NotYet,
+fn who(stranger: &Stranger, seats: &[Seat]) -> Known {
+    match stranger.names() {
         Ok(Some(names)) => seat_of(&names, stranger.from, seats).map_or(Known::Nobody, Known::Seat),
         // A Logon without CompIDs.
         Err(Closing::BadLogon) => Known::Nobody,

@@ -159,6 +159,29 @@ fn whoever_is_not_on_the_list_takes_no_place() {
     assert!(host.lets_in(2));
 }
 
+/// An address has a few places, and others find theirs; nor does it keep the exchange busy by coming often.
+#[test]
+fn strangers_of_one_address_have_a_limit() {
+    let mut host = Host::start(&[]);
+    let mut silent: Vec<TcpStream> = (0..100).map(|_| host.connect(9)).collect();
+    host.work();
+    let connections = host.exchange.served().connections;
+    assert!(connections <= 64, "{connections} in one turn");
+    while host.exchange.served().connections < 100 {
+        host.work();
+    }
+    assert_eq!(host.exchange.served().turned_away, 84);
+    assert!(host.lets_in(2));
+    let is_open = |stream: &mut TcpStream| {
+        let read = stream.read(&mut [0; 8]);
+        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    assert_eq!(
+        silent.iter_mut().map(is_open).filter(|open| *open).count(),
+        16
+    );
+}
+
 #[test]
 fn an_address_whose_logons_fail_waits() {
     let mut host = Host::start(&[]);

@@ -4,9 +4,9 @@ use super::{Host, is_gone, settings};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
-use touchline_lab::door::{Addresses, Patience};
+use touchline_lab::door::{Addresses, Patience, Rules};
+use touchline_lab::fix::Seat;
 use touchline_lab::fix::scenario::{Heard, filled};
-use touchline_lab::fix::{Rules, Seat};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

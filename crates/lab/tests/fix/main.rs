@@ -10,8 +10,9 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 use touchline_feed::When;
 use touchline_feed::fix::{Checks, Role, Settings};
+use touchline_lab::door::Rules;
 use touchline_lab::fix::scenario::{Heard, Scenario, Way, filled};
-use touchline_lab::fix::{Acceptor, Rules, Seat};
+use touchline_lab::fix::{Acceptor, Seat};
 use touchline_lab::pacing::Pacer;
 use touchline_lab::random::amount;
 

@@ -7,8 +7,9 @@ use std::net::TcpStream;
 use std::rc::Rc;
 use std::time::Duration;
 use touchline_feed::fix::{Memory, Store, StoreError};
+use touchline_lab::door::Rules;
+use touchline_lab::fix::Seat;
 use touchline_lab::fix::scenario::{Heard, filled};
-use touchline_lab::fix::{Rules, Seat};
 
 /// Keeps everything until it is to fail.
 struct Failing {

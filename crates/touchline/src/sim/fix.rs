@@ -13,7 +13,8 @@ use touchline_feed::When;
 use touchline_feed::fix::dictionary::Tables;
 use touchline_feed::fix::{Checks, Role, Settings};
 use touchline_gateway::session_store::{FileStore, Sync, file_name};
-use touchline_lab::fix::{Acceptor, Initiator, Rules, Seat, Totals};
+use touchline_lab::door::Rules;
+use touchline_lab::fix::{Acceptor, Initiator, Seat, Totals};
 use touchline_lab::pacing::Pacer;
 
 /// A FIX acceptor that sends orders back as they came.
