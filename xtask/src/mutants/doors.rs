@@ -68,6 +68,20 @@ pub const DOORS: &[Mutant] = &[
         test: "-p touchline-lab --test fix an_address_whose_logons_fail_waits",
     },
     Mutant {
+        name: "door: a Logon that succeeds wipes failures",
+        file: "crates/lab/src/fix/acceptor.rs",
+        find: "                self.seats[seat].connected(stream, &bytes, when);\n",
+        replace: "                self.seats[seat].connected(stream, &bytes, when);\n                self.strangers.pauses = crate::door::Pauses::new(crate::door::Patience {\n                    failures_free: 2,\n                    ..Default::default()\n                });\n",
+        test: "-p touchline-lab --test fix whoever_has_a_seat",
+    },
+    Mutant {
+        name: "door: no quiet is long enough",
+        file: "crates/lab/src/door/pauses.rs",
+        find: "            row.failures = 0;\n",
+        replace: "",
+        test: "-p touchline-lab --lib a_long_quiet_begins_anew",
+    },
+    Mutant {
         name: "door: noise is a failed Logon",
         file: "crates/lab/src/fix/acceptor.rs",
         find: "        _ => Known::NoLogon,",

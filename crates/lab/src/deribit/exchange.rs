@@ -188,8 +188,6 @@ impl Exchange {
         client.received(bytes.len(), &mut self.venue, when);
         if client.is_unknown() {
             self.strangers.pauses.failed(from, when.now_ns);
-        } else if client.session().is_up() {
-            self.strangers.pauses.succeeded(from);
         }
         self.seats.push(Seat {
             client,

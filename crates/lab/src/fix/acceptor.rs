@@ -113,9 +113,6 @@ impl Acceptor {
         match known {
             Known::Seat(seat) if !is_waiting && !self.seats[seat].is_taken() => {
                 self.seats[seat].connected(stream, &bytes, when);
-                if self.seats[seat].session().is_up() {
-                    self.strangers.pauses.succeeded(from);
-                }
                 return;
             }
             Known::Nobody if !is_waiting => self.strangers.pauses.failed(from, when.now_ns),

@@ -187,7 +187,6 @@ fn an_address_whose_logons_fail_waits() {
     let mut host = Host::start(&[]);
     host.refuses(2, 2);
     assert!(host.lets_in(2), "two failures are free");
-    host.refuses(2, 2);
     assert_eq!(host.log_on(2, "nobody", "secret"), Answer::Refused);
     assert_eq!(host.log_on(2, "user", "secret"), Answer::Closed, "it waits");
     assert!(host.lets_in(3), "it is not this one that failed");
@@ -197,8 +196,23 @@ fn an_address_whose_logons_fail_waits() {
     assert!(!host.lets_in(2), "it waits longer");
     host.now_ns += 2 * SECOND;
     assert!(host.lets_in(2), "the pause is over");
+    host.refuses(2, 1);
+    host.now_ns += 9 * SECOND;
+    assert!(!host.lets_in(2), "the longest pause");
+    host.now_ns += 100 * SECOND;
     host.refuses(2, 2);
     assert!(host.lets_in(2), "it began anew");
+}
+
+/// His own Logons between them make the wrong ones no fewer, or he could try secrets for ever.
+#[test]
+fn whoever_knows_a_secret_guesses_no_more_than_others() {
+    let mut host = Host::start(&[]);
+    for _ in 0..3 {
+        assert!(host.lets_in(2));
+        host.refuses(2, 1);
+    }
+    assert!(!host.lets_in(2), "it waits");
 }
 
 /// A connection that was made before the pause does not go round it.

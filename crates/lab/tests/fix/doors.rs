@@ -112,15 +112,13 @@ fn a_session_has_the_addresses_of_its_list() {
 }
 
 /// After a few failures nothing from the address is looked at for a while, and for longer each time, whatever
-/// comes meanwhile; others are let in. A Logon that succeeds ends it.
+/// comes meanwhile; others are let in. A long quiet ends it.
 #[test]
 fn an_address_whose_logons_fail_waits() {
     let mut host = Host::start(vec![settings("TW44")], hasty());
     host.fail(2, 2);
     assert!(host.lets_in(2), "two failures are free");
-    host.fail(2, 2);
-    assert!(host.lets_in(2), "it began anew");
-    host.fail(2, 3);
+    host.fail(2, 1);
     assert!(!host.lets_in(2), "it waits");
     assert!(host.lets_in(3), "it is not this one that failed");
     host.fail(2, 20);
@@ -130,8 +128,28 @@ fn an_address_whose_logons_fail_waits() {
     assert!(!host.lets_in(2), "it waits longer");
     host.skipped_ns += 2 * SECOND_NS;
     assert!(host.lets_in(2), "the pause is over");
+    host.fail(2, 1);
+    host.skipped_ns += 9 * SECOND_NS;
+    assert!(!host.lets_in(2), "the longest pause");
+    host.skipped_ns += 100 * SECOND_NS;
     host.fail(2, 2);
     assert!(host.lets_in(2), "it began anew");
+}
+
+/// His own Logons between them make the wrong ones no fewer, or he could try names for ever.
+#[test]
+fn whoever_has_a_seat_guesses_no_more_than_others() {
+    let mut host = Host::start(vec![settings("TW44")], hasty());
+    for _ in 0..3 {
+        assert!(host.lets_in(2));
+        host.fail(2, 1);
+    }
+    assert!(!host.lets_in(2), "it waits");
+    host.skipped_ns += 3 * SECOND_NS;
+    assert!(host.lets_in(2));
+    host.fail(2, 1);
+    host.skipped_ns += 4 * SECOND_NS;
+    assert!(!host.lets_in(2), "it waits longer");
 }
 
 /// Whoever is on no list is closed before he speaks, and keeps nobody out however often he comes.

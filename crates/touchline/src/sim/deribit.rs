@@ -113,9 +113,9 @@ instruments, of snapshots, of logons, or of requests, 0 to 1):
 
 It says `listening on ...` on standard output when it is up. A client's TargetCompID is
 DERIBITSERVER. A wrong user and a wrong secret get the same answer, and a connection from
-elsewhere is closed at once. An address whose Logons fail six times in a row waits for a
-second, for two after the next, and so on up to a minute: until then its connections are
-closed. A Logon that succeeds ends that.
+elsewhere is closed at once. An address whose Logons fail six times waits for a second,
+for two after the next, and so on up to a minute: until then its connections are closed.
+Ten minutes without a failure end that.
 A client that does not read while much waits for it is disconnected.
 
 Exit status:

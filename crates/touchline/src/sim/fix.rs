@@ -96,8 +96,9 @@ Examples:
 
 It says `listening on ADDRESS ...` on standard output when it is up. A connection has ten seconds for
 its Logon, of at most 4 KiB; one that is of no session is closed without a word, and one from
-elsewhere at once. An address whose Logons fail six times in a row waits for a second, for two after the next, and
-so on up to a minute: until then its connections are closed. A Logon that succeeds ends that.
+elsewhere at once. An address whose Logons fail six times waits for a second, for two after the next,
+and so on up to a minute: until then its connections are closed. Ten minutes without a failure end
+that.
 
 Exit status:
   0  stopped
