@@ -6,7 +6,7 @@
 use touchline_feed::{Dialogue, When};
 use touchline_gateway::config::{Config, FixVenue};
 use touchline_gateway::fix::{self, FixPipeline};
-use touchline_lab::bench::session::Stretch;
+use touchline_lab::bench::session::{CONFIG, Stretch};
 use touchline_lab::frozen::{Count, Frozen};
 use touchline_transport::shm::{Lock, Publisher, Root, Settings};
 use touchline_transport::{Local, Publish};
@@ -16,18 +16,6 @@ use touchline_types::Instrument;
 static ALLOCATOR: Frozen = Frozen;
 
 const CHANGES: usize = 5_000;
-
-const CONFIG: &str = "\
-bus = \"allocations\"
-[venue]
-kind = \"deribit\"
-hosts = [\"localhost:9881\"]
-sender = \"ROQ_TRADING\"
-message_bytes_max = 262144
-[limits]
-instruments_max = 16
-event_changes_max = 4096
-";
 
 #[test]
 fn changes_of_a_deep_book_take_no_memory() {
@@ -67,7 +55,7 @@ fn an_allocation_would_be_noticed() {
 
 /// A stretch of a session: its opening, and then frozen its changes, each cut in two.
 fn counted<P: Publish>(seed: u64, publisher: P) -> (FixPipeline<P>, Count) {
-    let config = Config::<FixVenue>::from_text("the test's own", CONFIG).expect("it is right");
+    let config = Config::<FixVenue>::from_text("the stretch's own", CONFIG).expect("it is right");
     let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
     let stretch = Stretch::new(sender, target, CHANGES, seed);
     let mut path = fix::pipeline(&config, publisher).expect("it can be built");

@@ -37,8 +37,8 @@ impl Channel {
     }
 
     /// Books that became whole while packets are awaited are no newer than the others, and those that a
-    /// repetition changes are older than they were. An order book
-    /// is told of as live first, since no later message brings its orders again.
+    /// repetition changes are older than they were. An order book is told of as live first, since no later
+    /// message brings its orders again.
     pub fn distrust(&self, events: &mut Vec<Event>) {
         let worse = |validity: &mut Validity| {
             if *validity == Validity::Live {

@@ -8,6 +8,19 @@ pub const LEVELS: usize = 1_200;
 /// The instrument.
 pub const SYMBOL: &str = "BTC-PERPETUAL";
 
+/// What a gateway is configured with that takes a stretch.
+pub const CONFIG: &str = "\
+bus = \"event\"
+[venue]
+kind = \"deribit\"
+hosts = [\"localhost:9881\"]
+sender = \"ROQ_TRADING\"
+message_bytes_max = 262144
+[limits]
+instruments_max = 16
+event_changes_max = 4096
+";
+
 /// The best bid at the beginning, in half dollars; the best ask is one above.
 const BEST_BID: i64 = 20_000;
 /// When everything was sent.

@@ -17,7 +17,7 @@ use touchline_gateway::config::{Config, FixVenue};
 use touchline_gateway::fix::{self, FixPipeline};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::Folder;
-use touchline_lab::bench::session::{LEVELS, Stretch};
+use touchline_lab::bench::session::{CONFIG, LEVELS, Stretch};
 use touchline_lab::bench::{Figures, Host};
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::{Local, Publish};
@@ -26,21 +26,9 @@ use touchline_types::{BookKind, Instrument, Side, Validity};
 /// Changes of a round.
 const CHANGES: usize = 20_000;
 
-const CONFIG: &str = "\
-bus = \"event\"
-[venue]
-kind = \"deribit\"
-hosts = [\"localhost:9881\"]
-sender = \"ROQ_TRADING\"
-message_bytes_max = 262144
-[limits]
-instruments_max = 16
-event_changes_max = 4096
-";
-
 /// Runs the benchmark.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let config = Config::<FixVenue>::from_text("the benchmark's own", CONFIG);
+    let config = Config::<FixVenue>::from_text("the stretch's own", CONFIG);
     let config = config.map_err(|error| Failure::configuration(&error))?;
     let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
     let stretch = Stretch::new(sender, target, CHANGES, arguments.seed);
