@@ -1,7 +1,7 @@
 //! Counts the instructions of a benchmark: figures that repeat where times do not.
 //!
 //! Runs `touchline bench event` under valgrind's callgrind, which collects only inside the function that the
-//! benchmark measures, and divides by the messages that went through it.
+//! benchmark measures, and divides by the messages that went through it: those of CME, or with `--venue deribit` of FIX.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -9,6 +9,14 @@ use std::{fs, path::Path, process::Command};
 
 /// Rounds under callgrind: enough to make what happens once in a round small.
 const ROUNDS: &str = "2";
+
+/// The lines of the benchmark that count what the function takes, with and without marks.
+const MEASURED: [&str; 4] = [
+    "touchline-cme",
+    "touchline-cme-no-marks",
+    "touchline-deribit",
+    "touchline-deribit-no-marks",
+];
 
 /// Builds, counts and prints. `arguments` go to `bench event` as they are.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
@@ -22,8 +30,15 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
         bail!("the command does not build; see above");
     }
     let output = target.join("instructions.callgrind");
+    let is_fix = arguments.contains(&"deribit");
+    let measured = if is_fix {
+        "*one_message*"
+    } else {
+        "*one_packet*"
+    };
     let run = Command::new("valgrind")
-        .args(["--tool=callgrind", "--toggle-collect=*one_packet*"])
+        .arg("--tool=callgrind")
+        .arg(format!("--toggle-collect={measured}"))
         .arg(format!("--callgrind-out-file={}", output.display()))
         .arg(target.join("release/touchline"))
         .args(["bench", "event", "--json", "--rounds", ROUNDS])
@@ -57,13 +72,13 @@ fn collected(text: &str) -> Result<u64> {
         .context("callgrind's result has no total")
 }
 
-/// The messages of all rounds: the per-message lines of the benchmark, with and without marks.
+/// The messages of all rounds.
 fn messages(json: &str) -> Result<u64> {
     let mut messages = 0;
     for line in json.lines() {
         let line: Value = serde_json::from_str(line).context("the benchmark printed no JSON")?;
         let subject = line["subject"].as_str().unwrap_or_default();
-        if ["touchline-cme", "touchline-cme-no-marks"].contains(&subject) {
+        if MEASURED.contains(&subject) {
             messages += line["count"].as_u64().unwrap_or(0);
         }
     }
@@ -83,6 +98,8 @@ mod tests {
         assert!(collected("events: Ir\n").is_err());
         let json = "{\"subject\":\"touchline-cme\",\"count\":3}\n{\"subject\":\"touchline-cme-copy\",\"count\":9}\n";
         assert_eq!(messages(json).unwrap(), 3);
+        let json = "{\"subject\":\"touchline-deribit-no-marks\",\"count\":5}\n{\"subject\":\"touchline-deribit-bus\",\"count\":9}\n";
+        assert_eq!(messages(json).unwrap(), 5);
         assert!(messages("no JSON").is_err());
     }
 }
