@@ -8,11 +8,18 @@
 //! What the files contain is the business of the protocols over [`Words`](crate::Words).
 //!
 //! A process that forks without `exec` while it holds a lock, and dies, leaves the lock to the child.
+//!
+//! Whoever may write the directory may remove a name while its file is in use. Two rules keep that from making
+//! two writers: every lock also lies on the directory and on each file that is written, so that it holds
+//! whatever is removed, and the writer looks now and then whether the names still lead to what it writes
+//! ([`WriterLock::lost_name`], [`Mapping::is_replaced`]).
 
 mod directory;
 mod error;
 mod fault;
+mod flock;
 mod mapping;
+mod name;
 mod ofd;
 mod slot_locks;
 mod space;

@@ -69,7 +69,7 @@ impl Writing {
     pub fn begin(folder: &Path) -> Writing {
         let lock = WriterLock::acquire(root(folder).create(BUS).unwrap()).unwrap();
         let slots = SlotLocks::create(&lock, SLOTS).unwrap();
-        let open = |file| Mapping::open(lock.directory(), file, Access::Write, &options());
+        let open = |file| Mapping::open(lock.directory(), file, Access::Write, &options(file));
         let geometry = Geometry::new(CAPACITY).unwrap();
         let (ring, cursors) = match (open(RING), open(CURSORS)) {
             (Ok(ring), Ok(cursors)) => (ring, cursors),
@@ -125,7 +125,7 @@ fn free_if_dead(slots: &SlotLocks, named: &Cursors<Mapping>, slot: usize) {
 
 fn create(lock: &WriterLock, file: &str, words: usize, fill: impl FnOnce(Mapping)) -> Mapping {
     let bytes = (words * 8).next_multiple_of(4096);
-    let draft = Mapping::create(lock, file, bytes, &options()).unwrap();
+    let draft = Mapping::create(lock, file, bytes, &options(file)).unwrap();
     fill(draft.mapping());
     draft.publish().unwrap()
 }
@@ -148,7 +148,9 @@ pub fn attach_named(folder: &Path) -> (Reader<Mapping>, impl Sized) {
 fn open(folder: &Path, file: &str, access: Access) -> Mapping {
     loop {
         let directory = root(folder).open(BUS);
-        match directory.and_then(|directory| Mapping::open(&directory, file, access, &options())) {
+        match directory
+            .and_then(|directory| Mapping::open(&directory, file, access, &options(file)))
+        {
             Ok(mapping) => return mapping,
             Err(Error::Missing { .. }) => std::thread::yield_now(),
             Err(error) => panic!("{error}"),
@@ -156,9 +158,10 @@ fn open(folder: &Path, file: &str, access: Access) -> Mapping {
     }
 }
 
-fn options() -> Options {
+fn options(file: &str) -> Options {
     Options {
         lock: touchline_shm::segment::Lock::No,
+        readers_write: file == CURSORS,
         ..Options::default()
     }
 }

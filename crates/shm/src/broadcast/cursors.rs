@@ -34,6 +34,11 @@ impl<M: Words> Cursors<M> {
         Cursors { memory }
     }
 
+    /// Their memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
     /// How many readers there can be.
     pub fn slots(&self) -> usize {
         self.memory.words().len() / SLOT_WORDS

@@ -1,5 +1,6 @@
 //! Where buses are, whose they are, and how anything in them is opened.
 
+use super::name::Name;
 use super::{Error, space};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
@@ -282,8 +283,18 @@ impl Directory {
         }
     }
 
-    /// Removes the directory, which must be empty.
+    /// The same directory, opened for reading: what has a lock cannot be opened as `PATH`.
+    pub(super) fn open_readable(&self) -> Result<OwnedFd, Errno> {
+        open_readable(self.handle())
+    }
+
+    /// Removes the directory, which must be empty. Another one that has its name by now stays.
     pub(super) fn remove_itself(&self) -> Result<(), Error> {
+        let path = self.path();
+        let name = Name::new(path.clone(), self.handle());
+        if name.map_err(Error::system("examine", &path))?.is_lost() {
+            return Err(Error::Missing { path });
+        }
         let root = self.root.open_root()?;
         rustix::fs::unlinkat(&root, &self.name, AtFlags::REMOVEDIR)
             .map_err(Error::system("remove", self.path()))
@@ -354,16 +365,19 @@ fn names(directory: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>, Error> {
 
 /// Every entry with a name in UTF-8.
 pub(super) fn entries(directory: BorrowedFd<'_>) -> Result<Vec<String>, Errno> {
-    // The handle leads there, but gives no right to read.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let readable = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
     let mut names = Vec::new();
-    for entry in Dir::new(readable)? {
+    for entry in Dir::new(open_readable(directory)?)? {
         if let Ok(name) = entry?.file_name().to_str() {
             names.push(name.to_owned());
         }
     }
     Ok(names)
+}
+
+/// A handle that was opened by `PATH` leads there, but gives no right to read.
+fn open_readable(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(directory, ".", flags, Mode::empty())
 }
 
 fn kind_name(kind: FileType) -> &'static str {

@@ -130,6 +130,16 @@ pub enum Error {
         /// Who writes it.
         holder: Holder,
     },
+    /// Somebody writes into it whose lock file is gone.
+    #[error(
+        "{path} is still being written by {}, whose lock file was removed or replaced; a gateway ends by itself within a second then: start again, or end that process first", process_text(*.process)
+    )]
+    InUse {
+        /// The file or directory.
+        path: PathBuf,
+        /// Who writes it, if the system says so.
+        process: Option<u32>,
+    },
     /// As many named readers as the publication has room for.
     #[error(
         "{path}: all {slots} places for readers are taken; stop one, or have the publication made with more"
@@ -182,6 +192,12 @@ impl Error {
             source,
         }
     }
+}
+
+fn process_text(process: Option<u32>) -> String {
+    process.map_or("another process".to_owned(), |process| {
+        format!("process {process}")
+    })
 }
 
 fn advice(source: Errno) -> &'static str {

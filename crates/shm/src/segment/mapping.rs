@@ -1,8 +1,9 @@
 //! A file of a bus, mapped.
 
 use super::directory::{self, WrittenBy};
+use super::name::{Identity, Name};
 use super::writer_lock::{WriterLock, unfinished_name};
-use super::{Directory, Error, fault, space};
+use super::{Directory, Error, fault, flock, space};
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering};
 use rustix::fs::OFlags;
@@ -136,7 +137,10 @@ struct Region {
     words: NonNull<[AtomicU64]>,
     entry: &'static fault::Entry,
     file: OwnedFd,
-    path: PathBuf,
+    /// Where it is to be found.
+    name: Name,
+    /// The lock on the file is ours.
+    is_locked: bool,
     notes: Vec<Note>,
 }
 
@@ -189,6 +193,7 @@ impl Mapping {
         if !options.sparse {
             space::allocate(&handle, &path, 0..length)?;
         }
+        lock_file(&handle, &path, options)?;
         Ok(Draft {
             mapping: Self::map(handle, path, bytes, Access::Write, options)?,
             file: file.to_owned(),
@@ -197,6 +202,9 @@ impl Mapping {
     }
 
     /// Maps a file that stands in the bus. Its size is taken now, and never again from anywhere.
+    ///
+    /// # Errors
+    /// Among others [`Error::InUse`]: to be written, and another mapping writes it, wherever its lock file is.
     pub fn open(
         directory: &Directory,
         file: &str,
@@ -212,6 +220,9 @@ impl Mapping {
         let path = directory.path_of(file);
         let length = stat.st_size as u64;
         space::check_size(directory, &path, length, "start its writer again")?;
+        if access == Access::Write {
+            lock_file(&handle, &path, options)?;
+        }
         Self::map(handle, path, length as usize, access, options)
     }
 
@@ -222,9 +233,16 @@ impl Mapping {
         !self.region.entry.is_damaged()
     }
 
-    /// Whether another file, or none, stands where this one was found. One system call.
+    /// Whether another file, or none, stands where this one was found: it was removed or replaced, or a
+    /// directory above it was. One system call.
     pub fn is_replaced(&self) -> bool {
-        rustix::fs::fstat(&self.region.file).is_ok_and(|stat| stat.st_nlink == 0)
+        self.lost_name().is_some()
+    }
+
+    /// Its path, if that does not lead to it any more. One system call.
+    pub fn lost_name(&self) -> Option<&Path> {
+        let name = &self.region.name;
+        name.is_lost().then(|| name.path())
     }
 
     /// Takes the memory for a part of a sparse file, so that no access can fail later. Costs little
@@ -244,7 +262,7 @@ impl Mapping {
             return Ok(());
         }
         let range = bytes.start as u64..bytes.end as u64;
-        space::allocate(&self.region.file, &self.region.path, range)
+        space::allocate(&self.region.file, self.path(), range)
     }
 
     /// What was asked for and could not be had.
@@ -254,7 +272,7 @@ impl Mapping {
 
     /// Where the file is, for messages.
     pub fn path(&self) -> &Path {
-        &self.region.path
+        self.region.name.path()
     }
 
     fn map(
@@ -265,6 +283,7 @@ impl Mapping {
         options: &Options,
     ) -> Result<Self, Error> {
         let mut region = Region::map(file, path, bytes, access)?;
+        region.is_locked = access == Access::Write && !options.readers_write;
         region.prepare(access, options)?;
         Ok(Self {
             words: region.words,
@@ -276,7 +295,7 @@ impl Mapping {
 impl fmt::Debug for Mapping {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Mapping")
-            .field("path", &self.region.path)
+            .field("path", &self.path())
             .field("words", &self.words.len())
             .finish_non_exhaustive()
     }
@@ -323,6 +342,7 @@ impl Drop for Unfinished<'_> {
 
 impl Region {
     fn map(file: OwnedFd, path: PathBuf, bytes: usize, access: Access) -> Result<Self, Error> {
+        let name = Name::new(path.clone(), &file).map_err(Error::system("examine", &path))?;
         let writable = access == Access::Write;
         let protection = match access {
             Access::Read => ProtFlags::READ,
@@ -341,7 +361,8 @@ impl Region {
                     words: NonNull::slice_from_raw_parts(first, bytes / size_of::<AtomicU64>()),
                     entry,
                     file,
-                    path,
+                    name,
+                    is_locked: false,
                     notes: Vec::new(),
                 });
             }
@@ -403,7 +424,7 @@ impl Region {
         match self.advise(advice) {
             // A kernel before 5.14.
             Err(Errno::INVAL) => self.touch(access),
-            other => other.map_err(Error::system("prefault", &self.path))?,
+            other => other.map_err(Error::system("prefault", self.name.path()))?,
         }
         Ok(())
     }
@@ -433,7 +454,7 @@ impl Region {
         match locked {
             Ok(()) => Ok(()),
             Err(source) if required => Err(Error::NotLocked {
-                path: self.path.clone(),
+                path: self.name.path().to_owned(),
                 needed_bytes,
                 limit_bytes: limit_bytes.unwrap_or(u64::MAX),
                 source,
@@ -459,10 +480,25 @@ impl Drop for Region {
     fn drop(&mut self) {
         let (base, bytes) = (self.base(), self.bytes());
         self.entry.release();
+        if self.is_locked {
+            flock::unlock(&self.file);
+        }
         // SAFETY: the range was mapped by `Region::map`, for this region alone. Dropping it ends all
         // borrows of its words; a `Mapping` with a copy of the pointer keeps the region from dropping.
         let _ = unsafe { rustix::mm::munmap(base, bytes) };
     }
+}
+
+/// A file that one process writes has one that does: who finds it in use under a new lock file, or in a new
+/// directory, must not write into it.
+fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error> {
+    if options.readers_write || flock::try_lock(file).map_err(Error::system("lock", path))? {
+        return Ok(());
+    }
+    Err(Error::InUse {
+        path: path.to_owned(),
+        process: Identity::of(file).ok().and_then(flock::holder),
+    })
 }
 
 /// What the system does about huge pages in shared memory, in its own word.

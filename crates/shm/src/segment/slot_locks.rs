@@ -1,9 +1,11 @@
 //! Places for named readers: taken by a reader, seen by the writer, free again when the reader dies.
 
 use super::directory::WrittenBy;
+use super::name::Name;
 use super::ofd::LockFile;
 use super::{Directory, Error, WriterLock};
 use rustix::fs::OFlags;
+use std::path::Path;
 
 /// It stays for ever, like the writer's. Byte `n` is locked by the reader in place `n`.
 const FILE: &str = "readers";
@@ -13,6 +15,7 @@ const FILE: &str = "readers";
 pub struct SlotLocks {
     directory: Directory,
     file: LockFile,
+    name: Name,
     slots: u32,
 }
 
@@ -21,18 +24,21 @@ impl SlotLocks {
     pub fn create(lock: &WriterLock, slots: u32) -> Result<Self, Error> {
         let directory = lock.directory().clone();
         let file = directory.open_or_create_file(FILE, WrittenBy::Readers)?;
-        Ok(Self {
-            directory,
-            file: file.into(),
-            slots,
-        })
+        Self::new(directory, file.into(), slots)
     }
 
     /// For readers: the file must be there. The number of places is what the publication says.
     pub fn open(directory: &Directory, slots: u32) -> Result<Self, Error> {
+        Self::new(directory.clone(), open(directory)?, slots)
+    }
+
+    fn new(directory: Directory, file: LockFile, slots: u32) -> Result<Self, Error> {
+        let path = directory.path_of(FILE);
+        let name = Name::new(path.clone(), &file).map_err(Error::system("examine", path))?;
         Ok(Self {
-            directory: directory.clone(),
-            file: open(directory)?,
+            directory,
+            file,
+            name,
             slots,
         })
     }
@@ -54,6 +60,12 @@ impl SlotLocks {
             path: self.directory.path_of(FILE),
             slots: self.slots,
         })
+    }
+
+    /// The path of the file, if it does not lead to it any more: then who takes a place there is not seen
+    /// here. One system call.
+    pub fn lost_name(&self) -> Option<&Path> {
+        self.name.is_lost().then(|| self.name.path())
     }
 
     /// Whether a living reader has that place. One system call.

@@ -1,71 +1,95 @@
 //! One writer for each bus, whoever starts first, until it is gone.
 
 use super::directory::{self, WrittenBy};
+use super::name::Name;
 use super::ofd::LockFile;
-use super::{Directory, Error, space};
+use super::{Directory, Error, flock, space};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fmt;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// It stays as long as the directory: whoever removed it without holding it could let two writers in.
+/// It says who writes, to everybody who asks. That there is no second one does not rest on it alone.
 const FILE: &str = "lock";
 /// Held by the writer.
 const WRITER_BYTE: u64 = 0;
 /// Held by the writer as soon as the file says who it is, so that nobody is told of its predecessor.
 const SIGNED_BYTE: u64 = 1;
 const SIGNATURE_BYTES_MAX: usize = 512;
+/// How often, and how far apart, a start that has just begun is looked at.
+const LOOKS: u32 = 50;
+const LOOK: Duration = Duration::from_millis(1);
 
 /// The right to write a bus. Given up when dropped, or by the system when the process dies.
 #[derive(Debug)]
 pub struct WriterLock {
     directory: Directory,
     /// The open file is the lock.
-    _file: LockFile,
+    file: LockFile,
+    file_name: Name,
+    /// Given up last: until then nobody else begins.
+    folder: FolderLock,
 }
 
 impl WriterLock {
     /// Takes the bus, and removes what an earlier writer left unfinished.
     ///
     /// # Errors
-    /// [`Error::Busy`] says who writes it. [`Error::Missing`]: somebody has just removed it, see
-    /// [`WriterLock::remove_directory`].
+    /// [`Error::Busy`] says who writes it, [`Error::InUse`] likewise where somebody has removed its lock
+    /// file. [`Error::Missing`]: somebody has just removed the bus, see [`WriterLock::remove_directory`].
     pub fn acquire(directory: Directory) -> Result<Self, Error> {
+        // Who may not write it is refused here, and holds up nobody.
         let file = LockFile::from(directory.open_or_create_file(FILE, WrittenBy::Owner)?);
-        let failed = || Error::system("lock", directory.path_of(FILE));
+        let folder = FolderLock::acquire(&directory)?;
+        let path = directory.path_of(FILE);
+        let failed = || Error::system("lock", &path);
         if !file.try_lock(WRITER_BYTE).map_err(failed())? {
             return Err(Error::Busy {
                 bus: directory.name().to_owned(),
                 holder: wait_for_signature(&file),
             });
         }
-        // Its last holder may have removed it after we had opened it: then it locks nothing.
-        if rustix::fs::fstat(&file).map_err(failed())?.st_nlink == 0 {
-            return Err(Error::Missing {
-                path: directory.path_of(FILE),
-            });
-        }
-        sign(&file).map_err(failed())?;
-        file.try_lock(SIGNED_BYTE).map_err(failed())?;
-        remove_unfinished(&directory)?;
-        Ok(Self {
+        let lock = Self {
+            file_name: Name::new(path.clone(), &file).map_err(failed())?,
             directory,
-            _file: file,
-        })
+            file,
+            folder,
+        };
+        // Its last holder may have removed it after we had opened it: then it locks nothing.
+        if let Some(path) = lock.lost_name() {
+            let path = path.to_owned();
+            return Err(Error::Missing { path });
+        }
+        sign(&lock.file).map_err(failed())?;
+        lock.file.try_lock(SIGNED_BYTE).map_err(failed())?;
+        remove_unfinished(&lock.directory)?;
+        Ok(lock)
+    }
+
+    /// A name that does not lead here any more: the path of the bus, or that of its lock file. Then another
+    /// writer may begin under it, and nobody finds this one. Two system calls.
+    pub fn lost_name(&self) -> Option<&Path> {
+        let names = [&self.folder.name, &self.file_name];
+        names
+            .into_iter()
+            .find(|name| name.is_lost())
+            .map(Name::path)
     }
 
     /// Who writes a bus at this moment, without disturbing it. `None`: nobody.
     pub fn holder(directory: &Directory) -> Result<Option<Holder>, Error> {
-        let file = match directory.open_file(FILE, OFlags::RDONLY, WrittenBy::Owner) {
-            Ok((file, _)) => LockFile::from(file),
-            Err(Error::Missing { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let failed = || Error::system("look at the lock of", directory.path_of(FILE));
-        if !file.is_held(WRITER_BYTE).map_err(failed())? {
+        let Some(file) = lock_of(directory)? else {
             return Ok(None);
-        }
+        };
         Ok(Some(wait_for_signature(&file)))
+    }
+
+    /// Whether somebody writes a bus at this moment. As [`WriterLock::holder`], but never waits for it to
+    /// say who it is.
+    pub fn is_held(directory: &Directory) -> Result<bool, Error> {
+        Ok(lock_of(directory)?.is_some())
     }
 
     /// The bus that it is the right to write.
@@ -94,6 +118,45 @@ impl WriterLock {
         // The lock last: until then nobody else begins.
         self.directory.remove_file(FILE)?;
         self.directory.remove_itself()
+    }
+}
+
+/// The lock on the directory itself, which nobody takes away by removing a file from it.
+#[derive(Debug)]
+struct FolderLock {
+    folder: OwnedFd,
+    name: Name,
+}
+
+impl FolderLock {
+    fn acquire(directory: &Directory) -> Result<Self, Error> {
+        let path = directory.path();
+        let failed = || Error::system("lock", &path);
+        let folder = directory.open_readable().map_err(failed())?;
+        let name = Name::new(path.clone(), &folder).map_err(failed())?;
+        // Whoever has it is about to take the lock file, or to give it up; or has none any more.
+        for _ in 0..LOOKS {
+            if flock::try_lock(&folder).map_err(failed())? {
+                return Ok(Self { folder, name });
+            }
+            if let Some(holder) = WriterLock::holder(directory)? {
+                return Err(Error::Busy {
+                    bus: directory.name().to_owned(),
+                    holder,
+                });
+            }
+            std::thread::sleep(LOOK);
+        }
+        Err(Error::InUse {
+            process: flock::holder(name.identity()),
+            path,
+        })
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        flock::unlock(&self.folder);
     }
 }
 
@@ -205,13 +268,25 @@ fn sign(file: &LockFile) -> Result<(), Errno> {
     Ok(())
 }
 
+/// The lock file of a bus, if somebody holds it.
+fn lock_of(directory: &Directory) -> Result<Option<LockFile>, Error> {
+    let file = match directory.open_file(FILE, OFlags::RDONLY, WrittenBy::Owner) {
+        Ok((file, _)) => LockFile::from(file),
+        Err(Error::Missing { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let held = file.is_held(WRITER_BYTE);
+    let failed = Error::system("look at the lock of", directory.path_of(FILE));
+    Ok(held.map_err(failed)?.then_some(file))
+}
+
 /// What the holder says of itself; it may have got the lock this very moment.
 fn wait_for_signature(file: &LockFile) -> Holder {
-    for _ in 0..50 {
+    for _ in 0..LOOKS {
         if file.is_held(SIGNED_BYTE) == Ok(true) {
             return read_signature(file).unwrap_or_default();
         }
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(LOOK);
     }
     Holder::default()
 }

@@ -6,6 +6,7 @@
 mod faults;
 mod files;
 mod locks;
+mod names;
 mod place;
 mod roles;
 mod room;

@@ -101,6 +101,7 @@ fn role() {
         "fault elsewhere" => crate::faults::play_fault_elsewhere,
         "fault elsewhere, with a handler" => crate::faults::play_fault_with_handler,
         "writer" => crate::locks::play_writer,
+        "owner" => crate::names::play_owner,
         "starter" => crate::locks::play_starter,
         "reader" => crate::locks::play_reader,
         "small tmpfs" => crate::room::play_small_tmpfs,

@@ -10,11 +10,19 @@ use std::path::Path;
 use touchline_net::clock::{Clock, ticks};
 use touchline_shm::Words;
 use touchline_shm::atomic::{AtomicU64, Ordering};
-use touchline_shm::segment::{Access, Mapping, Options, WriterLock};
+use touchline_shm::segment::{Access, Lock, Mapping, Options, WriterLock};
 
 const BUS: &str = "floor";
 const FILE: &str = "lines";
 const BYTES: usize = 4096;
+/// Both sides write.
+const OPTIONS: Options = Options {
+    huge_pages: false,
+    prefault: true,
+    lock: Lock::IfAllowed,
+    sparse: false,
+    readers_write: true,
+};
 /// Words of the two lines, far enough apart that no prefetcher takes one for the other.
 const THERE: usize = 0;
 const BACK: usize = 128;
@@ -30,7 +38,7 @@ impl Lines {
     /// In a folder.
     pub fn new(folder: &Path) -> Result<Lines, Failed> {
         let lock = WriterLock::acquire(root(folder).create(BUS)?)?;
-        let mapping = Mapping::create(&lock, FILE, BYTES, &Options::default())?.publish()?;
+        let mapping = Mapping::create(&lock, FILE, BYTES, &OPTIONS)?.publish()?;
         Ok(Lines {
             mapping,
             _lock: lock,
@@ -56,7 +64,7 @@ impl Lines {
 /// The other side.
 pub fn echo(role: &Role) -> Result<(), Failed> {
     let directory = root(&role.folder).open(BUS)?;
-    let mapping = Mapping::open(&directory, FILE, Access::Write, &Options::default())?;
+    let mapping = Mapping::open(&directory, FILE, Access::Write, &OPTIONS)?;
     let words = mapping.words();
     say_ready();
     for number in 1..=role.messages {

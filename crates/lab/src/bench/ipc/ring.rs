@@ -37,7 +37,7 @@ impl Written {
             let lock = &written._lock;
             let bytes = Cursors::<Mapping>::words_for(READERS_MAX as usize) * 8;
             let bytes = bytes.next_multiple_of(4096);
-            let cursors = Mapping::create(lock, CURSORS, bytes, &Options::default())?.publish()?;
+            let cursors = Mapping::create(lock, CURSORS, bytes, &cursor_options())?.publish()?;
             SlotLocks::create(lock, READERS_MAX)?;
             written.writer = written.writer.lossless(Cursors::new(cursors));
         }
@@ -60,6 +60,14 @@ impl Written {
             writer,
             _lock: lock,
         })
+    }
+}
+
+/// Readers write where they are.
+fn cursor_options() -> Options {
+    Options {
+        readers_write: true,
+        ..Options::default()
     }
 }
 
@@ -176,7 +184,7 @@ pub fn read(role: &Role, named: bool) -> Result<(), Failed> {
     let _slot: Option<SlotGuard>;
     if named {
         let directory = root(&role.folder).open(THERE)?;
-        let cursors = Mapping::open(&directory, CURSORS, Access::Write, &Options::default())?;
+        let cursors = Mapping::open(&directory, CURSORS, Access::Write, &cursor_options())?;
         let slot = SlotLocks::open(&directory, READERS_MAX)?.acquire()?;
         reader = reader.named(Cursors::new(cursors), slot.index() as usize);
         _slot = Some(slot);

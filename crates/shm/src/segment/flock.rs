@@ -1,0 +1,67 @@
+//! Locks on whole files and directories, by which a second writer sees the first one whatever was removed.
+//!
+//! They lie on the file and not on its name: who opens the same file under any name finds the lock held. A
+//! directory can have one, which locks on bytes cannot give it, since nobody may open it for writing.
+
+use super::name::Identity;
+use rustix::fs::FlockOperation;
+use rustix::io::{Errno, retry_on_intr};
+use std::os::fd::AsFd;
+
+/// Takes the lock for this open file; false if another one has it.
+pub fn try_lock(file: impl AsFd) -> Result<bool, Errno> {
+    let exclusive = FlockOperation::NonBlockingLockExclusive;
+    match retry_on_intr(|| rustix::fs::flock(file.as_fd(), exclusive)) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives it up, also where a child that was forked meanwhile has a copy of the handle.
+pub fn unlock(file: impl AsFd) {
+    // Closing alone does it, too, as soon as the last copy is closed.
+    let _ = rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingUnlock);
+}
+
+/// The process that holds a lock on a file, in this process's namespace; `None` if the system does not say.
+pub fn holder(file: Identity) -> Option<u32> {
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| holder_in(line, file))
+}
+
+/// A line is `12: FLOCK  ADVISORY  WRITE 4711 00:1a:2345 0 EOF`: process, device in hexadecimal, inode.
+fn holder_in(line: &str, file: Identity) -> Option<u32> {
+    let mut fields = line.split_whitespace().skip(1);
+    if fields.next()? != "FLOCK" {
+        return None;
+    }
+    let process = fields.nth(2)?.parse().ok().filter(|process| *process > 0);
+    (fields.next()? == file.as_in_proc()).then_some(process)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_is_found_by_device_and_inode() {
+        let file = Identity::new(rustix::fs::makedev(0, 0x1a), 2345);
+        let line = |line: &str| holder_in(line, file);
+        assert_eq!(
+            line("12: FLOCK  ADVISORY  WRITE 4711 00:1a:2345 0 EOF"),
+            Some(4711)
+        );
+        for other in [
+            "",
+            "12: OFDLCK ADVISORY  WRITE -1 00:1a:2345 0 0",
+            "12: POSIX  ADVISORY  WRITE 4711 00:1a:2345 0 EOF",
+            "12: FLOCK  ADVISORY  WRITE 4711 00:1b:2345 0 EOF",
+            "12: FLOCK  ADVISORY  WRITE 4711 00:1a:234 0 EOF",
+            "12: FLOCK  ADVISORY  WRITE 0 00:1a:2345 0 EOF",
+            "12: FLOCK  ADVISORY  WRITE",
+        ] {
+            assert_eq!(line(other), None, "{other}");
+        }
+    }
+}
