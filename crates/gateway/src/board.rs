@@ -8,7 +8,7 @@ use std::time::Duration;
 use touchline_feed::Venue;
 use touchline_net::clock::Clock;
 use touchline_transport::Publish;
-use touchline_transport::shm::{self, Error, Publisher, PublisherCounters};
+use touchline_transport::shm::{self, Damage, Error, Publisher, PublisherCounters};
 use touchline_types::CounterInfo;
 
 /// How old the counters of a gateway at work can be.
@@ -51,6 +51,14 @@ impl Board {
             |from, to| clock.between_ns(from, to),
             |histogram, ns| board.record(histogram, ns),
         );
+    }
+
+    /// Whether its file is still what everybody reads.
+    ///
+    /// # Errors
+    /// What somebody did to it.
+    pub fn check(&self) -> Result<(), Damage> {
+        self.board.check()
     }
 
     /// Whether the counters are to be shown again; `now` in ticks.

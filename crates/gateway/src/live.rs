@@ -22,6 +22,7 @@ use survey::Survey;
 use touchline_feed::Venue;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::Publish;
+use touchline_transport::shm::Damage;
 use touchline_types::{CounterInfo, Stamps};
 
 pub use affinity::bind_to;
@@ -52,14 +53,16 @@ pub enum Error {
     #[error(transparent)]
     Source(#[from] touchline_net::Error),
     /// The bus cannot be written any more.
-    #[error(
-        "a file of the bus was made shorter by somebody; start the gateway again, which begins it anew, and find out who did it"
-    )]
-    BusDamaged,
+    #[error(transparent)]
+    Bus(#[from] Damage),
 }
 
 /// An idle round that takes longer, its sleep aside, was not one: the process did not run.
 const ROUND_MAX: Duration = Duration::from_millis(1);
+
+/// How often the files of the bus are looked for. A second gateway is refused as long as this one lives; one
+/// whose name was lost must not live much longer than that takes to be seen.
+const INTACT_EVERY: Duration = Duration::from_millis(250);
 
 /// When what is due, in ticks.
 #[derive(Debug)]
@@ -182,9 +185,8 @@ impl<L: Link, P: Publish> Gateway<L, P> {
         self.say_alive(now);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
-            if !self.pipeline.publisher().is_intact() {
-                return Err(Error::BusDamaged);
-            }
+            self.pipeline.publisher().check()?;
+            self.board.as_ref().map_or(Ok(()), Board::check)?;
         }
         if self.board.as_ref().is_some_and(|board| board.is_due(now)) {
             self.show(now);
@@ -302,7 +304,7 @@ impl Timers {
         let refresh = Some(Duration::from_millis(duty.order_refresh_ms));
         Timers {
             look: every(duty.loop_timer_freq),
-            intact: every(Duration::from_secs(1)),
+            intact: every(INTACT_EVERY),
             heartbeat: every(Duration::from_millis(duty.heartbeat_ms)),
             refresh: refresh.filter(|period| !period.is_zero()).map(every),
             published: 0,

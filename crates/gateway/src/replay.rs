@@ -9,8 +9,9 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use touchline_feed::cme::{CmeFeed, Feed, Line};
 use touchline_net::clock::{Clock, ticks};
-use touchline_net::{Error, Packet, PacketSource, Received};
+use touchline_net::{Packet, PacketSource, Received};
 use touchline_transport::Publish;
+use touchline_transport::shm::Damage;
 
 /// How fast captured time runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,9 +44,23 @@ pub struct Report {
 pub struct Interrupted {
     /// What was replayed until then, nothing waiting any more.
     pub report: Box<Report>,
-    /// Why the source could not go on.
+    /// Why it could not go on.
     pub error: Error,
 }
+
+/// Why a replay ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The source could not go on: a capture that is damaged.
+    #[error(transparent)]
+    Source(#[from] touchline_net::Error),
+    /// The bus cannot be written any more.
+    #[error(transparent)]
+    Bus(#[from] Damage),
+}
+
+/// How often the bus is looked at, and how long a packet is waited for at a time.
+const CHECK_EVERY: Duration = Duration::from_millis(250);
 
 /// Destinations counted one by one; more are counted under the last.
 const UNROUTED_MAX: usize = 64;
@@ -57,7 +72,7 @@ const UNROUTED_MAX: usize = 64;
 /// there is one.
 ///
 /// # Errors
-/// The source's: a capture that is damaged. What came before it has been processed.
+/// A capture that is damaged, or a bus. What came before has been processed.
 pub fn replay<P: Publish>(
     source: &mut impl PacketSource,
     channel: &ChannelConfig,
@@ -69,12 +84,14 @@ pub fn replay<P: Publish>(
     let clock = Clock::calibrated();
     let mut report = Report::new();
     let mut pace = Pace::new(speed);
+    let check_ticks = clock.ticks_of(CHECK_EVERY);
+    let mut checked = ticks();
     let outcome = loop {
         let packet = match source.receive() {
             Ok(Received::Packet(packet)) => packet,
             Ok(Received::Nothing) => continue,
             Ok(Received::End) => break Ok(()),
-            Err(error) => break Err(error),
+            Err(error) => break Err(Error::Source(error)),
         };
         let route = channel.route(packet.destination);
         if observe(&packet, route).is_break() {
@@ -82,9 +99,13 @@ pub fn replay<P: Publish>(
         }
         report.note(&packet, route);
         let Some(route) = route else { continue };
-        if let Some(left) = pace.left_until(packet.receive_ns) {
+        if pace.left_until(packet.receive_ns).is_some() {
             show(board, pipeline, ticks());
-            std::thread::sleep(left);
+            // The bus may be gone by the end of a long wait.
+            let waited = pace.wait_until(packet.receive_ns, || check(board, pipeline));
+            if let Err(damage) = waited {
+                break Err(damage.into());
+            }
         }
         let delivered = pipeline.venue().counters().packets_delivered;
         let polled = ticks();
@@ -100,9 +121,18 @@ pub fn replay<P: Publish>(
         if board.as_ref().is_some_and(|board| board.is_due(done)) {
             show(board, pipeline, done);
         }
+        if done.wrapping_sub(checked) >= check_ticks {
+            checked = done;
+            if let Err(damage) = check(board, pipeline) {
+                break Err(damage.into());
+            }
+        }
     };
-    pipeline.finish();
-    show(board, pipeline, ticks());
+    // Nothing more goes where nobody looks.
+    if !matches!(outcome, Err(Error::Bus(_))) {
+        pipeline.finish();
+        show(board, pipeline, ticks());
+    }
     report.elapsed = pace.start.elapsed();
     match outcome {
         Ok(()) => Ok(report),
@@ -118,6 +148,12 @@ fn show<P: Publish>(board: &mut Option<Board>, pipeline: &Pipeline<CmeFeed, P>, 
     if let Some(board) = board {
         board.show(now, pipeline, std::iter::empty());
     }
+}
+
+/// Whether what is published is still found by its readers.
+fn check<P: Publish>(board: &Option<Board>, pipeline: &Pipeline<CmeFeed, P>) -> Result<(), Damage> {
+    pipeline.publisher().check()?;
+    board.as_ref().map_or(Ok(()), Board::check)
 }
 
 impl Report {
@@ -186,5 +222,20 @@ impl Pace {
         let first_ns = *self.first_ns.get_or_insert(capture_ns);
         let due = Duration::from_nanos(capture_ns.saturating_sub(first_ns)).div_f64(factor);
         due.checked_sub(self.start.elapsed())
+    }
+
+    /// Waits until a packet is due, and checks something now and then where that is long.
+    fn wait_until<E>(
+        &mut self,
+        capture_ns: u64,
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(left) = self.left_until(capture_ns) {
+            std::thread::sleep(left.min(CHECK_EVERY));
+            if left > CHECK_EVERY {
+                check()?;
+            }
+        }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::Symbols;
 use touchline_transport::Publish;
-use touchline_transport::shm::PublisherCounters;
+use touchline_transport::shm::{Damage, PublisherCounters};
 use touchline_types::{Instrument, Stamps, Update};
 
 /// Passes on what concerns the symbols that the configuration names.
@@ -88,7 +88,7 @@ impl<P: Publish> Publish for Selected<P> {
         self.publisher.counters()
     }
 
-    fn is_intact(&self) -> bool {
-        self.publisher.is_intact()
+    fn check(&self) -> Result<(), Damage> {
+        self.publisher.check()
     }
 }

@@ -287,7 +287,7 @@ fn board(bus: &Publisher) -> Result<Board, Failure> {
     Board::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty()).map_err(Failure::run)
 }
 
-fn stopped(error: &touchline_net::Error, report: &Report) -> Failure {
+fn stopped(error: &touchline_gateway::replay::Error, report: &Report) -> Failure {
     let routed = crate::figures::counted(report.routed(), "packet");
     Failure::run(format!(
         "{error}; {routed} before it went through the path, no output is written"

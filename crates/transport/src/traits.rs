@@ -1,6 +1,6 @@
 //! The two sides of a publication.
 
-use crate::shm::PublisherCounters;
+use crate::shm::{Damage, PublisherCounters};
 use touchline_types::native::TopOfBook;
 use touchline_types::{Stamps, Update};
 
@@ -31,9 +31,13 @@ pub trait Publish {
         None
     }
 
-    /// False if what it publishes into was damaged from outside: it must be begun anew.
-    fn is_intact(&self) -> bool {
-        true
+    /// Whether what it publishes into is still what its readers find. To be asked a few times a second, by
+    /// everybody who publishes: who goes on without its name publishes beside the next one.
+    ///
+    /// # Errors
+    /// What somebody did to it: it must be begun again.
+    fn check(&self) -> Result<(), Damage> {
+        Ok(())
     }
 }
 
@@ -101,8 +105,9 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.heartbeat(stamps);
     }
 
-    fn is_intact(&self) -> bool {
-        self.0.is_intact() && self.1.is_intact()
+    fn check(&self) -> Result<(), Damage> {
+        self.0.check()?;
+        self.1.check()
     }
 
     /// Of the first one that counts.
@@ -137,8 +142,8 @@ impl<P: Publish> Publish for Option<P> {
         self.as_ref().and_then(P::counters)
     }
 
-    fn is_intact(&self) -> bool {
-        self.as_ref().is_none_or(P::is_intact)
+    fn check(&self) -> Result<(), Damage> {
+        self.as_ref().map_or(Ok(()), P::check)
     }
 }
 

@@ -47,13 +47,6 @@ pub const USERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus who_was_overtaken_is_seen",
     },
     Mutant {
-        name: "bus: a lock that was removed is held",
-        file: "crates/shm/src/segment/writer_lock.rs",
-        find: ".st_nlink == 0 {",
-        replace: ".st_nlink > 9 {",
-        test: "-p touchline-shm --test segment a_lock_that_is_removed_while_others_take_it",
-    },
-    Mutant {
         name: "top: the last interval is all of it",
         file: "crates/touchline/src/top/model/sample.rs",
         find: "Points::of(&view.since(before))",

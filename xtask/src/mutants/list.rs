@@ -1,6 +1,6 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, doors, fix, fix_session, ring, sockets};
+use super::{Mutant, bus, doors, fix, fix_session, names, ring, sockets};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -19,6 +19,7 @@ pub const ALL: &[&[Mutant]] = &[
     ring::ORDERINGS,
     sockets::RECEPTION,
     fix_session::SESSION,
+    names::NAMES,
 ];
 
 /// Books.

@@ -376,7 +376,7 @@ fn what_somebody_planted_is_not_touched() {
 
 impl Desk {
     /// The speed at which the session takes so many seconds.
-    fn speed_for(&self, seconds: f64) -> f64 {
+    pub fn speed_for(&self, seconds: f64) -> f64 {
         let time_ns =
             |arrival: Option<&touchline_lab::capture::Arrival>| arrival.expect("a session").time_ns;
         let span_ns = time_ns(self.arrivals.last()) - time_ns(self.arrivals.first());
@@ -384,7 +384,7 @@ impl Desk {
     }
 
     /// Until so many messages are on the bus.
-    fn wait_for_messages(&self, messages: u64) {
+    pub fn wait_for_messages(&self, messages: u64) {
         let start = Instant::now();
         loop {
             let run = self.run("stat lab --json");

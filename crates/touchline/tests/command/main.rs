@@ -12,6 +12,7 @@ mod fix;
 mod fix_kills;
 mod gateway;
 mod metrics;
+mod names;
 mod ops;
 mod output;
 mod refusal;

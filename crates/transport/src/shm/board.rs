@@ -1,5 +1,6 @@
 //! What a gateway counts, where every process can read it: the file `counters` of its bus.
 
+use super::damage::Damage;
 use super::files::Error;
 use super::{Publisher, Root};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -85,6 +86,14 @@ impl Board {
     #[inline]
     pub fn record(&mut self, histogram: usize, value: u64) {
         self.writer.record(histogram, value);
+    }
+
+    /// Whether it is still what everybody reads.
+    ///
+    /// # Errors
+    /// What somebody did to it.
+    pub fn check(&self) -> Result<(), Damage> {
+        Damage::of_file(&self.file)
     }
 
     /// Whether somebody has removed it, or put another in its place: nobody finds it any more.

@@ -139,7 +139,7 @@ impl Writing {
     pub fn open(root: &Root, bus: &str, settings: &Settings) -> Result<Writing, Error> {
         let sizes = Sizes::new(settings)?;
         let lock = WriterLock::acquire(root.create(bus)?)?;
-        let existing = Files::existing(&lock, sizes, settings);
+        let existing = Files::existing(&lock, sizes, settings)?;
         let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
         match settings.lossless {
             Some(lossless) => {
@@ -216,26 +216,40 @@ enum Ring {
 
 impl Files {
     /// What another writer has left, if all of it has these sizes and makes sense.
-    fn existing(lock: &WriterLock, sizes: Sizes, settings: &Settings) -> Option<Files> {
-        let page_bytes = lock.directory().page_bytes().ok()?;
+    ///
+    /// # Errors
+    /// A file that another writer is still writing: it was brought here from the bus that it belongs to.
+    fn existing(
+        lock: &WriterLock,
+        sizes: Sizes,
+        settings: &Settings,
+    ) -> Result<Option<Files>, Error> {
+        let page_bytes = lock.directory().page_bytes()?;
         let open = |file, options: &Options, words: usize| {
-            let mapping = Mapping::open(lock.directory(), file, Access::Write, options).ok()?;
-            (bytes_of(words, page_bytes) == size_of_val(mapping.words())).then_some(mapping)
+            let mapping = match Mapping::open(lock.directory(), file, Access::Write, options) {
+                Err(in_use @ segment::Error::InUse { .. }) => return Err(in_use),
+                Err(_) => return Ok(None),
+                Ok(mapping) => mapping,
+            };
+            let fits = bytes_of(words, page_bytes) == size_of_val(mapping.words());
+            Ok(fits.then_some(mapping))
         };
+        let tables = table_options(settings);
+        // All of them before one is judged: none that is in use is to be removed.
         let ring = open(RING, &ring_options(settings), sizes.ring.words())?;
+        let definitions = open(DEFINITIONS, &tables, sizes.definitions.words())?;
+        let images = open(IMAGES, &tables, sizes.images.words())?;
+        let (Some(ring), Some(definitions), Some(images)) = (ring, definitions, images) else {
+            return Ok(None);
+        };
         let is_same = Geometry::read(ring.words()) == Ok(sizes.ring);
         // Whether its last frames make sense shows when it is resumed; ask before anything is lost.
         let is_sound = is_same && broadcast::Writer::can_resume(&ring);
-        is_sound.then_some(())?;
-        Some(Files {
+        Ok(is_sound.then_some(Files {
             ring: Ring::Left(ring),
-            definitions: open(
-                DEFINITIONS,
-                &table_options(settings),
-                sizes.definitions.words(),
-            )?,
-            images: open(IMAGES, &table_options(settings), sizes.images.words())?,
-        })
+            definitions,
+            images,
+        }))
     }
 
     /// New files. Readers of old ones keep them, and see that they were replaced.

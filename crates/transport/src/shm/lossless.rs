@@ -1,6 +1,7 @@
 //! Waiting for named readers: bounded, and never for the dead.
 
 use super::Lossless;
+use super::damage::Damage;
 use std::time::{Duration, Instant};
 use touchline_shm::segment::SlotLocks;
 
@@ -66,6 +67,11 @@ impl Patience {
             return Verdict::TooSlow;
         }
         Verdict::Wait
+    }
+
+    /// Whether the file in which readers take their places is still found by them.
+    pub fn check(&self) -> Result<(), Damage> {
+        Damage::of_name(self.locks.lost_name())
     }
 
     /// The writer does not wait any more.

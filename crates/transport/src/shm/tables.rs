@@ -2,6 +2,7 @@
 
 use super::book_image::{Drawing, Drawn, Moment, words};
 use super::channel_state::{self, ChannelState};
+use super::damage::Damage;
 use super::files::{DEFINITION_WORDS, Error, TableWriter};
 use std::sync::atomic::Ordering;
 use touchline_types::{Instrument, LevelChange, Stamps, Update, Validity};
@@ -124,9 +125,10 @@ impl Tables {
         }
     }
 
-    /// False if somebody has made a table shorter.
-    pub fn is_intact(&self) -> bool {
-        self.definitions.memory().intact() && self.images.memory().intact()
+    /// What somebody did to a table.
+    pub fn check(&self) -> Result<(), Damage> {
+        Damage::of_file(self.definitions.memory())?;
+        Damage::of_file(self.images.memory())
     }
 
     #[inline]

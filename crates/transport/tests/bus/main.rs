@@ -6,6 +6,7 @@ mod joining;
 mod live_only;
 mod losing;
 mod lossless;
+mod names;
 mod restarting;
 mod seen;
 mod stage;

@@ -8,7 +8,7 @@ use touchline_types::{Instrument, Validity};
 
 /// What a subscriber was told of itself.
 #[derive(Default)]
-struct Told(Vec<Notice>);
+pub struct Told(Vec<Notice>);
 
 impl Subscribe for Told {
     fn update(&mut self, _: &touchline_transport::Envelope<'_>) {}
@@ -18,12 +18,12 @@ impl Subscribe for Told {
     }
 }
 
-fn drain(subscriber: &mut Subscriber, reader: &mut (Told, Mirror)) {
+pub fn drain(subscriber: &mut Subscriber, reader: &mut (Told, Mirror)) {
     while subscriber.drain(usize::MAX, reader) > 0 {}
 }
 
 /// Polls until this is told.
-fn wait_for(subscriber: &mut Subscriber, reader: &mut (Told, Mirror), notice: Notice) {
+pub fn wait_for(subscriber: &mut Subscriber, reader: &mut (Told, Mirror), notice: Notice) {
     let start = Instant::now();
     while !reader.0.0.contains(&notice) {
         assert!(
