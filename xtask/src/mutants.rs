@@ -11,6 +11,7 @@ mod list;
 mod names;
 mod ring;
 mod sockets;
+mod stalled;
 mod trial;
 
 use anyhow::{Result, bail};

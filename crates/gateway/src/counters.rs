@@ -4,7 +4,7 @@ touchline_types::counters! {
     /// Counters of one pipeline.
     pub struct Counters {
         events: "events" = "Venue events made visible.",
-        events_cut: "events" = "Events cut short: a packet was lost in the middle, or the limit of changes was reached.",
+        events_cut: "events" = "Events cut short by a lost packet, or with more changes than event_changes_max: published as whole books at their end.",
         book_updates: "updates" = "Price-book updates published.",
         book_snapshots: "updates" = "Whole price books published after recovery.",
         order_updates: "updates" = "Order-book updates published.",

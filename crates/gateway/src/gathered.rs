@@ -15,7 +15,8 @@ pub struct Touched {
     pub validity: Validity,
     /// Whether the direct book was touched, not only the implied one.
     pub direct: bool,
-    /// Whether the whole book is to be published, because it was rebuilt during the event.
+    /// Whether the whole book is to be published: it was rebuilt during the event, or there was no room
+    /// for all of its changes.
     pub rebuilt: bool,
     /// Its row among the touched, in order of appearance.
     row: u32,
@@ -106,6 +107,17 @@ impl<T: Copy> Gathered<T> {
             rebuilt: false,
             ..*touched
         };
+    }
+
+    /// Makes room for more changes: the books that have some are published whole at the end of the
+    /// event, so that no subscriber sees half of it.
+    #[cold]
+    pub fn spill(&mut self) {
+        for owner in self.owners.iter().filter(|owner| **owner != NONE) {
+            self.touched[*owner as usize].rebuilt = true;
+        }
+        self.changes.clear();
+        self.owners.clear();
     }
 
     /// Forgets everything.
@@ -250,6 +262,31 @@ mod tests {
         );
         assert!(gathered.is_empty() && gathered.room() == 8);
         gathered.drain(|_, _| panic!("everything was given"));
+    }
+
+    #[test]
+    fn what_has_no_room_makes_its_book_one_to_publish_whole() {
+        let mut gathered = Gathered::new(2, 8);
+        let live = Validity::Live;
+        gathered.add(&definition(0, 10), live, |changes| changes.push('a'));
+        gathered.touch(&definition(1, 20), live);
+        gathered.add(&definition(2, 30), live, |changes| changes.push('b'));
+        gathered.forget(Instrument(2), live);
+        gathered.spill();
+        assert_eq!(gathered.room(), 2);
+        gathered.add(&definition(1, 20), live, |changes| changes.push('c'));
+        let mut out = Vec::new();
+        gathered.drain(|touched, changes| {
+            out.push((touched.venue_id, touched.rebuilt, changes.to_vec()));
+        });
+        assert_eq!(
+            out,
+            [
+                (10, true, vec![]),
+                (20, false, vec!['c']),
+                (30, false, vec![])
+            ]
+        );
     }
 
     #[test]

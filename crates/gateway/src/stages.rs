@@ -23,7 +23,7 @@ pub struct Limits {
     pub instruments_max: usize,
     /// Most orders in all books.
     pub orders_max: usize,
-    /// Most changes in one venue event; one with more is published in parts.
+    /// Most changes in one venue event; of one with more, whole books are published at its end.
     pub event_changes_max: usize,
     /// Depth of an instrument without a definition.
     pub default_depth: Depth,
@@ -45,6 +45,8 @@ pub struct Stages {
     order_steps: Vec<OrderChange>,
     whole_book: Vec<OrderChange>,
     whole_sides: WholeSides,
+    /// The open event had more changes than there is room for.
+    spilled: bool,
     /// Books of the open event that a change did not fit.
     doubtful: Vec<Instrument>,
     /// Instruments that subscribers were told of.
@@ -77,6 +79,7 @@ impl Stages {
                 true => WholeSides::with_room(levels_max),
                 false => WholeSides::default(),
             },
+            spilled: false,
             doubtful: Vec::with_capacity(instruments_max),
             introduced: 0,
         }
@@ -108,8 +111,8 @@ impl Stages {
     #[inline]
     pub fn event(&mut self, event: &Event, venue: &mut impl Venue, out: &mut impl Publish) {
         match event {
-            Event::Level(level, validity) => self.level(level, *validity, venue, out),
-            Event::Order(order, validity) => self.order(order, *validity, venue, out),
+            Event::Level(level, validity) => self.level(level, *validity, venue),
+            Event::Order(order, validity) => self.order(order, *validity, venue),
             Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, venue, out),
             Event::Trade(trade) => {
                 self.counters.trades += 1;
@@ -124,15 +127,10 @@ impl Stages {
     }
 
     #[inline]
-    fn level(
-        &mut self,
-        level: &LevelEvent,
-        validity: Validity,
-        venue: &mut impl Venue,
-        out: &mut impl Publish,
-    ) {
+    fn level(&mut self, level: &LevelEvent, validity: Validity, venue: &mut impl Venue) {
         if self.levels.room() < STEPS_MAX {
-            self.flush(Cut::Full, venue, out);
+            self.spilled = true;
+            self.levels.spill();
         }
         let Stages { levels, prices, .. } = self;
         let definition = venue.definition(level.instrument);
@@ -163,15 +161,10 @@ impl Stages {
     }
 
     #[inline]
-    fn order(
-        &mut self,
-        order: &OrderEvent,
-        validity: Validity,
-        venue: &mut impl Venue,
-        out: &mut impl Publish,
-    ) {
+    fn order(&mut self, order: &OrderEvent, validity: Validity, venue: &mut impl Venue) {
         if self.order_changes.room() == 0 {
-            self.flush(Cut::Full, venue, out);
+            self.spilled = true;
+            self.order_changes.spill();
         }
         let Stages {
             order_changes,
@@ -200,7 +193,7 @@ impl Stages {
     fn rare_event(&mut self, event: &Event, venue: &mut impl Venue, out: &mut impl Publish) {
         match *event {
             Event::BookEmptied(instrument, validity) => {
-                self.book_emptied(instrument, validity, venue, out)
+                self.book_emptied(instrument, validity, venue)
             }
             Event::Status(ref status) => self.publish(&Update::Status(status), out),
             Event::Defined {
@@ -257,15 +250,10 @@ impl Stages {
     }
 
     /// The venue emptied a book as part of an event.
-    fn book_emptied(
-        &mut self,
-        instrument: Instrument,
-        validity: Validity,
-        venue: &impl Venue,
-        out: &mut impl Publish,
-    ) {
+    fn book_emptied(&mut self, instrument: Instrument, validity: Validity, venue: &impl Venue) {
         if self.levels.room() < STEPS_MAX {
-            self.flush(Cut::Full, venue, out);
+            self.spilled = true;
+            self.levels.spill();
         }
         let Stages { levels, prices, .. } = self;
         let definition = venue.definition(instrument);
@@ -310,6 +298,7 @@ impl Stages {
     fn reset(&mut self, out: &mut impl Publish) {
         self.levels.clear();
         self.order_changes.clear();
+        self.spilled = false;
         self.prices.clear();
         self.orders.clear_all();
         self.publish(&Update::Reset, out);
@@ -437,7 +426,8 @@ impl Stages {
         if self.levels.is_empty() && self.order_changes.is_empty() {
             return;
         }
-        self.counters.events_cut += u64::from(cut != Cut::Whole);
+        let is_spilled = std::mem::take(&mut self.spilled);
+        self.counters.events_cut += u64::from(is_spilled || cut == Cut::Lost);
         if !self.doubtful.is_empty() {
             self.distrust(venue);
         }
@@ -554,8 +544,6 @@ impl Stages {
 enum Cut {
     /// The event ended.
     Whole,
-    /// There is no room for more changes.
-    Full,
     /// A packet was lost.
     Lost,
 }

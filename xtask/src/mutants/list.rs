@@ -1,6 +1,6 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, doors, fix, fix_session, names, ring, sockets};
+use super::{Mutant, bus, doors, fix, fix_session, names, ring, sockets, stalled};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -20,6 +20,7 @@ pub const ALL: &[&[Mutant]] = &[
     sockets::RECEPTION,
     fix_session::SESSION,
     names::NAMES,
+    stalled::STALLED,
 ];
 
 /// Books.

@@ -174,3 +174,41 @@ fn a_book_that_is_defined_first_is_live_at_once() {
     bench.packet(4, &[book(&[bid(1, NEW, 1, 50)])]);
     bench.book(ID, "live 50 |");
 }
+
+/// Half an event is a book that the exchange never had: it is not shown for lack of room either.
+#[test]
+fn an_event_with_more_changes_than_there_is_room_for_is_shown_whole_at_its_end() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -"]);
+    let changes = |first: u32| -> Vec<_> {
+        (first..first + 40)
+            .map(|rpt_seq| bid(rpt_seq, CHANGE, 1, 100))
+            .collect()
+    };
+    bench.packet(2, &[open_book(&changes(2))]);
+    bench.packet(3, &[open_book(&changes(42))]);
+    bench.packet(4, &[open_book(&[bid(82, NEW, 1, 101)])]);
+    bench.published(&[]);
+    bench.packet(5, &[end_of_event()]);
+    bench.published(&["whole book live 2", "5: book 7 live 101 | -"]);
+    // The next one is as every other.
+    bench.packet(6, &[book(&[bid(83, DELETE, 1, 101)])]);
+    bench.published(&["6: book 7 live 100 | -"]);
+}
+
+/// The same of orders, whose changes come one by one.
+#[test]
+fn order_changes_without_room_become_a_whole_order_book() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[orders(0, &[order(NEW, 1, 30, 5, 100)])]);
+    bench.published(&["reset", "1: orders live"]);
+    let changes: Vec<_> = (0..70)
+        .map(|more| order(CHANGE, 1, 30, 5 + more, 100))
+        .collect();
+    bench.packet(2, &[orders(0, &changes)]);
+    bench.published(&["whole orders live 1"]);
+    bench.orders(ID, "live 1:74@100 |");
+    bench.packet(3, &[orders(0, &[order(CHANGE, 1, 30, 9, 100)])]);
+    bench.published(&["3: orders live"]);
+}
