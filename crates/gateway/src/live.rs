@@ -9,6 +9,7 @@ mod counters;
 mod dialed;
 mod endpoints;
 mod link;
+mod liveness;
 mod multicast;
 mod refresh;
 mod survey;
@@ -16,20 +17,22 @@ mod survey;
 use crate::config::Duty;
 use crate::host_time::Clocks;
 use crate::{Board, Pipeline};
+use liveness::Liveness;
 use refresh::OrderRefresh;
 use std::time::Duration;
 use survey::Survey;
 use touchline_feed::Venue;
 use touchline_net::clock::{Clock, ticks};
-use touchline_transport::Publish;
-use touchline_transport::shm::Damage;
+use touchline_transport::shm::{Activity, Damage};
+use touchline_transport::{Publish, boot_ns};
 use touchline_types::{CounterInfo, Stamps};
 
 pub use affinity::bind_to;
-pub use counters::LiveCounters;
+pub use counters::{LiveCounters, OF_A_LIVE_GATEWAY};
 pub use dialed::{Dial, Dialed, DialedCounters, Host, Phase, Trouble};
 pub use endpoints::{endpoints, socket_settings};
 pub use link::{Link, Work};
+pub use liveness::Pause;
 pub use multicast::{Multicast, MulticastCounters};
 pub use survey::Standing;
 
@@ -41,6 +44,7 @@ pub struct Gateway<L: Link, P> {
     board: Option<Board>,
     clocks: Clocks,
     timers: Timers,
+    liveness: Liveness,
     survey: Survey,
     refresh: OrderRefresh,
     counters: LiveCounters,
@@ -124,6 +128,7 @@ impl<L: Link, P: Publish> Gateway<L, P> {
             board,
             clocks: Clocks::new(clock, ROUND_MAX + duty.loop_sleep),
             timers: Timers::new(duty, &clock),
+            liveness: Liveness::new(duty, boot_ns()),
             survey: Survey::default(),
             refresh: OrderRefresh::default(),
             counters: LiveCounters::default(),
@@ -183,6 +188,7 @@ impl<L: Link, P: Publish> Gateway<L, P> {
         self.link.control(&mut self.pipeline, self.clocks.now(now));
         self.survey.step(self.pipeline.venue());
         self.say_alive(now);
+        self.state_activity(is_empty);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
             self.pipeline.publisher().check()?;
@@ -218,6 +224,28 @@ impl<L: Link, P: Publish> Gateway<L, P> {
             self.timers.published = self.messages_published();
             self.timers.heartbeat.restart(now);
         }
+    }
+
+    /// States that the bus is current, or, after a pause of the duty cycle, nothing until it is.
+    fn state_activity(&mut self, is_empty: bool) {
+        let now_ns = boot_ns();
+        let dropped = self.counters.packets_dropped_kernel;
+        let has_paused = self.liveness.look(now_ns, dropped, is_empty);
+        self.counters.stalls += u64::from(has_paused);
+        if let Some(pause) = self.liveness.pause()
+            && self.link.is_caught_up(pause)
+        {
+            self.liveness.caught_up();
+        }
+        let timeout_ns = self.liveness.timeout_ns();
+        let at_ns = match self.liveness.pause() {
+            None => now_ns,
+            // What was stated before the pause holds no longer, however short the pause was.
+            Some(_) if has_paused => now_ns.saturating_sub(timeout_ns + 1).max(1),
+            Some(_) => return,
+        };
+        let activity = Activity { at_ns, timeout_ns };
+        self.pipeline.publisher_mut().state_activity(activity);
     }
 
     /// Where no packet came for a moment, so that nobody waits behind it; on a channel that leaves no
@@ -256,7 +284,13 @@ impl<L: Link, P: Publish> Gateway<L, P> {
     /// Brings together what is counted elsewhere.
     fn count(&mut self) {
         let totals = self.link.tally();
-        let standing = self.survey.standing();
+        let standing = match self.liveness.pause() {
+            None => self.survey.standing(),
+            Some(_) => Standing {
+                known: self.survey.standing().known,
+                ..Standing::default()
+            },
+        };
         self.counters = LiveCounters {
             packets_received: totals.packets,
             bytes_received: totals.bytes,

@@ -2,7 +2,7 @@
 
 use crate::config::Symbols;
 use touchline_transport::Publish;
-use touchline_transport::shm::{Damage, PublisherCounters};
+use touchline_transport::shm::{Activity, Damage, PublisherCounters};
 use touchline_types::{Instrument, Stamps, Update};
 
 /// Passes on what concerns the symbols that the configuration names.
@@ -82,6 +82,10 @@ impl<P: Publish> Publish for Selected<P> {
 
     fn heartbeat(&mut self, stamps: &Stamps) {
         self.publisher.heartbeat(stamps);
+    }
+
+    fn state_activity(&mut self, activity: Activity) {
+        self.publisher.state_activity(activity);
     }
 
     fn counters(&self) -> Option<&PublisherCounters> {

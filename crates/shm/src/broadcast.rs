@@ -39,6 +39,8 @@
 //! No step of the writer loads what a reader has written (a lossless publication does, once a block),
 //! and a reader writes nothing at all.
 
+#[cfg(not(loom))]
+mod activity;
 mod claim;
 mod cursors;
 #[cfg(all(test, not(loom)))]
@@ -50,6 +52,8 @@ mod mark;
 mod reader;
 mod writer;
 
+#[cfg(not(loom))]
+pub use activity::Activity;
 pub use claim::Claim;
 pub use cursors::{Cursors, Taking};
 pub use frame::Frame;

@@ -18,6 +18,8 @@
 
 pub mod atomic;
 pub mod broadcast;
+#[cfg(not(loom))]
+pub mod clock;
 pub mod counters;
 pub mod image;
 #[cfg(all(test, not(loom)))]

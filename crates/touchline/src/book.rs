@@ -21,7 +21,7 @@ use touchline_wire::sbe::UtcTime;
 /// Draw the book of an instrument as it is now on a bus.
 ///
 /// It is read from the table of images, so it costs the publisher nothing, and works after the
-/// publisher is gone: the book is then shown as stale. A pattern that fits several instruments lists
+/// publisher is gone or stalled: the book is then shown as stale. A pattern that fits several instruments lists
 /// them with their best prices.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -102,7 +102,13 @@ fn drawing(
     definition: &InstrumentDefinition,
 ) -> Result<String, Failure> {
     let publisher = match images.publisher() {
-        Some(holder) => holder.to_string(),
+        Some(holder) => match images.liveness() {
+            Some(liveness) if liveness.is_stalled() => format!(
+                "{holder}, which is stalled: last sign of life {} ago",
+                age(liveness.age.as_nanos() as u64)
+            ),
+            _ => holder.to_string(),
+        },
         None => "nobody any more: the book is as it was left".to_owned(),
     };
     let book = images

@@ -94,6 +94,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     // What was published before the end was asked for is part of it; a publisher may go on for ever.
     let patience = Instant::now() + LAST_WORDS;
+    // This process may have been stopped, and the publisher gone since it looked last.
+    subscriber.look_again();
     while subscriber.drain(BATCH, &mut kept) > 0 && Instant::now() < patience {}
     write(&kept, books, orders)?;
     let summary = summary(arguments, &kept, start.elapsed());

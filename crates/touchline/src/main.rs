@@ -4,6 +4,7 @@
 mod bench;
 mod book;
 mod books;
+mod counted;
 mod demo;
 mod doctor;
 mod figures;

@@ -39,7 +39,8 @@ Examples:
   touchline stat cme-340 --json | jq .counters.packets_lost
 
 What to look at:
-  publisher  nobody: it has ended or died, the books are as it left them
+  publisher  nobody: it has ended or died, the books are as it left them;
+             stalled: it is there and does nothing, the books are stale
   readers    by name, if they gave one; a slow one loses messages, or on a
              lossless bus slows the publisher down
   counters   docs/operations.md says which ones mean trouble

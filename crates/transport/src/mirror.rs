@@ -234,7 +234,17 @@ impl Subscribe for Mirror {
                 self.unnamed = UNNAMED;
                 self.download = None;
             }
-            Notice::PublisherGone | Notice::Damaged => self.distrust(Validity::Stale),
+            Notice::PublisherGone | Notice::PublisherStalled | Notice::Damaged => {
+                self.distrust(Validity::Stale)
+            }
+            // The books that are known follow.
+            Notice::PublisherResumed => {
+                let of = |validity| match validity {
+                    Validity::Stale => Validity::Live,
+                    other => other,
+                };
+                self.unnamed = (of(self.unnamed.0), of(self.unnamed.1));
+            }
         }
     }
 }

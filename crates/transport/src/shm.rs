@@ -23,6 +23,7 @@ mod counters;
 mod damage;
 mod files;
 mod images;
+mod liveness;
 mod lossless;
 mod overview;
 mod publisher;
@@ -38,6 +39,7 @@ pub use counters::PublisherCounters;
 pub use damage::Damage;
 pub use files::Error;
 pub use images::{Images, Unseen};
+pub use liveness::Liveness;
 pub use overview::{NamedReader, Overview, readers};
 pub use publisher::Publisher;
 pub use reader_board::{
@@ -45,4 +47,5 @@ pub use reader_board::{
 };
 pub use settings::{Lossless, Settings};
 pub use subscriber::{Filter, Item, Join, Received, Subscriber};
+pub use touchline_shm::broadcast::Activity;
 pub use touchline_shm::segment::{Directory, Holder, Lock, Note, Root, Sharing};

@@ -1,6 +1,6 @@
 //! The two sides of a publication.
 
-use crate::shm::{Damage, PublisherCounters};
+use crate::shm::{Activity, Damage, PublisherCounters};
 use touchline_types::native::TopOfBook;
 use touchline_types::{Stamps, Update};
 
@@ -25,6 +25,11 @@ pub trait Publish {
 
     /// Says that the publication lives, where nothing else is to be said.
     fn heartbeat(&mut self, _stamps: &Stamps) {}
+
+    /// States that the duty cycle runs and that what was published is current. Readers take the
+    /// publication for stalled when the timeout is over before it is stated again; one that never
+    /// states it is never stalled.
+    fn state_activity(&mut self, _activity: Activity) {}
 
     /// What it has counted, if it counts.
     fn counters(&self) -> Option<&PublisherCounters> {
@@ -77,6 +82,12 @@ pub enum Notice {
     },
     /// The publisher is gone: what books show is of the last moment.
     PublisherGone,
+    /// The publisher has its bus and gives no sign of life: it is stopped, stuck, or behind its venue.
+    /// Books are as it left them and stale, also what is handed out from here on.
+    PublisherStalled,
+    /// The publisher works again and has caught up with its venue. Each book follows as it is now;
+    /// those that were live are live again.
+    PublisherResumed,
     /// The shared memory holds what no publisher writes, from this message on: as lapped.
     Corrupt {
         /// Number of the message that was expected.
@@ -110,6 +121,11 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.check()
     }
 
+    fn state_activity(&mut self, activity: Activity) {
+        self.0.state_activity(activity);
+        self.1.state_activity(activity);
+    }
+
     /// Of the first one that counts.
     fn counters(&self) -> Option<&PublisherCounters> {
         self.0.counters().or_else(|| self.1.counters())
@@ -135,6 +151,12 @@ impl<P: Publish> Publish for Option<P> {
     fn heartbeat(&mut self, stamps: &Stamps) {
         if let Some(publication) = self {
             publication.heartbeat(stamps);
+        }
+    }
+
+    fn state_activity(&mut self, activity: Activity) {
+        if let Some(publication) = self {
+            publication.state_activity(activity);
         }
     }
 

@@ -23,7 +23,9 @@ mod message;
 mod parts;
 
 pub use decoder::{Decoder, Scratch, Unfit};
-pub use encode::{encode, encode_heartbeat, encode_top_of_book, encoded_len, mark_end_of_batch};
+pub use encode::{
+    encode, encode_heartbeat, encode_top_of_book, encoded_len, mark_end_of_batch, mark_stale,
+};
 pub use entry::Entry;
 pub use flags::Flags;
 pub use group::{Entries, Group};

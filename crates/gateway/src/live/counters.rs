@@ -1,5 +1,9 @@
 //! What a live gateway counts beside the path.
 
+/// Counters of the present moment that hold only while their gateway works: of one that is gone or stalled they
+/// are 0, whatever it wrote last.
+pub const OF_A_LIVE_GATEWAY: [&str; 3] = ["ready", "books_live", "order_books_live"];
+
 touchline_types::counters! {
     /// Counters of the sockets and of the duty cycle. A unit that ends in `now` goes up and down.
     pub struct LiveCounters {
@@ -15,6 +19,7 @@ touchline_types::counters! {
         rounds_idle: "rounds" = "Rounds of the loop that found none.",
         timers: "times" = "The loop looked at what is no packet.",
         timer_late_ns_max: "ns now" = "The longest that timers were late since the start.",
+        stalls: "times" = "The loop stood still for longer than a quarter of the liveness timeout; readers show no book as live until it has caught up.",
         heartbeats: "messages" = "Signs of life published where nothing else was.",
         order_books_refreshed: "updates" = "Whole order books published for those who joined late.",
         books_known: "books now" = "Instruments of the channel.",

@@ -6,8 +6,8 @@
 
 mod host;
 
-use super::Error;
 use super::link::{Link, Work};
+use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
 use crate::pipeline::Pipeline;
 use std::fmt;
@@ -122,6 +122,9 @@ pub struct Dialed<V> {
 
 /// How long a connection that is to be closed may take to send what is to be sent.
 const LAST_WORDS_NS: u64 = 2_000_000_000;
+
+/// How long a venue takes at most to send what had no room on its way while nobody read it: some round trips.
+const SETTLE_NS: u64 = 500_000_000;
 
 /// Bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
@@ -327,6 +330,11 @@ impl<V: Dialogue<Channel = ()>> Link for Dialed<V> {
             // that lets us in and fails each time would be stormed.
             self.rest_ns = self.dial.rest_ns;
         }
+    }
+
+    /// What was received is processed, and what the venue could not send meanwhile had the time to come.
+    fn is_caught_up(&mut self, pause: &Pause) -> bool {
+        !matches!(self.line, Line::Up(_)) || pause.is_drained && pause.ran_ns >= SETTLE_NS
     }
 
     fn leave<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, now: Now) -> bool {

@@ -1,6 +1,6 @@
 //! What connects the path to its venue.
 
-use super::Error;
+use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
 use crate::pipeline::Pipeline;
 use touchline_feed::Venue;
@@ -36,6 +36,10 @@ pub trait Link {
     fn leave<P: Publish>(&mut self, _pipeline: &mut Pipeline<Self::Venue, P>, _now: Now) -> bool {
         true
     }
+
+    /// Whether the path has taken everything that the venue sent during a pause of the duty cycle. Asked
+    /// with each look until it has.
+    fn is_caught_up(&mut self, pause: &Pause) -> bool;
 
     /// What happened at the sockets so far. May ask the kernel.
     fn tally(&mut self) -> Totals;

@@ -1,7 +1,7 @@
 //! The link to a venue that sends packets to everybody: sockets, and somebody who asks for what was lost.
 
-use super::Error;
 use super::link::{Link, Work};
+use super::{Error, Pause};
 use crate::anatomy::Marks;
 use crate::config::cme::ChannelConfig;
 use crate::host_time::{Clocks, Now};
@@ -21,6 +21,10 @@ pub struct Multicast<S> {
     channel: ChannelConfig,
     recovery: Option<Recovery>,
     counters: MulticastCounters,
+    /// Packets that were delivered in their order as they came.
+    delivered: u64,
+    /// How many that were when the sockets were found empty after a pause.
+    drained_at: Option<u64>,
 }
 
 touchline_types::counters! {
@@ -38,6 +42,8 @@ impl<S: PacketSource> Multicast<S> {
             channel,
             recovery,
             counters: MulticastCounters::default(),
+            delivered: 0,
+            drained_at: None,
         }
     }
 }
@@ -74,6 +80,7 @@ impl<S: PacketSource> Link for Multicast<S> {
         if pipeline.venue().counters().packets_delivered == delivered {
             return Ok(Work::Done);
         }
+        self.delivered += 1;
         let polled_ns = clocks.wall_ns(polled);
         let waited_ns = Marks::waited_ns(packet.stamp, packet.receive_ns, polled_ns);
         Ok(Work::Packet { polled, waited_ns })
@@ -84,6 +91,17 @@ impl<S: PacketSource> Link for Multicast<S> {
         if let Some(recovery) = &mut self.recovery {
             recovery.poll(pipeline, now);
         }
+    }
+
+    /// What waited is processed, and either nothing was dropped behind it, or the incremental feed has been
+    /// heard in order since.
+    fn is_caught_up(&mut self, pause: &Pause) -> bool {
+        if !pause.is_drained {
+            self.drained_at = None;
+            return false;
+        }
+        let drained_at = *self.drained_at.get_or_insert(self.delivered);
+        self.delivered > drained_at || self.source.tally().dropped_kernel == pause.dropped
     }
 
     fn tally(&mut self) -> Totals {

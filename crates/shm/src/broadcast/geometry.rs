@@ -30,6 +30,14 @@ pub mod place {
     pub const MARKS: usize = 32;
     /// Two marks: position and sequence of a frame that is next, by turns. One is always whole.
     pub const MARK: [[usize; 2]; 2] = [[33, 34], [35, 36]];
+
+    /// When the writer last stated that what it publishes is current. 0 where it states nothing, as
+    /// in a ring of a writer that did not know of it.
+    #[cfg(not(loom))]
+    pub const ACTIVITY: usize = 48;
+    /// How long it may be silent, nanoseconds.
+    #[cfg(not(loom))]
+    pub const ACTIVITY_TIMEOUT: usize = 49;
 }
 
 const MAGIC: u64 = u64::from_le_bytes(*b"TLbroad1");

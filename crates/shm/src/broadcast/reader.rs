@@ -131,6 +131,12 @@ impl<M: Words> Reader<M> {
         self.memory.words()[place::EPOCH].load(Ordering::Relaxed)
     }
 
+    /// When the writer last stated that what it publishes is current.
+    #[cfg(not(loom))]
+    pub fn activity(&self) -> super::Activity {
+        super::Activity::load(self.memory.words())
+    }
+
     /// The ring's sizes.
     pub fn geometry(&self) -> Geometry {
         self.geometry

@@ -147,6 +147,9 @@ impl<M: Words> Writer<M> {
             Err(NoRoom::Full { slot }) => return Err(Refused::Full { slot }),
             Err(NoRoom::TooLong { .. }) => return Err(Refused::Corrupt),
         }
+        // What the writer before this one stated is not said of this one.
+        #[cfg(not(loom))]
+        super::Activity::default().store(writer.memory.words());
         writer.memory.words()[place::EPOCH].store(writer.epoch, Ordering::Relaxed);
         writer.epoch_frame();
         writer.mark();
@@ -179,6 +182,12 @@ impl<M: Words> Writer<M> {
         let mut claim = self.claim(message.len())?;
         claim.write(message);
         Ok(claim.commit(flags))
+    }
+
+    /// States that everything that was published is current, and when it will have to be stated again.
+    #[cfg(not(loom))]
+    pub fn state_activity(&mut self, activity: super::Activity) {
+        activity.store(self.memory.words());
     }
 
     /// Where the next frame begins, and the number of the next message.

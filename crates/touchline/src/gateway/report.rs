@@ -17,6 +17,10 @@ const TOLD: &[(&str, &str)] = &[
         "lost on both lines, and had again over TCP",
     ),
     (
+        "stalls",
+        "the process did not run for a while: books were stale until it had caught up; give its thread a processor of its own",
+    ),
+    (
         "replay_refused",
         "TCP replay was refused: look at user and password, and at what the venue grants",
     ),

@@ -3,6 +3,7 @@
 use super::format::{Kind, Page};
 use super::readers::Readers;
 use super::{ladder, names};
+use crate::counted;
 use touchline_transport::shm::{BoardView, Error, Overview, Root};
 
 /// Buses beyond this, by name, are counted and not shown.
@@ -22,7 +23,17 @@ mod of_bus {
     pub const PUBLISHER_UP: Row = (
         "touchline_bus_publisher_up",
         Kind::Gauge,
-        "1 while a process publishes on the bus.",
+        "1 while a process publishes on the bus and works: 0 if it is gone or stalled.",
+    );
+    pub const PUBLISHER_STALLED: Row = (
+        "touchline_bus_publisher_stalled",
+        Kind::Gauge,
+        "1 if the process that has the bus gives no sign of life, or is behind its venue after a pause.",
+    );
+    pub const PUBLISHER_AGE: Row = (
+        "touchline_bus_publisher_age_seconds",
+        Kind::Gauge,
+        "Time since the publisher last stated that its books are current; none of a replay.",
     );
     pub const EPOCH: Row = (
         "touchline_bus_epoch",
@@ -137,15 +148,16 @@ fn write_bus(page: &mut Page, readers: &mut Readers, root: &Root, bus: &str) {
     readers.write(page, bus, &named);
     readers.write_places(page, bus, overview.readers.as_deref().unwrap_or_default());
     if let Some(board) = board {
-        write_board(page, bus, &board);
+        write_board(page, &overview, &board);
     }
 }
 
 fn write_overview(page: &mut Page, overview: &Overview) {
     let numbers = [
+        (of_bus::PUBLISHER_UP, u64::from(overview.is_live())),
         (
-            of_bus::PUBLISHER_UP,
-            u64::from(overview.publisher.is_some()),
+            of_bus::PUBLISHER_STALLED,
+            u64::from(overview.publisher.is_some() && overview.is_stalled()),
         ),
         (of_bus::EPOCH, overview.epoch),
         (of_bus::INSTRUMENTS, overview.definitions as u64),
@@ -158,12 +170,17 @@ fn write_overview(page: &mut Page, overview: &Overview) {
     for (row, value) in numbers {
         write(page, row, &overview.bus, value);
     }
+    if let Some(liveness) = overview.liveness {
+        let age = liveness.age.as_secs_f64();
+        write(page, of_bus::PUBLISHER_AGE, &overview.bus, age);
+    }
 }
 
-fn write_board(page: &mut Page, bus: &str, board: &BoardView) {
+fn write_board(page: &mut Page, overview: &Overview, board: &BoardView) {
+    let bus = overview.bus.as_str();
     let start = board.origin().start_unix_ns as f64 / 1e9;
     write(page, of_bus::START_TIME, bus, start);
-    for (what, value) in board.counters() {
+    for (what, value) in counted::of_bus(board, overview) {
         write_counter(page, bus, &names::of_counter(what), value);
     }
     write_histograms(page, "", &[("bus", bus)], board);

@@ -2,8 +2,9 @@
 
 use super::text::points;
 use super::{Bus, Row};
+use crate::counted;
 use serde_json::{Map, Value, json};
-use touchline_transport::shm::{BoardView, NamedReader, Overview, ReaderView};
+use touchline_transport::shm::{BoardView, Description, NamedReader, Overview, ReaderView};
 
 /// A line for each bus.
 pub fn list(rows: &[Row]) -> String {
@@ -21,7 +22,8 @@ pub fn bus(bus: &Bus) -> String {
     object.insert("readers_by_name".to_owned(), Value::Array(named));
     let board = bus.board.as_ref();
     object.insert("counted_by".to_owned(), board.map_or(Value::Null, origin));
-    object.insert("counters".to_owned(), board.map_or(Value::Null, counters));
+    let counters = board.map(|board| by_counter(counted::of_bus(board, &bus.overview)));
+    object.insert("counters".to_owned(), counters.unwrap_or(Value::Null));
     object.insert(
         "histograms".to_owned(),
         board.map_or(Value::Null, histograms),
@@ -44,6 +46,8 @@ fn about(overview: &Overview) -> Map<String, Value> {
     let object = json!({
         "bus": overview.bus,
         "publisher": publisher,
+        "stalled": overview.publisher.is_some() && overview.is_stalled(),
+        "publisher_age_ms": overview.liveness.map(|liveness| liveness.age.as_millis() as u64),
         "epoch": overview.epoch,
         "instruments": overview.definitions,
         "books": overview.books,
@@ -90,7 +94,10 @@ fn origin(board: &BoardView) -> Value {
 }
 
 fn counters(board: &BoardView) -> Value {
-    let values = board.counters();
+    by_counter(board.counters())
+}
+
+fn by_counter<'a>(values: impl Iterator<Item = (&'a Description, u64)>) -> Value {
     let values = values.map(|(what, value)| (what.name.clone(), value.into()));
     Value::Object(values.collect())
 }

@@ -1,7 +1,8 @@
 //! Buses for people.
 
 use super::{Bus, Row};
-use crate::figures::{bytes, count, counted, duration, share};
+use crate::counted::of_bus;
+use crate::figures::{age, bytes, count, counted, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
 use touchline_transport::shm::{
@@ -50,7 +51,7 @@ pub fn bus(bus: &Bus) -> String {
     match &bus.board {
         Some(board) => {
             write_histograms(&mut text, board, paint);
-            write_counters(&mut text, board, paint);
+            write_counters(&mut text, board, &bus.overview, paint);
         }
         None => text.push_str("\nnothing is counted: the bus has no board\n"),
     }
@@ -94,9 +95,19 @@ fn write_overview(text: &mut String, whole: &Bus, paint: Paint) {
 
 fn publisher(bus: &Overview, paint: Paint) -> String {
     match &bus.publisher {
+        Some(holder) if bus.is_stalled() => {
+            paint.red(format!("{holder}, stalled: {}", last_sign_of_life(bus)))
+        }
         Some(holder) => paint.green(holder),
         None => paint.yellow("nobody"),
     }
+}
+
+/// When the publisher last stated that its books are current.
+fn last_sign_of_life(bus: &Overview) -> String {
+    let ns = bus.liveness.map_or(0, |liveness| liveness.age.as_nanos());
+    let ago = age(u64::try_from(ns).unwrap_or(u64::MAX));
+    format!("last sign of life {ago} ago, books are stale")
 }
 
 /// A reader of a lossless bus, by its place and, if it gave one, its name.
@@ -185,10 +196,10 @@ fn write_histograms(text: &mut String, board: &BoardView, paint: Paint) {
     }
 }
 
-fn write_counters(text: &mut String, board: &BoardView, paint: Paint) {
+fn write_counters(text: &mut String, board: &BoardView, overview: &Overview, paint: Paint) {
     let head = format!("{:>16} {:<12} {:<26} what", "counted", "unit", "counter");
     let _ = writeln!(text, "\n{}", paint.dim(head));
-    for (what, value) in board.counters() {
+    for (what, value) in of_bus(board, overview) {
         let line = format!(
             "{:>16} {:<12} {:<26} {}",
             count(value),

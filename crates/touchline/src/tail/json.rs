@@ -88,6 +88,8 @@ fn write_notice(line: &mut String, notice: &Notice) {
         ),
         Notice::Restarted { epoch } => ("restarted", format!(",\"epoch\":{epoch}")),
         Notice::PublisherGone => ("publisher_gone", String::new()),
+        Notice::PublisherStalled => ("publisher_stalled", String::new()),
+        Notice::PublisherResumed => ("publisher_resumed", String::new()),
         Notice::Corrupt { sequence } => ("corrupt", format!(",\"sequence\":{sequence}")),
         Notice::Damaged => ("damaged", String::new()),
     };

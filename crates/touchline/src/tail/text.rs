@@ -131,6 +131,14 @@ fn write_notice(line: &mut String, notice: &Notice) {
             )
         }
         Notice::PublisherGone => write!(line, "-- the publisher is gone: books are stale"),
+        Notice::PublisherStalled => write!(
+            line,
+            "-- the publisher is stalled: no sign of life from it, books are stale"
+        ),
+        Notice::PublisherResumed => write!(
+            line,
+            "-- the publisher has resumed: books follow as they are now"
+        ),
         Notice::Corrupt { sequence } => write!(
             line,
             "-- message {sequence} makes no sense: somebody else writes this memory; every book follows anew"

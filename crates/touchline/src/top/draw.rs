@@ -125,7 +125,7 @@ fn heading(picture: &Picture, around: &Around) -> Line<'static> {
     let style = match picture.state {
         State::Ready => GOOD,
         State::Recovering | State::Starting => CARE,
-        State::Gone | State::Unseen => BAD,
+        State::Gone | State::Stalled | State::Unseen => BAD,
     };
     let mut spans = vec![
         Span::styled(format!(" {} ", picture.bus), BOLD),

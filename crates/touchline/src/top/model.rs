@@ -80,6 +80,8 @@ pub enum State {
     Unseen,
     /// Nobody publishes; books are as the last one left them.
     Gone,
+    /// Somebody has the bus and gives no sign of life; books are as it left them.
+    Stalled,
     /// Somebody publishes, and there is no book yet.
     Starting,
     /// Books are being recovered.
@@ -400,6 +402,7 @@ impl State {
         match self {
             State::Unseen => "not there",
             State::Gone => "publisher gone",
+            State::Stalled => "publisher stalled",
             State::Starting => "starting",
             State::Recovering => "recovering",
             State::Ready => "ready",
@@ -414,6 +417,7 @@ fn state(overview: &Overview, books: &[usize; STATES.len() + 1]) -> State {
     };
     match overview.publisher {
         None => State::Gone,
+        Some(_) if overview.is_stalled() => State::Stalled,
         Some(_) if of(Validity::Recovering) + of(Validity::Gapped) > 0 => State::Recovering,
         Some(_) if of(Validity::Live) + of(Validity::Natural) + of(Validity::Closed) == 0 => {
             State::Starting

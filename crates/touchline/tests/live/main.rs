@@ -10,6 +10,7 @@
 mod cast;
 mod matrix;
 mod namespaces;
+mod pauses;
 mod soak;
 mod truth;
 

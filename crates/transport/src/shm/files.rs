@@ -1,7 +1,7 @@
 //! The files of a bus, for its writer and for its readers.
 
 use super::lossless::{Patience, Verdict};
-use super::{Directory, Holder, Lossless, Root, Settings, book_image, channel_state};
+use super::{Directory, Holder, Liveness, Lossless, Root, Settings, book_image, channel_state};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
 use touchline_shm::broadcast::{self, Cursors, Geometry};
@@ -439,6 +439,17 @@ impl Reading {
     /// Who writes the bus.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         Ok(WriterLock::holder(&self.directory)?)
+    }
+
+    /// When the publisher last gave a sign of life; `None` of one that states no such thing.
+    pub fn liveness(&self) -> Option<Liveness> {
+        Liveness::of(&self.ring)
+    }
+
+    /// Whether the publisher's last sign of life is too long ago.
+    pub fn is_stalled(&self) -> bool {
+        self.liveness()
+            .is_some_and(|liveness| liveness.is_stalled())
     }
 
     /// Whether the files are as long as they were.

@@ -5,7 +5,7 @@ use super::channel_state::{self, ChannelState};
 use super::files::{DEFINITION_WORDS, Error, Reading};
 use super::reader_board::{self, ReaderView};
 use super::tables::slot_of;
-use super::{Holder, Overview, Root};
+use super::{Holder, Liveness, Overview, Root};
 use touchline_shm::image::Found;
 use touchline_types::native::{Body, Message};
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
@@ -123,7 +123,8 @@ impl Images {
         }
     }
 
-    /// The book of an instrument. One that would be live is stale if its publisher is gone.
+    /// The book of an instrument. One that would be live is stale if its publisher is gone or
+    /// stalled.
     ///
     /// # Errors
     /// Why it cannot be seen.
@@ -153,10 +154,18 @@ impl Images {
                 self.book.validity = channel.validity_since(position, self.book.validity);
             }
         }
-        if self.publisher.is_none() && self.book.validity == Validity::Live {
+        let is_live = self.book.validity == Validity::Live;
+        // After the image: what it held was current when the publisher last said so.
+        if is_live && (self.publisher.is_none() || self.reading.is_stalled()) {
             self.book.validity = Validity::Stale;
         }
         Ok(&self.book)
+    }
+
+    /// When the publisher last gave a sign of life, as of now; `None` of one that states no such
+    /// thing.
+    pub fn liveness(&self) -> Option<Liveness> {
+        self.reading.liveness()
     }
 
     fn channel(&self) -> ChannelState {

@@ -2,7 +2,7 @@
 
 use super::files::{CURSORS, Error, Reading};
 use super::reader_board::{self, ReaderView};
-use super::{Directory, Holder, Root};
+use super::{Directory, Holder, Liveness, Root};
 use std::os::unix::fs::MetadataExt;
 use touchline_shm::broadcast::{Cursors, Notice};
 use touchline_shm::segment::{self, Access, Lock, Mapping, Options, SlotLocks, WriterLock};
@@ -14,6 +14,8 @@ pub struct Overview {
     pub bus: String,
     /// Who publishes; `None` if nobody does.
     pub publisher: Option<Holder>,
+    /// When the publisher last gave a sign of life; `None` of one that states no such thing.
+    pub liveness: Option<Liveness>,
     /// How many publishers it had.
     pub epoch: u64,
     /// Instruments with a definition.
@@ -64,6 +66,7 @@ impl Overview {
         Ok(Overview {
             bus: bus.to_owned(),
             publisher: reading.publisher()?,
+            liveness: reading.liveness(),
             epoch: reading.ring.epoch(),
             definitions: reading.definitions.used(),
             books: reading.images.used().saturating_sub(1),
@@ -74,6 +77,16 @@ impl Overview {
             memory_bytes: memory_bytes(&reading.directory)?,
             readers: named_readers(&reading.directory, next.position)?,
         })
+    }
+
+    /// Whether somebody publishes and works: what its gateway counts of the present moment holds.
+    pub fn is_live(&self) -> bool {
+        self.publisher.is_some() && !self.is_stalled()
+    }
+
+    /// Whether the publisher's last sign of life is too long ago.
+    pub fn is_stalled(&self) -> bool {
+        self.liveness.is_some_and(|liveness| liveness.is_stalled())
     }
 
     /// The same with the named readers, as they were just before.

@@ -10,7 +10,7 @@ use super::tops::Tops;
 use super::{Root, Settings};
 use crate::Publish;
 use std::hint::spin_loop;
-use touchline_shm::broadcast::{self, BATCH_END, NoRoom};
+use touchline_shm::broadcast::{self, Activity, BATCH_END, NoRoom};
 use touchline_shm::segment::{Mapping, Note, WriterLock};
 use touchline_types::native::{self, Flags};
 use touchline_types::{Stamps, Update};
@@ -196,6 +196,10 @@ impl Publish for Publisher {
         self.staged.length =
             native::encode_heartbeat(sequence, Flags::NONE, stamps, bytes).unwrap_or(0);
         self.release(Flags::END_OF_BATCH);
+    }
+
+    fn state_activity(&mut self, activity: Activity) {
+        self.ring.state_activity(activity);
     }
 
     fn counters(&self) -> Option<&PublisherCounters> {

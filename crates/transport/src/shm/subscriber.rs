@@ -3,11 +3,12 @@
 mod joining;
 mod rows;
 mod scratch;
+mod stall;
 mod watch;
 
 use super::files::{Error, Reading};
 use super::reader_board::ReaderCounters;
-use super::{Holder, ReaderBoard, Root};
+use super::{Holder, Liveness, ReaderBoard, Root};
 use crate::{Envelope, Notice, Subscribe};
 use joining::Joining;
 use rows::{Rows, Verdict};
@@ -140,13 +141,16 @@ impl Subscriber {
         let (reading, guard) = Reading::join(root, bus, settings.named)?;
         let position = reading.ring.next().position;
         let is_gone = reading.publisher()?.is_none();
+        let watch = Watch::new(is_gone, reading.is_stalled());
+        let mut rows = Rows::new(settings.filter.is_some(), settings.live_only, position);
+        rows.set_stalled(watch.is_stalled);
         let mut subscriber = Subscriber {
             scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
-            rows: Rows::new(settings.filter.is_some(), settings.live_only, position),
+            rows,
             epoch: reading.epoch,
             restart_missed: false,
             joining: Some(Joining::new()),
-            watch: Watch::new(is_gone),
+            watch,
             batch_open: false,
             root: root.clone(),
             bus: bus.to_owned(),
@@ -191,6 +195,18 @@ impl Subscriber {
     /// If the system does not say.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         self.reading.publisher()
+    }
+
+    /// When the publisher last gave a sign of life, as of now; `None` of one that states no such
+    /// thing.
+    pub fn liveness(&self) -> Option<Liveness> {
+        self.reading.liveness()
+    }
+
+    /// Has the next poll that finds nothing look whether the publisher is at work, however short ago
+    /// that was done: for who is about to say what the books are.
+    pub fn look_again(&mut self) {
+        self.watch.look_again();
     }
 
     /// What this reader shows of itself, if it gave a name.
@@ -239,6 +255,9 @@ impl Subscriber {
     /// A message was read: hands it out, or what is to be handed out instead.
     #[inline]
     fn message<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        if self.watch.is_stalled {
+            self.distrust_message(frame.length);
+        }
         let Subscriber {
             rows,
             scratch,
@@ -263,7 +282,10 @@ impl Subscriber {
         let step = match rows.judge(&message, frame.end, &mut settings.filter) {
             verdict @ (Verdict::Deliver | Verdict::DeliverAndRejoin) => {
                 if verdict == Verdict::DeliverAndRejoin {
-                    self.joining = Some(Joining::new());
+                    match &mut self.joining {
+                        Some(joining) => joining.rejoin(),
+                        None => self.joining = Some(Joining::new()),
+                    }
                 }
                 match (message.body, decoder.update(&message, room)) {
                     (Body::TopOfBook(top), _) => {
@@ -446,13 +468,16 @@ impl Subscriber {
             self.watch.gone_told = true;
             return Step::Given(take(Item::Notice(Notice::PublisherGone)));
         }
+        if std::mem::take(&mut self.watch.turn_seen) {
+            return Step::Given(take(Item::Notice(self.turn())));
+        }
         if !self.watch.is_due() {
             return Step::Nothing;
         }
         match self.look() {
             Some(notice) => Step::Given(take(Item::Notice(notice))),
             // It may have published until just now.
-            None if self.watch.gone_seen => Step::Passed,
+            None if self.watch.is_any_seen() => Step::Passed,
             None => Step::Nothing,
         }
     }
@@ -473,6 +498,8 @@ impl Subscriber {
         self.watch.is_gone = is_gone;
         self.watch.gone_told &= is_gone;
         self.watch.gone_seen = is_gone && !self.watch.gone_told;
+        let is_stalled = self.reading.is_stalled();
+        self.watch.turn_seen = !is_gone && is_stalled != self.watch.is_stalled;
         None
     }
 
@@ -504,7 +531,9 @@ impl Subscriber {
         self.epoch = reading.epoch;
         self.restart_missed = false;
         self.joining = Some(Joining::new());
-        self.watch = Watch::new(matches!(reading.publisher(), Ok(None)));
+        let is_gone = matches!(reading.publisher(), Ok(None));
+        self.watch = Watch::new(is_gone, reading.is_stalled());
+        self.rows.set_stalled(self.watch.is_stalled);
         self.reading = reading;
         self.guard = guard;
         if let Some(board) = &mut self.settings.board {

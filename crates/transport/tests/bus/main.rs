@@ -10,3 +10,4 @@ mod names;
 mod restarting;
 mod seen;
 mod stage;
+mod stalling;

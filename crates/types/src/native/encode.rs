@@ -73,6 +73,19 @@ pub fn mark_end_of_batch(message: &mut [u8]) {
     }
 }
 
+/// Makes the book of an encoded message stale, if it is live: for a reader that knows that its publisher is
+/// stalled.
+///
+/// Does nothing to a message that is of no book, or to bytes that are too short to be a message.
+pub fn mark_stale(message: &mut [u8]) {
+    const VALIDITY: usize = size_of::<Header>() + core::mem::offset_of!(Head, validity);
+    if let Some(validity) = message.get_mut(VALIDITY)
+        && *validity == Validity::Live as u8
+    {
+        *validity = Validity::Stale as u8;
+    }
+}
+
 /// Bytes that `update` takes as one message.
 #[inline]
 pub const fn encoded_len(update: &Update<'_>) -> usize {

@@ -43,6 +43,7 @@ fn overview() -> Overview {
             command: "touchline gateway".to_owned(),
             since_unix_s: 0,
         }),
+        liveness: None,
         epoch: 3,
         definitions: 1_206,
         books: 1_206,

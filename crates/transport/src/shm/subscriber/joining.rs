@@ -11,13 +11,16 @@ use crate::shm::channel_state::{self, ChannelState};
 use crate::shm::tables::slot_of;
 use touchline_shm::image::Found;
 use touchline_types::native::Body;
-use touchline_types::{Headline, Instrument, Phase, Stamps, State, Update, Validity};
+use touchline_types::{Headline, Instrument, OrdersUpdate, Phase, Stamps, State, Update, Validity};
 
 /// How far joining has come.
 #[derive(Debug)]
 pub struct Joining {
     channel: ChannelState,
     next: Part,
+    /// Whether it is done again, after the publisher was stalled: the receiver holds books already, and
+    /// is to know which are live.
+    again: bool,
 }
 
 /// What is handed out next.
@@ -29,6 +32,11 @@ enum Part {
     Definition(u32),
     /// Book of an instrument.
     Book(u32),
+    /// Whether its order book is live, which the receiver holds.
+    Orders(u32),
+    /// That the publisher is stalled, behind a message that says otherwise; whether tables are read
+    /// after that.
+    Stalled(bool),
     /// How far the venue's download is. One that goes on is told of before the definitions, one that
     /// has ended behind the last book: who waits for that has everything then.
     Download(Phase),
@@ -50,7 +58,29 @@ impl Joining {
         Joining {
             channel: NOTHING_HAPPENED,
             next: Part::Channel,
+            again: false,
         }
+    }
+
+    /// Begins again, for a receiver that was told that the publisher is stalled.
+    pub fn again() -> Joining {
+        Joining {
+            again: true,
+            ..Joining::new()
+        }
+    }
+
+    /// Says that the publisher is stalled, and no more.
+    pub fn stalled() -> Joining {
+        Joining {
+            next: Part::Stalled(false),
+            ..Joining::new()
+        }
+    }
+
+    /// Reads the tables after what is to be said first.
+    pub fn rejoin(&mut self) {
+        self.next = Part::Stalled(true);
     }
 }
 
@@ -64,8 +94,19 @@ impl Subscriber {
             Part::Channel => self.join_channel(take),
             Part::Definition(index) => self.join_definition(Instrument(index), take),
             Part::Book(index) => {
-                self.go_on(Part::Definition(index + 1));
+                self.go_on(match joining.again {
+                    true => Part::Orders(index),
+                    false => Part::Definition(index + 1),
+                });
                 self.join_book(Instrument(index), take)
+            }
+            Part::Orders(index) => {
+                self.go_on(Part::Definition(index + 1));
+                self.join_orders(Instrument(index), take)
+            }
+            Part::Stalled(rejoins) => {
+                self.joining = rejoins.then(Joining::new);
+                Step::Given(take(Item::Notice(Notice::PublisherStalled)))
             }
             Part::Download(phase) => self.join_download(phase, take),
         }
@@ -93,12 +134,13 @@ impl Subscriber {
             Some((_, Phase::Begun)) => Part::Download(Phase::Begun),
             Some((_, Phase::Ended)) | None => Part::Definition(0),
         });
-        match self.watch.is_gone {
-            true => {
+        match (self.watch.is_gone, self.watch.is_stalled) {
+            (true, _) => {
                 self.watch.gone_told = true;
                 Step::Given(take(Item::Notice(Notice::PublisherGone)))
             }
-            false => Step::Passed,
+            (false, true) => Step::Given(take(Item::Notice(Notice::PublisherStalled))),
+            (false, false) => Step::Passed,
         }
     }
 
@@ -175,8 +217,50 @@ impl Subscriber {
                 };
                 Step::Given(take(image_item(0, Stamps::default(), Update::State(state))))
             }
-            Taken::Nothing => Step::Passed,
+            Taken::Nothing => self.join_unnamed(instrument, take),
         }
+    }
+
+    /// A book that nothing was published of is live since the venue's last reset, if a receiver knows of
+    /// that, and was told that it is stale.
+    fn join_unnamed<T>(
+        &mut self,
+        instrument: Instrument,
+        take: &mut impl FnMut(Item<'_>) -> T,
+    ) -> Step<T> {
+        let channel = self.channel();
+        let is_again = self.joining.as_ref().is_some_and(|joining| joining.again);
+        match channel.reset {
+            Some(reset) if is_again => {
+                let state = State {
+                    instrument,
+                    validity: channel.validity_since(reset.wrapping_sub(1), Validity::Live),
+                };
+                Step::Given(take(image_item(0, Stamps::default(), Update::State(state))))
+            }
+            _ => Step::Passed,
+        }
+    }
+
+    /// Says that an order book is live which the receiver holds, and was told to take for stale.
+    fn join_orders<T>(
+        &mut self,
+        instrument: Instrument,
+        take: &mut impl FnMut(Item<'_>) -> T,
+    ) -> Step<T> {
+        if !self.rows.are_orders_live(instrument) {
+            return Step::Passed;
+        }
+        let orders = OrdersUpdate {
+            instrument,
+            validity: Validity::Live,
+            changes: &[],
+        };
+        Step::Given(take(image_item(
+            0,
+            Stamps::default(),
+            Update::Orders(orders),
+        )))
     }
 
     /// Hands out a book from its image, where the steps that were read go on from another one.
@@ -219,7 +303,8 @@ impl Subscriber {
             whole = true;
         }
         book.validity = channel.validity_since(position, book.validity);
-        if self.watch.is_gone && book.validity == Validity::Live {
+        let is_away = self.watch.is_gone || self.watch.is_stalled;
+        if is_away && book.validity == Validity::Live {
             book.validity = Validity::Stale;
         }
         let hidden = self.settings.live_only && book.validity != Validity::Live;

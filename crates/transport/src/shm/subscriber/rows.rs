@@ -20,6 +20,8 @@ pub struct Rows {
     ahead_until: Option<u64>,
     /// The reset and the loss that were told with the images.
     channel: ChannelState,
+    /// The publisher is stalled: messages say less than it does of how far books may be trusted.
+    stalled: bool,
 }
 
 /// What was handed out of an instrument.
@@ -35,6 +37,8 @@ struct Row {
     book_held: bool,
     /// The receiver holds the order book as it was published.
     orders_held: bool,
+    /// What the publisher last said of the order book.
+    orders: Validity,
 }
 
 /// What is to be done with a message.
@@ -63,6 +67,7 @@ impl Rows {
             wanted: !filtered,
             book_held: true,
             orders_held: false,
+            orders: Validity::Recovering,
         };
         Rows {
             rows: Vec::new(),
@@ -71,7 +76,26 @@ impl Rows {
             filtered,
             ahead_until: None,
             channel: ChannelState::default(),
+            stalled: false,
         }
+    }
+
+    /// The publisher is stalled from here on, or is no more.
+    pub fn set_stalled(&mut self, stalled: bool) {
+        self.stalled = stalled;
+    }
+
+    /// What the publisher says of an order book, whatever its message is made to say.
+    pub fn note_orders(&mut self, instrument: Instrument, validity: Validity) {
+        if instrument.index() < INSTRUMENTS_MAX {
+            self.row(instrument).orders = validity;
+        }
+    }
+
+    /// Whether the receiver holds an order book that is live as far as the publisher said.
+    pub fn are_orders_live(&mut self, instrument: Instrument) -> bool {
+        let row = self.row(instrument);
+        row.wanted && row.orders_held && row.orders == Validity::Live
     }
 
     /// Images are being taken, and this was told with them.
@@ -225,8 +249,11 @@ impl Rows {
 
     #[inline]
     fn judge_orders(&mut self, instrument: Instrument, validity: Validity, whole: bool) -> Verdict {
-        let live_only = self.live_only;
+        let (live_only, stalled) = (self.live_only, self.stalled);
         let row = self.row(instrument);
+        if !stalled {
+            row.orders = validity;
+        }
         if !row.wanted {
             return Verdict::Skip;
         }
@@ -248,8 +275,11 @@ impl Rows {
     /// so, and still holds it when it is live again.
     #[cold]
     fn judge_orders_behind(&mut self, instrument: Instrument, validity: Validity) -> Verdict {
-        let live_only = self.live_only;
+        let (live_only, stalled) = (self.live_only, self.stalled);
         let row = self.row(instrument);
+        if !stalled {
+            row.orders = validity;
+        }
         match row.wanted && row.orders_held {
             true if live_only => Verdict::OrdersState(instrument, validity),
             true => Verdict::Deliver,
@@ -305,6 +335,10 @@ impl Rows {
                 _ => row.book_held && held,
             };
             row.orders_held = held;
+            row.orders = match body {
+                Body::Gap(gap) => gap.orders,
+                _ => Validity::Live,
+            };
         }
         match self.ahead_until {
             Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,

@@ -14,6 +14,10 @@ pub struct Watch {
     looked: Option<Instant>,
     /// Nobody publishes, as of the last look.
     pub is_gone: bool,
+    /// The publisher gives no sign of life, and that was told: no book is handed out as live.
+    pub is_stalled: bool,
+    /// That has begun, or ended, and is to be told as soon as everything that was published is read.
+    pub turn_seen: bool,
     /// It was seen and is to be told as soon as everything that was published is read.
     pub gone_seen: bool,
     /// That was told since the last message.
@@ -24,11 +28,13 @@ pub struct Watch {
 
 impl Watch {
     /// The first poll that finds nothing looks at once.
-    pub fn new(is_gone: bool) -> Watch {
+    pub fn new(is_gone: bool, is_stalled: bool) -> Watch {
         Watch {
             polls: POLLS,
             looked: None,
             is_gone,
+            is_stalled: is_stalled && !is_gone,
+            turn_seen: false,
             gone_seen: false,
             gone_told: false,
             damage_told: false,
@@ -40,6 +46,19 @@ impl Watch {
         self.is_gone = false;
         self.gone_seen = false;
         self.gone_told = false;
+        self.is_stalled = false;
+        self.turn_seen = false;
+    }
+
+    /// The next poll that finds nothing looks.
+    pub fn look_again(&mut self) {
+        self.polls = POLLS;
+        self.looked = None;
+    }
+
+    /// Whether something was seen that is to be told once everything is read.
+    pub fn is_any_seen(&self) -> bool {
+        self.gone_seen || self.turn_seen
     }
 
     /// Whether to look now, after a poll that found nothing.

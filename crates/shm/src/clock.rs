@@ -1,0 +1,29 @@
+//! The clock that every process of a host reads alike: never set, and going on while the host sleeps.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Processes of one host compare such times, where they
+/// share a time namespace.
+#[must_use]
+pub fn boot_ns() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    // Neither is negative: the clock begins at 0.
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_goes_forward_as_fast_as_time() {
+        let (start, before) = (std::time::Instant::now(), boot_ns());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let passed = boot_ns() - before;
+        assert!(passed >= 5_000_000, "{passed} ns");
+        assert!(
+            passed <= start.elapsed().as_nanos() as u64 + 1_000_000,
+            "{passed} ns"
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! T24: a gateway that lives and does nothing, stopped again and again while the market moves.
+//!
+//! After the stated bound no command shows a live book of a gateway that is stopped. When it goes on, no book is
+//! live that is not the exchange's, also where the kernel had to drop packets meanwhile: the market stands still by
+//! then, so that only one state of each book is right.
+
+use crate::alone;
+use crate::cast::{Actor, PATIENCE, Place, Stage};
+use crate::matrix::subscriber;
+use crate::truth::judge;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_lab::random::{Random, seeds};
+
+/// Without a sign of life for so long a gateway is stalled: two heartbeats of 100 ms.
+const TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Pauses of a session.
+const PAUSES: usize = 6;
+
+#[test]
+fn a_gateway_that_is_stopped_has_no_live_book_and_none_that_is_wrong_when_it_goes_on() {
+    let _alone = alone();
+    for seed in seeds(2) {
+        let mut random = Random::from_seed(seed);
+        let stage = Stage::new("pauses");
+        let mut exchange = exchange(&stage, seed);
+        // So small that the kernel drops packets in the longer pauses, or so large that it does not.
+        let buffer_bytes = *random.pick(&[16_384, 4_194_304]);
+        let mut gateway = gateway(&stage, buffer_bytes);
+        let follower = subscriber(&stage, 0);
+        wait_until_ready(&stage);
+        let mut seen = 0;
+        for _ in 0..PAUSES {
+            seen += pause(&stage, &mut random, &mut exchange, &gateway, seed);
+            exchange.tell("rate 600");
+            thread::sleep(Duration::from_millis(random.below(300)));
+        }
+        exchange.tell("quit");
+        exchange.ends_well();
+        follower.close();
+        assert!(gateway.runs(), "seed {seed}: {}", gateway.said("err"));
+        gateway.close();
+        let verdict = judge(&stage, "truth.log", "s0.out");
+        assert_eq!(verdict.wrong, 0, "seed {seed}: it was shown {verdict:?}");
+        assert!(verdict.right > 0, "seed {seed}: {verdict:?}");
+        assert!(seen > 0, "seed {seed}: no book came back: no test");
+    }
+}
+
+/// Stops the gateway for a moment, and looks before and after it goes on. Says how many live books there were then.
+fn pause(
+    stage: &Stage,
+    random: &mut Random,
+    exchange: &mut Actor,
+    gateway: &Actor,
+    seed: u64,
+) -> usize {
+    let pause = Duration::from_millis(random.between(300, 2_500) as u64);
+    gateway.signal("STOP");
+    let stopped = Instant::now();
+    thread::sleep(pause.saturating_sub(Duration::from_millis(100)));
+    let truth = stage.path("truth-books.jsonl");
+    let _ = std::fs::remove_file(&truth);
+    exchange.tell("rate 0");
+    exchange.tell("truth");
+    // Outputs appear whole.
+    while !truth.exists() || stopped.elapsed() < TIMEOUT + Duration::from_millis(50) {
+        assert!(stopped.elapsed() < PATIENCE, "seed {seed}: no truth");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let what = format!("seed {seed}, stopped for {:?}", stopped.elapsed());
+    let books = live_books(stage);
+    assert_eq!(books, BTreeMap::new(), "{what}: live all the same");
+    nothing_says_that_all_is_well(stage, &what);
+    let truth = rows(&stage.read("truth-books.jsonl"));
+    gateway.signal("CONT");
+    // At once, and until everything is back.
+    let start = Instant::now();
+    loop {
+        let books = live_books(stage);
+        for (id, book) in &books {
+            let wait = start.elapsed();
+            assert_eq!(
+                Some(book),
+                truth.get(id),
+                "{what}, {wait:?} after it went on"
+            );
+        }
+        if books.len() == truth.len() {
+            return books.len();
+        }
+        assert!(start.elapsed() < PATIENCE, "{what}: books do not come back");
+    }
+}
+
+/// Each command that sums up a bus.
+fn nothing_says_that_all_is_well(stage: &Stage, what: &str) {
+    let board = stage.run("stat live --json").stdout;
+    let board: Value = serde_json::from_slice(&board).expect("an object");
+    assert_eq!(board["stalled"], true, "{what}");
+    assert_eq!(board["counters"]["ready"], 0, "{what}");
+    assert_eq!(board["counters"]["books_live"], 0, "{what}");
+    let age_ms = board["publisher_age_ms"].as_u64().expect("a number");
+    assert!(
+        u128::from(age_ms) >= TIMEOUT.as_millis(),
+        "{what}: {age_ms}"
+    );
+    let said = |line: &str| String::from_utf8(stage.run(line).stdout).expect("text");
+    assert!(said("stat").contains("stalled"), "{what}");
+    let top = said("top live --once");
+    assert!(top.contains("publisher stalled"), "{what}: {top}");
+    let page = said("metrics --print");
+    for line in [
+        "touchline_bus_publisher_up{bus=\"live\"} 0",
+        "touchline_bus_publisher_stalled{bus=\"live\"} 1",
+        "touchline_ready{bus=\"live\"} 0",
+    ] {
+        assert!(page.contains(line), "{what}: no {line}");
+    }
+}
+
+/// The books that are called live now, without what the exchange's have not.
+fn live_books(stage: &Stage) -> BTreeMap<i64, Value> {
+    let output = stage.run("book live --json").stdout;
+    let mut books = rows(&String::from_utf8(output).expect("text"));
+    books.retain(|_, book| book["state"] == "live");
+    books
+}
+
+fn rows(text: &str) -> BTreeMap<i64, Value> {
+    let row = |line: &str| {
+        let mut row: Value = serde_json::from_str(line).expect("a row of JSON");
+        let fields = row.as_object_mut().expect("an object");
+        for own in ["last_rpt_seq", "sequence", "exchange_ns", "receive_ns"] {
+            fields.remove(own);
+        }
+        (row["security_id"].as_i64().expect("an id"), row)
+    };
+    text.lines().map(row).collect()
+}
+
+fn wait_until_ready(stage: &Stage) {
+    let start = Instant::now();
+    loop {
+        let board = stage.run("stat live --json").stdout;
+        let board: Value = serde_json::from_slice(&board).unwrap_or_default();
+        if board["counters"]["ready"] == 1 {
+            return;
+        }
+        assert!(
+            start.elapsed() < PATIENCE,
+            "it does not become ready: {board}"
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn exchange(stage: &Stage, seed: u64) -> Actor {
+    let line = format!(
+        "sim cme --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
+         --truth-books @/truth-books.jsonl --truth-log @/truth.log"
+    );
+    let mut exchange = stage.start(Place::Exchange, "exchange", &line, &[]);
+    exchange.wait_for("sending");
+    exchange
+}
+
+fn gateway(stage: &Stage, buffer_bytes: u64) -> Actor {
+    let config = format!(
+        "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
+         interface = \"127.0.0.1\"\n[limits]\ninstruments_max = 256\norders_max = 65536\n\
+         [gateway]\nheartbeat_ms = 100\n[network]\nreceive_buffer_bytes = {buffer_bytes}\n"
+    );
+    std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
+    let line = "gateway --until-eof --config @/live.toml";
+    let mut gateway = stage.start(Place::Firm, "gateway", line, &[]);
+    gateway.wait_for("listening");
+    gateway
+}
+
+impl Actor {
+    /// Sends a signal by its name.
+    fn signal(&self, name: &str) {
+        let pid = self.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(status.expect("there is a kill").success());
+    }
+}

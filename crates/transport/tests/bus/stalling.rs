@@ -1,0 +1,357 @@
+//! A publisher that has its bus and does nothing: no book of it is live, and all are as they were when it resumes.
+
+use crate::stage::{Market, Stage, mirror};
+use std::time::{Duration, Instant};
+use touchline_transport::shm::{Activity, Images, Item, Join, Overview, Publisher, Subscriber};
+use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe, boot_ns};
+use touchline_types::{
+    Instrument, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price, Quantity, Side,
+    Stamps, Update, Validity,
+};
+
+const TIMEOUT_NS: u64 = 3_600_000_000_000;
+/// Names that books of the market have, and one that orders have alone.
+const BOOKS: u32 = 4;
+
+/// What a subscriber was told of itself, and which books were ever live while it was told that the publisher is
+/// stalled.
+#[derive(Default)]
+struct Told {
+    notices: Vec<Notice>,
+    stalled: bool,
+    live_while_stalled: u32,
+}
+
+impl Subscribe for Told {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        let validity = match envelope.update {
+            Update::Book(update) => update.validity,
+            Update::BookSnapshot(snapshot) => snapshot.validity,
+            Update::Orders(update) => update.validity,
+            Update::OrdersSnapshot(snapshot) => snapshot.validity,
+            Update::State(state) => state.validity,
+            _ => return,
+        };
+        self.live_while_stalled += u32::from(self.stalled && validity == Validity::Live);
+    }
+
+    fn top(&mut self, _: u64, top: &touchline_types::native::TopOfBook) {
+        self.live_while_stalled += u32::from(self.stalled && top.validity == Validity::Live);
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.stalled |= *notice == Notice::PublisherStalled;
+        self.stalled &= *notice != Notice::PublisherResumed;
+        self.notices.push(*notice);
+    }
+}
+
+type Reader = (Told, Mirror);
+
+fn reader() -> Reader {
+    (Told::default(), mirror())
+}
+
+/// The publisher states that it is current, as of so long ago.
+fn state(publisher: &mut Publisher, ago_ns: u64) {
+    publisher.state_activity(Activity {
+        at_ns: boot_ns() - ago_ns,
+        timeout_ns: TIMEOUT_NS,
+    });
+}
+
+fn stall(publisher: &mut Publisher) {
+    // A timeout that is over at once; the host has been up for longer than that.
+    publisher.state_activity(Activity {
+        at_ns: boot_ns() - 2,
+        timeout_ns: 1,
+    });
+}
+
+/// Reads everything, and looks at the publisher.
+fn settle(subscriber: &mut Subscriber, reader: &mut Reader) {
+    subscriber.look_again();
+    while subscriber.drain(usize::MAX, reader) > 0 {}
+}
+
+fn one_order(quantity: i64, action: OrderAction) -> OrderChange {
+    OrderChange {
+        order_id: 7,
+        priority: 1,
+        price: Price(100),
+        quantity: Quantity(quantity),
+        side: Side::Bid,
+        action,
+    }
+}
+
+/// An instrument's order book, whole, and one change of it.
+fn publish_orders(publisher: &mut Publisher, index: u32) {
+    let snapshot = OrdersSnapshot {
+        instrument: Instrument(index),
+        validity: Validity::Live,
+        orders: &[one_order(5, OrderAction::New)],
+    };
+    publisher.publish(&Update::OrdersSnapshot(snapshot), &Stamps::default());
+    publisher.commit();
+}
+
+fn change_orders(publisher: &mut Publisher, index: u32, quantity: i64, validity: Validity) {
+    let update = OrdersUpdate {
+        instrument: Instrument(index),
+        validity,
+        changes: &[one_order(quantity, OrderAction::Update)],
+    };
+    publisher.publish(&Update::Orders(update), &Stamps::default());
+    publisher.commit();
+}
+
+fn quantity_of(mirror: &Mirror, index: u32) -> i64 {
+    let mut found = 0;
+    mirror
+        .orders()
+        .visit(Instrument(index), Side::Bid, |order| {
+            found = order.quantity.0
+        });
+    found
+}
+
+/// A market of some books and two order books, with a subscriber that has all of it.
+fn begun(stage: &Stage) -> (Publisher, Market, Subscriber, Reader) {
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, BOOKS);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    state(&mut publisher, 0);
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = reader();
+    settle(&mut subscriber, &mut reader);
+    publish_orders(&mut publisher, 0);
+    publish_orders(&mut publisher, 1);
+    settle(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "before");
+    assert_eq!(reader.1.orders_validity(Instrument(0)), Validity::Live);
+    (publisher, market, subscriber, reader)
+}
+
+#[test]
+fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
+    let stage = Stage::new();
+    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&stage);
+    stall(&mut publisher);
+    settle(&mut subscriber, &mut reader);
+    assert_eq!(reader.0.notices.last(), Some(&Notice::PublisherStalled));
+    for instrument in (0..BOOKS).map(Instrument) {
+        assert_eq!(reader.1.validity(instrument), Validity::Stale);
+        market.assert_one_equal(&reader.1, instrument, "as it was left");
+    }
+    assert_eq!(reader.1.orders_validity(Instrument(0)), Validity::Stale);
+    // It goes on with old packets, and has not caught up.
+    (0..50).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    change_orders(&mut publisher, 0, 9, Validity::Live);
+    change_orders(&mut publisher, 1, 8, Validity::Recovering);
+    settle(&mut subscriber, &mut reader);
+    for instrument in (0..BOOKS).map(Instrument) {
+        assert_eq!(reader.1.validity(instrument), Validity::Stale);
+        market.assert_one_equal(&reader.1, instrument, "followed all the same");
+    }
+    assert_eq!(reader.0.live_while_stalled, 0);
+    state(&mut publisher, 0);
+    settle(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "resumed");
+    let orders = |index| {
+        (
+            reader.1.orders_validity(Instrument(index)),
+            quantity_of(&reader.1, index),
+        )
+    };
+    assert_eq!(orders(0), (Validity::Live, 9));
+    assert_eq!(
+        orders(1),
+        (Validity::Recovering, 8),
+        "as its publisher said meanwhile"
+    );
+    let told = &reader.0.notices;
+    let count = |notice| told.iter().filter(|told| **told == notice).count();
+    assert_eq!(count(Notice::PublisherStalled), 1, "{told:?}");
+    assert_eq!(count(Notice::PublisherResumed), 1, "{told:?}");
+    // And from there on as ever.
+    (0..50).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    settle(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "after it");
+}
+
+/// Everything that was published before the publisher stated that it is current is read before a book is live.
+#[test]
+fn no_book_is_live_before_the_reader_has_read_what_came_before_the_statement() {
+    let stage = Stage::new();
+    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&stage);
+    stall(&mut publisher);
+    settle(&mut subscriber, &mut reader);
+    market.lose(&mut publisher);
+    state(&mut publisher, 0);
+    subscriber.look_again();
+    // One thing at a time: whatever is live is so in the market's books, too.
+    while subscriber.drain(1, &mut reader) > 0 {
+        market.assert_what_is_live(&reader.1, "on the way");
+        for instrument in (0..BOOKS).map(Instrument) {
+            assert_ne!(
+                reader.1.validity(instrument),
+                Validity::Live,
+                "all were lost"
+            );
+        }
+    }
+    assert_eq!(reader.0.notices.last(), Some(&Notice::CaughtUp));
+    assert_eq!(reader.0.live_while_stalled, 0);
+}
+
+/// The venue began anew while the publisher was behind: its books are empty and live, and stale to readers.
+#[test]
+fn a_reset_by_a_stalled_publisher_makes_no_book_live() {
+    let stage = Stage::new();
+    let (mut publisher, mut market, mut subscriber, mut reader) = begun(&stage);
+    stall(&mut publisher);
+    settle(&mut subscriber, &mut reader);
+    market.reset(&mut publisher);
+    settle(&mut subscriber, &mut reader);
+    for instrument in (0..BOOKS + 1).map(Instrument) {
+        assert_eq!(reader.1.validity(instrument), Validity::Stale);
+        assert_eq!(reader.1.orders_validity(instrument), Validity::Stale);
+    }
+    state(&mut publisher, 0);
+    settle(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "resumed");
+    for instrument in (0..BOOKS + 1).map(Instrument) {
+        assert_eq!(reader.1.orders_validity(instrument), Validity::Live);
+    }
+}
+
+#[test]
+fn who_joins_a_stalled_bus_sees_stale_books_and_live_ones_later() {
+    let stage = Stage::new();
+    let (mut publisher, mut market, ..) = begun(&stage);
+    stall(&mut publisher);
+    for live_only in [false, true] {
+        let join = Join {
+            live_only,
+            ..Join::default()
+        };
+        let mut subscriber = stage.join(join);
+        let mut reader = reader();
+        settle(&mut subscriber, &mut reader);
+        (0..20).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        settle(&mut subscriber, &mut reader);
+        for instrument in (0..BOOKS).map(Instrument) {
+            assert_eq!(reader.1.validity(instrument), Validity::Stale);
+        }
+        state(&mut publisher, 0);
+        settle(&mut subscriber, &mut reader);
+        market.assert_live_equal(&reader.1, "resumed");
+        (0..20).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        settle(&mut subscriber, &mut reader);
+        market.assert_live_equal(&reader.1, "after it");
+        stall(&mut publisher);
+    }
+}
+
+/// Whoever wants live books alone gets no change of a stalled one, and each book whole when it is live again.
+#[test]
+fn live_books_alone_come_back_whole() {
+    let stage = Stage::new();
+    let (mut publisher, mut market, ..) = begun(&stage);
+    let join = Join {
+        live_only: true,
+        ..Join::default()
+    };
+    let (mut subscriber, mut reader) = (stage.join(join), reader());
+    settle(&mut subscriber, &mut reader);
+    publish_orders(&mut publisher, 0);
+    settle(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "before");
+    stall(&mut publisher);
+    settle(&mut subscriber, &mut reader);
+    (0..50).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    change_orders(&mut publisher, 0, 9, Validity::Live);
+    settle(&mut subscriber, &mut reader);
+    assert_eq!(reader.0.live_while_stalled, 0);
+    state(&mut publisher, 0);
+    settle(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "resumed");
+    assert_ne!(
+        reader.1.orders_validity(Instrument(0)),
+        Validity::Live,
+        "a change of it was not handed out"
+    );
+    publish_orders(&mut publisher, 0);
+    settle(&mut subscriber, &mut reader);
+    assert_eq!(reader.1.orders_validity(Instrument(0)), Validity::Live);
+}
+
+#[test]
+fn images_and_overview_say_that_the_publisher_is_stalled() {
+    let stage = Stage::new();
+    let (mut publisher, ..) = begun(&stage);
+    let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+    let mut validity = || images.book(Instrument(0)).expect("it has one").validity;
+    assert_eq!(validity(), Validity::Live);
+    stall(&mut publisher);
+    assert_eq!(validity(), Validity::Stale, "without another look");
+    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    assert!(overview.publisher.is_some() && overview.is_stalled() && !overview.is_live());
+    state(&mut publisher, 7_000_000_000);
+    assert_eq!(validity(), Validity::Live);
+    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    assert!(overview.is_live());
+    assert_eq!(
+        overview.liveness.map(|liveness| liveness.age.as_secs()),
+        Some(7)
+    );
+    drop(publisher);
+    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    assert!(!overview.is_live());
+}
+
+/// What the last publisher stated is not said of the next, which may state nothing.
+#[test]
+fn a_publisher_that_states_nothing_is_never_stalled() {
+    let stage = Stage::new();
+    let (mut publisher, ..) = begun(&stage);
+    let (mut subscriber, mut reader) = (stage.join(Join::default()), reader());
+    settle(&mut subscriber, &mut reader);
+    stall(&mut publisher);
+    settle(&mut subscriber, &mut reader);
+    drop(publisher);
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(2, 3);
+    market.define(&mut publisher);
+    (0..50).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    settle(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "after the restart");
+    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    assert!(overview.is_live() && overview.liveness.is_none());
+}
+
+/// Without being asked, a subscriber that finds nothing looks ten times a second.
+#[test]
+fn a_stall_is_noticed_in_time() {
+    let stage = Stage::new();
+    let (mut publisher, _, mut subscriber, mut reader) = begun(&stage);
+    stall(&mut publisher);
+    let start = Instant::now();
+    while reader.0.notices.last() != Some(&Notice::PublisherStalled) {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        subscriber.poll(|item| {
+            if let Item::Notice(notice) = item {
+                reader.0.notice(&notice);
+            }
+        });
+    }
+}
