@@ -48,6 +48,8 @@ pub struct Options {
     pub spare_resets: bool,
     /// The last instrument is defined in the middle of the session, on the incremental feed.
     pub late_definition: bool,
+    /// Quantities beyond 32 bits in the instruments whose messages have room for them.
+    pub large_quantities: bool,
     /// Another course of the same market: the instruments are those of the seed, what happens to them is of this one.
     pub course: Option<u64>,
 }
@@ -66,6 +68,7 @@ impl Default for Options {
             weekly_resets: 0,
             spare_resets: true,
             late_definition: false,
+            large_quantities: false,
             course: None,
         }
     }
@@ -87,6 +90,7 @@ impl Options {
             weekly_resets: random.index(2),
             spare_resets: true,
             late_definition: random.chance(0.5),
+            large_quantities: random.chance(0.5),
             course: None,
         }
     }

@@ -49,6 +49,7 @@ impl Exchange {
         let mut flow = Flow::new(&instruments, random.split());
         flow.bulk_actions = options.bulk_actions;
         flow.unknown_share = options.unknown_share;
+        flow.large_quantities = options.large_quantities;
         let mut publisher = Publisher::new(options.version, instruments, START_NS);
         publisher.future_share = options.future_share;
         Self {
@@ -288,3 +289,6 @@ impl Exchange {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,10 @@
 //! Random order flow: what the participants do, and the messages in which the venue tells it.
 
+mod participants;
+
+use participants::REACH_TICKS;
+pub use participants::SPREAD_TICKS_MAX;
+
 use super::encode::ENTRIES_MAX;
 use super::encode::incremental::{
     Body, LevelEntry, OrderEntry, ReferringOrder, StatisticEntry, TradeEntry,
@@ -8,7 +13,7 @@ use super::instrument::{Activity, Instrument};
 use super::ladder::{LevelUpdate, List};
 use super::market::{Market, RestingOrder, Trade};
 use super::publisher::Publisher;
-use crate::picture::{Side, TopRow};
+use crate::picture::TopRow;
 use crate::random::Random;
 
 /// The participants of all markets, and the venue that tells what they did.
@@ -28,13 +33,20 @@ pub struct Flow {
     pub split_share: f64,
     /// How long such a pause in an event may be, nanoseconds; less than this.
     pub split_pause_ns: u64,
+    /// Quantities of wide instruments are beyond 32 bits.
+    pub large_quantities: bool,
     volumes: Vec<i64>,
+    /// How often each instrument was chosen.
+    pub(super) turns: Vec<u32>,
     last_order: u64,
     /// The message that may turn out to be the last of its event, with its own bits of MatchEventIndicator.
     held: Option<(Body, u8)>,
     transact_time: u64,
     random: Random,
 }
+
+/// The turns of an instrument that is not [`Activity::Traded`] of which one brings orders.
+const QUIET_TURNS: u32 = 6;
 
 /// Bits of MatchEventIndicator.
 mod last {
@@ -57,7 +69,9 @@ impl Flow {
             unknown_share: 0.0,
             split_share: 0.15,
             split_pause_ns: 3_000,
+            large_quantities: false,
             volumes: vec![0; instruments.len()],
+            turns: vec![0; instruments.len()],
             last_order: 7_000_000_000_000,
             held: None,
             transact_time: 0,
@@ -70,10 +84,12 @@ impl Flow {
         self.transact_time = publisher.now_ns;
         for _ in 0..self.random.between(1, 3) {
             let index = self.random.index(defined);
+            self.turns[index] += 1;
+            let is_traded = self.turns[index] % QUIET_TURNS == 0;
             match publisher.instruments[index].activity {
-                Activity::Silent => {}
-                Activity::LimitsOnly => self.limits(publisher, index),
-                Activity::Traded => self.act(publisher, index),
+                Activity::Quiet if !is_traded => {}
+                Activity::Limits if !is_traded => self.limits(publisher, index),
+                _ => self.act(publisher, index),
             }
         }
         self.close_event(publisher);
@@ -109,139 +125,25 @@ impl Flow {
     /// Participants act in one market; the venue tells it.
     fn act(&mut self, publisher: &mut Publisher, index: usize) {
         let mut trades = Vec::new();
+        let instrument = publisher.instruments[index].clone();
         for _ in 0..self.random.between(1, 4) {
-            trades.extend(self.action(&publisher.instruments[index].clone(), index));
+            trades.extend(self.action(&instrument, index));
         }
+        self.make_market(&instrument, index);
         if !trades.is_empty() {
             self.tell_trades(publisher, index, &trades);
         }
-        if publisher.instruments[index].listed_implied_depth.is_some() && self.random.chance(0.3) {
-            self.imply(&publisher.instruments[index].clone(), index);
+        if instrument.listed_implied_depth.is_some() {
+            if self.random.chance(0.3) {
+                self.imply(&instrument, index);
+            }
+            // Whatever moved the direct book moves what is implied, in the same event.
+            self.markets[index].fit_implied(REACH_TICKS * instrument.tick);
         }
         self.tell_book(publisher, index);
         if !trades.is_empty() && self.random.chance(0.3) {
             self.tell_statistics(publisher, index, &trades);
         }
-    }
-
-    /// One participant does one thing.
-    fn action(&mut self, instrument: &Instrument, index: usize) -> Vec<Trade> {
-        let side = *self.random.pick(&[Side::Bid, Side::Ask]);
-        let market = &self.markets[index];
-        let some_order = |random: &mut Random| {
-            let orders = market.orders(side);
-            (!orders.is_empty()).then(|| orders[random.index(orders.len())])
-        };
-        match (self.random.below(100), some_order(&mut self.random)) {
-            (0..45, _) | (_, None) => {
-                let price = self.passive_price(instrument, index, side);
-                self.enter(instrument, index, side, price)
-            }
-            (45..63, Some(order)) => {
-                self.markets[index].cancel(order.id);
-                Vec::new()
-            }
-            (63..73, Some(order)) => {
-                let quantity = (order.quantity / 2).max(1);
-                self.markets[index].reduce(order.id, quantity);
-                Vec::new()
-            }
-            (73..83, Some(order)) => self.move_order(instrument, index, order),
-            (83..88, Some(order)) => self.withdraw(index, side, order.price),
-            (_, Some(_)) => {
-                let price = self.aggressive_price(instrument, index, side);
-                self.enter(instrument, index, side, price)
-            }
-        }
-    }
-
-    /// A price that does not trade: at most a dozen ticks behind the other side's best.
-    fn passive_price(&mut self, instrument: &Instrument, index: usize, side: Side) -> i64 {
-        let market = &self.markets[index];
-        let distance = self.random.between(1, 12) * instrument.tick;
-        match (side, market.best(side.opposite())) {
-            (Side::Bid, Some(ask)) => ask - distance,
-            (Side::Ask, Some(bid)) => bid + distance,
-            (Side::Bid, None) => {
-                market.best(side).unwrap_or(instrument.price) - distance + 3 * instrument.tick
-            }
-            (Side::Ask, None) => {
-                market.best(side).unwrap_or(instrument.price) + distance - 3 * instrument.tick
-            }
-        }
-    }
-
-    /// A price that trades with the best levels of the other side, if there are any.
-    fn aggressive_price(&mut self, instrument: &Instrument, index: usize, side: Side) -> i64 {
-        let reach = self.random.between(0, 3) * instrument.tick;
-        match (side, self.markets[index].best(side.opposite())) {
-            (Side::Bid, Some(ask)) => ask + reach,
-            (Side::Ask, Some(bid)) => bid - reach,
-            (_, None) => self.passive_price(instrument, index, side),
-        }
-    }
-
-    fn enter(
-        &mut self,
-        instrument: &Instrument,
-        index: usize,
-        side: Side,
-        price: i64,
-    ) -> Vec<Trade> {
-        let scale = if instrument.wide { 40_000_000 } else { 1 };
-        let quantity = self.random.between(1, 40) * scale;
-        self.last_order += self.random.between(1, 9) as u64;
-        let id = self.last_order;
-        self.markets[index].enter(RestingOrder {
-            id,
-            side,
-            price,
-            quantity,
-            priority: id,
-        })
-    }
-
-    /// Gives an order another price. It keeps its id and loses its place.
-    fn move_order(
-        &mut self,
-        instrument: &Instrument,
-        index: usize,
-        order: RestingOrder,
-    ) -> Vec<Trade> {
-        self.markets[index].cancel(order.id);
-        let price = self.passive_price(instrument, index, order.side);
-        self.last_order += 1;
-        self.markets[index].enter(RestingOrder {
-            price,
-            priority: self.last_order,
-            ..order
-        })
-    }
-
-    /// A participant takes all orders of a side out, from a price to the best or to the worst.
-    fn withdraw(&mut self, index: usize, side: Side, price: i64) -> Vec<Trade> {
-        let better = self.random.chance(0.5);
-        let orders = self.markets[index].orders(side).to_vec();
-        for order in orders {
-            let is_higher = order.price > price;
-            if order.price == price || (is_higher == (side == Side::Bid)) == better {
-                self.markets[index].cancel(order.id);
-            }
-        }
-        Vec::new()
-    }
-
-    fn imply(&mut self, instrument: &Instrument, index: usize) {
-        let side = *self.random.pick(&[Side::Bid, Side::Ask]);
-        let count = self.random.between(0, 4);
-        let random = &mut self.random;
-        let mut price = || instrument.price + random.between(-10, 10) * instrument.tick;
-        let prices: Vec<i64> = (0..count).map(|_| price()).collect();
-        let prices = prices
-            .into_iter()
-            .map(|price| (price, self.random.between(1, 300)))
-            .collect();
-        self.markets[index].imply(side, prices);
     }
 
     fn tell_trades(&mut self, publisher: &mut Publisher, index: usize, trades: &[Trade]) {

@@ -42,14 +42,16 @@ pub enum Kind {
 pub enum Activity {
     /// Orders and trades.
     Traded,
-    /// Price limits only: entries with a RptSeq, never a price.
-    LimitsOnly,
-    /// Nothing at all.
-    Silent,
+    /// Mostly price limits: entries with a RptSeq and without a price; orders and trades now and then.
+    Limits,
+    /// Mostly nothing at all; orders and trades now and then.
+    Quiet,
 }
 
 /// Price increments, 1e-9: a quarter, a cent, half a pip, one, 1/128.
 const TICKS: [i64; 5] = [250_000_000, 10_000_000, 50_000, 1_000_000_000, 7_812_500];
+/// The tick of wide instruments, whose quantities are amounts of a currency, and so their prices rates: half a pip.
+const WIDE_TICK: i64 = 50_000;
 /// Listed depths, cycled through; `None` is not listed.
 const DEPTHS: [Option<u8>; 5] = [Some(10), Some(1), Some(3), Some(5), None];
 
@@ -57,6 +59,15 @@ impl Instrument {
     /// The depth of its direct book.
     pub fn depth(&self) -> usize {
         self.listed_depth.map_or(10, usize::from)
+    }
+
+    /// How far from [`price`](Self::price) its market goes, 1e-9: a spread stays about nothing, and no other price
+    /// comes near it.
+    pub fn reach(&self) -> i64 {
+        match self.kind {
+            Kind::Spread => 20 * self.tick,
+            _ => 400 * self.tick,
+        }
     }
 
     /// The depth of its implied book.
@@ -75,7 +86,11 @@ pub fn generate(count: usize, version: Version, random: &mut Random) -> Vec<Inst
             4 => Kind::Option,
             _ => Kind::Future,
         };
-        let tick = TICKS[random.index(TICKS.len())];
+        let wide = version == Version::V13 && index % 4 == 2;
+        let tick = match TICKS[random.index(TICKS.len())] {
+            _ if wide => WIDE_TICK,
+            tick => tick,
+        };
         let price = match kind {
             // A spread trades around nothing, so that half of its prices are negative.
             Kind::Spread => -tick,
@@ -89,10 +104,10 @@ pub fn generate(count: usize, version: Version, random: &mut Random) -> Vec<Inst
             price,
             listed_depth: DEPTHS[index % DEPTHS.len()],
             listed_implied_depth: (index % 3 != 1).then_some(2),
-            wide: version == Version::V13 && index % 4 == 2,
+            wide,
             activity: match index % 8 {
-                6 => Activity::Silent,
-                7 => Activity::LimitsOnly,
+                6 => Activity::Quiet,
+                7 => Activity::Limits,
                 _ => Activity::Traded,
             },
         }

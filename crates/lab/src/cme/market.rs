@@ -62,6 +62,15 @@ impl Market {
         self.orders(side).first().map(|order| order.price)
     }
 
+    /// The best price of a side, direct or implied.
+    pub fn touch(&self, side: Side) -> Option<i64> {
+        let implied = self.implied(side).first().map(|&(price, _)| price);
+        match (self.best(side), implied) {
+            (Some(direct), Some(implied)) if is_better(side, implied, direct) => Some(implied),
+            (direct, implied) => direct.or(implied),
+        }
+    }
+
     /// An order comes in: it trades with what it crosses, price by price, and its rest comes to stand.
     pub fn enter(&mut self, mut order: RestingOrder) -> Vec<Trade> {
         let mut trades: Vec<Trade> = Vec::new();
@@ -121,6 +130,20 @@ impl Market {
         prices.sort_by_key(|&(price, _)| if side == Side::Bid { -price } else { price });
         prices.dedup_by_key(|&mut (price, _)| price);
         self.implied[side as usize] = prices;
+    }
+
+    /// Removes the implied prices that the direct book does not allow: those that would trade with it, and those more
+    /// than `reach` behind the best direct price of their side.
+    pub fn fit_implied(&mut self, reach: i64) {
+        for side in [Side::Bid, Side::Ask] {
+            let (own, other) = (self.best(side), self.best(side.opposite()));
+            self.implied[side as usize].retain(|&(price, _)| {
+                other.is_none_or(|other| price != other && !is_better(side, price, other))
+                    && own.is_none_or(|own| {
+                        is_better(side, price, own) || price.abs_diff(own) <= reach.unsigned_abs()
+                    })
+            });
+        }
     }
 
     /// Removes everything.

@@ -117,6 +117,8 @@ pub struct Market {
 
 /// How far from the touch most things happen: each level is half as likely as the one before it.
 const NEAR_LEVELS: u64 = 12;
+/// The widest spread between two happenings, ticks.
+const SPREAD_TICKS_MAX: i64 = 8;
 /// Most lots of a level.
 const LOTS_MAX: i64 = 9_999;
 
@@ -177,7 +179,37 @@ impl Market {
             }
             _ => self.change(&mut happening),
         }
+        self.narrow(&mut happening);
         happening
+    }
+
+    /// A maker quotes inside a spread that has become too wide.
+    fn narrow(&mut self, happening: &mut Happening) {
+        let book = &self.books[happening.instrument];
+        let best = |side| best(book, side).next();
+        let (Some((bid, _)), Some((offer, _))) = (best(Side::Bid), best(Side::Offer)) else {
+            return;
+        };
+        if offer - bid <= SPREAD_TICKS_MAX {
+            return;
+        }
+        let (side, from) = (self.side(), self.random.between(1, 2));
+        // A level is named once; at most six are named.
+        let price = (from..).map(|ticks| match side {
+            Side::Bid => offer - ticks,
+            Side::Offer => bid + ticks,
+        });
+        let is_free = |price: &i64| {
+            happening
+                .changes
+                .iter()
+                .all(|change| change.price != *price)
+        };
+        let quantity = self.lots();
+        if let Some(price) = price.take(7).find(is_free) {
+            let change = self.books[happening.instrument].set(side, price, quantity);
+            happening.changes.push(change);
+        }
     }
 
     /// Somebody takes the best level of a side, or the best two.
@@ -425,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn books_are_never_crossed_or_empty_and_changes_say_what_became_of_them() {
+    fn books_are_quoted_closely_never_crossed_or_empty_and_changes_say_what_became_of_them() {
         for seed in crate::random::seeds(4) {
             let mut market = market(seed);
             let mut kept = market.books.clone();
@@ -446,7 +478,7 @@ mod tests {
                 let (bid, offer) = (best(book, Side::Bid).next(), best(book, Side::Offer).next());
                 let (bid, offer) = (bid.expect("buyers"), offer.expect("sellers"));
                 assert!(
-                    0 < bid.0 && bid.0 < offer.0,
+                    0 < bid.0 && bid.0 < offer.0 && offer.0 - bid.0 <= SPREAD_TICKS_MAX,
                     "seed {seed}: {bid:?} {offer:?}"
                 );
             }
