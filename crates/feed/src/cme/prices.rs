@@ -73,12 +73,11 @@ impl Channel {
         }
     }
 
-    /// Begins recovery because the levels kept are of no use any more (a new depth).
+    /// Begins recovery because the levels kept are of no use any more (a new depth). What waits for a snapshot is kept:
+    /// it is of no depth.
     pub fn distrust_price(&mut self, instrument: Instrument, events: &mut Vec<Event>) {
         let missing = self.missing();
-        let row = self.instruments.row_mut(instrument);
-        self.price_queue.clear(&mut row.price.queue);
-        row.price.hole = true;
+        self.instruments.row_mut(instrument).price.hole = true;
         events.push(Event::BookLost(instrument, missing));
     }
 
