@@ -23,9 +23,11 @@ pub mod levels;
 pub mod order;
 pub mod order_tree;
 pub mod price;
+pub mod touch;
 
 pub use consolidated::{Consolidated, ConsolidatedLevel};
 pub use deep::{DEEP_MAX, DeepLevels, Fit};
 pub use levels::{LevelIter, LevelList, Levels};
 pub use order::{OrderBooks, OrdersFull};
 pub use price::{PriceBook, PriceBooks, Spread};
+pub use touch::{Touch, TouchSource};

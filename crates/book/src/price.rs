@@ -2,6 +2,7 @@
 
 use crate::deep::{DeepLevels, Fit};
 use crate::levels::{LevelList, Levels};
+use crate::touch::Touch;
 use std::cmp::Ordering;
 use touchline_types::{
     BookKind, Depth, Instrument, Level, LevelAction, LevelChange, LevelEvent, Place, Price, Side,
@@ -54,15 +55,12 @@ pub enum Spread {
 }
 
 impl Spread {
-    /// How these two stand to each other; a level without a price is as good as none.
+    /// How these two stand to each other.
     #[inline]
-    pub fn between(bid: Option<Level>, ask: Option<Level>) -> Spread {
+    pub fn between(bid: Option<Touch>, ask: Option<Touch>) -> Spread {
         let (Some(bid), Some(ask)) = (bid, ask) else {
             return Spread::OneSided;
         };
-        if bid.price.is_null() || ask.price.is_null() {
-            return Spread::OneSided;
-        }
         match bid.price.cmp(&ask.price) {
             Ordering::Less => Spread::Normal,
             Ordering::Equal => Spread::Locked,
@@ -117,12 +115,6 @@ impl PriceBook {
             Kept::ByPosition(few) => few.direct[side.index()].best(),
             Kept::ByPrice(sides) => sides[side.index()].best(),
         }
-    }
-
-    /// Whether the direct book is one-sided, normal, locked or crossed.
-    #[inline]
-    pub fn spread(&self) -> Spread {
-        Spread::between(self.best(Side::Bid), self.best(Side::Ask))
     }
 
     /// Whether it is kept by price, of every level that the venue has.
@@ -405,6 +397,21 @@ mod tests {
         assert_eq!(book.spread(), Spread::Locked);
         let _ = book.apply(&new(Side::Bid, BookKind::Direct, 11), &mut changes);
         assert_eq!(book.spread(), Spread::Crossed);
+    }
+
+    #[test]
+    fn an_implied_price_through_the_direct_book_is_seen() {
+        let mut book = PriceBook::new(DEPTH);
+        let mut changes = Vec::new();
+        for (side, kind, price, expected) in [
+            (Side::Ask, BookKind::Direct, 10, Spread::OneSided),
+            (Side::Bid, BookKind::Implied, 9, Spread::Normal),
+            (Side::Bid, BookKind::Implied, 10, Spread::Locked),
+            (Side::Bid, BookKind::Implied, 11, Spread::Crossed),
+        ] {
+            let _ = book.apply(&new(side, kind, price), &mut changes);
+            assert_eq!(book.spread(), expected);
+        }
     }
 
     #[test]

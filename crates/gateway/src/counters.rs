@@ -13,7 +13,7 @@ touchline_types::counters! {
         statistics: "updates" = "Statistics published.",
         levels_unexpected: "changes" = "Changes that did not fit a book kept by price: a new level that was there, a change or a deletion of one that was not.",
         levels_beyond: "changes" = "Changes of books kept by price for which a level was left out: beyond levels_max, or at a price from which on levels are left out.",
-        books_locked: "updates" = "Price-book updates after which bid and ask were equal.",
-        books_crossed: "updates" = "Price-book updates after which the bid was above the ask.",
+        books_locked: "updates" = "Price-book updates after which the best bid and ask, direct or implied, were equal.",
+        books_crossed: "updates" = "Price-book updates after which the best bid was above the best ask, direct or implied.",
     }
 }

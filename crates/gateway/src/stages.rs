@@ -114,8 +114,9 @@ impl Stages {
             Event::Level(level, validity) => self.level(level, *validity, venue),
             Event::Order(order, validity) => self.order(order, *validity, venue),
             Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, venue, out),
-            Event::Trade(trade) => {
+            Event::Trade(trade, begun_ns) => {
                 self.counters.trades += 1;
+                self.stamps.exchange_ns = *begun_ns;
                 self.publish(&Update::Trade(trade), out);
             }
             Event::Statistic(statistic) => {
@@ -245,7 +246,7 @@ impl Stages {
             }
             // On the path, see above.
             Event::Level(..) | Event::Order(..) | Event::EndOfEvent { .. } => {}
-            Event::Trade(_) | Event::Statistic(_) => {}
+            Event::Trade(..) | Event::Statistic(_) => {}
         }
     }
 
@@ -469,7 +470,7 @@ impl Stages {
                 return;
             }
             let (best_bid, best_ask) = (book.best(Side::Bid), book.best(Side::Ask));
-            let spread = Spread::between(best_bid, best_ask);
+            let spread = book.spread();
             counters.book_updates += 1;
             counters.books_locked += u64::from(spread == Spread::Locked);
             counters.books_crossed += u64::from(spread == Spread::Crossed);

@@ -189,8 +189,8 @@ pub enum Event {
     BookEmptied(Instrument, Validity),
     /// An order changed.
     Order(OrderEvent, Validity),
-    /// A trade.
-    Trade(Trade),
+    /// A trade, and when the venue says that its event began, nanoseconds since the Unix epoch.
+    Trade(Trade, u64),
     /// A session or day figure.
     Statistic(Statistic),
     /// Trading state.

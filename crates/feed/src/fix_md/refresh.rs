@@ -191,7 +191,8 @@ impl Taker<'_> {
         };
         if entry.kind == Some(b'2') {
             let trade = trade(instrument, entry, action).map_err(mistake)?;
-            self.batch.events.push(Event::Trade(trade));
+            let begun_ns = entry.time_ns.unwrap_or(0);
+            self.batch.events.push(Event::Trade(trade, begun_ns));
         } else if self.instruments.row(instrument).book != Book::Live {
             self.counters.before_snapshot += 1;
         } else if !entry.id.is_empty() {

@@ -189,7 +189,7 @@ fn changes_name_their_level_by_its_price() {
 fn trades_come_with_their_side_and_number() {
     let mut stage = live();
     let events = stage.send("X", "55=BTC-PERPETUAL|268=1|279=0|269=2|270=100.5|271=3|272=20231114-22:13:20|100009=BTC-4711|54=2|");
-    let Some(Event::Trade(trade)) = events.first() else {
+    let Some(Event::Trade(trade, _)) = events.first() else {
         panic!("{events:?}")
     };
     assert_eq!(

@@ -153,6 +153,12 @@ impl Bench {
         self.path.venue().counters()
     }
 
+    /// Updates after which a book was locked, and after which one was crossed.
+    pub fn locked_and_crossed(&self) -> (u64, u64) {
+        let counters = self.path.counters();
+        (counters.books_locked, counters.books_crossed)
+    }
+
     /// The prices of the instrument's direct book: `live 100 99 | 101`, best first.
     #[track_caller]
     pub fn book(&self, security_id: i32, expected: &str) {

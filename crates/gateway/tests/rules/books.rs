@@ -2,6 +2,7 @@
 
 use crate::bench::Bench;
 use crate::messages::*;
+use touchline_lab::cme::encode::incremental::LevelEntry;
 
 #[test]
 fn entries_apply_in_the_order_of_their_numbers() {
@@ -86,6 +87,20 @@ fn a_new_depth_of_a_book_in_use_starts_its_recovery() {
     bench.book(ID, "live 100 |");
 }
 
+/// What waits behind a hole is of no depth: an older snapshot joins it all the same.
+#[test]
+fn a_new_depth_of_a_book_in_recovery_keeps_what_waits() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.book(ID, "recovering |");
+    bench.definitions(1, &[definition(ID, 5)]);
+    bench.packet(3, &[book(&[bid(4, NEW, 1, 103)])]);
+    bench.snapshots(1, &[snapshot(2, 2, &[101, 100])]);
+    bench.book(ID, "live 103 102 101 100 |");
+}
+
 #[test]
 fn implied_and_direct_books_are_kept_apart() {
     let mut bench = Bench::new();
@@ -93,4 +108,22 @@ fn implied_and_direct_books_are_kept_apart() {
     bench.packet(1, &[book(&levels)]);
     bench.book(ID, "live 100 |");
     bench.implied(ID, "live 101 |");
+}
+
+/// What is implied is part of the market that a reader sees.
+#[test]
+fn a_book_that_is_crossed_by_what_is_implied_is_counted() {
+    let mut bench = Bench::new();
+    let ask = |rpt_seq, price| LevelEntry {
+        entry_type: b'1',
+        ..bid(rpt_seq, NEW, 1, price)
+    };
+    bench.packet(1, &[book(&[ask(1, 100), implied_bid(2, NEW, 1, 99)])]);
+    assert_eq!(bench.locked_and_crossed(), (0, 0));
+    bench.packet(2, &[book(&[implied_bid(3, CHANGE, 1, 100)])]);
+    assert_eq!(bench.locked_and_crossed(), (1, 0));
+    bench.packet(3, &[book(&[implied_bid(4, CHANGE, 1, 101)])]);
+    assert_eq!(bench.locked_and_crossed(), (1, 1));
+    bench.packet(4, &[book(&[implied_bid(5, DELETE, 1, 101)])]);
+    assert_eq!(bench.locked_and_crossed(), (1, 1));
 }

@@ -10,19 +10,19 @@ use touchline_wire::mdp3::*;
 use touchline_wire::sbe::Malformed;
 
 /// A message whose entries each take a number and give figures: `$figures` is what an entry
-/// (`$channel`, `$entry`, `$instrument`) gives.
+/// (`$channel`, `$entry`, `$instrument`) gives, of an event that began at `$begun_ns`.
 macro_rules! figures_message {
-    ($name:ident, $view:ident, |$channel:ident, $entry:ident, $instrument:ident| $figures:expr) => {
+    ($name:ident, $view:ident, |$channel:ident, $entry:ident, $instrument:ident, $begun_ns:ident| $figures:expr) => {
         pub(super) fn $name(
             &mut self,
             raw: RawMessage<'_>,
             events: &mut Vec<Event>,
         ) -> Result<Option<Ending>, Malformed> {
             let message = parse!($view, raw);
+            let $begun_ns = message.transact_time();
             for $entry in message.no_md_entries() {
                 let (id, number) = ($entry.security_id(), $entry.rpt_seq());
-                if let Some($instrument) = self.number(id, number, message.transact_time(), events)
-                {
+                if let Some($instrument) = self.number(id, number, $begun_ns, events) {
                     let $channel = &mut *self;
                     events.extend($figures);
                 }
@@ -34,23 +34,26 @@ macro_rules! figures_message {
 
 macro_rules! trade_message {
     ($name:ident, $view:ident, $trade_id:ident) => {
-        figures_message!($name, $view, |channel, entry, instrument| [Event::Trade(
-            Trade {
-                instrument,
-                orders: Into::<Option<i32>>::into(entry.number_of_orders()).unwrap_or(-1),
-                price: channel.price(entry.md_entry_px()),
-                quantity: channel.quantity(entry.md_entry_size()),
-                aggressor: entry.aggressor_side().and_then(aggressor),
-                action: update_action(entry.md_update_action()).unwrap_or(UpdateAction::New),
-                trade_id: trade_id(entry.$trade_id()),
-            }
-        )]);
+        figures_message!($name, $view, |channel, entry, instrument, begun_ns| [
+            Event::Trade(
+                Trade {
+                    instrument,
+                    orders: Into::<Option<i32>>::into(entry.number_of_orders()).unwrap_or(-1),
+                    price: channel.price(entry.md_entry_px()),
+                    quantity: channel.quantity(entry.md_entry_size()),
+                    aggressor: entry.aggressor_side().and_then(aggressor),
+                    action: update_action(entry.md_update_action()).unwrap_or(UpdateAction::New),
+                    trade_id: trade_id(entry.$trade_id()),
+                },
+                begun_ns
+            )
+        ]);
     };
 }
 
 macro_rules! volume_message {
     ($name:ident, $view:ident) => {
-        figures_message!($name, $view, |channel, entry, instrument| [
+        figures_message!($name, $view, |channel, entry, instrument, _begun_ns| [
             Event::Statistic(Statistic {
                 instrument,
                 kind: StatisticKind::Volume,
@@ -64,7 +67,7 @@ macro_rules! volume_message {
 
 macro_rules! statistics_message {
     ($name:ident, $view:ident) => {
-        figures_message!($name, $view, |channel, entry, instrument| [
+        figures_message!($name, $view, |channel, entry, instrument, _begun_ns| [
             Event::Statistic(Statistic {
                 instrument,
                 kind: statistic_kind(entry.md_entry_type().0),
@@ -78,7 +81,7 @@ macro_rules! statistics_message {
 
 macro_rules! limits_message {
     ($name:ident, $view:ident) => {
-        figures_message!($name, $view, |channel, entry, instrument| [
+        figures_message!($name, $view, |channel, entry, instrument, _begun_ns| [
             (StatisticKind::HighLimit, entry.high_limit_price()),
             (StatisticKind::LowLimit, entry.low_limit_price()),
             (StatisticKind::PriceBand, entry.max_price_variation()),
