@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+mod annotated;
 pub mod cme;
 mod duty;
 mod fix;
@@ -96,9 +97,12 @@ pub struct ConfigError {
 }
 
 /// What is said of a venue, for each kind of venue its own.
-pub trait VenueConfig: Serialize + for<'de> Deserialize<'de> {
+pub trait VenueConfig: Clone + Serialize + for<'de> Deserialize<'de> {
     /// The kinds that it is said of.
     const KINDS: &'static [Kind];
+
+    /// Which venue's rules apply.
+    fn kind(&self) -> Kind;
 
     /// Paths of a file that lies in `folder` become paths that can be opened as they stand.
     fn resolve(&mut self, folder: &Path);
@@ -140,6 +144,14 @@ impl AnyConfig {
             AnyConfig::Fix(config) => config.to_toml(),
         }
     }
+
+    /// As [`Config::to_file`].
+    pub fn to_file(&self) -> String {
+        match self {
+            AnyConfig::Cme(config) => config.to_file(),
+            AnyConfig::Fix(config) => config.to_file(),
+        }
+    }
 }
 
 impl<V: VenueConfig> Config<V> {
@@ -167,6 +179,23 @@ impl<V: VenueConfig> Config<V> {
         toml::to_string(self).expect("tables of names and numbers can be written as TOML")
     }
 
+    /// The effective configuration as a file that works wherever it is saved: every path is absolute, and each
+    /// setting, set or not, has its meaning, its values with their unit, and its default above it.
+    pub fn to_file(&self) -> String {
+        let mut config = self.clone();
+        if let Ok(here) = std::env::current_dir() {
+            config.starts_at(&here);
+        }
+        annotated::annotated(&config.to_toml(), config.venue.kind())
+    }
+
+    fn starts_at(&mut self, folder: &Path) {
+        self.venue.resolve(folder);
+        if let Some(directory) = &mut self.publication.directory {
+            *directory = folder.join(&directory);
+        }
+    }
+
     fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         secret::refuse_written(path, text)?;
         let kind = kind(path, text)?;
@@ -181,11 +210,7 @@ impl<V: VenueConfig> Config<V> {
         }
         let mut config: Self =
             toml::from_str(text).map_err(|error| toml_error(path, text, &error))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        config.venue.resolve(folder);
-        if let Some(directory) = &mut config.publication.directory {
-            *directory = folder.join(&directory);
-        }
+        config.starts_at(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 }

@@ -102,6 +102,10 @@ pub struct FixVenue {
 impl VenueConfig for FixVenue {
     const KINDS: &'static [Kind] = &[Kind::Deribit, Kind::Fix];
 
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
     fn levels_max(&self) -> usize {
         self.levels_max
     }

@@ -70,6 +70,10 @@ impl Kind {
 impl VenueConfig for CmeVenue {
     const KINDS: &'static [Kind] = &[Kind::Cme];
 
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
     fn resolve(&mut self, folder: &Path) {
         self.config_xml = folder.join(&self.config_xml);
         let replay = self.replay.as_mut();

@@ -1,0 +1,314 @@
+//! A configuration with what each setting means, its values and its default as comments. The words are those of the
+//! tables in `docs/operations.md`, so that they are written once.
+
+use super::Kind;
+use std::fmt::Write;
+
+const GUIDE: &str = include_str!("../../../../docs/operations.md");
+
+/// One row of the guide.
+struct Setting {
+    name: &'static str,
+    meaning: &'static str,
+    values: &'static str,
+    default: &'static str,
+}
+
+/// Below which line of the guide the table of a TOML table begins.
+fn heading(table: &str, kind: Kind) -> &'static str {
+    match (table, kind) {
+        ("", _) => "## A gateway's configuration",
+        ("venue", Kind::Cme) => "### `[venue]`",
+        ("venue", Kind::Deribit | Kind::Fix) => "#### Venues with a FIX session",
+        ("venue.replay", _) => "`[venue.replay]`:",
+        ("venue.tls", _) => "### TLS",
+        ("limits", _) => "### `[limits]`",
+        ("network", _) => "### `[network]`",
+        ("gateway", _) => "### `[gateway]`",
+        ("publication", _) => "### `[publication]`",
+        _ => "`[publication.lossless]`",
+    }
+}
+
+/// The tables that the configuration of a kind of venue can have, in the order in which they are written.
+fn tables(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Cme => &[
+            "",
+            "venue",
+            "venue.replay",
+            "limits",
+            "network",
+            "gateway",
+            "publication",
+            "publication.lossless",
+        ],
+        Kind::Deribit | Kind::Fix => &[
+            "",
+            "venue",
+            "venue.tls",
+            "limits",
+            "network",
+            "gateway",
+            "publication",
+            "publication.lossless",
+        ],
+    }
+}
+
+/// The settings of a TOML table, as the guide has them.
+fn settings(table: &str, kind: Kind) -> Vec<Setting> {
+    let start = heading(table, kind);
+    let behind = GUIDE.lines().skip_while(|line| !line.starts_with(start));
+    let rows = behind
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'));
+    let mut settings: Vec<Setting> = rows.filter_map(setting).collect();
+    if table == "venue" && kind != Kind::Cme {
+        // Whatever the venue is, its kind is described with the first of them.
+        let of_all = self::settings("venue", Kind::Cme);
+        settings.splice(0..0, of_all.into_iter().filter(|one| one.name == "kind"));
+    }
+    settings
+}
+
+fn setting(row: &'static str) -> Option<Setting> {
+    let mut cells = row.trim_matches('|').split('|').map(str::trim);
+    let name = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
+    Some(Setting {
+        name,
+        meaning: cells.next()?,
+        values: cells.next()?,
+        default: cells.next()?,
+    })
+}
+
+/// Writes comments to a configuration as TOML writes it: a key on one line, a table's keys behind its heading.
+/// Settings that are not set, and tables that are not there, stand in comments alone.
+pub(super) fn annotated(toml: &str, kind: Kind) -> String {
+    let mut text = String::from(
+        "# The configuration of a gateway, complete: what is set, what is not, and what it means. Paths are absolute.\n\n",
+    );
+    let sections = sections(toml);
+    for &table in tables(kind) {
+        let section = sections.iter().find(|(name, _)| *name == table);
+        if !table.is_empty() {
+            describe(&mut text, table, kind);
+            let _ = match section {
+                Some(_) => writeln!(text, "[{table}]"),
+                None => writeln!(text, "# [{table}]"),
+            };
+        }
+        let lines = section.map_or(&[][..], |(_, lines)| lines);
+        for setting in settings(table, kind) {
+            let key = lines.iter().find(|line| key_of(line) == setting.name);
+            let below = match table {
+                "" => setting.name.to_owned(),
+                _ => format!("{table}.{}", setting.name),
+            };
+            // A table of its own follows below, with its own words.
+            if key.is_none() && tables(kind).contains(&below.as_str()) {
+                continue;
+            }
+            push_words(&mut text, &setting);
+            let inner = sections.iter().find(|(name, _)| *name == below);
+            match (key, inner) {
+                (Some(line), _) => text.push_str(line),
+                (None, Some((_, lines))) => {
+                    let _ = write!(text, "{} = {{ {} }}", setting.name, lines.join(", "));
+                }
+                (None, None) => {
+                    let _ = write!(text, "# {} =", setting.name);
+                }
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+/// What a table is for, above it.
+fn describe(text: &mut String, table: &str, kind: Kind) {
+    let (parent, name) = table.rsplit_once('.').unwrap_or(("", table));
+    let settings = settings(parent, kind);
+    if let Some(setting) = settings.iter().find(|setting| setting.name == name) {
+        push_words(text, setting);
+    }
+}
+
+/// Meaning, values with their unit, and default, at most 100 columns wide.
+fn push_words(text: &mut String, setting: &Setting) {
+    let mut words = plain(setting.meaning);
+    for (name, cell) in [("Values", setting.values), ("Default", setting.default)] {
+        if !cell.is_empty() {
+            let _ = write!(words, ". {name}: {}", plain(cell));
+        }
+    }
+    let mut width = usize::MAX;
+    for word in words.split_whitespace() {
+        if width.saturating_add(1 + word.len()) > 100 {
+            if width != usize::MAX {
+                text.push('\n');
+            }
+            text.push('#');
+            width = 1;
+        }
+        text.push(' ');
+        text.push_str(word);
+        width += 1 + word.chars().count();
+    }
+    text.push_str(".\n");
+}
+
+/// Without the marks of Markdown: of a link its words, and no back-ticks.
+fn plain(cell: &str) -> String {
+    let mut text = String::new();
+    let mut rest = cell;
+    while let Some((before, after)) = rest.split_once('[') {
+        let link = after
+            .split_once("](")
+            .and_then(|(words, behind)| Some((words, behind.split_once(')')?.1)));
+        let Some((words, behind)) = link else {
+            break;
+        };
+        text.push_str(before);
+        text.push_str(words);
+        rest = behind;
+    }
+    text.push_str(rest);
+    text.replace('`', "")
+}
+
+/// The tables of a TOML text, each with its lines.
+fn sections(toml: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut sections = vec![("", Vec::new())];
+    for line in toml.lines().filter(|line| !line.is_empty()) {
+        let name = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'));
+        match (name, sections.last_mut()) {
+            (Some(name), _) => sections.push((name, Vec::new())),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => {}
+        }
+    }
+    sections
+}
+
+fn key_of(line: &str) -> &str {
+    line.split_once('=').map_or("", |(key, _)| key.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AnyConfig, Config};
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    const CME: &str =
+        "bus = \"b\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"x/config.xml\"\n";
+    const CME_FULL: &str = "bus = \"b\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n\
+        interface = \"eth0\"\nsymbols = [\"ES*\", \"/A=[a-z]#/\"]\n[venue.replay]\nuser = \"u\"\npassword_file = \"p\"\n\
+        hosts = [\"10.0.0.1:10000\"]\n[gateway]\nloop_cpu_affinity = 3\n[publication]\ndirectory = \"buses\"\n[publication.lossless]\n";
+    const FIX: &str = "bus = \"f\"\n[venue]\nkind = \"fix\"\nhosts = [\"localhost:9881\"]\nsender = \"FIRM\"\n\
+        target = \"BANK\"\nsymbols = [\"EUR/USD\"]\nlogon_fields = [\"9001=Y\"]\n";
+    const DERIBIT: &str = "bus = \"d\"\n[venue]\nkind = \"deribit\"\nhosts = [\"localhost:9881\"]\nsender = \"FIRM\"\n\
+        user = \"id\"\npassword = { file = \"s\" }\ntls = { roots_file = \"r.pem\", client_certificate_file = \"c.pem\", \
+        client_key = { env = \"KEY\" } }\n";
+
+    fn parse(name: &Path, text: &str) -> AnyConfig {
+        let any = match text.contains("kind = \"cme\"") {
+            true => Config::parse(name, text).map(AnyConfig::Cme),
+            false => Config::parse(name, text).map(AnyConfig::Fix),
+        };
+        any.unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    #[test]
+    fn what_is_printed_is_the_same_configuration_wherever_it_is_saved() {
+        for text in [CME, CME_FULL, FIX, DERIBIT] {
+            let here = std::env::current_dir().expect("a folder");
+            let original = parse(&here.join("a/gateway.toml"), text);
+            assert_eq!(
+                parse(Path::new("/elsewhere/saved.toml"), &original.to_file()),
+                original
+            );
+            // Of a file that was named by a relative path, too.
+            let relative = parse(Path::new("a/gateway.toml"), text);
+            let printed = relative.to_file();
+            assert_eq!(
+                parse(Path::new("/elsewhere/saved.toml"), &printed),
+                original,
+                "{printed}"
+            );
+        }
+    }
+
+    /// The keys that serde knows of a table: it lists them where it is given another.
+    fn keys(text: &str) -> BTreeSet<String> {
+        let error = match text.contains("kind = \"cme\"") {
+            true => Config::<super::super::CmeVenue>::parse(Path::new("f"), text).map(|_| ()),
+            false => Config::<super::super::FixVenue>::parse(Path::new("f"), text).map(|_| ()),
+        };
+        let said = error.expect_err("no such key").what;
+        let list = said.split_once("expected").expect("a list").1;
+        let names = list.split('`').skip(1).step_by(2);
+        names.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_key_that_can_be_set_stands_in_it_with_words_of_its_own() {
+        for (text, kind) in [(CME, Kind::Cme), (FIX, Kind::Fix), (DERIBIT, Kind::Deribit)] {
+            let printed = parse(Path::new("f"), text).to_file();
+            for &table in tables(kind) {
+                let begin = text.find("[venue]").expect("a venue");
+                let with_nonsense = match table {
+                    "" => format!("nonsense = 1\n{text}"),
+                    "venue" => text.replace("[venue]\n", "[venue]\nnonsense = 1\n"),
+                    _ if text.contains("tls = {") && table == "venue.tls" => {
+                        text.replace("tls = {", "tls = { nonsense = 1,")
+                    }
+                    _ => format!(
+                        "{}{}\n[{table}]\nnonsense = 1\n",
+                        &text[..begin],
+                        &text[begin..]
+                    ),
+                };
+                let known = keys(&with_nonsense);
+                assert!(known.len() > 1, "{table}");
+                let described = settings(table, kind);
+                let described: BTreeSet<_> =
+                    described.iter().map(|one| one.name.to_owned()).collect();
+                assert_eq!(described, known, "[{table}]");
+                for name in known {
+                    let stands = printed.lines().any(|line| {
+                        let line = line.trim_start_matches("# ");
+                        key_of(line) == name || line.starts_with('[') && line.contains(&name)
+                    });
+                    assert!(stands, "{name} of [{table}]:\n{printed}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_unit_and_default_stand_above_a_key() {
+        let printed = parse(Path::new("/f"), CME).to_file();
+        let expected = "# how long the packets behind a hole wait for it, before it is declared lost and recovery starts.\n\
+                        # Values: 0 to 10,000 ms. Default: 20.\nwait_ms = 20\n";
+        assert!(printed.contains(expected), "{printed}");
+        assert!(printed.contains("# interface =\n"), "{printed}");
+        assert!(
+            printed.contains("config_xml = \"/x/config.xml\"\n"),
+            "{printed}"
+        );
+        assert!(
+            printed.lines().all(|line| line.chars().count() <= 110),
+            "{printed}"
+        );
+    }
+}
