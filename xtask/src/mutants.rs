@@ -8,6 +8,7 @@ mod doors;
 mod fix;
 mod fix_session;
 mod list;
+mod market;
 mod names;
 mod ring;
 mod sockets;

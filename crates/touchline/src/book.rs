@@ -4,7 +4,7 @@ pub mod find;
 
 use crate::books::{push_head, push_lists};
 use crate::figures::{age, count};
-use crate::ladder::ladder;
+use crate::ladder::{ladder, spread_word};
 use crate::output::{Failure, say};
 use crate::paint::Paint;
 use crate::place::Place;
@@ -12,6 +12,7 @@ use crate::screen;
 use find::find;
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_book::{Spread, Touch};
 use touchline_gateway::config::bus_name;
 use touchline_transport::shm::{BookImage, Images};
 use touchline_transport::{Envelope, Mirror, Subscribe};
@@ -56,6 +57,11 @@ Examples:
   touchline book cme-340 ESU4 --watch --rows 5
   touchline book cme-340 'ES*'
   touchline book cme-340 --json | jq -c 'select(.state != \"live\") | .symbol'
+
+Best prices:
+  The best bid and ask are the better of the direct and the implied book, and
+  say which: direct, implied, or merged where both are at that price. A book
+  whose best bid is at or above its best ask is LOCKED or CROSSED.
 
 JSON:
   The keys of `replay --books`, without last_rpt_seq, and with sequence (the
@@ -136,29 +142,41 @@ fn drawing(
 fn list(images: &mut Images, found: &[InstrumentDefinition]) -> String {
     let paint = Paint::for_stdout();
     let head = format!(
-        " {:<20} {:>12} {:<11} {:>14} | {:<14}",
+        " {:<20} {:>12} {:<11} {:>22} | {:<22}",
         "symbol", "id", "state", "bid", "ask"
     );
     let mut text = format!("{}\n", paint.dim(head.trim_end()));
     for definition in found {
-        let (state, bid, ask) = match images.book(definition.instrument) {
-            Err(_) => ("-", String::new(), String::new()),
+        let (state, [bid, ask], spread) = match images.book(definition.instrument) {
+            Err(_) => ("-", [None; 2], None),
             Ok(book) => {
-                let best = |side| {
-                    let best = book.levels(BookKind::Direct, side).first();
-                    best.map_or(String::new(), |level| level.price.to_string())
-                };
-                (book.validity.name(), best(Side::Bid), best(Side::Ask))
+                let touches = Side::BOTH.map(|side| touch(book, side));
+                let spread = Spread::between(touches[0], touches[1]);
+                (book.validity.name(), touches, spread_word(spread))
             }
         };
+        let text_of = |touch: Option<Touch>| {
+            touch.map_or(String::new(), |touch| {
+                format!("{} {:<7}", touch.price, touch.source.name())
+            })
+        };
         let line = format!(
-            " {:<20} {:>12} {state:<11} {bid:>14} | {ask}",
+            " {:<20} {:>12} {state:<11} {:>22} | {:<22} {}",
             find::label(definition),
-            definition.venue_id
+            definition.venue_id,
+            text_of(bid),
+            text_of(ask),
+            spread.unwrap_or_default()
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+/// The best bid or offer of an image.
+fn touch(book: &BookImage, side: Side) -> Option<Touch> {
+    let best = |kind| book.levels(kind, side).first().copied();
+    Touch::of(side, best(BookKind::Direct), best(BookKind::Implied))
 }
 
 /// A line for each, by the venue's ids.

@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Directory of the buses, in place of the configuration's; by default /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
-    /// Print the effective configuration as TOML, and connect to nothing.
+    /// Print the effective configuration as TOML, with what each setting means, and connect to nothing.
     #[arg(long)]
     print_config: bool,
     /// End by itself after so many seconds.
@@ -106,7 +106,7 @@ impl Arguments {
             config.publication.directory = Some(dir.clone());
         }
         if self.print_config {
-            return say(&config.to_toml());
+            return say(&config.to_file());
         }
         let interrupt = Interrupt::catch()?;
         if self.until_eof {

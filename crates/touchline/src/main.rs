@@ -20,6 +20,7 @@ mod paint;
 mod place;
 mod replay;
 mod screen;
+mod series;
 mod sim;
 mod stat;
 mod tail;

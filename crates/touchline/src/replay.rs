@@ -7,6 +7,7 @@ mod summary;
 
 use crate::books::{write_books, write_orders};
 use crate::output::{Failure, Output, STDOUT, say};
+use crate::series::{Series, SeriesOutput};
 use crate::tops::Tops;
 use print::Printer;
 use progress::Watched;
@@ -55,6 +56,12 @@ pub struct Arguments {
     /// Write the top of book after each end of event, a JSON line each.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     tops: Option<PathBuf>,
+    /// Write a row whenever the best bid or ask of an instrument, or its state, is another than before.
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
+    quotes: Option<PathBuf>,
+    /// Write a row for each trade.
+    #[arg(long, value_name = "OUT", help_heading = "Output")]
+    trades: Option<PathBuf>,
     /// Print each packet as a person reads it.
     #[arg(long, help_heading = "Output")]
     print: bool,
@@ -78,7 +85,7 @@ pub struct Arguments {
         help_heading = "Output"
     )]
     dir: Option<PathBuf>,
-    /// Print the effective configuration as TOML, and replay nothing.
+    /// Print the effective configuration as TOML, with what each setting means, and replay nothing.
     #[arg(long, help_heading = "Output")]
     print_config: bool,
     /// No summary and no progress bar.
@@ -119,6 +126,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline replay --config cme-340.toml --pcap a.pcap b.pcap.zst --books books
   touchline replay --config-xml config.xml --channel 340 --pcap a.pcap --tops -
+  touchline replay --config cme-340.toml --pcap a.pcap --quotes q.csv --trades t.csv
   touchline replay --config cme-340.toml --pcap a.pcap --print | less
   touchline replay --config cme-340.toml --pcap a.pcap --speed 1 --publish
 
@@ -128,6 +136,15 @@ Files:
   fails, an older one stays as it was. What a killed run leaves beside it
   (OUT.PID.partial) is removed by the next one. The summary goes to standard
   output, or to standard error where that is taken.
+
+Series:
+  The ending of OUT of --quotes and --trades is their form: .csv, or .jsonl
+  with one object a line. Both have the times of the exchange and of receipt
+  (nanoseconds since 1970 UTC), the packet's sequence, the instrument, and how
+  far its book may be trusted (state). The best bid and ask are the better of
+  the direct and the implied book, and bid_book and ask_book say which: direct,
+  implied, or merged where both are at that price. Rows are of whole events of
+  the exchange, in its order; docs/operations.md has every column.
 
 Bus:
   With --publish everything goes out in shared memory, too: `touchline tail`,
@@ -155,16 +172,18 @@ struct Outputs {
     books: Option<Output>,
     orders: Option<Output>,
     tops: Option<Output>,
+    series: Option<Series>,
     printer: Option<Printer>,
 }
 
-type ReplayPipeline = CmePipeline<(Local<Option<Tops>>, Option<Publisher>)>;
+type Writers = (Option<Tops>, Option<Series>);
+type ReplayPipeline = CmePipeline<(Local<Writers>, Option<Publisher>)>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = inputs::config(arguments)?;
     if arguments.print_config {
-        return say(&config.to_toml());
+        return say(&config.to_file());
     }
     inputs::check_paths(arguments, &config)?;
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
@@ -173,7 +192,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut outputs = Outputs::open(arguments)?;
     let bus = publisher(arguments, &config)?;
     let mut board = bus.as_ref().map(board).transpose()?;
-    let local = Local::new(outputs.tops.take().map(Tops::new));
+    let local = Local::new((outputs.tops.take().map(Tops::new), outputs.series.take()));
     let mut pipeline = cme::pipeline(&config, (local, bus));
     let mut source = Watched::new(source, arguments.shows_progress());
 
@@ -211,7 +230,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl Arguments {
     fn outputs(&self) -> impl Iterator<Item = &Path> {
-        let outputs = [&self.books, &self.orders, &self.tops];
+        let outputs = [
+            &self.books,
+            &self.orders,
+            &self.tops,
+            &self.quotes,
+            &self.trades,
+        ];
         outputs.into_iter().flatten().map(PathBuf::as_path)
     }
 
@@ -238,11 +263,17 @@ impl Arguments {
 impl Outputs {
     fn open(arguments: &Arguments) -> Result<Outputs, Failure> {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Output::open).transpose();
+        let series = |path: &Option<PathBuf>| path.as_deref().map(SeriesOutput::open).transpose();
+        let (quotes, trades) = (series(&arguments.quotes)?, series(&arguments.trades)?);
+        let has_series = quotes.is_some() || trades.is_some();
         let may_leave = arguments.outputs().next().is_none();
         Ok(Outputs {
             books: open(&arguments.books)?,
             orders: open(&arguments.orders)?,
             tops: open(&arguments.tops)?,
+            series: has_series
+                .then(|| Series::new(quotes, trades))
+                .transpose()?,
             printer: arguments
                 .print
                 .then(|| Printer::new(may_leave))
@@ -259,11 +290,13 @@ impl Outputs {
         if let Some(orders) = &mut self.orders {
             write_orders(pipeline, symbols, orders)?;
         }
-        let tops = pipeline.publisher_mut().inner_mut().0.subscriber.take();
-        self.tops = tops.map(Tops::into_output).transpose()?;
+        let (tops, series) = &mut pipeline.publisher_mut().inner_mut().0.subscriber;
+        self.tops = tops.take().map(Tops::into_output).transpose()?;
+        let series = series.take().map(Series::into_outputs).transpose()?;
         let mut outputs: Vec<_> = [self.books, self.orders, self.tops]
             .into_iter()
             .flatten()
+            .chain(series.into_iter().flatten())
             .collect();
         outputs.iter_mut().try_for_each(Output::flush)?;
         outputs.into_iter().try_for_each(Output::finish)

@@ -1,5 +1,6 @@
 //! `touchline tail`: follows a bus.
 
+mod books;
 mod json;
 mod known;
 mod names;
@@ -8,6 +9,7 @@ mod text;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output};
 use crate::place::Place;
+use books::Books;
 pub use known::Known;
 use std::time::Duration;
 use touchline_gateway::bus;
@@ -65,9 +67,16 @@ Changes:
   ibid-2             the second best implied bid goes, what is behind moves up
   ask clear          the list is empty
 
+Best prices:
+  The best bid and ask are the better of the direct and the implied book, and
+  say which: direct, implied, or merged where both are at that price. A line
+  that ends with top is of the direct book alone, ahead of the whole change.
+
 JSON:
   Prices and numbers of 64 bits are strings, quantities numbers when whole;
-  levels are [price, quantity, orders], indexes begin at 0. Times are
+  levels are [price, quantity, orders], indexes begin at 0. bid and ask are of
+  the direct book, as the message has them; best_bid and best_ask are [price,
+  quantity, book], of the direct and the implied book together. Times are
   nanoseconds since 1970 UTC, marks ticks of the publisher's clock.
 
 Exit status:
@@ -111,6 +120,7 @@ const PAUSES: BackOff = BackOff {
 struct Tail {
     output: Output,
     known: Known,
+    books: Books,
     line: String,
     json: bool,
     images: bool,
@@ -143,6 +153,7 @@ impl Tail {
         Ok(Tail {
             output: Output::stdout()?,
             known: Known::default(),
+            books: Books::default(),
             line: String::new(),
             json: arguments.json,
             images: !arguments.no_images,
@@ -156,10 +167,11 @@ impl Tail {
     }
 
     fn item(&mut self, item: &Item<'_>) -> Result<(), Failure> {
-        let (known, json) = (&mut self.known, self.json);
+        let (known, books, json) = (&mut self.known, &mut self.books, self.json);
         let is_message = match item {
             Item::Update(received) => {
                 known.note(&received.update);
+                books.note(received);
                 if received.is_image && !self.images {
                     return Ok(());
                 }
@@ -169,6 +181,7 @@ impl Tail {
             Item::Notice(notice) => {
                 if let Notice::Restarted { .. } = notice {
                     known.forget();
+                    books.forget();
                 }
                 false
             }
@@ -176,8 +189,8 @@ impl Tail {
         };
         self.line.clear();
         match json {
-            true => json::write(&mut self.line, item, known),
-            false => text::write(&mut self.line, item, known),
+            true => json::write(&mut self.line, item, known, books),
+            false => text::write(&mut self.line, item, known, books),
         }
         self.left -= u64::from(is_message);
         self.output.line(&self.line)

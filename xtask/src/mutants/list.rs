@@ -1,6 +1,6 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, doors, fix, fix_session, names, ring, sockets, stalled};
+use super::{Mutant, bus, doors, fix, fix_session, market, names, ring, sockets, stalled};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -21,6 +21,8 @@ pub const ALL: &[&[Mutant]] = &[
     fix_session::SESSION,
     names::NAMES,
     stalled::STALLED,
+    market::MARKET,
+    market::SHOWN,
 ];
 
 /// Books.

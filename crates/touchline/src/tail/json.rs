@@ -1,10 +1,12 @@
 //! A message as a JSON object: everything that it says.
 
+use super::books::Books;
 use super::known::Known;
 use super::names;
 use crate::books::{push_level, push_lists, push_symbol};
 use crate::json::{push_best, push_price, push_quantity};
 use std::fmt::Write;
+use touchline_book::Touch;
 use touchline_transport::Notice;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
@@ -15,9 +17,9 @@ use touchline_types::{
 };
 
 /// Writes an item as one line.
-pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
+pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
     match item {
-        Item::Update(received) => write_update(line, received, known),
+        Item::Update(received) => write_update(line, received, known, books),
         Item::Top {
             sequence,
             stamps,
@@ -33,7 +35,7 @@ pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
     line.push('}');
 }
 
-fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
+fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books: &Books) {
     let message = names::message(&received.update);
     let (sequence, image, batch_end) = (received.sequence, received.is_image, received.batch_end);
     let _ = write!(
@@ -43,8 +45,16 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
     push_stamps(line, received);
     let of = |instrument: Instrument| known.of(instrument);
     match &received.update {
-        Update::Book(book) => push_book(line, book, &of(book.instrument)),
-        Update::BookSnapshot(book) => push_snapshot(line, book, &of(book.instrument)),
+        Update::Book(book) => {
+            let definition = of(book.instrument);
+            push_book(line, book, &definition);
+            push_touches(line, books.touches(book.instrument), &definition);
+        }
+        Update::BookSnapshot(book) => {
+            let definition = of(book.instrument);
+            push_snapshot(line, book, &definition);
+            push_touches(line, books.touches(book.instrument), &definition);
+        }
         Update::Orders(orders) => {
             let definition = of(orders.instrument);
             push_instrument(line, &definition);
@@ -190,6 +200,22 @@ fn push_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinitio
         level(top.ask_price, top.ask_quantity),
         definition,
     );
+}
+
+/// The best bid and ask, each as `[price, quantity, book]`.
+fn push_touches(line: &mut String, touches: [Option<Touch>; 2], definition: &InstrumentDefinition) {
+    for (name, touch) in ["best_bid", "best_ask"].into_iter().zip(touches) {
+        let _ = write!(line, ",\"{name}\":");
+        let Some(touch) = touch else {
+            line.push_str("null");
+            continue;
+        };
+        line.push('[');
+        push_price(line, touch.price);
+        line.push(',');
+        push_quantity(line, touch.quantity, definition.quantity_exponent);
+        let _ = write!(line, ",\"{}\"]", touch.source.name());
+    }
 }
 
 fn push_both(

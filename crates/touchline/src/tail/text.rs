@@ -1,22 +1,24 @@
 //! A message as a person reads it.
 
+use super::books::Books;
 use super::known::Known;
 use super::names;
 use crate::figures::{count, counted};
 use std::fmt::Write;
+use touchline_book::{Touch, TouchSource};
 use touchline_transport::Notice;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
-    LevelChange, OrderAction, OrderChange, Phase, Price, Quantity, Stamps, Update,
+    BookKind, BookSnapshot, Instrument, InstrumentDefinition, LevelAction, LevelChange,
+    OrderAction, OrderChange, Phase, Price, Quantity, Stamps, Update,
 };
 use touchline_wire::sbe::UtcTime;
 
 /// Writes an item as one line.
-pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
+pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
     match item {
-        Item::Update(received) => write_update(line, received, known),
+        Item::Update(received) => write_update(line, received, known, books),
         Item::Top { top, stamps, .. } => {
             push_time(line, stamps);
             write_top(line, top, &known.of(top.instrument));
@@ -26,18 +28,24 @@ pub fn write(line: &mut String, item: &Item<'_>, known: &Known) {
     }
 }
 
-fn write_update(line: &mut String, received: &Received<'_>, known: &Known) {
+fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books: &Books) {
     push_time(line, &received.stamps);
     let of = |instrument: Instrument| known.of(instrument);
     let _ = match &received.update {
         Update::Book(book) => {
             let definition = of(book.instrument);
-            push_book(line, book, &definition);
+            push_head(line, &definition, book.validity.name());
+            push_best(line, books.touches(book.instrument), &definition);
+            for change in book.changes {
+                push_change(line, change, &definition);
+            }
             Ok(())
         }
         Update::BookSnapshot(book) => {
             let definition = of(book.instrument);
-            push_snapshot(line, book, &definition);
+            push_head(line, &definition, book.validity.name());
+            push_best(line, books.touches(book.instrument), &definition);
+            push_lengths(line, book);
             Ok(())
         }
         Update::Orders(orders) => {
@@ -152,20 +160,18 @@ fn write_notice(line: &mut String, notice: &Notice) {
 
 fn write_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinition) {
     push_head(line, definition, top.validity.name());
-    let level = |price: Price, quantity: Quantity| {
-        (!price.is_null()).then_some(Level {
+    let direct = |price: Price, quantity: Quantity| {
+        (!price.is_null()).then_some(Touch {
             price,
             quantity,
-            ..Level::UNKNOWN
+            source: TouchSource::Direct,
         })
     };
-    let bid = level(top.bid_price, top.bid_quantity);
-    push_best(
-        line,
-        bid,
-        level(top.ask_price, top.ask_quantity),
-        definition,
-    );
+    let touches = [
+        direct(top.bid_price, top.bid_quantity),
+        direct(top.ask_price, top.ask_quantity),
+    ];
+    push_best(line, touches, definition);
     line.push_str("  top");
 }
 
@@ -189,18 +195,8 @@ fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &str) 
     let _ = write!(line, " {state:<10}");
 }
 
-fn push_book(line: &mut String, book: &BookUpdate<'_>, definition: &InstrumentDefinition) {
-    push_head(line, definition, book.validity.name());
-    push_best(line, book.best_bid, book.best_ask, definition);
-    for change in book.changes {
-        push_change(line, change, definition);
-    }
-}
-
-fn push_snapshot(line: &mut String, book: &BookSnapshot<'_>, definition: &InstrumentDefinition) {
-    push_head(line, definition, book.validity.name());
-    let (bid, ask) = (book.bids.first().copied(), book.asks.first().copied());
-    push_best(line, bid, ask, definition);
+/// How many levels a whole book has.
+fn push_lengths(line: &mut String, book: &BookSnapshot<'_>) {
     let (bids, asks) = (book.bids.len(), book.asks.len());
     let _ = write!(line, "  whole book of {bids} bids, {asks} asks");
     let (bids, asks) = (book.implied_bids.len(), book.implied_asks.len());
@@ -209,21 +205,19 @@ fn push_snapshot(line: &mut String, book: &BookSnapshot<'_>, definition: &Instru
     }
 }
 
-fn push_best(
-    line: &mut String,
-    bid: Option<Level>,
-    ask: Option<Level>,
-    definition: &InstrumentDefinition,
-) {
-    let text = |level: Option<Level>| {
+fn push_best(line: &mut String, [bid, ask]: [Option<Touch>; 2], definition: &InstrumentDefinition) {
+    let text = |touch: Option<Touch>| {
         let mut text = String::new();
-        match level {
-            Some(level) => push_amount(&mut text, level.quantity, level.price, definition),
+        match touch {
+            Some(touch) => {
+                push_amount(&mut text, touch.quantity, touch.price, definition);
+                let _ = write!(text, " {}", touch.source.name());
+            }
             None => text.push('-'),
         }
         text
     };
-    let _ = write!(line, " {:>16} | {:<16}", text(bid), text(ask));
+    let _ = write!(line, " {:>23} | {:<23}", text(bid), text(ask));
 }
 
 fn push_change(line: &mut String, change: &LevelChange, definition: &InstrumentDefinition) {

@@ -17,6 +17,7 @@ mod ops;
 mod output;
 mod refusal;
 mod secrets;
+mod series;
 mod sim;
 mod summary;
 mod tailed;

@@ -164,15 +164,16 @@ fn the_effective_configuration_is_a_configuration() {
         .done()
         .stdout;
     assert!(
-        printed.contains("join = \"natural\"\nwait_ms = 7\n"),
+        printed.contains("\njoin = \"natural\"\n") && printed.contains("\nwait_ms = 7\n"),
         "{printed}"
     );
-    desk.write("effective.toml", &printed);
+    std::fs::create_dir(desk.path("elsewhere")).expect("our folder");
+    desk.write("elsewhere/effective.toml", &printed);
     let again = desk
-        .run("replay --config effective.toml --print-config")
+        .run("replay --config elsewhere/effective.toml --print-config")
         .done();
     assert_eq!(again.stdout, printed);
-    desk.run("replay -q --config effective.toml --pcap session.pcap --books books")
+    desk.run("replay -q --config elsewhere/effective.toml --pcap session.pcap --books books")
         .done();
     assert_eq!(desk.read("books"), desk.session.truth.books_jsonl());
 }

@@ -1,0 +1,203 @@
+//! Quotes and trades as series: a row whenever the best bid or offer of an instrument is another one, and one for each
+//! trade, as CSV or JSON lines. The output contract of `replay --quotes --trades`.
+
+mod form;
+mod row;
+
+use crate::output::{Failure, Output};
+use form::Form;
+use row::{Quote, QuoteRow, TradeRow};
+use std::path::Path;
+use touchline_book::PriceBook;
+use touchline_transport::{Envelope, Mirror, Subscribe};
+use touchline_types::{Depth, Instrument, InstrumentDefinition, Side, Stamps, Trade, Update};
+
+/// One output with its form.
+#[derive(Debug)]
+pub struct SeriesOutput {
+    output: Output,
+    form: Form,
+    line: String,
+}
+
+/// The series that were asked for, as a subscriber.
+#[derive(Debug)]
+pub struct Series {
+    quotes: Option<SeriesOutput>,
+    trades: Option<SeriesOutput>,
+    mirror: Mirror,
+    definitions: Vec<InstrumentDefinition>,
+    /// By instrument, what its last row said.
+    last: Vec<Option<Quote>>,
+    failure: Option<Failure>,
+}
+
+impl SeriesOutput {
+    /// Opens an output in the form that the ending of its name says.
+    ///
+    /// # Errors
+    /// The ending is no form's, or the place cannot be written.
+    pub fn open(path: &Path) -> Result<SeriesOutput, Failure> {
+        let form = Form::of(path).map_err(Failure::usage)?;
+        Ok(SeriesOutput {
+            output: Output::open(path)?,
+            form,
+            line: String::new(),
+        })
+    }
+
+    fn head(&mut self, columns: &str) -> Result<(), Failure> {
+        match self.form {
+            Form::Csv => self.output.line(columns),
+            Form::JsonLines => Ok(()),
+        }
+    }
+
+    fn row(&mut self, write: impl FnOnce(&mut String, Form)) -> Result<(), Failure> {
+        self.line.clear();
+        write(&mut self.line, self.form);
+        self.output.line(&self.line)
+    }
+}
+
+impl Series {
+    /// Writes to those that are there; the head of a CSV file at once.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn new(
+        mut quotes: Option<SeriesOutput>,
+        mut trades: Option<SeriesOutput>,
+    ) -> Result<Series, Failure> {
+        if let Some(quotes) = &mut quotes {
+            quotes.head(QuoteRow::COLUMNS)?;
+        }
+        if let Some(trades) = &mut trades {
+            trades.head(TradeRow::COLUMNS)?;
+        }
+        Ok(Series {
+            quotes,
+            trades,
+            mirror: Mirror::new(0, 0),
+            definitions: Vec::new(),
+            last: Vec::new(),
+            failure: None,
+        })
+    }
+
+    /// The outputs with everything in them, or what went wrong while they were written.
+    ///
+    /// # Errors
+    /// The first failure to write.
+    pub fn into_outputs(self) -> Result<impl Iterator<Item = Output>, Failure> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => {
+                let outputs = [self.quotes, self.trades].into_iter().flatten();
+                Ok(outputs.map(|series| series.output))
+            }
+        }
+    }
+
+    /// A row of an instrument, if its best bid, its best offer or its state is another than in the row before.
+    fn quote(&mut self, instrument: Instrument, stamps: &Stamps) {
+        let Some(quotes) = &mut self.quotes else {
+            return;
+        };
+        let book = self.mirror.book(instrument);
+        let touch = |side| book.and_then(|book: &PriceBook| book.touch(side));
+        let quote = Quote {
+            state: self.mirror.validity(instrument),
+            bid: touch(Side::Bid),
+            ask: touch(Side::Ask),
+        };
+        if self.last.len() <= instrument.index() {
+            self.last.resize(instrument.index() + 1, None);
+        }
+        let last = &mut self.last[instrument.index()];
+        if *last == Some(quote) {
+            return;
+        }
+        *last = Some(quote);
+        let definition = definition_of(&self.definitions, instrument);
+        let row = QuoteRow {
+            stamps,
+            definition: &definition,
+            quote,
+        };
+        let written = quotes.row(|line, form| row.write(line, form));
+        self.failure = self.failure.take().or(written.err());
+    }
+
+    /// Every instrument may have another state now; rows come in the order of the venue's ids.
+    fn quote_all(&mut self, stamps: &Stamps) {
+        let mut all: Vec<_> = self.definitions.iter().collect();
+        all.sort_by_key(|definition| definition.venue_id);
+        let all: Vec<_> = all.iter().map(|definition| definition.instrument).collect();
+        for instrument in all {
+            self.quote(instrument, stamps);
+        }
+    }
+
+    fn trade(&mut self, trade: &Trade, stamps: &Stamps) {
+        let Some(trades) = &mut self.trades else {
+            return;
+        };
+        let definition = definition_of(&self.definitions, trade.instrument);
+        let row = TradeRow {
+            stamps,
+            definition: &definition,
+            state: self.mirror.validity(trade.instrument),
+            trade,
+        };
+        let written = trades.row(|line, form| row.write(line, form));
+        self.failure = self.failure.take().or(written.err());
+    }
+
+    fn define(&mut self, definition: &InstrumentDefinition) {
+        let index = definition.instrument.index();
+        while self.definitions.len() <= index {
+            let next = Instrument(self.definitions.len() as u32);
+            self.definitions.push(unknown(next));
+        }
+        self.definitions[index] = *definition;
+    }
+}
+
+impl Subscribe for Series {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        let stamps = envelope.stamps;
+        match envelope.update {
+            Update::Trade(trade) => return self.trade(trade, stamps),
+            // Orders are no part of it, and there is no room for them.
+            Update::Orders(_) | Update::OrdersSnapshot(_) => return,
+            Update::Definition(definition) => self.define(definition),
+            _ => {}
+        }
+        self.mirror.update(envelope);
+        match envelope.update {
+            // Of an event that was cut short the rest never comes; its state says so.
+            Update::Book(book) => self.quote(book.instrument, stamps),
+            Update::BookSnapshot(book) => self.quote(book.instrument, stamps),
+            Update::State(state) => self.quote(state.instrument, stamps),
+            Update::Gap(_) | Update::Reset => self.quote_all(stamps),
+            _ => {}
+        }
+    }
+}
+
+fn definition_of(
+    definitions: &[InstrumentDefinition],
+    instrument: Instrument,
+) -> InstrumentDefinition {
+    let known = definitions.get(instrument.index());
+    known.copied().unwrap_or(unknown(instrument))
+}
+
+fn unknown(instrument: Instrument) -> InstrumentDefinition {
+    const DEPTH: Depth = Depth {
+        direct: 0,
+        implied: 0,
+    };
+    InstrumentDefinition::unknown(instrument, 0, DEPTH)
+}

@@ -1,0 +1,137 @@
+//! Faults of the simulated markets, and of what is shown of a market.
+
+use super::Mutant;
+
+/// Books that could be real.
+pub const MARKET: &[Mutant] = &[
+    Mutant {
+        name: "market: implied prices stay when the direct book moves",
+        file: "crates/lab/src/cme/flow.rs",
+        find: "            self.markets[index].fit_implied(REACH_TICKS * instrument.tick);\n",
+        replace: "",
+        test: "-p touchline-lab --lib books_are_never_crossed_by_what_is_implied",
+    },
+    Mutant {
+        name: "market: implied prices are made through the other side",
+        file: "crates/lab/src/cme/flow/participants.rs",
+        find: "(Side::Bid, Some(ask)) => price.min(ask - instrument.tick),",
+        replace: "(Side::Bid, Some(_)) => price,",
+        test: "-p touchline-lab --lib books_are_never_crossed_by_what_is_implied",
+    },
+    Mutant {
+        name: "market: nobody quotes inside a wide spread",
+        file: "crates/lab/src/cme/flow/participants.rs",
+        find: "if is_left || width > SPREAD_TICKS_MAX * instrument.tick {",
+        replace: "if is_left {",
+        test: "-p touchline-lab --lib books_are_never_crossed_by_what_is_implied",
+    },
+    Mutant {
+        name: "market: some instruments are empty for ever",
+        file: "crates/lab/src/cme/flow.rs",
+        find: "self.turns[index] % QUIET_TURNS == 0",
+        replace: "false",
+        test: "-p touchline-lab --lib books_are_never_crossed_by_what_is_implied",
+    },
+    Mutant {
+        name: "market: prices wander off",
+        file: "crates/lab/src/cme/flow/participants.rs",
+        find: "(Side::Bid, Some(ask)) => (ask - distance).min(centre + reach),",
+        replace: "(Side::Bid, Some(ask)) => ask - distance,",
+        test: "-p touchline-lab --lib books_are_never_crossed_by_what_is_implied",
+    },
+    Mutant {
+        name: "a new depth forgets what waits for a snapshot",
+        file: "crates/feed/src/cme/prices.rs",
+        find: "        self.instruments.row_mut(instrument).price.hole = true;\n        events.push(Event::BookLost(instrument, missing));\n",
+        replace: "        let row = self.instruments.row_mut(instrument);\n        self.price_queue.clear(&mut row.price.queue);\n        row.price.hole = true;\n        events.push(Event::BookLost(instrument, missing));\n",
+        test: "-p touchline-gateway --test rules a_new_depth_of_a_book_in_recovery_keeps_what_waits",
+    },
+    Mutant {
+        name: "market: perpetuals are quoted as widely as it happens",
+        file: "crates/lab/src/deribit/market.rs",
+        find: "if offer - bid <= SPREAD_TICKS_MAX {",
+        replace: "if true {",
+        test: "-p touchline-lab --lib books_are_quoted_closely",
+    },
+];
+
+/// What is shown of a market.
+pub const SHOWN: &[Mutant] = &[
+    Mutant {
+        name: "touch: quantities of one price are not summed",
+        file: "crates/book/src/touch.rs",
+        find: "quantity: sum(direct.quantity, implied.quantity),",
+        replace: "quantity: direct.quantity,",
+        test: "-p touchline-book --lib the_better_book_is_the_touch",
+    },
+    Mutant {
+        name: "touch: the implied ask is better when it is higher",
+        file: "crates/book/src/touch.rs",
+        find: "Side::Ask => implied.price < direct.price,",
+        replace: "Side::Ask => implied.price > direct.price,",
+        test: "-p touchline-book --lib the_better_book_is_the_touch",
+    },
+    Mutant {
+        name: "touch: a best level that was never stated is passed over",
+        file: "crates/book/src/touch.rs",
+        find: "if !direct.iter().chain(&implied).all(known) {",
+        replace: "if false {",
+        test: "-p touchline-book --lib a_side_whose_best_level_was_never_stated",
+    },
+    Mutant {
+        name: "books that are crossed by what is implied are not counted",
+        file: "crates/book/src/touch.rs",
+        find: "Touch::of(side, direct, self.implied(side).first().copied())",
+        replace: "Touch::of(side, direct, None)",
+        test: "-p touchline-gateway --test rules a_book_that_is_crossed_by_what_is_implied_is_counted",
+    },
+    Mutant {
+        name: "series: a trade has the time of the event before",
+        file: "crates/gateway/src/stages.rs",
+        find: "                self.stamps.exchange_ns = *begun_ns;\n",
+        replace: "                let _ = begun_ns;\n",
+        test: "-p touchline --test command trades_are_the_exchange_s",
+    },
+    Mutant {
+        name: "series: a quote that says nothing new is written",
+        file: "crates/touchline/src/series.rs",
+        find: "if *last == Some(quote) {",
+        replace: "if false {",
+        test: "-p touchline --test command quotes_are_the_changes_of_the_top_of_book",
+    },
+    Mutant {
+        name: "series: the ending of a name says nothing",
+        file: "crates/touchline/src/series/form.rs",
+        find: "_ => Err(format!(",
+        replace: "_ if true => Ok(Form::Csv),\n            _ => Err(format!(",
+        test: "-p touchline --test command another_ending_is_refused",
+    },
+    Mutant {
+        name: "tail: the best prices are the direct book's",
+        file: "crates/touchline/src/tail/books.rs",
+        find: "book.and_then(|book| book.touch(side))",
+        replace: "book.and_then(|book| touchline_book::Touch::of(side, book.best(side), None))",
+        test: "-p touchline --test command the_screens_of_a_bus_agree",
+    },
+    Mutant {
+        name: "ladder: a crossed book says nothing",
+        file: "crates/touchline/src/ladder.rs",
+        find: "Spread::Crossed => Some(\"CROSSED\"),",
+        replace: "Spread::Crossed => None,",
+        test: "-p touchline --bin touchline a_book_that_is_locked_or_crossed_says_so",
+    },
+    Mutant {
+        name: "print-config: paths stay relative",
+        file: "crates/gateway/src/config.rs",
+        find: "            config.starts_at(&here);\n",
+        replace: "            let _ = here;\n",
+        test: "-p touchline-gateway --lib what_is_printed_is_the_same_configuration",
+    },
+    Mutant {
+        name: "print-config: what is not set is left out",
+        file: "crates/gateway/src/config/annotated.rs",
+        find: "let _ = write!(text, \"# {} =\", setting.name);",
+        replace: "",
+        test: "-p touchline-gateway --lib every_key_that_can_be_set_stands_in_it",
+    },
+];
