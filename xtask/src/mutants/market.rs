@@ -28,7 +28,7 @@ pub const MARKET: &[Mutant] = &[
     Mutant {
         name: "market: some instruments are empty for ever",
         file: "crates/lab/src/cme/flow.rs",
-        find: "self.turns[index] % QUIET_TURNS == 0",
+        find: "self.turns[index].is_multiple_of(QUIET_TURNS)",
         replace: "false",
         test: "-p touchline-lab --lib books_are_never_crossed_by_what_is_implied",
     },

@@ -85,7 +85,7 @@ impl Flow {
         for _ in 0..self.random.between(1, 3) {
             let index = self.random.index(defined);
             self.turns[index] += 1;
-            let is_traded = self.turns[index] % QUIET_TURNS == 0;
+            let is_traded = self.turns[index].is_multiple_of(QUIET_TURNS);
             match publisher.instruments[index].activity {
                 Activity::Quiet if !is_traded => {}
                 Activity::Limits if !is_traded => self.limits(publisher, index),
