@@ -7,6 +7,7 @@ mod bus;
 mod doors;
 mod fix;
 mod fix_session;
+mod fix_store;
 mod list;
 mod market;
 mod names;

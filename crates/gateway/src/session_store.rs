@@ -1,33 +1,41 @@
 //! What a FIX session must know after its end, in a file.
 //!
 //! The file is here and not beside the session: `feed` owns no files. A gateway opens the store, and lends
-//! it to the session.
+//! it to the session. The form of the file is in [`layout`], what a start verifies in [`load`].
 //!
-//! ```text
-//! file    magic | slot | slot | record | record | …
-//! slot    crc u32 | epoch u32 | next_in u64 | turn u64           the valid one of the later turn counts
-//! record  crc u32 | length u32 | epoch u32 | number u64 | message
-//! ```
+//! A message is stored in this order: its record; with [`Sync::Each`] the disk has it; a slot with the
+//! number behind it; only then is it sent. So whatever was sent stands below the number in a slot, and a
+//! file in which any of that is missing or changed is refused. A killed process leaves at most one record above
+//! that number, which the next start removes if it is cut short: its message was not sent.
 //!
-//! Whoever is killed leaves at most one record that is cut short, which the next start removes: its number
-//! was not sent. A reset begins a new epoch with one write; records of an older one do not count.
+//! A reset begins a new epoch with one write; records of the one before do not count.
 //!
 //! Once a write or a sync has failed, nobody knows what is on the disk: the numbers stay as they were, and
 //! everything is refused until the file is opened, and read, again.
 
 mod checksum;
+mod error;
+mod folder;
+mod layout;
+mod load;
 mod names;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 
 use checksum::crc32;
-use rustix::fs::{FlockOperation, Mode, OFlags, ResolveFlags};
+use folder::Turn;
+use layout::{HEAD, MESSAGE_BYTES_MAX, RECORD_HEAD, RecordHead, Slot};
+use load::{Fault, Loaded};
+use rewrite::Rewrite;
+use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use touchline_feed::fix::{Store, StoreError};
 
+pub use error::{Damage, Numbers, OpenError};
 pub use names::file_name;
 
 /// When what was written must have reached the disk. A killed process loses nothing either way: only a
@@ -41,21 +49,45 @@ pub enum Sync {
     Each,
 }
 
+/// What a store keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The latest messages that can be sent again, at least 1. The file is rewritten with them alone when it
+    /// has twice as many.
+    pub messages: usize,
+    /// Size of the file beyond which it is rewritten with the latest messages that fit half of it.
+    pub bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            messages: 65_536,
+            bytes_max: 64 << 20,
+        }
+    }
+}
+
 /// The numbers and messages of one session, in one file that one process has open.
 #[derive(Debug)]
 pub struct FileStore {
+    folder: File,
+    name: String,
     file: File,
     sync: Sync,
-    epoch: u32,
-    turn: u64,
-    next_in: u64,
-    next_out: u64,
+    limits: Limits,
+    /// The numbers as they stand in the file.
+    slot: Slot,
+    /// Number of the first record.
+    first: u64,
     /// Where the next record goes.
     end: u64,
     /// Where the latest messages are: a ring by number.
     places: Box<[Place]>,
     /// One record, to be written at once.
     record: Vec<u8>,
+    /// How often the file was rewritten.
+    rewrites: u64,
     /// What went wrong, after which nothing is done any more.
     failed: Option<StoreError>,
 }
@@ -67,204 +99,184 @@ struct Place {
     length: u32,
 }
 
-/// Why a store cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The folder or the file cannot be used.
-    #[error(
-        "the session's store {path}: {reason}; give a folder of this user that nobody else may read"
-    )]
-    System {
-        /// Which one.
-        path: String,
-        /// Why.
-        reason: std::io::Error,
-    },
-    /// Others may read it, or it is another user's.
-    #[error(
-        "the session's store {path} can be read by others or is not ours; make it 0700 (a folder) or 0600 (a file) of this user"
-    )]
-    Open {
-        /// Which one.
-        path: String,
-    },
-    /// Another process has it.
-    #[error("the session's store {path} is in use by another process; stop that one first")]
-    InUse {
-        /// Which one.
-        path: String,
-    },
-    /// It is no store, or one of another version, or was changed.
-    #[error(
-        "the session's store {path} is damaged at byte {at}; move it away, agree on new numbers with the counterparty, and start again"
-    )]
-    Damaged {
-        /// Which one.
-        path: String,
-        /// Where.
-        at: u64,
-    },
-}
-
-const MAGIC: [u8; 8] = *b"TLFIX\0\0\x01";
-const SLOT: usize = 24;
-const HEAD: u64 = 8 + 2 * SLOT as u64;
-const RECORD_HEAD: usize = 20;
-/// No message is longer: what says that it is was not written here.
-const MESSAGE_BYTES_MAX: u32 = 1 << 24;
-
 impl FileStore {
-    /// Opens the store of a session in a folder, or makes both. The latest `messages` messages can be sent
-    /// again.
+    /// Opens the store of a session in a folder, or makes both.
     ///
     /// # Errors
     /// What is wrong with the folder or the file, and what to do.
     pub fn open(
         folder: &Path,
         name: &str,
-        messages: usize,
+        limits: Limits,
         sync: Sync,
     ) -> Result<FileStore, OpenError> {
         let path = folder.join(name).display().to_string();
-        let system_error = |reason| OpenError::System {
-            path: path.clone(),
-            reason,
+        let folder = folder::open(folder)?;
+        let opened = FileStore::open_in(folder, name, limits, sync);
+        opened.map_err(|fault| match fault {
+            Refusal::Open => OpenError::Open { path },
+            Refusal::InUse => OpenError::InUse { path },
+            Refusal::Fault(Fault::System(reason)) => OpenError::System { path, reason },
+            Refusal::Fault(Fault::Version(version)) => OpenError::Version { path, version },
+            Refusal::Fault(Fault::Damaged {
+                at,
+                damage,
+                numbers,
+            }) => OpenError::Damaged {
+                path,
+                at,
+                damage,
+                numbers,
+            },
+        })
+    }
+
+    fn open_in(folder: File, name: &str, limits: Limits, sync: Sync) -> Result<FileStore, Refusal> {
+        let turn = Turn::take(&folder)?;
+        let file = match rewrite::open_inside(&folder, name, OFlags::RDWR) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => Rewrite::begin(&folder, name).run()?.0,
+            Err(error) => return Err(std::io::Error::from(error).into()),
         };
-        let system = |reason: Errno| system_error(reason.into());
-        match rustix::fs::mkdir(folder, Mode::RWXU) {
-            Ok(()) => synchronise_names(folder.parent()).map_err(system_error)?,
-            Err(Errno::EXIST) => {}
-            Err(reason) => return Err(system(reason)),
+        if !folder::is_private(&file) {
+            return Err(Refusal::Open);
         }
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(folder, flags, Mode::empty()).map_err(system)?;
-        let folder = File::from(handle);
-        is_private(&folder).map_err(|_| OpenError::Open {
-            path: folder_name(&path),
-        })?;
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let mode = Mode::RUSR | Mode::WUSR;
-        let file = rustix::fs::openat2(&folder, name, flags, mode, inside).map_err(system)?;
-        let file = File::from(file);
-        folder.sync_all().map_err(system_error)?;
-        is_private(&file).map_err(|_| OpenError::Open { path: path.clone() })?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|_| OpenError::InUse { path: path.clone() })?;
+            .map_err(|_| Refusal::InUse)?;
+        rewrite::remove_unfinished(&folder, name)?;
+        if sync == Sync::Each {
+            // A process that was killed after the last rename may not have done this.
+            folder.sync_all()?;
+        }
+        let mut places = vec![Place::default(); limits.messages.max(1)].into_boxed_slice();
+        let loaded = load::load(&file, |number, at, length| {
+            note(&mut places, Place { number, at, length });
+        })?;
+        drop(turn);
+        let Loaded {
+            slot,
+            confirmed,
+            first,
+            end,
+        } = loaded;
         let mut store = FileStore {
+            folder,
+            name: name.to_owned(),
             file,
             sync,
-            epoch: 1,
-            turn: 0,
-            next_in: 1,
-            next_out: 1,
-            end: HEAD,
-            places: vec![Place::default(); messages.max(1)].into(),
+            limits,
+            slot,
+            first,
+            end,
+            places,
             record: Vec::new(),
+            rewrites: 0,
             failed: None,
         };
-        match store.load() {
-            Ok(None) => Ok(store),
-            Ok(Some(at)) => Err(OpenError::Damaged { path, at }),
-            Err(reason) => Err(OpenError::System { path, reason }),
+        store.file.set_len(store.end)?;
+        if slot.next_out > confirmed {
+            // A record that is whole counts, and the slot says so before another one is begun.
+            store.synchronise()?;
+            store.write_slot(slot.next_out, slot.next_in, slot.epoch)?;
+        }
+        store.make_room(0)?;
+        Ok(store)
+    }
+
+    /// Bytes of the file.
+    pub fn size_bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Messages in the file, those among them that can not be sent again included.
+    pub fn messages(&self) -> u64 {
+        self.slot.next_out - self.first
+    }
+
+    /// How often the file was rewritten without its oldest messages since it was opened.
+    pub fn rewrites(&self) -> u64 {
+        self.rewrites
+    }
+
+    /// Rewrites the file without its oldest messages, if it is too large with `more` bytes.
+    fn make_room(&mut self, more: u64) -> std::io::Result<()> {
+        let is_many = self.messages() > 2 * self.places.len() as u64;
+        match is_many || self.end + more > self.limits.bytes_max.max(HEAD + more) {
+            true => self.rewrite(),
+            false => Ok(()),
         }
     }
 
-    /// Reads everything; answers where the file is damaged, if it is.
-    fn load(&mut self) -> std::io::Result<Option<u64>> {
-        let size = self.file.metadata()?.len();
-        if size < HEAD {
-            // Nobody got as far as to begin it.
-            self.file.set_len(0)?;
-            self.file.write_all_at(&MAGIC, 0)?;
-            for turn in 1..=2 {
-                self.write_slot(self.epoch, 1, turn)?;
-                self.turn = turn;
+    fn rewrite(&mut self) -> std::io::Result<()> {
+        let (first, from) = self.kept();
+        let keep = Rewrite::keep(
+            &self.folder,
+            &self.name,
+            self.slot,
+            &self.file,
+            from..self.end,
+            first,
+        );
+        let turn = Turn::take(&self.folder)?;
+        let (file, slot) = keep.run()?;
+        drop(turn);
+        let skip = if first > 1 { RECORD_HEAD as u64 } else { 0 };
+        let begin = HEAD + skip;
+        for place in &mut self.places {
+            match place.number >= first {
+                true => place.at = place.at - from + begin,
+                false => *place = Place::default(),
             }
-            return Ok(None);
         }
-        let mut head = [0; HEAD as usize];
-        self.file.read_exact_at(&mut head, 0)?;
-        if head[..8] != MAGIC {
-            return Ok(Some(0));
+        self.end = begin + (self.end - from);
+        self.first = if first > 1 { first - 1 } else { 1 };
+        (self.file, self.slot) = (file, slot);
+        self.rewrites += 1;
+        Ok(())
+    }
+
+    /// The first message that a rewrite keeps, and where it stands: the latest ones, as far as they fit half
+    /// of the largest file.
+    fn kept(&self) -> (u64, u64) {
+        let (mut first, mut from) = (self.slot.next_out, self.end);
+        while first > 1 {
+            let place = self.place(first - 1);
+            if place.number != first - 1 || self.end - place.at > self.limits.bytes_max / 2 {
+                break;
+            }
+            (first, from) = (place.number, place.at);
         }
-        let slots = [slot(&head[8..8 + SLOT]), slot(&head[8 + SLOT..])];
-        let Some(latest) = slots.into_iter().flatten().max_by_key(|slot| slot.turn) else {
-            return Ok(Some(8));
+        (first, from)
+    }
+
+    fn place(&self, number: u64) -> Place {
+        self.places[(number % self.places.len() as u64) as usize]
+    }
+
+    /// Writes the numbers into the slot that is not current. They are believed once that is done.
+    fn write_slot(&mut self, next_out: u64, next_in: u64, epoch: u32) -> std::io::Result<()> {
+        let slot = Slot {
+            epoch,
+            next_in,
+            next_out,
+            turn: self.slot.turn.wrapping_add(1),
         };
-        (self.epoch, self.next_in, self.turn) = (latest.epoch, latest.next_in, latest.turn);
-        self.load_records(size)
-    }
-
-    fn load_records(&mut self, size: u64) -> std::io::Result<Option<u64>> {
-        while self.end < size {
-            let mut head = [0; RECORD_HEAD];
-            let is_torn = size - self.end < RECORD_HEAD as u64;
-            if is_torn {
-                break;
-            }
-            self.file.read_exact_at(&mut head, self.end)?;
-            let length = word(&head[4..8]);
-            let behind = self.end + RECORD_HEAD as u64 + u64::from(length);
-            // What reaches the end may be cut short. What does not was written whole once.
-            let is_last = behind >= size;
-            if length > MESSAGE_BYTES_MAX {
-                return Ok(Some(self.end));
-            }
-            if behind > size {
-                break;
-            }
-            self.record.resize(RECORD_HEAD + length as usize, 0);
-            self.file.read_exact_at(&mut self.record, self.end)?;
-            if crc32(&self.record[4..]) != word(&head[..4]) {
-                match is_last {
-                    true => break,
-                    false => return Ok(Some(self.end)),
-                }
-            }
-            let number = long(&head[12..20]);
-            if word(&head[8..12]) == self.epoch {
-                if number != self.next_out {
-                    return Ok(Some(self.end));
-                }
-                self.note(number, self.end, length);
-                self.next_out += 1;
-            } else if self.next_out > 1 {
-                return Ok(Some(self.end));
-            }
-            self.end = behind;
-        }
-        if self.next_out == 1 {
-            self.end = HEAD;
-        }
-        self.file.set_len(self.end)?;
-        Ok(None)
-    }
-
-    fn note(&mut self, number: u64, at: u64, length: u32) {
-        let row = (number % self.places.len() as u64) as usize;
-        self.places[row] = Place { number, at, length };
-    }
-
-    /// Writes the slot that does not count at present.
-    fn write_slot(&self, epoch: u32, next_in: u64, turn: u64) -> std::io::Result<()> {
-        let mut slot = [0; SLOT];
-        slot[4..8].copy_from_slice(&epoch.to_le_bytes());
-        slot[8..16].copy_from_slice(&next_in.to_le_bytes());
-        slot[16..].copy_from_slice(&turn.to_le_bytes());
-        let sum = crc32(&slot[4..]);
-        slot[..4].copy_from_slice(&sum.to_le_bytes());
-        self.file.write_all_at(&slot, 8 + turn % 2 * SLOT as u64)
+        let (bytes, at) = slot.encode();
+        self.file.write_all_at(&bytes, at)?;
+        self.slot = slot;
+        Ok(())
     }
 
     /// The slot is on the disk, as far as it is to be, before the numbers are believed here.
-    fn turn_to(&mut self, epoch: u32, next_in: u64) -> Result<(), StoreError> {
+    fn turn_to(&mut self, epoch: u32, next_in: u64, next_out: u64) -> Result<(), StoreError> {
         self.is_sound()?;
-        let turn = self.turn + 1;
-        let written = self.write_slot(epoch, next_in, turn);
-        self.sound(written.and_then(|()| self.synchronise()))?;
-        (self.epoch, self.next_in, self.turn) = (epoch, next_in, turn);
-        Ok(())
+        let before = self.slot;
+        let written = self.write_slot(next_out, next_in, epoch);
+        let written = written.and_then(|()| self.synchronise());
+        if written.is_err() {
+            self.slot = before;
+        }
+        self.sound(written)
     }
 
     /// Nothing has failed yet.
@@ -286,6 +298,36 @@ impl FileStore {
             Sync::Each => self.file.sync_data(),
         }
     }
+
+    /// The record, the disk, and the slot, in this order.
+    fn write_record(&mut self, message: &[u8]) -> std::io::Result<()> {
+        let number = self.slot.next_out;
+        let head = RecordHead::of(number, self.slot.epoch, message);
+        self.record.clear();
+        self.record.extend_from_slice(&head.encode());
+        self.record.extend_from_slice(message);
+        self.file.write_all_at(&self.record, self.end)?;
+        self.synchronise()?;
+        self.write_slot(number + 1, self.slot.next_in, self.slot.epoch)
+    }
+}
+
+/// Why a store is not opened.
+enum Refusal {
+    Open,
+    InUse,
+    Fault(Fault),
+}
+
+impl<T: Into<Fault>> From<T> for Refusal {
+    fn from(fault: T) -> Refusal {
+        Refusal::Fault(fault.into())
+    }
+}
+
+fn note(places: &mut [Place], place: Place) {
+    let row = (place.number % places.len() as u64) as usize;
+    places[row] = place;
 }
 
 impl Drop for FileStore {
@@ -297,11 +339,11 @@ impl Drop for FileStore {
 
 impl Store for FileStore {
     fn next_out(&self) -> u64 {
-        self.next_out
+        self.slot.next_out
     }
 
     fn next_in(&self) -> u64 {
-        self.next_in
+        self.slot.next_in
     }
 
     fn add(&mut self, message: &[u8]) -> Result<(), StoreError> {
@@ -310,108 +352,58 @@ impl Store for FileStore {
         if length > MESSAGE_BYTES_MAX {
             return Err(*self.failed.insert(StoreError::TooLong));
         }
-        self.record.clear();
-        self.record.extend_from_slice(&[0; 4]);
-        self.record.extend_from_slice(&length.to_le_bytes());
-        self.record.extend_from_slice(&self.epoch.to_le_bytes());
-        self.record.extend_from_slice(&self.next_out.to_le_bytes());
-        self.record.extend_from_slice(message);
-        let sum = crc32(&self.record[4..]);
-        self.record[..4].copy_from_slice(&sum.to_le_bytes());
-        let written = self.file.write_all_at(&self.record, self.end);
-        let written = self.sound(written.and_then(|()| self.synchronise()));
+        let bytes = RECORD_HEAD as u64 + u64::from(length);
+        let roomy = self.make_room(bytes);
+        self.sound(roomy)?;
+        let (number, at) = (self.slot.next_out, self.end);
+        let written = self.write_record(message);
         if written.is_err() {
             // The message is not sent. If this fails too, the next start cuts a part, and takes a whole
             // record for a number that nobody saw.
             let _ = self.file.set_len(self.end);
-            return written;
+            return self.sound(written);
         }
-        self.note(self.next_out, self.end, length);
-        self.end += self.record.len() as u64;
-        self.next_out += 1;
+        note(&mut self.places, Place { number, at, length });
+        self.end += bytes;
         Ok(())
     }
 
     fn expect(&mut self, next_in: u64) -> Result<(), StoreError> {
-        self.turn_to(self.epoch, next_in)
+        self.turn_to(self.slot.epoch, next_in, self.slot.next_out)
     }
 
     fn read(&mut self, number: u64, room: &mut [u8]) -> Result<usize, StoreError> {
         self.is_sound()?;
-        let place = self.places[(number % self.places.len() as u64) as usize];
+        let place = self.place(number);
         let length = place.length as usize;
         if place.number != number || length == 0 || room.len() < length {
             return Ok(0);
         }
-        self.record.resize(RECORD_HEAD + length, 0);
-        let read = self.file.read_exact_at(&mut self.record, place.at);
+        let mut head = [0; RECORD_HEAD];
+        let read = self.file.read_exact_at(&mut head, place.at);
+        let read = read.and_then(|()| {
+            let message = &mut room[..length];
+            self.file
+                .read_exact_at(message, place.at + RECORD_HEAD as u64)
+        });
         self.sound(read)?;
-        if crc32(&self.record[4..]) != word(&self.record[..4]) {
-            return Err(*self.failed.insert(StoreError::Damaged));
+        let is_sound = RecordHead::decode(&head).is_some_and(|head| {
+            (head.number, head.length) == (number, place.length)
+                && crc32(&room[..length]) == head.message_sum
+        });
+        match is_sound {
+            true => Ok(length),
+            false => Err(*self.failed.insert(StoreError::Damaged)),
         }
-        room[..length].copy_from_slice(&self.record[RECORD_HEAD..]);
-        Ok(length)
     }
 
     fn reset(&mut self) -> Result<(), StoreError> {
-        self.turn_to(self.epoch + 1, 1)?;
-        (self.next_out, self.end) = (1, HEAD);
+        self.turn_to(self.slot.epoch.wrapping_add(1), 1, 1)?;
+        (self.first, self.end) = (1, HEAD);
         self.places.fill(Place::default());
         // Records that stay do not count, being of another epoch; but new ones must not be written
         // over a part of them.
         let cut = self.file.set_len(HEAD);
         self.sound(cut)
-    }
-}
-
-struct Slot {
-    epoch: u32,
-    next_in: u64,
-    turn: u64,
-}
-
-/// A slot, if it is valid.
-fn slot(bytes: &[u8]) -> Option<Slot> {
-    (crc32(&bytes[4..]) == word(&bytes[..4])).then(|| Slot {
-        epoch: word(&bytes[4..8]),
-        next_in: long(&bytes[8..16]),
-        turn: long(&bytes[16..24]),
-    })
-}
-
-fn word(bytes: &[u8]) -> u32 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |word, byte| word << 8 | u32::from(*byte))
-}
-
-fn long(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |long, byte| long << 8 | u64::from(*byte))
-}
-
-fn folder_name(path: &str) -> String {
-    let folder = Path::new(path).parent();
-    folder
-        .map(|folder| folder.display().to_string())
-        .unwrap_or_default()
-}
-
-/// The names in a folder are on the disk: what is synchronised under a name that is lost is lost with it.
-fn synchronise_names(folder: Option<&Path>) -> std::io::Result<()> {
-    let named = folder.filter(|folder| !folder.as_os_str().is_empty());
-    File::open(named.unwrap_or(Path::new(".")))?.sync_all()
-}
-
-/// Whether it is ours, and nobody else may read it.
-fn is_private(file: &File) -> Result<(), ()> {
-    let about = file.metadata().map_err(|_| ())?;
-    let is_ours = about.uid() == rustix::process::geteuid().as_raw();
-    match is_ours && about.mode() & 0o077 == 0 {
-        true => Ok(()),
-        false => Err(()),
     }
 }

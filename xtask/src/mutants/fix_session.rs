@@ -95,11 +95,4 @@ pub const SESSION: &[Mutant] = &[
         replace: "let wall = when.receive_ns;",
         test: "-p touchline-feed --test fix a_clock_that_is_set",
     },
-    Mutant {
-        name: "fix session: a record that was cut is believed",
-        file: "crates/gateway/src/session_store.rs",
-        find: "            if crc32(&self.record[4..]) != word(&head[..4]) {\n                match",
-        replace: "            if head.is_empty() {\n                match",
-        test: "-p touchline-gateway --test fix_store every_changed_byte",
-    },
 ];

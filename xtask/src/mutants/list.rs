@@ -1,6 +1,6 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, doors, fix, fix_session, market, names, ring, sockets, stalled};
+use super::{Mutant, bus, doors, fix, fix_session, fix_store, market, names, ring, sockets, stalled};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -23,6 +23,7 @@ pub const ALL: &[&[Mutant]] = &[
     stalled::STALLED,
     market::MARKET,
     market::SHOWN,
+    fix_store::STORE,
 ];
 
 /// Books.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// The longest name of a file.
-const NAME_BYTES_MAX: usize = 255;
+/// The longest name of a file, less what is added to it while the file is rewritten.
+const NAME_BYTES_MAX: usize = 255 - 4;
 
 /// The file of a session between two CompIDs. Letters, digits, `_` and `-` stay; every other byte
 /// becomes `%` and two digits, so that no name leaves its folder, and no two sessions have one name. `None`:

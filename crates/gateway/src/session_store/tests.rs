@@ -1,5 +1,7 @@
 //! A store whose disk fails: what it did not keep it does not believe, and it does nothing more.
 
+mod rewrites;
+
 use super::*;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -16,7 +18,11 @@ impl Folder {
     }
 
     fn open(&self) -> FileStore {
-        FileStore::open(&self.0, "a.session", 16, Sync::Each).expect("it is whole")
+        let limits = Limits {
+            messages: 16,
+            ..Limits::default()
+        };
+        FileStore::open(&self.0, "a.session", limits, Sync::Each).expect("it is whole")
     }
 
     /// A store of ten messages, the first seven of the counterparty counted; and then its disk is another.

@@ -5,7 +5,7 @@ use super::mortal::{Fate, Mortal, Point};
 use std::collections::BTreeMap;
 use touchline_feed::When;
 use touchline_feed::fix::{Event, Role, Session, Settings};
-use touchline_gateway::session_store::{FileStore, Sync};
+use touchline_gateway::session_store::{FileStore, Limits, Sync};
 use touchline_lab::fix::Counterparty;
 use touchline_lab::random::{Random, seeds};
 use touchline_wire::fix::tag;
@@ -20,6 +20,7 @@ const NOW: When = When {
 /// What outlives every kill: the counterparty, the disk, and what clients and applications know.
 struct World {
     folder: Folder,
+    limits: Limits,
     them: Counterparty,
     random: Random,
     /// Orders that the client was told of.
@@ -37,6 +38,7 @@ impl World {
     fn new(seed: u64) -> World {
         World {
             folder: Folder::fresh(),
+            limits: Limits::default(),
             them: Counterparty::new("THEM", "US"),
             random: Random::from_seed(seed),
             told: Vec::new(),
@@ -49,7 +51,7 @@ impl World {
 
     /// One life of the gateway, until its fate or a number of steps. `false`: it died.
     fn live(&mut self, fate: &Fate, steps: u32) -> bool {
-        let file = FileStore::open(&self.folder.0, "r8.session", 1_024, Sync::Later);
+        let file = FileStore::open(&self.folder.0, "r8.session", self.limits, Sync::Later);
         let store = Mortal {
             store: file.expect("it can be opened after every kill"),
             fate: fate.clone(),
@@ -178,6 +180,10 @@ fn a_kill_at_every_point_loses_and_repeats_nothing() {
 fn random_kills_lose_and_repeat_nothing() {
     for seed in seeds(40) {
         let mut world = World::new(seed);
+        if seed % 2 == 0 {
+            // Small enough to be rewritten now and then, and large enough for what may be asked for.
+            world.limits.messages = 64;
+        }
         for _ in 0..5 {
             let point = *world.random.pick(&Point::ALL);
             let passages = world.random.below(30) as u32;
@@ -186,4 +192,42 @@ fn random_kills_lose_and_repeat_nothing() {
         assert!(world.kills > 0, "SEED={seed}: nobody was killed");
         assert_eq!(world.settle(), Ok(()), "SEED={seed}");
     }
+}
+
+/// What the file does not have any more is filled, in one row, when it is asked for; the rest comes again.
+#[test]
+fn what_was_removed_is_filled_when_it_is_asked_for() {
+    let mut world = World::new(1);
+    world.limits.messages = 16;
+    let forever = Fate::new(Point::AfterSend, u32::MAX);
+    world.live(&forever, 400);
+    let last = world.them.highest();
+    assert!(world.told.len() > 80, "{}", world.told.len());
+    let file = FileStore::open(&world.folder.0, "r8.session", world.limits, Sync::Later);
+    let store = Mortal {
+        store: file.expect("it is whole"),
+        fate: forever.clone(),
+    };
+    assert!(store.store.messages() <= 33, "{}", store.store.messages());
+    let mut gateway = Session::new(Settings::new(Role::Initiator, "US", "THEM"), store);
+    world.them.connect(WALL_NS);
+    gateway.connected(NOW);
+    for step in 0..60 {
+        if step == 30 {
+            assert_eq!(world.them.faults, Vec::<String>::new());
+            world.them.repeated = 0;
+            world.them.ask_again(1);
+        }
+        world.exchange(&mut gateway, &forever);
+    }
+    // The store keeps sixteen, and the Logon of this connection is one of them.
+    assert_eq!(world.them.repeated, 15);
+    let filled = world.them.faults.iter();
+    assert!(
+        filled
+            .clone()
+            .all(|fault| fault.contains(" and is filled:"))
+    );
+    assert_eq!(filled.count() as u64, last - 1 - 15);
+    assert_eq!(world.them.highest(), last + 1);
 }

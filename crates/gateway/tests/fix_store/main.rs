@@ -1,6 +1,7 @@
 //! What a FIX session keeps in a file, and what a kill leaves of it.
 #![allow(missing_docs)]
 
+mod damage;
 mod file;
 mod kills;
 mod mortal;

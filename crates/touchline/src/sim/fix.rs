@@ -2,7 +2,7 @@
 //! them.
 
 use super::door::Door;
-use crate::figures::counted;
+use crate::figures::{bytes, counted};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use std::net::SocketAddrV4;
@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use touchline_feed::When;
+use touchline_feed::fix::Store;
 use touchline_feed::fix::dictionary::Tables;
 use touchline_feed::fix::{Checks, Role, Settings};
-use touchline_gateway::session_store::{FileStore, Sync, file_name};
+use touchline_gateway::session_store::{FileStore, Limits, Sync, file_name};
 use touchline_lab::door::Rules;
 use touchline_lab::fix::{Acceptor, Initiator, Seat, Totals};
 use touchline_lab::pacing::Pacer;
@@ -80,6 +81,15 @@ struct SessionArguments {
     /// Keep numbers and messages in this folder, and go on with them when started again, also after a kill.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
+    /// Size of the store's file beyond which it is rewritten with the latest messages that fit half of it.
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = Limits::default().bytes_max,
+        value_parser = clap::value_parser!(u64).range(1 << 20..),
+        requires = "store"
+    )]
+    store_bytes_max: u64,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
@@ -118,8 +128,6 @@ Exit status:
 
 /// Longer waits would show in heartbeats, shorter ones on other processes.
 const IDLE: Duration = Duration::from_micros(500);
-/// Messages in the store that can be sent again.
-const STORED_MESSAGES: usize = 65_536;
 /// How long everybody may take to log out at the end.
 const FAREWELL_NS: u64 = 3_000_000_000;
 
@@ -128,7 +136,7 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     let AcceptorArguments { sender, target, .. } = arguments;
     let addresses = arguments.door.addresses(arguments.listen)?;
     let interrupt = Interrupt::catch()?;
-    let seat = arguments.session.seat(Role::Acceptor, sender, target)?;
+    let (seat, stored) = arguments.session.seat(Role::Acceptor, sender, target)?;
     let seats = vec![seat.only_from(addresses)];
     let listening = Acceptor::listen(arguments.listen, seats, Rules::default());
     let mut acceptor = listening.map_err(|error| {
@@ -138,7 +146,7 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
         ))
     })?;
     say(&format!(
-        "listening on {} as {sender} for {target}\n",
+        "listening on {} as {sender} for {target}\n{stored}",
         acceptor.address()
     ))?;
     let clock = Clock::start(&arguments.session, &interrupt);
@@ -154,17 +162,18 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
         acceptor.work(clock.when());
         std::thread::sleep(IDLE);
     }
-    say(&summary(&acceptor.totals()))
+    let size = arguments.session.store_size(sender, target)?;
+    say(&(summary(&acceptor.totals()) + &size))
 }
 
 /// Runs the initiator until it is stopped.
 pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
     let InitiatorArguments { sender, target, .. } = arguments;
     let interrupt = Interrupt::catch()?;
-    let seat = arguments.session.seat(Role::Initiator, sender, target)?;
+    let (seat, stored) = arguments.session.seat(Role::Initiator, sender, target)?;
     let mut initiator = Initiator::new(arguments.connect, seat);
     say(&format!(
-        "connecting to {} as {sender} for {target}\n",
+        "connecting to {} as {sender} for {target}\n{stored}",
         arguments.connect
     ))?;
     let clock = Clock::start(&arguments.session, &interrupt);
@@ -180,20 +189,49 @@ pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
         initiator.work(clock.when());
         std::thread::sleep(IDLE);
     }
-    say(&summary(&initiator.totals()))
+    let size = arguments.session.store_size(sender, target)?;
+    say(&(summary(&initiator.totals()) + &size))
 }
 
 impl SessionArguments {
-    fn seat(&self, role: Role, sender: &str, target: &str) -> Result<Seat, Failure> {
+    /// The session with its store, and what the store holds, as a line of text.
+    fn seat(&self, role: Role, sender: &str, target: &str) -> Result<(Seat, String), Failure> {
         let settings = self.settings(role, sender, target)?;
         let Some(folder) = &self.store else {
-            return Ok(Seat::new(settings));
+            return Ok((Seat::new(settings), String::new()));
         };
-        let name = file_name(&self.begin_string, sender, target)
-            .ok_or_else(|| Failure::usage("--store: these CompIDs are too long for a file name"))?;
-        let opened = FileStore::open(folder, &name, STORED_MESSAGES, Sync::Later);
+        let name = self.store_name(sender, target)?;
+        let limits = Limits {
+            bytes_max: self.store_bytes_max,
+            ..Limits::default()
+        };
+        let opened = FileStore::open(folder, &name, limits, Sync::Later);
         let store = opened.map_err(|error| Failure::run(error.to_string()))?;
-        Ok(Seat::with(settings, Box::new(store)))
+        let said = format!(
+            "store {}: {} in {}, next number in {}, next number out {}\n",
+            folder.join(&name).display(),
+            counted(store.messages(), "message"),
+            bytes(store.size_bytes()),
+            store.next_in(),
+            store.next_out(),
+        );
+        Ok((Seat::with(settings, Box::new(store)), said))
+    }
+
+    fn store_name(&self, sender: &str, target: &str) -> Result<String, Failure> {
+        file_name(&self.begin_string, sender, target)
+            .ok_or_else(|| Failure::usage("--store: these CompIDs are too long for a file name"))
+    }
+
+    /// How large the store is, as a line of text.
+    fn store_size(&self, sender: &str, target: &str) -> Result<String, Failure> {
+        let Some(folder) = &self.store else {
+            return Ok(String::new());
+        };
+        let about = std::fs::metadata(folder.join(self.store_name(sender, target)?));
+        Ok(about.map_or(String::new(), |about| {
+            format!("store of {}\n", bytes(about.len()))
+        }))
     }
 
     fn settings(&self, role: Role, sender: &str, target: &str) -> Result<Settings, Failure> {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_feed::fix::{Role, Store};
-use touchline_gateway::session_store::{FileStore, Sync, file_name};
+use touchline_gateway::session_store::{FileStore, Limits, Sync, file_name};
 use touchline_lab::fix::Counterparty;
 use touchline_lab::random::{Random, amount};
 
@@ -292,7 +292,12 @@ impl Trial {
     /// What a kill left on the disk, against what came.
     fn look(&mut self, tally: &mut Tally) -> Result<(), String> {
         let name = file_name("FIX.4.4", US, THEM).expect("short names");
-        let opened = FileStore::open(&self.desk.path("store"), &name, 65_536, Sync::Later);
+        let opened = FileStore::open(
+            &self.desk.path("store"),
+            &name,
+            Limits::default(),
+            Sync::Later,
+        );
         let mut store = opened.map_err(|error| error.to_string())?;
         let now = (store.next_in(), store.next_out());
         if now.0 < self.stored.0 || now.1 < self.stored.1 {

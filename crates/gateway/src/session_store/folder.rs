@@ -1,0 +1,64 @@
+//! The folder of a store: private, and opened or rewritten in by one process at a time.
+
+use super::error::OpenError;
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Opens the folder, or makes it.
+pub fn open(folder: &Path) -> Result<File, OpenError> {
+    let path = folder.display().to_string();
+    let system_error = |reason| OpenError::System {
+        path: path.clone(),
+        reason,
+    };
+    let system = |reason: Errno| system_error(reason.into());
+    match rustix::fs::mkdir(folder, Mode::RWXU) {
+        Ok(()) => synchronise_names(folder.parent()).map_err(system_error)?,
+        Err(Errno::EXIST) => {}
+        Err(reason) => return Err(system(reason)),
+    }
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(folder, flags, Mode::empty()).map_err(system)?;
+    let handle = File::from(handle);
+    if !is_private(&handle) {
+        return Err(OpenError::Open { path });
+    }
+    Ok(handle)
+}
+
+/// While it lives, no other process opens, begins or rewrites a store in the folder. Held for milliseconds.
+pub struct Turn<'a>(&'a File);
+
+impl<'a> Turn<'a> {
+    pub fn take(folder: &'a File) -> std::io::Result<Turn<'a>> {
+        loop {
+            match rustix::fs::flock(folder, FlockOperation::LockExclusive) {
+                Ok(()) => return Ok(Turn(folder)),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Whether it is ours, and nobody else may read it.
+pub fn is_private(file: &File) -> bool {
+    file.metadata().is_ok_and(|about| {
+        about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0
+    })
+}
+
+/// The names in a folder are on the disk: what is synchronised under a name that is lost is lost with it.
+fn synchronise_names(folder: Option<&Path>) -> std::io::Result<()> {
+    let named = folder.filter(|folder| !folder.as_os_str().is_empty());
+    File::open(named.unwrap_or(Path::new(".")))?.sync_all()
+}

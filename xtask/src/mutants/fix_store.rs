@@ -1,0 +1,105 @@
+//! Faults of the file that a FIX session is kept in.
+
+use super::Mutant;
+
+/// Checksums, order of writes, what a start refuses, rewriting.
+pub const STORE: &[Mutant] = &[
+    Mutant {
+        name: "fix store: a length is followed before it is verified",
+        file: "crates/gateway/src/session_store/layout.rs",
+        find: "(is_sound && head.length <= MESSAGE_BYTES_MAX)",
+        replace: "(head.length <= MESSAGE_BYTES_MAX || is_sound)",
+        test: "-p touchline-gateway --test fix_store every_changed_byte",
+    },
+    Mutant {
+        name: "fix store: a message with a wrong checksum is believed",
+        file: "crates/gateway/src/session_store/load.rs",
+        find: "if crc32(room) == head.message_sum {",
+        replace: "if behind <= size {",
+        test: "-p touchline-gateway --test fix_store every_changed_byte",
+    },
+    Mutant {
+        name: "fix store: the last message that was sent is removed when it is damaged",
+        file: "crates/gateway/src/session_store/load.rs",
+        find: "let is_unsent_last = behind == size && number >= slot.next_out;",
+        replace: "let is_unsent_last = behind == size;",
+        test: "-p touchline-gateway --test fix_store a_last_message",
+    },
+    Mutant {
+        name: "fix store: fewer messages than the slots say are enough",
+        file: "crates/gateway/src/session_store/load.rs",
+        find: "Found::End if next < slot.next_out => break Some(missing(next, &slot)),",
+        replace: "",
+        test: "-p touchline-gateway --test fix_store every_cut",
+    },
+    Mutant {
+        name: "fix store: a record that is cut short passes for one that was not sent",
+        file: "crates/gateway/src/session_store/load.rs",
+        find: "Found::Begun if next < slot.next_out => break Some(missing(next, &slot)),",
+        replace: "Found::Begun if next < slot.next_out => break None,",
+        test: "-p touchline-gateway --test fix_store every_cut",
+    },
+    Mutant {
+        name: "fix store: the slots do not know what was stored",
+        file: "crates/gateway/src/session_store.rs",
+        find: "self.write_slot(number + 1, self.slot.next_in, self.slot.epoch)",
+        replace: "{\n            self.slot.next_out = number + 1;\n            Ok(())\n        }",
+        test: "-p touchline-gateway --test fix_store every_cut",
+    },
+    Mutant {
+        name: "fix store: one slot is enough",
+        file: "crates/gateway/src/session_store/load.rs",
+        find: "let (even, odd) = (sound(1)?, sound(2)?);",
+        replace: "let (even, odd) = match (sound(1), sound(2)) {\n        (Ok(even), Ok(odd)) => (even, odd),\n        (Ok(one), _) | (_, Ok(one)) => return Ok(one),\n        (Err(bad), _) => return Err(bad),\n    };",
+        test: "-p touchline-gateway --test fix_store every_changed_byte",
+    },
+    Mutant {
+        name: "fix store: an empty file is a new store",
+        file: "crates/gateway/src/session_store.rs",
+        find: "Err(Errno::NOENT) => Rewrite::begin(&folder, name).run()?.0,",
+        replace: "Err(Errno::NOENT) => Rewrite::begin(&folder, name).run()?.0,\n            Ok(file) if file.metadata()?.len() == 0 => Rewrite::begin(&folder, name).run()?.0,",
+        test: "-p touchline-gateway --test fix_store every_cut",
+    },
+    Mutant {
+        name: "fix store: a record without its slot gets none at the start",
+        file: "crates/gateway/src/session_store.rs",
+        find: "if slot.next_out > confirmed {",
+        replace: "if slot.next_out > confirmed + 1 {",
+        test: "-p touchline-gateway --test fix_store deaths_in_a_row",
+    },
+    Mutant {
+        name: "fix store: what is not finished stays in the file",
+        file: "crates/gateway/src/session_store.rs",
+        find: "        store.file.set_len(store.end)?;\n",
+        replace: "",
+        test: "-p touchline-gateway --test fix_store a_record_that_was_not_finished",
+    },
+    Mutant {
+        name: "fix store: the name comes before the bytes",
+        file: "crates/gateway/src/session_store/rewrite.rs",
+        find: "        Rewrite::create,\n        Rewrite::write_head,",
+        replace: "        Rewrite::create,\n        Rewrite::rename,\n        Rewrite::write_head,",
+        test: "-p touchline-gateway --lib a_death_after_any_step",
+    },
+    Mutant {
+        name: "fix store: what stands under the name is replaced, whoever put it there",
+        file: "crates/gateway/src/session_store/rewrite.rs",
+        find: "if !has_name(old, self.folder, self.name)? =>",
+        replace: "if !has_name(old, self.folder, self.name).is_ok() =>",
+        test: "-p touchline-gateway --lib a_file_of_somebody_else",
+    },
+    Mutant {
+        name: "fix store: a rewritten file forgets where its messages stand",
+        file: "crates/gateway/src/session_store.rs",
+        find: "place.at = place.at - from + begin,",
+        replace: "place.at = place.at - from + HEAD,",
+        test: "-p touchline-gateway --lib a_store_does_not_grow",
+    },
+    Mutant {
+        name: "fix store: the file grows for ever",
+        file: "crates/gateway/src/session_store.rs",
+        find: "        let roomy = self.make_room(bytes);\n",
+        replace: "        let roomy = Ok(());\n",
+        test: "-p touchline-gateway --lib a_store_does_not_grow",
+    },
+];
