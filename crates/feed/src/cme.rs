@@ -13,6 +13,8 @@ mod assemblies;
 mod channel;
 mod counters;
 mod definitions;
+mod early;
+mod feed;
 mod hold;
 mod incremental;
 mod instruments;
@@ -28,7 +30,7 @@ mod silence;
 mod snapshots;
 mod templates;
 
-pub use channel::CmeFeed;
 pub use counters::Counters;
+pub use feed::CmeFeed;
 pub use settings::{Feed, Join, Line, Replay, Settings};
 pub use templates::{TemplateCount, Templates};

@@ -1,15 +1,26 @@
 //! Arbitration of the two lines: each sequence number once, in order, from whichever line is
 //! first; packets behind a hole wait for it for a bounded time and within a bounded window.
 //!
-//! The lines are equal. Sources: CME client systems wiki, "Incremental Feed Arbitration" and
-//! "Packet Structure"; the detection of a restarted numbering is ours (`docs/venues/cme.md`).
+//! The lines are equal. A packet that contradicts what was processed, by its number or by its sending time, moves
+//! nothing by itself: it waits for witnesses ([`candidate`]), and while nothing else comes the books are in doubt.
+//!
+//! Sources: CME client systems wiki, "Incremental Feed Arbitration" and "Packet Structure"; the rules of what is
+//! believed are ours (`docs/venues/cme.md`).
 
 use super::hold::{Held, Hold};
-use super::settings::Replay;
+use super::settings::{Line, Replay};
 use crate::When;
 use awaited::Awaited;
+use candidate::{JumpCandidate, Place};
+use clock::VenueClock;
+use jump::Jump;
+use sent::{Likeness, SentTimes};
 
 mod awaited;
+mod candidate;
+mod clock;
+mod jump;
+mod sent;
 
 /// What became of an offered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +35,23 @@ pub enum Verdict {
     Late,
     /// It was sent before the numbering started again.
     OldNumbering,
-    /// Its number is low and its sending time further ahead than time has passed here: a restart of
-    /// numbering that nobody can believe.
-    Implausible,
-    /// It is beyond the window; it waits for a second one near it.
+    /// Its number is below the next one and was not sent as what was processed under it, or its sending time is not
+    /// one of now: it waits for others that agree.
+    Contradicts,
+    /// It is the first of all, or beyond the window; it waits for a second one near it.
     FarAhead,
-    /// Something comes before it: take all [`Arbiter::pop`] steps, then offer it again.
-    Again,
 }
 
 /// What is to be done next, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The first packet of all has this number; everything before it is missed.
-    Joined(u32),
+    /// The first packet has this number; everything before it is missed.
+    Joined {
+        /// Its number.
+        first: u32,
+        /// It is 1, and its copy or its neighbour says so, too: nothing is missed.
+        whole: bool,
+    },
     /// These numbers are lost on both lines.
     Lost {
         /// First lost number.
@@ -47,13 +61,20 @@ pub enum Step {
     },
     /// This packet is the next one; its bytes are at [`Arbiter::payload`].
     Packet(Held),
-    /// Numbering started again at 1.
+    /// Numbering started again.
     Restarted {
-        /// When the packet that showed it was sent.
+        /// Its first number that is there.
+        first: u32,
+        /// It is 1, and none of its packets could be of the numbering before: nothing is missed.
+        whole: bool,
+        /// When the first packet was sent.
         sending_ns: u64,
     },
-    /// A packet far ahead says that this number and more may be lost, and nothing denies it.
-    Doubt(u32),
+    /// Packets came that contradict what was processed, and nothing else came since: what is known may be over.
+    Doubt,
+    /// Two different packets came under this number, sent at the same time: which of them the venue sent is not known,
+    /// and the first was processed.
+    Conflict(u32),
     /// What is missing of these numbers is asked for again; nothing goes on until it comes, or is
     /// given up.
     Awaited {
@@ -66,29 +87,14 @@ pub enum Step {
     Filled,
 }
 
-/// A packet beyond the window. One forged packet must not blind the channel, so the window jumps
-/// only when a second packet, near the first, confirms it.
-#[derive(Clone, Copy, Debug)]
-struct Aside {
-    held: Held,
-    /// A packet of the present window came since.
-    contested: bool,
-    doubted: bool,
+/// A packet's place in the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamPoint {
+    /// Its number.
+    pub sequence: u64,
+    /// When it was sent.
+    pub sending_ns: u64,
 }
-
-/// Where the present numbering began, for telling packets of the one before it.
-#[derive(Clone, Copy, Debug)]
-struct Numbering {
-    /// Number and sending time of the packet that showed it.
-    sequence: u64,
-    sending_ns: u64,
-    /// Sending time of the last packet of the numbering before.
-    old_ns: u64,
-}
-
-/// How much further the venue's clock may come between two packets than ours: drift over a weekend,
-/// and packets that were long on their way.
-const CLOCKS_APART_NS: u64 = 60_000_000_000;
 
 /// Arbitration of one feed's two lines.
 #[derive(Debug)]
@@ -96,24 +102,25 @@ pub struct Arbiter {
     wait_ns: u64,
     /// Next number to deliver; 0 before the first packet.
     next: u64,
-    /// Latest sending time of the packets delivered, and when that packet was received.
-    processed_ns: u64,
-    processed_receive_ns: u64,
+    clock: VenueClock,
+    /// When the packet delivered last was sent.
+    delivered_ns: u64,
+    begun: StreamPoint,
+    sent: SentTimes,
     hold: Hold,
     /// No packet in `hold` was received before this.
     oldest_ns: u64,
     /// Holes up to here are lost.
     release_to: u64,
-    numbering: Option<Numbering>,
-    restarting: bool,
-    joined: bool,
+    candidate: JumpCandidate,
+    /// The candidate is believed: the window is to move there.
+    jump: Option<Jump>,
+    conflict: Option<u64>,
+    doubt: Doubt,
+    /// When each line brought a packet last.
+    heard_ns: [u64; 2],
     /// The range lost last, to tell a late packet from a duplicate.
     lost: (u64, u64),
-    aside: Option<Aside>,
-    aside_hold: Hold,
-    /// The window is to move here.
-    jump: Option<u64>,
-    doubt: bool,
     /// How holes wait for TCP replay, if they do.
     replay: Option<Replay>,
     awaited: Option<Awaited>,
@@ -121,6 +128,19 @@ pub struct Arbiter {
     ask_from_ns: u64,
     /// The time at which packets were last let go.
     released_ns: u64,
+}
+
+/// Whether packets contradict while nothing else comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    /// No.
+    None,
+    /// Since then, and not for long enough to say so.
+    Since(u64),
+    /// It is to be told.
+    Due,
+    /// It was told.
+    Told,
 }
 
 impl Arbiter {
@@ -131,22 +151,23 @@ impl Arbiter {
         packet_bytes_max: usize,
         replay: Option<Replay>,
     ) -> Arbiter {
+        let hold = Hold::new(hold_packets_max, packet_bytes_max);
         Arbiter {
             wait_ns,
             next: 0,
-            processed_ns: 0,
-            processed_receive_ns: 0,
-            hold: Hold::new(hold_packets_max, packet_bytes_max),
+            clock: VenueClock::default(),
+            delivered_ns: 0,
+            begun: StreamPoint::default(),
+            sent: SentTimes::new(hold.capacity()),
+            candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
+            hold,
             oldest_ns: u64::MAX,
             release_to: 0,
-            numbering: None,
-            restarting: false,
-            joined: false,
-            lost: (0, 0),
-            aside: None,
-            aside_hold: Hold::new(1, packet_bytes_max),
             jump: None,
-            doubt: false,
+            conflict: None,
+            doubt: Doubt::None,
+            heard_ns: [0; 2],
+            lost: (0, 0),
             replay,
             awaited: None,
             ask_from_ns: 0,
@@ -157,49 +178,57 @@ impl Arbiter {
     /// The verdict on a packet that is of no use whatever its contents: a second copy, one that is
     /// late, or one of the old numbering. `None` for one that must be looked at.
     #[inline]
-    pub fn old_copy(&self, sequence: u32, sending_ns: u64) -> Option<Verdict> {
+    pub fn old_copy(
+        &mut self,
+        sequence: u32,
+        sending_ns: u64,
+        line: Line,
+        when: When,
+        bytes: usize,
+    ) -> Option<Verdict> {
         let sequence = u64::from(sequence);
-        if sequence >= self.next || sending_ns > self.processed_ns {
+        if sequence >= self.next {
             return None;
         }
-        if self.is_old_numbering(sequence, sending_ns) {
-            return Some(Verdict::OldNumbering);
+        self.heard_ns[line as usize] = when.now_ns;
+        match self
+            .sent
+            .compare(sequence, sending_ns, bytes, self.next, self.clock.newest_ns)
+        {
+            Likeness::Copy => Some(self.duplicate_or_late(sequence)),
+            Likeness::Lost => Some(Verdict::Late),
+            Likeness::Conflict | Likeness::Unknown => None,
         }
-        Some(self.duplicate_or_late(sequence))
     }
 
-    /// Offers a valid packet.
+    /// Offers a valid packet that is no old copy.
     #[inline]
     pub fn accept(
         &mut self,
         sequence: u32,
         sending_ns: u64,
+        line: Line,
         when: When,
         payload: &[u8],
     ) -> Verdict {
         let sequence = u64::from(sequence);
-        let in_order = sequence == self.next && self.hold.is_empty() && self.aside.is_none();
-        if in_order && !self.is_old_numbering(sequence, sending_ns) {
-            self.delivered(sending_ns, when.receive_ns);
+        self.heard_ns[line as usize] = when.now_ns;
+        let in_order = sequence == self.next && self.hold.is_empty() && self.candidate.is_empty();
+        if in_order && self.clock.fits(sending_ns, when.receive_ns) {
+            self.delivered(sending_ns, when.receive_ns, payload.len());
             return Verdict::Deliver;
         }
-        self.accept_out_of_order(sequence, sending_ns, when, payload)
+        self.accept_out_of_order(sequence, sending_ns, line, when, payload)
     }
 
-    /// Lets packets that waited long enough go, and doubts a packet far ahead that nothing denied.
+    /// Lets packets that waited long enough go, and doubts what packets contradict that nothing denied.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         if self.oldest_ns != u64::MAX && is_over(self.oldest_ns, now_ns, self.wait_ns) {
             self.release_overdue(now_ns);
         }
-        if let Some(aside) = &mut self.aside {
-            let overdue = is_over(aside.held.when.now_ns, now_ns, self.wait_ns);
-            if overdue && aside.contested && self.hold.is_empty() {
-                self.forget_aside();
-            } else if overdue && !aside.contested && !aside.doubted {
-                aside.doubted = true;
-                self.doubt = true;
-            }
+        if !self.candidate.is_empty() {
+            self.advance_candidate(now_ns);
         }
     }
 
@@ -207,19 +236,19 @@ impl Arbiter {
     pub fn finish(&mut self) {
         (self.replay, self.awaited) = (None, None);
         self.release_to = self.hold.highest();
-        self.jump = self
-            .aside
-            .filter(|aside| !aside.contested)
-            .map(|aside| aside.held.sequence);
-        if self.jump.is_none() {
-            self.forget_aside();
+        if !self.candidate.is_empty()
+            && !self.candidate.is_contested()
+            && self.place() != Place::AgainstClock
+        {
+            self.candidate.set_shown();
+            self.jump = Some(self.way());
         }
     }
 
     /// The next step, if one is due.
     #[inline]
     pub fn pop(&mut self) -> Option<Step> {
-        let idle = self.hold.is_empty() && self.aside.is_none() && !self.joined && !self.restarting;
+        let idle = self.hold.is_empty() && self.candidate.is_empty() && self.conflict.is_none();
         if idle { None } else { self.pop_waiting() }
     }
 
@@ -228,53 +257,106 @@ impl Arbiter {
         self.hold.payload(held)
     }
 
+    /// The first packet of the present numbering that came, or of the present setting of the venue's clock.
+    pub fn begun(&self) -> StreamPoint {
+        self.begun
+    }
+
+    /// The newest packet that was processed; `None` before the first.
+    #[inline]
+    pub fn newest(&self) -> Option<StreamPoint> {
+        (self.next > 0).then(|| StreamPoint {
+            sequence: self.next - 1,
+            sending_ns: self.delivered_ns,
+        })
+    }
+
+    /// Whether the venue can have sent something at this time that is received now.
+    pub fn is_of_now(&self, sending_ns: u64, receive_ns: u64) -> bool {
+        self.clock.is_reached(sending_ns, receive_ns)
+    }
+
+    /// How far beyond the newest number the venue may be.
+    pub fn reach(&self) -> u64 {
+        self.hold.capacity()
+    }
+
+    #[inline(never)]
     fn accept_out_of_order(
         &mut self,
         sequence: u64,
         sending_ns: u64,
+        line: Line,
         when: When,
         payload: &[u8],
     ) -> Verdict {
-        if self.is_old_numbering(sequence, sending_ns) {
-            return Verdict::OldNumbering;
+        let is_inside = self.is_inside(sequence, sending_ns, when.receive_ns);
+        if is_inside && !self.may_be_of_reset(sequence, sending_ns, when) {
+            return self.keep(sequence, sending_ns, when, payload);
         }
-        if self.next == 0 {
-            self.next = sequence;
-            self.joined = true;
-            return Verdict::Again;
+        if self.next > 0 && sequence < self.next {
+            let likeness = self.sent.compare(
+                sequence,
+                sending_ns,
+                payload.len(),
+                self.next,
+                self.clock.newest_ns,
+            );
+            if likeness == Likeness::Conflict {
+                self.conflict = Some(sequence);
+                return Verdict::Contradicts;
+            }
         }
-        if sequence < self.next {
-            return self.accept_before_next(sequence, sending_ns, when.receive_ns);
+        let is_new = self
+            .candidate
+            .offer(sequence, sending_ns, line, when, payload);
+        if is_inside {
+            self.candidate.set_ambiguous();
         }
-        if sequence - self.next >= self.hold.capacity() {
-            return self.accept_far_ahead(sequence, sending_ns, when, payload);
+        let place = self.place();
+        if place != Place::First && self.doubt == Doubt::None {
+            self.doubt = Doubt::Since(when.now_ns);
         }
-        if let Some(aside) = &mut self.aside {
-            aside.contested = true;
+        self.believe(when.now_ns);
+        match (is_new, place) {
+            (false, _) => Verdict::Duplicate,
+            (true, _) if sending_ns < self.clock.begun_ns => Verdict::OldNumbering,
+            (true, Place::First | Place::FarAhead) => Verdict::FarAhead,
+            (true, _) => Verdict::Contradicts,
         }
+    }
+
+    /// Whether a packet lies in the window, was sent at a time of now, and before what waits behind it.
+    fn is_inside(&self, sequence: u64, sending_ns: u64, receive_ns: u64) -> bool {
+        let window = self.next..self.next + self.hold.capacity();
+        if self.next == 0 || !window.contains(&sequence) || !self.clock.fits(sending_ns, receive_ns)
+        {
+            return false;
+        }
+        let highest = self.hold.highest();
+        let is_last = self.hold.is_empty() || sequence >= highest;
+        is_last || sending_ns <= self.hold.peek(highest).sending_ns
+    }
+
+    /// Whether a packet inside the window continues a sequence reset that is not believed yet as well: the numbers were
+    /// small, and are again.
+    fn may_be_of_reset(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+        !self.candidate.is_empty()
+            && self.place() == Place::Reset
+            && self.candidate.continues(sequence, sending_ns, when)
+    }
+
+    /// Keeps a packet inside the window.
+    fn keep(&mut self, sequence: u64, sending_ns: u64, when: When, payload: &[u8]) -> Verdict {
         if !self.hold.keep(sequence, sending_ns, when, payload) {
             return Verdict::Duplicate;
+        }
+        if !self.candidate.is_empty() && self.place() == Place::FarAhead {
+            self.candidate.contest();
         }
         self.oldest_ns = self.oldest_ns.min(when.now_ns);
         self.came(sequence);
         Verdict::Held
-    }
-
-    /// A lower number that was sent later than all we processed: numbering started again.
-    fn accept_before_next(&mut self, sequence: u64, sending_ns: u64, receive_ns: u64) -> Verdict {
-        if sending_ns > self.processed_ns {
-            if !self.is_plausible(sending_ns, receive_ns) {
-                return Verdict::Implausible;
-            }
-            self.numbering = Some(Numbering {
-                sequence,
-                sending_ns,
-                old_ns: 0,
-            });
-            self.restarting = true;
-            return Verdict::Again;
-        }
-        self.duplicate_or_late(sequence)
     }
 
     fn duplicate_or_late(&self, sequence: u64) -> Verdict {
@@ -286,62 +368,27 @@ impl Arbiter {
         }
     }
 
-    fn accept_far_ahead(
-        &mut self,
-        sequence: u64,
-        sending_ns: u64,
-        when: When,
-        payload: &[u8],
-    ) -> Verdict {
-        if let Some(aside) = self.aside {
-            let other = aside.held.sequence;
-            if other == sequence {
-                return Verdict::Duplicate;
-            }
-            if other.abs_diff(sequence) < self.hold.capacity() {
-                self.jump = Some(other.min(sequence));
-                return Verdict::Again;
-            }
-            self.forget_aside();
-        }
-        self.aside_hold.keep(sequence, sending_ns, when, payload);
-        let held = self.aside_hold.waiting(sequence).next().copied();
-        self.aside = held.map(|held| Aside {
-            held,
-            contested: false,
-            doubted: false,
-        });
-        Verdict::FarAhead
-    }
-
-    /// Sent before the numbering started again, and not one of its own packets out of order.
-    #[inline]
-    fn is_old_numbering(&self, sequence: u64, sending_ns: u64) -> bool {
-        self.numbering.is_some_and(|new| {
-            let out_of_order = sequence < new.sequence && sending_ns > new.old_ns;
-            sending_ns < new.sending_ns && !out_of_order
-        })
-    }
-
     fn pop_waiting(&mut self) -> Option<Step> {
-        if std::mem::take(&mut self.joined) {
-            return Some(Step::Joined(self.next as u32));
+        if let Some(sequence) = self.conflict.take() {
+            self.sent.forget(sequence..sequence + 1);
+            return Some(Step::Conflict(sequence as u32));
         }
-        if std::mem::take(&mut self.doubt) {
-            return Some(Step::Doubt(self.next as u32));
+        if self.doubt == Doubt::Due {
+            self.doubt = Doubt::Told;
+            return Some(Step::Doubt);
         }
-        let flush = self.restarting || self.jump.is_some();
-        if let Some(step) = self.pop_awaited(flush) {
+        if let Some(step) = self.pop_awaited(self.jump.is_some()) {
             return step;
         }
-        self.adopt_aside();
+        self.adopt_reached();
         if let Some(held) = self.hold.take(self.next) {
-            self.delivered(held.sending_ns, held.when.receive_ns);
+            self.delivered(held.sending_ns, held.when.receive_ns, held.len());
             if self.hold.is_empty() {
                 self.oldest_ns = u64::MAX;
             }
             return Some(Step::Packet(held));
         }
+        let flush = self.jump.is_some();
         if let Some(first) = self
             .hold
             .first(self.next)
@@ -349,96 +396,32 @@ impl Arbiter {
         {
             return Some(self.lose_to(first));
         }
-        if let Some(target) = self.jump.take() {
-            return self.jump_to(target);
-        }
-        std::mem::take(&mut self.restarting).then(|| self.restart())
+        let jump = self.jump.take()?;
+        self.jump_to_candidate(jump)
     }
 
+    /// A packet is processed. What contradicted it is over, unless it says that a later numbering has begun.
     #[inline]
-    fn delivered(&mut self, sending_ns: u64, receive_ns: u64) {
+    fn delivered(&mut self, sending_ns: u64, receive_ns: u64, bytes: usize) {
+        self.sent.record(self.next, sending_ns, bytes);
         self.next += 1;
-        if sending_ns > self.processed_ns && self.is_plausible(sending_ns, receive_ns) {
-            (self.processed_ns, self.processed_receive_ns) = (sending_ns, receive_ns);
+        self.delivered_ns = sending_ns;
+        self.clock.pass(sending_ns, receive_ns);
+        if !self.candidate.is_empty() || self.doubt != Doubt::None {
+            self.contest(sending_ns);
         }
-    }
-
-    /// Whether the venue's clock can have come that far since the packet processed last, by ours. A
-    /// forged time must not make every packet after it look old. Only differences are compared, so
-    /// that clocks may be apart; where ours was set back, we begin anew.
-    #[inline]
-    fn is_plausible(&self, sending_ns: u64, receive_ns: u64) -> bool {
-        let first = self.processed_ns == 0;
-        let set_back = receive_ns < self.processed_receive_ns;
-        let passed_ns = receive_ns.saturating_sub(self.processed_receive_ns);
-        first
-            || set_back
-            || sending_ns - self.processed_ns <= passed_ns.saturating_add(CLOCKS_APART_NS)
     }
 
     /// Declares everything before `target` lost.
     fn lose_to(&mut self, target: u64) -> Step {
         self.lost = (self.next, target - 1);
+        self.sent.forget(self.next..target);
         let step = Step::Lost {
             first: self.next as u32,
             last: (target - 1) as u32,
         };
         self.next = target;
         step
-    }
-
-    /// Moves the window to `target`, where the packet set aside and its neighbour belong.
-    fn jump_to(&mut self, target: u64) -> Option<Step> {
-        // What waited behind the last hole may have reached the target by itself.
-        let step = (target > self.next).then(|| self.lose_to(target));
-        self.adopt_aside();
-        step.or_else(|| self.pop_waiting())
-    }
-
-    /// Takes the packet set aside into the window once the window has reached it.
-    fn adopt_aside(&mut self) {
-        let Some(Aside { held, .. }) = self.aside else {
-            return;
-        };
-        if held.sequence >= self.next + self.hold.capacity() {
-            return;
-        }
-        self.aside = None;
-        let Arbiter {
-            hold,
-            aside_hold,
-            next,
-            ..
-        } = self;
-        if let Some(held) = aside_hold
-            .take(held.sequence)
-            .filter(|held| held.sequence >= *next)
-        {
-            let payload = aside_hold.payload(&held);
-            hold.keep(held.sequence, held.sending_ns, held.when, payload);
-            self.oldest_ns = self.oldest_ns.min(held.when.now_ns);
-        }
-    }
-
-    fn restart(&mut self) -> Step {
-        self.next = 1;
-        self.release_to = 0;
-        self.lost = (0, 0);
-        self.forget_aside();
-        let old_ns = self.processed_ns;
-        self.numbering = self.numbering.map(|numbering| Numbering {
-            old_ns,
-            ..numbering
-        });
-        Step::Restarted {
-            sending_ns: self.numbering.map_or(old_ns, |new| new.sending_ns),
-        }
-    }
-
-    fn forget_aside(&mut self) {
-        if let Some(aside) = self.aside.take() {
-            self.aside_hold.take(aside.held.sequence);
-        }
     }
 
     #[cold]
@@ -459,11 +442,10 @@ impl Arbiter {
     }
 }
 
-/// Whether a time is over. Our clock may be set back while something waits, and then it has waited
-/// for nobody knows how long; waiting until the clock is there again could take an hour.
+/// Whether a time is over, by a clock that is never set.
 #[inline]
 fn is_over(since_ns: u64, now_ns: u64, wait_ns: u64) -> bool {
-    now_ns.abs_diff(since_ns) >= wait_ns
+    now_ns.saturating_sub(since_ns) >= wait_ns
 }
 
 #[cfg(test)]

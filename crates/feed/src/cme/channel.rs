@@ -1,37 +1,14 @@
-//! The feed of one channel, and the state that its parts share.
+//! What is known of a channel, and what happens to all of it: a join, a loss, a reset.
 
-use super::arbiter::{Arbiter, Step, Verdict};
+use super::arbiter::StreamPoint;
 use super::assemblies::Assemblies;
 use super::counters::Counters;
-use super::instruments::{Instruments, PriceState, Row};
+use super::instruments::{Instruments, OrderState, PriceState, Row};
 use super::loops::LoopTracker;
 use super::queue::{Queue, QueuePool};
-use super::settings::{Feed, Join, Line, Settings};
-use super::silence::Silence;
+use super::settings::{Join, Settings};
 use super::templates::Templates;
-use crate::{Action, Batch, Venue, When};
-use touchline_types::{CounterInfo, Event, Headline, Instrument, InstrumentDefinition, Validity};
-use touchline_wire::mdp3::{Packet, PacketHeader};
-
-/// The feed handler of one MDP 3.0 channel.
-#[derive(Debug)]
-pub struct CmeFeed {
-    arbiter: Arbiter,
-    channel: Channel,
-    arrived: Option<Arrival>,
-    /// Books are not as new as they could be: packets are awaited, or wait to be processed behind
-    /// those that were.
-    behind: bool,
-    silence: Silence,
-}
-
-/// A packet that was received and is not yet judged.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    feed: Feed,
-    line: Line,
-    when: When,
-}
+use touchline_types::{Event, Headline, Instrument, Validity};
 
 /// What is known of the channel: instruments, queues, loops, and the last loss and reset.
 #[derive(Debug)]
@@ -52,9 +29,6 @@ pub(super) struct Channel {
     pub known_from: u32,
     /// Snapshots sent at or before this are from before the last reset.
     pub reset_ns: u64,
-    /// Up to this packet the stream repeats what snapshots had shown before a reset took their books back;
-    /// 0 if it does not.
-    pub repeats_until: u32,
     /// Whether the channel has shown any order yet.
     pub orders_seen: bool,
     /// Whether the last message of the incremental feed left its event open.
@@ -63,345 +37,29 @@ pub(super) struct Channel {
     pub headline: Headline,
 }
 
-impl CmeFeed {
-    /// All memory is taken here.
-    pub fn new(settings: Settings) -> CmeFeed {
-        CmeFeed {
-            arbiter: Arbiter::new(
-                settings.wait_ns,
-                settings.hold_packets_max,
-                settings.packet_bytes_max,
-                settings.replay,
-            ),
-            arrived: None,
-            behind: false,
-            silence: Silence::default(),
-            channel: Channel {
-                counters: Counters::default(),
-                templates: Templates::new(),
-                instruments: Instruments::new(settings.instruments_max),
-                price_queue: QueuePool::new(settings.queue_entries_max),
-                order_queue: QueuePool::new(settings.queue_entries_max),
-                assemblies: Assemblies::new(settings.snapshot_orders_max),
-                price_loop: LoopTracker::default(),
-                order_loop: LoopTracker::default(),
-                definition_loop: LoopTracker::default(),
-                lost: u32::MAX,
-                known_from: 0,
-                reset_ns: 0,
-                repeats_until: 0,
-                orders_seen: false,
-                event_open: false,
-                headline: Headline::default(),
-                settings,
-            },
-        }
-    }
-
-    /// What happened so far.
-    pub fn counters(&self) -> &Counters {
-        &self.channel.counters
-    }
-
-    /// Messages processed so far, by template.
-    pub fn templates(&self) -> &Templates {
-        &self.channel.templates
-    }
-
-    /// RptSeq of the last entry taken in for an instrument, into the queue too; 0 if none.
-    pub fn last_rpt_seq(&self, instrument: Instrument) -> u32 {
-        self.channel.instruments.row(instrument).price.last_rpt
-    }
-
-    /// Carries a due step out.
-    fn step(&mut self, step: Step, batch: &mut Batch) {
-        let Channel { counters, .. } = &mut self.channel;
-        match step {
-            Step::Packet(held) => {
-                batch.headline = Headline {
-                    sequence: held.sequence as u32,
-                    sending_ns: held.sending_ns,
-                    receive_ns: held.when.receive_ns,
-                };
-                self.channel.headline = batch.headline;
-                // It was valid when it was kept.
-                if let Ok(packet) = Packet::parse(self.arbiter.payload(&held)) {
-                    self.channel.incremental(&packet, &mut batch.events);
-                }
-                self.heard(held.when);
-                if self.behind && self.arbiter.is_caught_up() {
-                    self.behind = false;
-                    let shown = self.shown();
-                    self.channel.show(shown, &mut batch.events);
-                }
-            }
-            Step::Awaited { .. } => {
-                counters.replays_asked += 1;
-                self.behind = true;
-                let shown = self.shown();
-                self.channel.show(shown, &mut batch.events);
-            }
-            Step::Filled => counters.replays_filled += 1,
-            Step::Joined(first) => self.channel.joined(first, &mut batch.events),
-            Step::Lost { first, last } => {
-                counters.packets_lost += u64::from(last - first) + 1;
-                counters.gaps += 1;
-                // The loss says more of every book.
-                self.behind = false;
-                self.channel.lose(first, last, &mut batch.events);
-                if !self.is_fresh() {
-                    self.channel.distrust(&mut batch.events);
-                }
-            }
-            Step::Doubt(at) => {
-                counters.doubts += 1;
-                self.channel.lose(at, at, &mut batch.events);
-                if !self.is_fresh() {
-                    self.channel.distrust(&mut batch.events);
-                }
-            }
-            Step::Restarted { sending_ns } => {
-                counters.numbering_restarts += 1;
-                self.behind = false;
-                self.channel.lost = 0;
-                self.channel.reset(0, sending_ns, &mut batch.events);
-            }
-        }
-    }
-
-    /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
-    #[inline]
-    fn offer(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
-        let header = PacketHeader::peek(payload);
-        if let Some(verdict) = header.and_then(|header| {
-            self.arbiter
-                .old_copy(header.sequence, header.sending_time_ns)
-        }) {
-            self.channel.counters.note(verdict, arrival.line);
-            return;
-        }
-        let Some(packet) = valid(payload, &self.channel.settings) else {
-            self.channel.counters.packets_invalid += 1;
-            return;
-        };
-        let PacketHeader {
-            sequence,
-            sending_time_ns,
-        } = packet.header;
-        let verdict = self
-            .arbiter
-            .accept(sequence, sending_time_ns, arrival.when, payload);
-        self.channel.counters.note(verdict, arrival.line);
-        if verdict == Verdict::Again {
-            self.arrived = Some(arrival);
-        }
-        if verdict == Verdict::Deliver {
-            batch.headline = Headline {
-                sequence,
-                sending_ns: sending_time_ns,
-                receive_ns: arrival.when.receive_ns,
-            };
-            self.channel.headline = batch.headline;
-            self.channel.incremental(&packet, &mut batch.events);
-            self.heard(arrival.when);
-        }
-    }
-
-    /// Takes a packet of a feed that needs no arbitration.
-    fn recover(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
-        let Some(packet) = valid(payload, &self.channel.settings) else {
-            self.channel.counters.packets_invalid += 1;
-            return;
-        };
-        batch.headline = Headline {
-            sequence: packet.header.sequence,
-            sending_ns: packet.header.sending_time_ns,
-            receive_ns: arrival.when.receive_ns,
-        };
-        let (known, events) = (self.channel.instruments.len(), &mut batch.events);
-        match arrival.feed {
-            Feed::Definition => self.channel.definitions(&packet, events),
-            Feed::Replay => return self.fill(&packet, arrival.when, payload),
-            _ => self.channel.snapshots(arrival.feed, &packet, events),
-        }
-        if !self.is_fresh() {
-            self.channel.distrust(events);
-            self.channel.show_from(known, self.shown(), events);
-        }
-    }
-
-    /// A packet of the incremental feed was processed, in its order. Copies, old packets and forged
-    /// ones are no sign of life: nothing is known to be new by them.
-    #[inline]
-    fn heard(&mut self, when: When) {
-        self.silence.heard_ns = when.receive_ns;
-        if self.silence.is_on {
-            self.turn(false);
-        }
-    }
-
-    /// The incremental feed is heard, or silent for too long.
-    #[cold]
-    fn turn(&mut self, is_silent: bool) {
-        self.silence.is_on = is_silent;
-        self.silence.is_due = true;
-        self.channel.counters.silences += u64::from(is_silent);
-    }
-
-    /// Tells of a silence that has begun or ended.
-    #[cold]
-    fn tell_of_silence(&mut self, batch: &mut Batch) {
-        self.silence.is_due = false;
-        let shown = self.shown();
-        self.channel.show(shown, &mut batch.events);
-    }
-
-    /// What a live book is shown as.
-    fn shown(&self) -> Validity {
-        match (self.silence.is_on, self.behind || self.channel.repeats()) {
-            (true, _) => Validity::Stale,
-            (false, true) => Validity::Gapped,
-            (false, false) => Validity::Live,
-        }
-    }
-
-    /// Takes a replayed packet into the hole that it was lost in.
-    fn fill(&mut self, packet: &Packet<'_>, when: When, payload: &[u8]) {
-        let PacketHeader {
-            sequence,
-            sending_time_ns,
-        } = packet.header;
-        let counters = &mut self.channel.counters;
-        let filled = self
-            .arbiter
-            .accept_replayed(sequence, sending_time_ns, when, payload);
-        counters.packets_replayed += u64::from(filled);
-        counters.packets_replay_unused += u64::from(!filled);
-    }
-}
-
-impl Venue for CmeFeed {
-    type Channel = (Feed, Line);
-
-    const TABLES: &'static [&'static [CounterInfo]] = &[Counters::TABLE];
-
-    fn counted(&self) -> impl Iterator<Item = u64> {
-        self.channel.counters.counts()
-    }
-
-    #[inline]
-    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], when: When) {
-        let counters = &mut self.channel.counters;
-        match (feed, line) {
-            (Feed::Incremental, Line::A) => counters.packets_a += 1,
-            (Feed::Incremental, Line::B) => counters.packets_b += 1,
-            (Feed::Definition, _) => counters.packets_definition += 1,
-            (Feed::Snapshot | Feed::SnapshotOrders, _) => counters.packets_snapshot += 1,
-            // What becomes of it is counted.
-            (Feed::Replay, _) => {}
-        }
-        self.arbiter.advance(when.now_ns);
-        self.arrived = Some(Arrival { feed, line, when });
-    }
-
-    fn batch(&self) -> Batch {
-        Batch::new(events_max(&self.channel.settings))
-    }
-
-    #[inline]
-    fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool {
-        batch.events.clear();
-        while batch.events.is_empty() {
-            if self.silence.is_due {
-                self.tell_of_silence(batch);
-            } else if let Some(step) = self.arbiter.pop() {
-                self.step(step, batch);
-            } else if let Some(arrival) = self.arrived.take() {
-                match arrival.feed {
-                    Feed::Incremental => self.offer(arrival, payload, batch),
-                    _ => self.recover(arrival, payload, batch),
-                }
-            } else {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn advance(&mut self, when: When) {
-        let Silence {
-            heard_ns, is_on, ..
-        } = self.silence;
-        let silent_ns = when.receive_ns.saturating_sub(heard_ns);
-        if heard_ns > 0 && !is_on && silent_ns >= self.channel.settings.stale_ns {
-            self.turn(true);
-        }
-        self.arbiter.advance(when.now_ns);
-    }
-
-    fn finish(&mut self) {
-        self.arbiter.finish();
-    }
-
-    fn action(&self) -> Option<Action> {
-        let awaited = self.arbiter.awaited()?;
-        Some(Action::Replay {
-            first: awaited.first as u32,
-            last: awaited.last as u32,
-        })
-    }
-
-    fn failed(&mut self, again_ns: u64) {
-        self.arbiter.give_up(again_ns);
-    }
-
-    fn orders_overflowed(&mut self, instrument: Instrument) {
-        self.channel.counters.orders_overflowed += 1;
-        let packet = self.channel.headline.sequence;
-        self.channel.orders_lost(instrument, packet);
-    }
-
-    fn event_open(&self) -> bool {
-        self.channel.event_open
-    }
-
-    fn missing(&self) -> Validity {
-        self.channel.missing()
-    }
-
-    /// The channel is heard, and nothing is awaited.
-    fn is_fresh(&self) -> bool {
-        self.shown() == Validity::Live
-    }
-
-    fn is_defined(&self) -> bool {
-        self.channel.counters.definition_loops > 0
-    }
-
-    fn orders_seen(&self) -> bool {
-        self.channel.orders_seen
-    }
-
-    fn instruments(&self) -> usize {
-        self.channel.instruments.len()
-    }
-
-    fn definition(&self, instrument: Instrument) -> &InstrumentDefinition {
-        &self.channel.instruments.row(instrument).definition
-    }
-
-    fn validity(&self, instrument: Instrument) -> Validity {
-        self.channel
-            .validity(self.channel.instruments.row(instrument))
-    }
-
-    fn orders_validity(&self, instrument: Instrument) -> Validity {
-        self.channel
-            .orders_validity(self.channel.instruments.row(instrument))
-    }
-}
-
 impl Channel {
+    /// All memory is taken here.
+    pub fn new(settings: Settings) -> Channel {
+        Channel {
+            counters: Counters::default(),
+            templates: Templates::new(),
+            instruments: Instruments::new(settings.instruments_max),
+            price_queue: QueuePool::new(settings.queue_entries_max),
+            order_queue: QueuePool::new(settings.queue_entries_max),
+            assemblies: Assemblies::new(settings.snapshot_orders_max),
+            price_loop: LoopTracker::default(),
+            order_loop: LoopTracker::default(),
+            definition_loop: LoopTracker::default(),
+            lost: u32::MAX,
+            known_from: 0,
+            reset_ns: 0,
+            orders_seen: false,
+            event_open: false,
+            headline: Headline::default(),
+            settings,
+        }
+    }
+
     /// What a book is that misses something.
     pub fn missing(&self) -> Validity {
         match self.settings.join {
@@ -464,17 +122,79 @@ impl Channel {
     }
 
     /// The first packet has this number: everything before it is missed.
-    fn joined(&mut self, first: u32, events: &mut Vec<Event>) {
-        if first > 1 {
-            self.lose(1, first - 1, events);
-        } else {
+    pub fn joined(&mut self, first: u32, whole: bool, events: &mut Vec<Event>) {
+        if whole {
             self.lost = 0;
             self.reset(0, 0, events);
+        } else {
+            self.lose(1, first.max(2) - 1, events);
+        }
+    }
+
+    /// A new numbering begins. Where its beginning is missed, or may be, nothing is known, as after a late join.
+    pub fn restarted(&mut self, first: u32, whole: bool, sending_ns: u64, events: &mut Vec<Event>) {
+        for tracker in [
+            &mut self.price_loop,
+            &mut self.order_loop,
+            &mut self.definition_loop,
+        ] {
+            tracker.forget();
+        }
+        if whole {
+            self.lost = 0;
+            return self.reset(0, sending_ns, events);
+        }
+        (self.known_from, self.reset_ns) = (0, sending_ns);
+        self.lose_all(1, first.max(2) - 1, PriceState::known_from(0), events);
+    }
+
+    /// A packet that was processed may not be the venue's: no book is known that may hold it.
+    pub fn distrust_all(&mut self, sequence: u32, newest: u32, events: &mut Vec<Event>) {
+        let unknown = PriceState {
+            hole: true,
+            seen: newest,
+            ..PriceState::known_from(0)
+        };
+        self.lose_all(sequence, newest, unknown, events);
+    }
+
+    /// Numbers up to `last` are lost, and with them all that the books hold.
+    fn lose_all(&mut self, first: u32, last: u32, price: PriceState, events: &mut Vec<Event>) {
+        self.price_queue.clear_all();
+        for row in self.instruments.rows_mut() {
+            row.price = price;
+            row.price.hole |= !row.definition.defined && !self.settings.trust_undefined;
+            row.orders = OrderState::new(false);
+        }
+        self.price_loop.abandon();
+        self.order_loop.abandon();
+        self.lose(first, last, events);
+        for row in self.instruments.rows() {
+            events.push(Event::BookLost(
+                row.definition.instrument,
+                self.validity(row),
+            ));
+        }
+    }
+
+    /// Forgets times that the venue's clock does not show any more, since it was set back or they were forged.
+    pub fn forget_wrong_times(&mut self, is_of_now: impl Fn(u64) -> bool, begun: StreamPoint) {
+        for tracker in [
+            &mut self.price_loop,
+            &mut self.order_loop,
+            &mut self.definition_loop,
+        ] {
+            if !is_of_now(tracker.start_ns()) {
+                tracker.forget();
+            }
+        }
+        if begun.sequence > u64::from(self.known_from) {
+            self.reset_ns = self.reset_ns.min(begun.sending_ns.saturating_sub(1));
         }
     }
 
     /// Numbers up to `last` are lost: price books are to be confirmed anew, order books unknown.
-    fn lose(&mut self, first: u32, last: u32, events: &mut Vec<Event>) {
+    pub fn lose(&mut self, first: u32, last: u32, events: &mut Vec<Event>) {
         self.lost = last;
         self.event_open = false;
         for row in self.instruments.rows_mut() {
@@ -488,19 +208,15 @@ impl Channel {
     }
 
     /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; 0 where a numbering
-    /// begins, of which no snapshot has told yet.
+    /// begins.
     pub fn reset(&mut self, packet: u32, sending_ns: u64, events: &mut Vec<Event>) {
         self.known_from = packet;
         self.reset_ns = sending_ns;
         self.event_open = false;
-        self.repeats_until = match packet {
-            0 => 0,
-            _ => self.repeats_until.max(self.ahead_of(packet)),
-        };
         for row in self.instruments.rows_mut() {
             row.price = PriceState::known_from(packet);
             row.price.hole = !row.definition.defined && !self.settings.trust_undefined;
-            row.orders.reset(packet);
+            row.orders = OrderState::new(true);
         }
         self.price_queue.clear_all();
         self.order_queue.clear_all();
@@ -508,34 +224,5 @@ impl Channel {
         self.price_loop.abandon();
         self.order_loop.abandon();
         events.push(Event::Reset);
-        self.taken_back(events);
     }
 }
-
-fn valid<'a>(payload: &'a [u8], settings: &Settings) -> Option<Packet<'a>> {
-    if payload.len() > settings.packet_bytes_max {
-        return None;
-    }
-    // Numbers start at 1; a packet without one cannot be put in order.
-    Packet::parse(payload)
-        .ok()
-        .filter(|packet| packet.header.sequence > 0)
-}
-
-/// The most events that one packet can give, as a sum of what can happen in it.
-fn events_max(settings: &Settings) -> usize {
-    let entries_max = settings.packet_bytes_max / ENTRY_BYTES_MIN;
-    // Each entry: a restart or hole, a change of validity, itself.
-    let from_entries = 4 * entries_max;
-    // A packet of snapshots may let every queue of both pools be replayed and close every snapshot
-    // in the making, and a whole loop touches every instrument with an empty snapshot.
-    let queued = 2 * settings.queue_entries_max;
-    let assembled = 4 * settings.snapshot_orders_max;
-    // Where packets are awaited, it is said of each what it is besides.
-    let per_instrument = 3 + usize::from(settings.replay.is_some());
-    let from_recovery = queued + assembled + per_instrument * settings.instruments_max;
-    from_entries + from_recovery + 16
-}
-
-/// The shortest entry of any group that makes events (template 37).
-const ENTRY_BYTES_MIN: usize = 16;

@@ -19,15 +19,16 @@ touchline_types::counters! {
         packets_late: "packets" = "Copies that came after their hole had been declared lost; known of the newest hole only.",
         packets_lost: "packets" = "Packet numbers declared lost on both lines.",
         packets_old_numbering: "packets" = "Packets from before the numbering started again.",
-        packets_implausible: "packets" = "Packets that would restart the numbering and were sent further ahead than time has passed here; dropped.",
-        packets_far_ahead: "packets" = "Packets beyond the window that waited for a second one to confirm the jump.",
+        packets_implausible: "packets" = "Packets that contradict what was processed, by their number or their sending time; several that agree start a new numbering.",
+        packets_conflicting: "times" = "Two different packets came under one number at the same time; no book that may hold the wrong one is live.",
+        packets_far_ahead: "packets" = "Packets beyond the window, or the first of all, that waited for a second one to confirm the jump.",
         packets_replayed: "packets" = "Packets that TCP replay filled a hole with.",
         packets_replay_unused: "packets" = "Packets from TCP replay that were not needed any more, or cannot be what was lost.",
         replays_asked: "times" = "Holes were to be filled by TCP replay, and waited for it.",
         replays_filled: "times" = "All packets that were asked for came, from TCP replay or late on a line.",
         gaps: "gaps" = "Holes declared lost.",
-        doubts: "times" = "A packet far ahead waited out its time unconfirmed, and the channel was marked gapped.",
-        numbering_restarts: "times" = "Packet numbering started again (weekly reset).",
+        doubts: "times" = "Packets contradicted what was processed and nothing else came for the time of a hole; books were marked gapped.",
+        numbering_restarts: "times" = "Packet numbering started again (weekly reset, failover).",
         silences: "times" = "Both lines of the incremental feed were silent for too long, and books were marked stale.",
         channel_resets: "messages" = "Channel resets (template 4).",
         messages: "messages" = "Messages processed on the incremental feed.",
@@ -41,6 +42,8 @@ touchline_types::counters! {
         snapshots_used: "snapshots" = "Price snapshots that replaced a book.",
         snapshots_too_old: "snapshots" = "Price snapshots that did not reach the queued entries.",
         snapshots_stale: "snapshots" = "Snapshot messages from before the last reset.",
+        snapshots_early: "packets" = "Packets of snapshots that were ahead of the incremental feed, and waited for it.",
+        recovery_refused: "packets" = "Packets of snapshots or definitions with a number or a sending time that the venue cannot have reached.",
         order_snapshots_used: "snapshots" = "Order snapshots that replaced an order book.",
         order_snapshots_refused: "snapshots" = "Whole order snapshots that did not fit what was seen.",
         order_snapshots_too_large: "snapshots" = "Order snapshots beyond the limits.",
@@ -73,10 +76,8 @@ impl Counters {
             Verdict::Duplicate => self.packets_duplicate += 1,
             Verdict::Late => self.packets_late += 1,
             Verdict::OldNumbering => self.packets_old_numbering += 1,
-            Verdict::Implausible => self.packets_implausible += 1,
+            Verdict::Contradicts => self.packets_implausible += 1,
             Verdict::FarAhead => self.packets_far_ahead += 1,
-            // It is offered again.
-            Verdict::Again => {}
         }
     }
 }

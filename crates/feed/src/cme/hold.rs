@@ -15,6 +15,13 @@ pub struct Held {
     filled: bool,
 }
 
+impl Held {
+    /// Its length, bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+}
+
 /// A window of `capacity` consecutive sequence numbers.
 #[derive(Debug)]
 pub struct Hold {
@@ -81,6 +88,11 @@ impl Hold {
     /// Whether a packet waits. The number must lie in the caller's window.
     pub fn has(&self, sequence: u64) -> bool {
         self.slots[self.index(sequence)].filled
+    }
+
+    /// What is kept of a packet that waits. The number must lie in the caller's window.
+    pub fn peek(&self, sequence: u64) -> &Held {
+        &self.slots[self.index(sequence)]
     }
 
     /// Takes a packet out. Its bytes stay readable through [`Hold::payload`] until another packet

@@ -50,9 +50,6 @@ impl Channel {
                 }
             }
         }
-        if self.repeats() {
-            self.repeated(events);
-        }
     }
 
     /// One message; `None` for those that neither belong to an event nor end one.

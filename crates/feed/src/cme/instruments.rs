@@ -96,17 +96,6 @@ impl OrderState {
             queue: Queue::EMPTY,
         }
     }
-
-    /// Empty and known as of a reset in packet `packet`, unless a snapshot had shown it as of that or a
-    /// later one: then it is unknown until another reaches it. 0 where a numbering begins.
-    pub fn reset(&mut self, packet: u32) {
-        let shown = self.through.max(self.floor);
-        let ahead = packet > 0 && shown >= packet;
-        *self = OrderState {
-            floor: if ahead { shown } else { 0 },
-            ..OrderState::new(!ahead)
-        };
-    }
 }
 
 /// All instruments of a channel: rows by [`Instrument`], and an index by SecurityID.

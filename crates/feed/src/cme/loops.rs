@@ -80,6 +80,16 @@ impl LoopTracker {
         self.active = false;
     }
 
+    /// When the loop being followed began.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// The venue's clock was set back, or what was followed was never of it: any loop may begin.
+    pub fn forget(&mut self) {
+        (self.active, self.start_ns) = (false, 0);
+    }
+
     fn begin(&mut self, sending_ns: u64) {
         // Ids run from 1, so that the mark 0 of a new instrument is no loop's.
         self.id = self.id.wrapping_add(1).max(1);

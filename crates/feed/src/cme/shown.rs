@@ -1,8 +1,49 @@
 //! What subscribers are told that books are, where that is not what they are by themselves: packets are
-//! awaited, or the stream repeats what snapshots had shown already.
+//! awaited, the feed is silent, or packets contradict what was processed.
 
 use super::channel::Channel;
+use std::ops::Range;
 use touchline_types::{Event, Validity};
+
+/// Instruments that subscribers are told of at a time, so that a change of them all does not fill the ring.
+const SLICE: usize = 512;
+
+/// How far subscribers are told of a change that concerns every instrument: a slice with each packet or look.
+#[derive(Debug, Default)]
+pub struct Telling {
+    next: Option<usize>,
+    allowed: bool,
+}
+
+impl Telling {
+    /// What every instrument is shown as has changed.
+    pub fn begin(&mut self) {
+        (self.next, self.allowed) = (Some(0), true);
+    }
+
+    /// A packet came, or time passed: a further slice may be told.
+    #[inline]
+    pub fn allow(&mut self) {
+        self.allowed = true;
+    }
+
+    /// The instruments whose turn it is, of `known` in all.
+    #[inline]
+    pub fn next(&mut self, known: usize) -> Option<Range<usize>> {
+        let first = self.next?;
+        self.slice(first, known)
+    }
+
+    #[cold]
+    fn slice(&mut self, first: usize, known: usize) -> Option<Range<usize>> {
+        if !std::mem::take(&mut self.allowed) {
+            return None;
+        }
+        let end = known.min(first + SLICE);
+        self.next = (end < known).then_some(end);
+        Some(first..end)
+    }
+}
 
 impl Channel {
     /// Loss makes every book doubtful to a subscriber; those that a snapshot had confirmed beyond
@@ -15,15 +56,16 @@ impl Channel {
         }
     }
 
-    /// Says of every live book that what was shown of it is of this validity now.
-    pub fn show(&self, validity: Validity, events: &mut Vec<Event>) {
-        self.show_from(0, validity, events);
+    /// Says of the live books of all but the first `known` instruments that what was shown of them is of this validity
+    /// now.
+    pub fn show_from(&self, known: usize, validity: Validity, events: &mut Vec<Event>) {
+        self.show_range(known..self.instruments.len(), validity, events);
     }
 
-    /// The same of all but the first `known` instruments.
-    pub fn show_from(&self, known: usize, validity: Validity, events: &mut Vec<Event>) {
+    /// The same of some instruments.
+    pub fn show_range(&self, some: Range<usize>, validity: Validity, events: &mut Vec<Event>) {
         let live = |is| (is == Validity::Live).then_some(validity);
-        for row in &self.instruments.rows()[known..] {
+        for row in &self.instruments.rows()[some] {
             let price = live(self.validity(row));
             let orders = live(self.orders_validity(row)).filter(|_| self.orders_seen);
             if price.is_some() || orders.is_some() {
@@ -36,8 +78,7 @@ impl Channel {
         }
     }
 
-    /// Books that became whole while packets are awaited are no newer than the others, and those that a
-    /// repetition changes are older than they were. An order book is told of as live first, since no later
+    /// Books that became whole while packets are awaited are no newer than the others. An order book is told of as live first, since no later
     /// message brings its orders again.
     pub fn distrust(&self, events: &mut Vec<Event>) {
         let worse = |validity: &mut Validity| {
@@ -73,59 +114,5 @@ impl Channel {
                 });
             }
         }
-    }
-
-    /// Whether the stream repeats what was shown already.
-    #[inline]
-    pub fn repeats(&self) -> bool {
-        self.repeats_until > 0
-    }
-
-    /// The newest packet from `packet` on that a price book holds by its snapshot; 0 if none does.
-    pub fn ahead_of(&self, packet: u32) -> u32 {
-        let through = self.instruments.rows().iter().map(|row| row.price.through);
-        through
-            .filter(|through| *through >= packet)
-            .max()
-            .unwrap_or(0)
-    }
-
-    /// After a reset: books that snapshots had shown as of its packet or later ones are older now than they were.
-    /// Price books are not live until the stream has come there again, order books are unknown until a
-    /// snapshot has.
-    pub fn taken_back(&self, events: &mut Vec<Event>) {
-        let missing = self.missing();
-        for row in self.instruments.rows() {
-            let instrument = row.definition.instrument;
-            if self.repeats() && self.validity(row) == Validity::Live {
-                events.push(Event::Shown {
-                    instrument,
-                    price: Some(Validity::Gapped),
-                    orders: None,
-                });
-            }
-            if !row.orders.known {
-                events.push(Event::RebuildOrders(instrument));
-                events.push(Event::OrdersRebuilt(instrument, missing));
-            }
-        }
-    }
-
-    /// A packet was processed while the stream repeats: it confirms no price book, and behind the last
-    /// one each is what it was and live. Not in the middle of an event, of which a part is not shown yet.
-    #[cold]
-    pub fn repeated(&mut self, events: &mut Vec<Event>) {
-        events.retain(|event| !matches!(event, Event::Confirmed(_)));
-        self.distrust(events);
-        if self.headline.sequence >= self.repeats_until && !self.event_open {
-            self.repeats_until = 0;
-            self.show(Validity::Live, events);
-        }
-    }
-
-    /// A loop of snapshots that began after the reset is whole: what it names is no older than any
-    /// snapshot of before. A number that it does not reach was a wrong one.
-    pub fn repeats_no_further(&mut self, lowest: u32) {
-        self.repeats_until = self.repeats_until.min(lowest);
     }
 }

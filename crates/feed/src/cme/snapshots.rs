@@ -159,6 +159,25 @@ impl Item {
     }
 }
 
+/// The highest LastMsgSeqNumProcessed of a packet of a snapshot feed; 0 if it has no snapshot.
+pub fn through(packet: &Packet<'_>) -> u32 {
+    let of_message = |raw: RawMessage<'_>| match raw.header.template_id {
+        SnapshotFullRefresh52::TEMPLATE_ID
+        | SnapshotFullRefresh38::TEMPLATE_ID
+        | SnapshotFullRefreshLongQty69::TEMPLATE_ID
+        | SnapshotFullRefreshOrderBook53::TEMPLATE_ID
+        | SnapshotFullRefreshOrderBook44::TEMPLATE_ID => first_u32(raw.body),
+        _ => 0,
+    };
+    packet.messages().map(of_message).max().unwrap_or(0)
+}
+
+/// LastMsgSeqNumProcessed is the first field of each snapshot message (a test holds it).
+fn first_u32(body: &[u8]) -> u32 {
+    body.first_chunk()
+        .map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
 impl Channel {
     /// A packet of a snapshot feed. The order feed carries price snapshots, too.
     pub fn snapshots(&mut self, feed: Feed, packet: &Packet<'_>, events: &mut Vec<Event>) {
@@ -243,7 +262,6 @@ impl Channel {
         if in_loop.price
             && let Some(whole) = self.price_loop.name(&mut row.price_loop, total, through)
         {
-            self.repeats_no_further(whole.lowest);
             self.absent(whole, |row| row.price_loop, Channel::price_absent, events);
         } else if in_loop.orders
             && let Some(whole) = self.order_loop.name(&mut row.order_loop, total, through)

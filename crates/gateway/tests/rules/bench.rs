@@ -16,6 +16,7 @@ const MILLISECOND: u64 = 1_000_000;
 pub struct Bench {
     path: CmePipeline<Local<Log>>,
     now_ns: u64,
+    is_joined: bool,
 }
 
 /// Each update in a few words.
@@ -101,6 +102,7 @@ impl Bench {
         Bench {
             path: build(settings, limits, Symbols::default(), publisher),
             now_ns: MILLISECOND,
+            is_joined: false,
         }
     }
 
@@ -128,7 +130,27 @@ impl Bench {
     pub fn sent_at(&mut self, feed: Feed, sequence: u32, sent_ms: u64, messages: &[Vec<u8>]) {
         let bytes = packet(sequence, sent_ms * MILLISECOND, messages);
         self.now_ns += MILLISECOND;
+        if feed == Feed::Incremental && !self.is_joined {
+            // Nobody believes the first packet of all alone.
+            self.is_joined = true;
+            self.path.packet((feed, Line::B), &bytes, self.now_ns, 0);
+        }
         self.path.packet((feed, Line::A), &bytes, self.now_ns, 0);
+    }
+
+    /// A packet of the incremental feed on both lines.
+    pub fn both(&mut self, sequence: u32, messages: &[Vec<u8>]) {
+        self.both_at(sequence, self.now_ns / MILLISECOND + 1, messages);
+    }
+
+    /// The same, sent at a time of its own.
+    pub fn both_at(&mut self, sequence: u32, sent_ms: u64, messages: &[Vec<u8>]) {
+        let bytes = packet(sequence, sent_ms * MILLISECOND, messages);
+        self.now_ns += MILLISECOND;
+        for line in [Line::A, Line::B] {
+            self.path
+                .packet((Feed::Incremental, line), &bytes, self.now_ns, 0);
+        }
     }
 
     /// Time passes until every hole is lost.

@@ -38,7 +38,8 @@ fn a_packet_is_processed_once() {
     let counters = bench.counters();
     assert_eq!(
         (counters.packets_delivered, counters.packets_duplicate),
-        (3, 2)
+        (3, 3),
+        "the first of all came on both lines"
     );
 }
 
@@ -66,7 +67,8 @@ fn forged_packets_far_ahead_confirm_nothing() {
     bench.book(ID, "live 101 100 |");
     assert_eq!(
         (bench.counters().gaps, bench.counters().packets_far_ahead),
-        (0, 2)
+        (0, 3),
+        "with the first of all"
     );
 }
 
@@ -115,8 +117,10 @@ fn numbering_that_starts_again_empties_every_book() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(2, &[orders(0, &[order(NEW, 1, 1, 5, 100)])]);
-    bench.packet(1, &[book(&[bid(1, NEW, 1, 50)])]);
-    bench.book(ID, "live 50 |");
+    bench.both(1, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 100 |");
+    bench.both(2, &[book(&[bid(2, NEW, 1, 51)])]);
+    bench.book(ID, "live 51 50 |");
     bench.orders(ID, "live |");
     assert_eq!(bench.counters().numbering_restarts, 1);
 }
@@ -128,7 +132,89 @@ fn an_invalid_packet_is_as_good_as_lost() {
     let message = book(&[bid(1, NEW, 1, 100)]);
     let cut = message[..message.len() - 1].to_vec();
     bench.sent_at(Feed::Incremental, 1, 1, &[cut]);
-    assert_eq!(bench.counters().packets_invalid, 1);
-    bench.sent_at(Feed::Incremental, 1, 1, &[message]);
+    assert_eq!(bench.counters().packets_invalid, 2, "on both lines");
+    bench.both_at(1, 1, &[message]);
     bench.book(ID, "live 100 |");
+}
+
+/// The venue begins again with its clock behind: nothing of before is live for longer than a hole is waited for, and
+/// after a while both lines are believed.
+#[test]
+fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
+    let mut bench = Bench::new();
+    for sequence in 1..100 {
+        bench.sent_at(
+            Feed::Incremental,
+            sequence,
+            100_000 + u64::from(sequence),
+            &[heartbeat()],
+        );
+    }
+    bench.sent_at(
+        Feed::Incremental,
+        100,
+        100_100,
+        &[book(&[bid(1, NEW, 1, 100)])],
+    );
+    bench.take_published();
+    for sequence in 1..25 {
+        bench.both_at(sequence, 10_000 + u64::from(sequence), &[heartbeat()]);
+    }
+    bench.published(&["100: gapped"]);
+    for sequence in 25..400 {
+        let entry = bid(sequence - 24, NEW, 1, 1_000 + i64::from(sequence));
+        bench.both_at(sequence, 10_000 + u64::from(sequence), &[book(&[entry])]);
+    }
+    assert_eq!(
+        bench.counters().numbering_restarts,
+        1,
+        "{:?}",
+        bench.counters()
+    );
+    assert!(
+        !bench
+            .take_published()
+            .iter()
+            .any(|update| update.contains(" live "))
+    );
+    bench.sent_at(Feed::Snapshot, 1, 10_400, &[snapshot(399, 375, &[1_399])]);
+    bench.book(ID, "live 1399 |");
+}
+
+/// Where the beginning of a new numbering is missed, nothing is known, and nothing of before is shown.
+#[test]
+fn a_sequence_reset_without_its_beginning_leaves_nothing_live() {
+    let mut bench = Bench::new();
+    bench.packet(90, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "live 100 |");
+    for sequence in 2..4 {
+        bench.both(sequence, &[heartbeat()]);
+    }
+    bench.wait();
+    bench.book(ID, "gapped |");
+    bench.orders(ID, "recovering |");
+    bench.packet(4, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+}
+
+/// Somebody's packet was processed in place of the venue's: no book is live that may hold it.
+#[test]
+fn two_packets_of_one_number_leave_nothing_live() {
+    let mut bench = Bench::new();
+    bench.packet(
+        1,
+        &[
+            book(&[bid(1, NEW, 1, 100)]),
+            orders(0, &[order(NEW, 1, 1, 5, 100)]),
+        ],
+    );
+    bench.packet(2, &[heartbeat()]);
+    bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
+    assert_eq!(bench.counters().packets_conflicting, 1);
+    bench.book(ID, "recovering |");
+    bench.orders(ID, "recovering |");
+    bench.packet(3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.book(ID, "recovering |");
+    bench.snapshots(1, &[snapshot(2, 2, &[101, 100])]);
+    bench.book(ID, "live 102 101 100 |");
 }

@@ -35,7 +35,7 @@ fn what_a_snapshot_contains_is_not_applied_again() {
     let mut bench = unknown();
     // Order 3 came in packet 3 and is gone by the end of packet 5.
     bench.order_snapshots(1, &[order_chunk(5, 50, (1, 1), &[A])]);
-    bench.orders(ID, "live 1:5@100 |");
+    bench.orders(ID, "recovering |");
     bench.packet(5, &[orders(50, &[order(NEW, 5, 5, 9, 100)])]);
     bench.orders(ID, "live 1:5@100 |");
     bench.packet(6, &[orders(60, &[order(NEW, 6, 6, 9, 100)])]);
@@ -90,20 +90,30 @@ fn a_whole_loop_without_the_instrument_means_that_it_has_no_orders() {
     bench.orders(ID, "live 3:7@100 4:8@100 |");
 }
 
-/// The orders of packet 9 were shown: those of the packets from the reset to there would be a step back.
+/// The orders of packet 9 are not known before packet 9: a reset takes nothing back.
 #[test]
 fn a_reset_takes_no_order_book_back_behind_its_snapshot() {
     let mut bench = unknown();
     bench.order_snapshots(1, &[order_chunk(9, 90, (1, 1), &[A, B])]);
-    bench.orders(ID, "live 1:5@100 2:6@100 |");
+    bench.orders(ID, "recovering |");
     bench.take_published();
     bench.packet(5, &[channel_reset()]);
-    bench.published(&["reset", "whole orders recovering 0"]);
+    bench.published(&["reset"]);
     bench.packet(6, &[orders(60, &[order(NEW, 1, 1, 5, 100)])]);
-    bench.order_snapshots(1, &[order_chunk(6, 60, (1, 1), &[A])]);
-    bench.orders(ID, "recovering |");
-    bench.packet(7, &[channel_reset()]);
-    bench.orders(ID, "recovering |");
-    bench.order_snapshots(1, &[order_chunk(9, 90, (1, 1), &[A, B])]);
+    bench.orders(ID, "live 1:5@100 |");
+}
+
+/// A line that is a whole loop behind brings an older snapshot after a loss.
+#[test]
+fn after_a_loss_an_older_snapshot_sets_no_order_book_back() {
+    let mut bench = unknown();
+    bench.order_snapshots(1, &[order_chunk(4, 40, (1, 1), &[A, B])]);
     bench.orders(ID, "live 1:5@100 2:6@100 |");
+    bench.packet(6, &[heartbeat()]);
+    bench.wait();
+    bench.order_snapshots(1, &[order_chunk(3, 30, (1, 1), &[A])]);
+    bench.order_snapshots(2, &[order_chunk(4, 40, (1, 1), &[A])]);
+    bench.orders(ID, "recovering |");
+    bench.order_snapshots(3, &[order_chunk(6, 60, (1, 1), &[A])]);
+    bench.orders(ID, "live 1:5@100 |");
 }

@@ -32,104 +32,105 @@ fn what_a_snapshot_contains_is_not_applied_again() {
 }
 
 #[test]
-fn a_snapshot_may_be_ahead_of_the_incremental_feed() {
+fn a_snapshot_that_is_ahead_of_the_incremental_feed_waits_for_it() {
     let mut bench = with_a_hole();
+    bench.take_published();
     bench.snapshots(1, &[snapshot(5, 6, &[106, 105])]);
-    bench.book(ID, "live 106 105 |");
+    bench.book(ID, "recovering |");
     bench.packet(4, &[book(&[bid(5, NEW, 1, 105)])]);
+    bench.published(&[]);
     bench.packet(5, &[book(&[bid(6, NEW, 1, 106)])]);
+    bench.published(&["whole book live 2"]);
     bench.book(ID, "live 106 105 |");
     bench.packet(6, &[book(&[bid(7, DELETE, 1, 106)])]);
     bench.book(ID, "live 105 |");
+    assert_eq!(bench.counters().snapshots_early, 1);
 }
 
 /// Between our last packet and the snapshot there was a reset: numbers of before it are higher.
 #[test]
-fn what_a_snapshot_behind_a_reset_contains_is_ignored_whatever_its_number() {
+fn a_snapshot_behind_a_reset_waits_for_the_reset() {
     let mut bench = with_a_hole();
     bench.snapshots(1, &[snapshot(6, 1, &[50])]);
-    bench.book(ID, "live 50 |");
     bench.packet(4, &[book(&[bid(5, NEW, 1, 105)])]);
-    bench.book(ID, "live 50 |");
+    bench.book(ID, "recovering |");
     bench.packet(5, &[channel_reset()]);
+    bench.book(ID, "live |");
     bench.packet(6, &[book(&[bid(1, NEW, 1, 50)])]);
     bench.book(ID, "live 50 |");
 }
 
-/// What the stream repeats behind the reset was shown already. Whoever asks for live books is not shown
-/// them again.
+/// Nothing that a snapshot shows before the incremental feed has come as far is shown again as older.
 #[test]
-fn a_reset_takes_no_live_book_back_behind_its_snapshot() {
+fn no_live_book_goes_back_behind_a_reset() {
     let mut bench = with_a_hole();
-    bench.snapshots(1, &[snapshot(7, 2, &[51, 50])]);
-    bench.take_published();
-    bench.packet(4, &[channel_reset()]);
-    bench.published(&["reset", "4: gapped"]);
-    bench.packet(5, &[book(&[bid(1, NEW, 1, 50)])]);
-    bench.published(&["5: book 7 gapped 50 | -"]);
-    bench.packet(6, &[heartbeat()]);
-    bench.published(&[]);
-    bench.packet(7, &[open_book(&[bid(2, NEW, 1, 51)])]);
-    bench.published(&[]);
-    bench.packet(8, &[end_of_event()]);
-    bench.published(&["8: book 7 gapped 51 | -", "8: live"]);
-    bench.packet(9, &[book(&[bid(3, NEW, 1, 52)])]);
-    bench.published(&["9: book 7 live 52 | -"]);
-}
-
-/// Behind a reset that its snapshot does not contain a book is new, and live at once.
-#[test]
-fn a_book_that_no_snapshot_took_behind_the_reset_is_live_at_once() {
-    let mut bench = with_a_hole();
-    bench.snapshots(1, &[snapshot(3, 4, &[104])]);
+    bench.snapshots(1, &[snapshot(6, 2, &[51, 50])]);
     bench.take_published();
     bench.packet(4, &[channel_reset()]);
     bench.published(&["reset"]);
-}
-
-/// The packet of the reset goes on behind it, and the snapshot contains all of it.
-#[test]
-fn in_the_packet_of_the_reset_a_book_is_not_taken_back_either() {
-    let mut bench = with_a_hole();
-    bench.snapshots(1, &[snapshot(4, 2, &[51, 50])]);
-    bench.take_published();
-    let (first, second) = (bid(1, NEW, 1, 50), bid(2, NEW, 1, 51));
-    bench.packet(4, &[channel_reset(), book(&[first]), book(&[second])]);
-    bench.published(&[
-        "reset",
-        "4: gapped",
-        "4: book 7 gapped 50 | -",
-        "4: book 7 gapped 51 | -",
-        "4: live",
-    ]);
-}
-
-#[test]
-fn a_loss_while_the_stream_repeats_makes_no_book_live() {
-    let mut bench = with_a_hole();
-    bench.snapshots(1, &[snapshot(9, 2, &[51, 50])]);
-    bench.packet(4, &[channel_reset()]);
-    bench.packet(6, &[heartbeat()]);
-    bench.wait();
-    bench.take_published();
-    bench.packet(7, &[book(&[bid(1, NEW, 1, 50)])]);
-    bench.published(&["7: book 7 gapped 50 | -"]);
-    bench.packet(8, &[heartbeat()]);
-    bench.published(&[]);
-    bench.packet(9, &[book(&[bid(2, NEW, 1, 51)])]);
-    bench.published(&["9: book 7 gapped 51 | -", "9: live"]);
-}
-
-/// One snapshot with a number that never comes must not blind the channel for ever.
-#[test]
-fn a_later_loop_says_how_far_the_stream_repeats() {
-    let mut bench = with_a_hole();
-    bench.snapshots(1, &[snapshot(1 << 31, 2, &[51, 50])]);
-    bench.packet(4, &[channel_reset()]);
-    bench.take_published();
-    bench.snapshots(1, &[snapshot(5, 1, &[50])]);
     bench.packet(5, &[book(&[bid(1, NEW, 1, 50)])]);
-    bench.published(&["5: book 7 gapped 50 | -", "5: live"]);
+    bench.published(&["5: book 7 live 50 | -"]);
+    bench.packet(6, &[book(&[bid(2, NEW, 1, 51)])]);
+    bench.published(&["6: book 7 live 51 | -"]);
+}
+
+/// Of the session before, or with a number or a time that nobody can have reached: no book comes of it, now or later.
+#[test]
+fn a_snapshot_of_another_session_is_refused() {
+    for (through, sent_ms) in [
+        // Ahead of the stream, and sent before what was processed.
+        (9, 2),
+        // Further ahead than the window reaches.
+        (3 + 65, 100),
+        (u32::MAX - 15, 100),
+        // Sent in a year.
+        (3, 365 * 86_400_000),
+    ] {
+        let mut bench = with_a_hole();
+        bench.sent_at(Feed::Snapshot, 1, sent_ms, &[snapshot(through, 4, &[9])]);
+        bench.book(ID, "recovering |");
+        assert_eq!(
+            bench.counters().recovery_refused,
+            1,
+            "{through} sent at {sent_ms}"
+        );
+        for sequence in 4..80 {
+            bench.packet(sequence, &[heartbeat()]);
+        }
+        bench.book(ID, "recovering |");
+        bench.snapshots(1, &[snapshot(79, 4, &[104, 103])]);
+        bench.book(ID, "live 104 103 |");
+    }
+}
+
+/// Who joins late hears a snapshot of the session before, whose number lies in what was heard already.
+#[test]
+fn a_snapshot_from_before_the_first_packet_holds_nothing_of_it() {
+    let mut bench = Bench::new();
+    bench.sent_at(Feed::Incremental, 5, 50, &[book(&[bid(9, NEW, 1, 100)])]);
+    bench.sent_at(Feed::Incremental, 6, 51, &[heartbeat()]);
+    bench.book(ID, "recovering |");
+    bench.sent_at(Feed::Snapshot, 1, 49, &[snapshot(6, 9, &[9])]);
+    bench.book(ID, "recovering |");
+    assert_eq!(bench.counters().recovery_refused, 1);
+    bench.sent_at(Feed::Snapshot, 1, 52, &[snapshot(6, 9, &[100])]);
+    bench.book(ID, "live 100 |");
+}
+
+/// A snapshot with a time of the far future does not hide the loops behind it.
+#[test]
+fn a_loop_from_the_future_hides_no_other() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10), definition(8, 10)]);
+    bench.sent_at(
+        Feed::Snapshot,
+        1,
+        365 * 86_400_000,
+        &[snapshot_of(ID, 1, 0, 0, &[])],
+    );
+    bench.packet(5, &[heartbeat()]);
+    bench.snapshots(1, &[snapshot(5, 1, &[100])]);
+    bench.book(8, "live |");
 }
 
 #[test]

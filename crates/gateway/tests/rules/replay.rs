@@ -135,8 +135,9 @@ fn an_event_with_a_hole_in_it_is_seen_whole() {
 fn a_new_numbering_awaits_nothing_of_the_old_one() {
     let mut bench = awaiting();
     bench.published(&["2: gapped", "2: orders gapped"]);
-    bench.packet(1, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.both(1, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.both(2, &[book(&[bid(2, NEW, 1, 51)])]);
     assert_eq!(bench.wanted(), None);
-    bench.book(ID, "live 50 |");
+    bench.book(ID, "live 51 50 |");
     assert_eq!(bench.counters().replays_filled, 0);
 }

@@ -62,8 +62,13 @@ fn copies_and_broken_packets_end_no_silence() {
     let mut bench = live();
     bench.silence(100);
     bench.published(&["2: stale", "2: orders stale"]);
-    bench.sent_at(Feed::Incremental, 2, 2, &[heartbeat()]);
-    bench.sent_at(Feed::Incremental, 1, 1, &[heartbeat()]);
+    bench.sent_at(
+        Feed::Incremental,
+        2,
+        3,
+        &[orders(20, &[order(NEW, 1, 1, 5, 100)])],
+    );
+    bench.sent_at(Feed::Incremental, 1, 2, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.sent_at(Feed::Incremental, 3, 3, &[vec![0; 12]]);
     bench.sent_at(Feed::Incremental, 3_000_000, 4, &[heartbeat()]);
     bench.published(&[]);

@@ -43,7 +43,7 @@ impl Arbiter {
             return false;
         };
         let asked = (awaited.first..=awaited.last).contains(&sequence);
-        let in_time = (self.processed_ns..=awaited.behind_ns).contains(&sending_ns);
+        let in_time = (self.delivered_ns..=awaited.behind_ns).contains(&sending_ns);
         let kept = asked && in_time && self.hold.keep(sequence, sending_ns, when, payload);
         if kept {
             self.came(sequence);
@@ -89,8 +89,7 @@ impl Arbiter {
     /// Lets the holes before overdue packets wait for replay, as far as one request reaches. If it
     /// does not reach the end of the first, nothing is changed: it is lost.
     pub(super) fn await_overdue(&mut self, now_ns: u64) {
-        let flush = self.restarting || self.jump.is_some();
-        let may_ask = !flush && now_ns >= self.ask_from_ns;
+        let may_ask = self.jump.is_none() && now_ns >= self.ask_from_ns;
         let Some(replay) = self.replay.filter(|_| may_ask) else {
             return;
         };

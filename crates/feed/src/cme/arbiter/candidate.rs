@@ -1,0 +1,280 @@
+//! Packets that contradict the present numbering, and what makes them believed.
+//!
+//! A number far from the next one, or a sending time that the venue's clock cannot show yet, is either a jump that
+//! both lines made (an outage, a sequence reset, a clock that was set) or a packet that the venue did not send now: an
+//! old one, a forged one. One packet decides nothing. What contradicts is kept in a buffer of its own until others agree
+//! with it, or until the stream goes on without it.
+
+use super::Line;
+use super::clock::CLOCKS_APART_NS;
+use crate::When;
+use crate::cme::hold::{Held, Hold};
+
+/// Rising numbers that both lines must bring, with the same sending times.
+const AGREED_MIN: u32 = 2;
+
+/// Rising numbers that one line must bring while the other is silent.
+const ALONE_MIN: u32 = 8;
+
+/// Where the clock speaks against it: how many times the wait for a gap the numbers must go on.
+const WAITS_MIN: u64 = 10;
+
+/// Where the clock speaks against it and one line alone brings it although there are two: a line may be so far behind
+/// the other.
+const BEHIND_NS_MAX: u64 = 60_000_000_000;
+
+/// Packets kept.
+const PACKETS_MAX: usize = 256;
+
+/// Where packets that contradict lie, as seen from the present numbering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// There is no numbering yet.
+    First,
+    /// In the window, which has reached it.
+    Inside,
+    /// Beyond the window.
+    FarAhead,
+    /// Below the next number, and sent later than all that was processed: a sequence reset.
+    Reset,
+    /// The clock speaks against it: sent too early or too late for its number.
+    AgainstClock,
+}
+
+/// What the arbiter knows that decides whether a candidate is believed.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation {
+    /// Where the candidate lies.
+    pub place: Place,
+    /// The present time of waiting.
+    pub now_ns: u64,
+    /// How long a gap is waited for.
+    pub wait_ns: u64,
+    /// When each line brought a packet last; 0 for never.
+    pub heard_ns: [u64; 2],
+}
+
+/// The jump that packets speak for. Empty if nothing contradicts.
+#[derive(Debug)]
+pub struct JumpCandidate {
+    buffer: Hold,
+    /// By slot: the lines that brought the number.
+    lines: Vec<u8>,
+    lowest: Held,
+    highest: Held,
+    /// The lowest number that came, whether or not it is still kept.
+    began: u64,
+    since_ns: u64,
+    distinct: u32,
+    agreed: u32,
+    /// The line that brought the first packet.
+    line: usize,
+    contested: bool,
+    ambiguous: bool,
+}
+
+impl JumpCandidate {
+    /// Memory for packets of `packet_bytes_max` bytes, at most as many as a window of `packets_max` has.
+    pub fn new(packets_max: usize, packet_bytes_max: usize) -> JumpCandidate {
+        let buffer = Hold::new(packets_max.min(PACKETS_MAX), packet_bytes_max);
+        JumpCandidate {
+            lines: vec![0; buffer.capacity() as usize],
+            buffer,
+            lowest: Held::default(),
+            highest: Held::default(),
+            began: 0,
+            since_ns: 0,
+            distinct: 0,
+            agreed: 0,
+            line: 0,
+            contested: false,
+            ambiguous: false,
+        }
+    }
+
+    /// Whether nothing contradicts.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.distinct == 0
+    }
+
+    /// The packet with the lowest number.
+    pub fn lowest(&self) -> &Held {
+        &self.lowest
+    }
+
+    /// The lowest number that came, whether or not it is still kept.
+    pub fn began(&self) -> u64 {
+        self.began
+    }
+
+    /// The packet with the highest number.
+    pub fn highest(&self) -> &Held {
+        &self.highest
+    }
+
+    /// When the first packet came.
+    pub fn since_ns(&self) -> u64 {
+        self.since_ns
+    }
+
+    /// Whether the stream went on without it.
+    pub fn is_contested(&self) -> bool {
+        self.contested
+    }
+
+    /// The stream goes on without it.
+    pub fn contest(&mut self) {
+        self.contested = true;
+    }
+
+    /// A packet of it could be of the present numbering as well.
+    pub fn set_ambiguous(&mut self) {
+        self.ambiguous = true;
+    }
+
+    /// There will be no witness any more, and nothing denies it.
+    pub fn set_shown(&mut self) {
+        self.agreed += 1;
+    }
+
+    /// Whether it holds all from number 1 on, by the word of two packets.
+    pub fn is_whole(&self) -> bool {
+        let is_shown = self.agreed > 0 || self.distinct > 1 && self.buffer.has(2);
+        self.lowest.sequence == 1 && is_shown && !self.ambiguous
+    }
+
+    /// Whether a packet goes on where the highest number ends.
+    pub fn continues(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+        sequence > self.highest.sequence && self.agrees(sequence, sending_ns, when)
+            || sequence == self.highest.sequence && sending_ns == self.highest.sending_ns
+    }
+
+    /// Takes a packet that contradicts. One that does not agree with those before it replaces them: the newest is
+    /// the most likely to be of now. `false` if it is a copy of one that is kept.
+    pub fn offer(
+        &mut self,
+        sequence: u64,
+        sending_ns: u64,
+        line: Line,
+        when: When,
+        payload: &[u8],
+    ) -> bool {
+        if !self.is_empty() && !self.agrees(sequence, sending_ns, when) {
+            self.clear();
+        }
+        let bit = 1 << line as usize;
+        let slot = sequence as usize & (self.lines.len() - 1);
+        if !self.is_empty()
+            && (self.lowest.sequence..=self.highest.sequence).contains(&sequence)
+            && self.buffer.has(sequence)
+        {
+            self.agreed += u32::from(self.lines[slot] | bit == 3 && self.lines[slot] != 3);
+            self.lines[slot] |= bit;
+            return false;
+        }
+        self.make_room(sequence);
+        self.buffer.keep(sequence, sending_ns, when, payload);
+        self.lines[slot] = bit;
+        let held = *self.buffer.peek(sequence);
+        if self.is_empty() {
+            (self.lowest, self.highest, self.since_ns, self.line) =
+                (held, held, when.now_ns, line as usize);
+        } else if sequence < self.lowest.sequence {
+            self.lowest = held;
+        } else if sequence > self.highest.sequence {
+            self.highest = held;
+        }
+        self.began = match self.distinct {
+            0 => sequence,
+            _ => self.began.min(sequence),
+        };
+        self.distinct += 1;
+        true
+    }
+
+    /// Whether it is to be believed now.
+    pub fn is_believed(&self, situation: Situation) -> bool {
+        let Situation {
+            place,
+            now_ns,
+            wait_ns,
+            heard_ns,
+        } = situation;
+        let age_ns = now_ns.saturating_sub(self.since_ns);
+        let other = heard_ns[1 - self.line];
+        let is_alone = other == 0 || other < self.since_ns;
+        match place {
+            // A number near it, or its copy on the other line.
+            Place::First => self.distinct > 1 || self.agreed > 0,
+            Place::Inside => false,
+            Place::FarAhead => self.distinct > 1,
+            Place::Reset => {
+                let is_shown = self.agreed >= AGREED_MIN || is_alone && self.distinct >= ALONE_MIN;
+                // Its beginning may have been overtaken.
+                is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)
+            }
+            Place::AgainstClock => {
+                let a_while = age_ns >= WAITS_MIN.saturating_mul(wait_ns);
+                let alone_ns = if other == 0 { 0 } else { BEHIND_NS_MAX };
+                let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;
+                a_while && (self.agreed >= AGREED_MIN || is_alone)
+            }
+        }
+    }
+
+    /// Gives each packet, lowest number first, to `keep`, and forgets all.
+    pub fn drain(&mut self, mut keep: impl FnMut(&Held, &[u8])) {
+        for sequence in self.lowest.sequence..=self.highest.sequence {
+            if let Some(held) = self.buffer.take(sequence) {
+                keep(&held, self.buffer.payload(&held));
+            }
+        }
+        self.clear();
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        if !self.is_empty() {
+            for sequence in self.lowest.sequence..=self.highest.sequence {
+                self.buffer.take(sequence);
+            }
+        }
+        (self.distinct, self.agreed) = (0, 0);
+        (self.contested, self.ambiguous) = (false, false);
+    }
+
+    /// Whether a packet may be of the same stream: near in number, and sent in the order of the numbers.
+    fn agrees(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+        let JumpCandidate {
+            lowest, highest, ..
+        } = self;
+        let near = self.buffer.capacity();
+        let passed_ns = when.receive_ns.saturating_sub(highest.when.receive_ns);
+        let latest_ns = highest
+            .sending_ns
+            .saturating_add(passed_ns)
+            .saturating_add(CLOCKS_APART_NS);
+        if sequence > highest.sequence {
+            sequence - highest.sequence < near
+                && (highest.sending_ns..=latest_ns).contains(&sending_ns)
+        } else if sequence < lowest.sequence {
+            let earliest_ns = lowest.sending_ns.saturating_sub(CLOCKS_APART_NS);
+            highest.sequence - sequence < near
+                && (earliest_ns..=lowest.sending_ns).contains(&sending_ns)
+        } else if self.buffer.has(sequence) {
+            self.buffer.peek(sequence).sending_ns == sending_ns
+        } else {
+            (lowest.sending_ns..=highest.sending_ns).contains(&sending_ns)
+        }
+    }
+
+    /// Lets the lowest go where a higher number has no room.
+    fn make_room(&mut self, sequence: u64) {
+        while !self.is_empty() && sequence >= self.lowest.sequence + self.buffer.capacity() {
+            self.buffer.take(self.lowest.sequence);
+            let next = self.buffer.first(self.lowest.sequence + 1);
+            self.lowest = next.map_or(self.highest, |next| *self.buffer.peek(next));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The venue's clock as its packets show it: which sending times can be of now.
+
+use crate::cme::hold::Held;
+
+/// How much further the venue's clock may come between two packets than ours: drift over a weekend,
+/// and packets that were long on their way.
+pub const CLOCKS_APART_NS: u64 = 60_000_000_000;
+
+/// How much earlier than the packet before it a packet may be sent.
+const CLOCK_BACK_NS: u64 = 1_000_000_000;
+
+/// The venue's clock, as the packets processed show it.
+#[derive(Clone, Copy, Debug)]
+pub struct VenueClock {
+    /// Latest sending time of the packets processed, and when that packet was received.
+    pub newest_ns: u64,
+    received_ns: u64,
+    /// How far it may be ahead of ours.
+    apart_ns: u64,
+    /// Packets sent before this are of the numbering before; 0 if that cannot be told.
+    pub begun_ns: u64,
+}
+
+impl Default for VenueClock {
+    fn default() -> VenueClock {
+        VenueClock {
+            newest_ns: 0,
+            received_ns: 0,
+            apart_ns: CLOCKS_APART_NS,
+            begun_ns: 0,
+        }
+    }
+}
+
+impl VenueClock {
+    /// Whether a packet that is received now can have been sent then, behind those that were processed.
+    #[inline]
+    pub fn fits(&self, sending_ns: u64, receive_ns: u64) -> bool {
+        let earliest_ns = self
+            .newest_ns
+            .saturating_sub(CLOCK_BACK_NS)
+            .max(self.begun_ns);
+        sending_ns >= earliest_ns && self.is_reached(sending_ns, receive_ns)
+    }
+
+    /// Whether the venue's clock can have come that far since the packet processed last, by ours. Only differences are
+    /// compared, so that clocks may be apart; where ours was set back, nothing can be said.
+    #[inline]
+    pub fn is_reached(&self, sending_ns: u64, receive_ns: u64) -> bool {
+        let latest_ns = self
+            .newest_ns
+            .saturating_add(receive_ns.saturating_sub(self.received_ns));
+        sending_ns <= latest_ns.saturating_add(self.apart_ns)
+            || receive_ns < self.received_ns
+            || self.newest_ns == 0
+    }
+
+    #[inline]
+    pub fn pass(&mut self, sending_ns: u64, receive_ns: u64) {
+        if sending_ns > self.newest_ns || receive_ns < self.received_ns {
+            (self.newest_ns, self.received_ns) = (sending_ns.max(self.newest_ns), receive_ns);
+        }
+    }
+
+    /// The clock shows what this packet says, whatever it showed before. Where it was set back, packets of before are
+    /// ahead of it: half of the way back is the most that it may be ahead from now on.
+    pub fn set(&mut self, held: &Held) {
+        let back_ns = self.newest_ns.saturating_sub(held.sending_ns);
+        self.apart_ns = match back_ns {
+            0 => self.apart_ns,
+            _ => (back_ns / 2).clamp(CLOCK_BACK_NS, CLOCKS_APART_NS),
+        };
+        (self.newest_ns, self.received_ns) = (held.sending_ns, held.when.receive_ns);
+    }
+}

@@ -1,0 +1,165 @@
+//! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
+
+use super::candidate::{Place, Situation};
+use super::{Arbiter, Doubt, Step, StreamPoint, is_over};
+
+/// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
+const WAITS_MAX: u64 = 10;
+
+/// How the window moves to a candidate that is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jump {
+    /// There was none.
+    Join,
+    /// The numbers begin again below.
+    Restart,
+    /// They go on above, or the clock was set.
+    Forward,
+}
+
+impl Arbiter {
+    /// Where the candidate lies; it is not empty.
+    pub(super) fn place(&self) -> Place {
+        let (lowest, highest) = (self.candidate.lowest(), self.candidate.highest());
+        let fits = self.clock.fits(lowest.sending_ns, lowest.when.receive_ns)
+            && self
+                .clock
+                .is_reached(highest.sending_ns, highest.when.receive_ns);
+        if self.next == 0 {
+            Place::First
+        } else if !fits {
+            Place::AgainstClock
+        } else if self.candidate.began() >= self.next + self.hold.capacity() {
+            Place::FarAhead
+        } else if self.candidate.began() >= self.next {
+            Place::Inside
+        } else if lowest.sending_ns > self.clock.newest_ns {
+            Place::Reset
+        } else {
+            Place::AgainstClock
+        }
+    }
+
+    /// How the window would move to the candidate.
+    pub(super) fn way(&self) -> Jump {
+        if self.next == 0 {
+            Jump::Join
+        } else if self.candidate.began() < self.next {
+            Jump::Restart
+        } else {
+            Jump::Forward
+        }
+    }
+
+    #[cold]
+    pub(super) fn advance_candidate(&mut self, now_ns: u64) {
+        self.believe(now_ns);
+        if self.jump.is_none() && self.candidate.is_contested() && self.hold.is_empty() {
+            // A reset may be seen on one line long before the other one has brought all that was before it.
+            let waits = if self.place() == Place::Reset {
+                WAITS_MAX
+            } else {
+                1
+            };
+            if is_over(self.candidate.since_ns(), now_ns, waits * self.wait_ns) {
+                self.candidate.clear();
+            }
+        }
+        if let Doubt::Since(since_ns) = self.doubt
+            && self.jump.is_none()
+            && is_over(since_ns, now_ns, self.wait_ns)
+            && !self.candidate.is_contested()
+        {
+            self.doubt = Doubt::Due;
+        }
+    }
+
+    pub(super) fn believe(&mut self, now_ns: u64) {
+        let situation = Situation {
+            place: self.place(),
+            now_ns,
+            wait_ns: self.wait_ns,
+            heard_ns: self.heard_ns,
+        };
+        if self.jump.is_none() && self.candidate.is_believed(situation) {
+            self.jump = Some(self.way());
+        }
+    }
+
+    #[cold]
+    pub(super) fn contest(&mut self, sending_ns: u64) {
+        self.doubt = Doubt::None;
+        if self.jump.is_some() || self.candidate.is_empty() {
+            return;
+        }
+        match self.place() {
+            Place::AgainstClock => self.candidate.clear(),
+            Place::Reset if sending_ns >= self.candidate.lowest().sending_ns => {
+                self.candidate.clear()
+            }
+            _ => self.candidate.contest(),
+        }
+    }
+
+    /// Moves the window to where the candidate is; nothing waits any more.
+    pub(super) fn jump_to_candidate(&mut self, jump: Jump) -> Option<Step> {
+        let (lowest, whole) = (*self.candidate.lowest(), self.candidate.is_whole());
+        let (first, sending_ns) = (lowest.sequence as u32, lowest.sending_ns);
+        let step = match jump {
+            Jump::Join => {
+                self.next = lowest.sequence;
+                Some(Step::Joined { first, whole })
+            }
+            Jump::Restart => {
+                self.sent.forget(0..self.next);
+                (self.next, self.release_to) = (lowest.sequence, 0);
+                self.lost = (1, lowest.sequence - 1);
+                let is_later = sending_ns > self.clock.newest_ns;
+                self.clock.begun_ns = if is_later { sending_ns } else { 0 };
+                Some(Step::Restarted {
+                    first,
+                    whole,
+                    sending_ns,
+                })
+            }
+            Jump::Forward => {
+                self.clock.begun_ns = self.clock.begun_ns.min(sending_ns);
+                (lowest.sequence > self.next).then(|| self.lose_to(lowest.sequence))
+            }
+        };
+        if jump != Jump::Forward || sending_ns < self.clock.newest_ns {
+            self.begun = StreamPoint {
+                sequence: lowest.sequence,
+                sending_ns,
+            };
+        }
+        self.clock.set(&lowest);
+        self.doubt = Doubt::None;
+        self.adopt();
+        step.or_else(|| self.pop_waiting())
+    }
+
+    /// Takes the candidate into the window once the window has reached it.
+    pub(super) fn adopt_reached(&mut self) {
+        if !self.candidate.is_empty() && self.place() == Place::Inside {
+            self.adopt();
+        }
+    }
+
+    fn adopt(&mut self) {
+        let Arbiter {
+            hold,
+            candidate,
+            next,
+            oldest_ns,
+            ..
+        } = self;
+        candidate.drain(|held, payload| {
+            let is_inside = (*next..*next + hold.capacity()).contains(&held.sequence);
+            if is_inside && hold.keep(held.sequence, held.sending_ns, held.when, payload) {
+                *oldest_ns = (*oldest_ns).min(held.when.now_ns);
+            }
+        });
+        self.jump = None;
+    }
+}

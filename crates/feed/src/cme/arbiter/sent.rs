@@ -1,0 +1,131 @@
+//! What was processed under each of the last numbers, to tell a copy from another packet of the same number.
+
+/// Sending time and length of the packets processed last.
+#[derive(Debug)]
+pub struct SentTimes {
+    /// By number; a time of 0 where the number was lost.
+    slots: Vec<Sent>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sent {
+    sending_ns: u64,
+    bytes: u32,
+}
+
+/// How a packet compares with the one that was processed under its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// The same packet.
+    Copy,
+    /// The number was lost, and the packet may be what was lost.
+    Lost,
+    /// Another packet that was sent at the same time: one of the two is not the venue's.
+    Conflict,
+    /// Of another time, or too old to say.
+    Unknown,
+}
+
+/// Two packets of one number that were sent so close to each other claim the same place of the same stream.
+const SAME_PLACE_NS: u64 = 1_000_000_000;
+
+impl SentTimes {
+    /// Room for `packets_max` numbers, a power of two, taken now.
+    pub fn new(packets_max: u64) -> SentTimes {
+        SentTimes {
+            slots: vec![Sent::default(); packets_max as usize],
+        }
+    }
+
+    /// This packet was processed.
+    #[inline]
+    pub fn record(&mut self, sequence: u64, sending_ns: u64, bytes: usize) {
+        let slot = sequence as usize & (self.slots.len() - 1);
+        self.slots[slot] = Sent {
+            sending_ns,
+            bytes: bytes as u32,
+        };
+    }
+
+    /// These numbers were lost, or are of a numbering that is over.
+    pub fn forget(&mut self, numbers: std::ops::Range<u64>) {
+        let last = self.slots.len() as u64;
+        for sequence in numbers.start.max(numbers.end.saturating_sub(last))..numbers.end {
+            self.record(sequence, 0, 0);
+        }
+    }
+
+    /// Compares a packet whose number is below `next`. A lost number's packet was sent about `processed_ns`.
+    #[inline]
+    pub fn compare(
+        &self,
+        sequence: u64,
+        sending_ns: u64,
+        bytes: usize,
+        next: u64,
+        processed_ns: u64,
+    ) -> Likeness {
+        if sequence + (self.slots.len() as u64) < next {
+            return Likeness::Unknown;
+        }
+        let sent = self.slots[sequence as usize & (self.slots.len() - 1)];
+        if sent.sending_ns == sending_ns {
+            Likeness::Copy
+        } else if sent.sending_ns == 0 {
+            match sending_ns.abs_diff(processed_ns) < SAME_PLACE_NS {
+                true => Likeness::Lost,
+                false => Likeness::Unknown,
+            }
+        } else if sent.sending_ns.abs_diff(sending_ns) < SAME_PLACE_NS && sent.bytes != bytes as u32
+        {
+            Likeness::Conflict
+        } else {
+            Likeness::Unknown
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = SAME_PLACE_NS;
+
+    #[test]
+    fn a_packet_is_compared_with_what_was_processed_under_its_number() {
+        let mut sent = SentTimes::new(8);
+        sent.record(5, 10 * SECOND, 100);
+        sent.forget(6..7);
+        sent.record(7, 11 * SECOND, 100);
+        let compare =
+            |sequence, sending_ns, bytes| sent.compare(sequence, sending_ns, bytes, 8, 11 * SECOND);
+        assert_eq!(compare(5, 10 * SECOND, 100), Likeness::Copy);
+        assert_eq!(compare(5, 10 * SECOND + 1, 22), Likeness::Conflict);
+        assert_eq!(
+            compare(5, 10 * SECOND + 1, 100),
+            Likeness::Unknown,
+            "the lines may stamp apart"
+        );
+        assert_eq!(
+            compare(5, 20 * SECOND, 22),
+            Likeness::Unknown,
+            "of another time"
+        );
+        assert_eq!(compare(6, 11 * SECOND - 1, 22), Likeness::Lost);
+        assert_eq!(compare(6, 12 * SECOND, 22), Likeness::Unknown);
+        let later = sent.compare(5, 10 * SECOND, 100, 14, 20 * SECOND);
+        assert_eq!(later, Likeness::Unknown, "its place was taken by number 13");
+    }
+
+    #[test]
+    fn of_a_long_loss_the_last_numbers_are_forgotten() {
+        let mut sent = SentTimes::new(4);
+        (1..=4).for_each(|sequence| sent.record(sequence, SECOND, 1));
+        sent.forget(5..1 << 40);
+        let last = (1 << 40) - 1;
+        assert_eq!(
+            sent.compare(last, SECOND, 1, 1 << 40, SECOND),
+            Likeness::Lost
+        );
+    }
+}

@@ -1,0 +1,347 @@
+//! What is believed, packet by packet: the first of all, jumps, sequence resets, clocks that were set, conflicts.
+
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+const HOUR: u64 = 3_600 * SECOND;
+/// The present.
+const NOW: u64 = 100 * HOUR;
+
+/// Joined at 1, with packets up to `last`, 10 ns apart.
+fn at(last: u32) -> Bench {
+    let mut bench = Bench::new();
+    for sequence in 1..=last {
+        bench.both(
+            sequence,
+            NOW + u64::from(sequence) * 10,
+            NOW + u64::from(sequence) * 10,
+        );
+    }
+    bench.log.clear();
+    bench
+}
+
+#[test]
+fn the_first_packet_of_all_needs_a_witness() {
+    let mut bench = Bench::new();
+    bench.on(Line::A, 7, 70, 70);
+    bench.advance(100_000);
+    bench.expect("");
+    assert_eq!(
+        bench.on(Line::A, 7, 70, 100_000),
+        Verdict::Duplicate,
+        "its copy on the same line is none"
+    );
+    bench.expect("");
+    bench.on(Line::B, 7, 70, 100_001);
+    bench.expect("joined late 7 7");
+    let mut bench = Bench::new();
+    bench.on(Line::A, 8, 80, 80);
+    bench.on(Line::A, 7, 70, 81);
+    bench.expect("joined late 7 7 8");
+}
+
+#[test]
+fn the_beginning_is_known_by_its_copy_or_its_neighbour() {
+    for witness in [(Line::B, 1, 10), (Line::A, 2, 11)] {
+        let mut bench = Bench::new();
+        bench.on(Line::A, 1, 10, 10);
+        bench.on(witness.0, witness.1, witness.2, 11);
+        assert!(bench.log[0] == "joined 1", "{:?}", bench.log);
+    }
+    let mut bench = Bench::new();
+    bench.on(Line::A, 1, 10, 10);
+    bench.on(Line::A, 5, 11, 11);
+    assert!(bench.log[0] == "joined late 1", "{:?}", bench.log);
+}
+
+/// Old, far and future first packets, and the venue's own behind them.
+#[test]
+fn a_wrong_first_packet_is_replaced() {
+    for (sequence, sending_ns) in [
+        (5_000_000, NOW - 24 * HOUR),
+        (u32::MAX, 1),
+        (1, NOW + 365 * 24 * HOUR),
+        (u32::MAX, NOW + 365 * 24 * HOUR),
+        (1, NOW - 24 * HOUR),
+    ] {
+        let mut bench = Bench::new();
+        bench.on(Line::A, sequence, sending_ns, NOW);
+        bench.both(1, NOW, NOW);
+        bench.both(2, NOW + 1, NOW + 1);
+        bench.expect("joined 1 1 2");
+    }
+}
+
+#[test]
+fn a_sequence_reset_is_believed_when_both_lines_agree_on_two_numbers() {
+    let mut bench = at(3);
+    bench.on(Line::A, 1, NOW + 90, NOW + 90);
+    bench.on(Line::B, 1, NOW + 90, NOW + 91);
+    bench.on(Line::A, 2, NOW + 92, NOW + 92);
+    bench.expect("");
+    bench.on(Line::B, 2, NOW + 92, NOW + 93);
+    bench.expect(&format!("restarted at {} 1 2", NOW + 90));
+    assert_eq!(
+        bench.on(Line::A, 3, NOW + 30, NOW + 94),
+        Verdict::OldNumbering
+    );
+    bench.packet(3, NOW + 95);
+    bench.expect("3");
+}
+
+#[test]
+fn with_one_line_silent_it_takes_eight_numbers() {
+    let mut bench = at(100);
+    for sequence in 1..8 {
+        bench.on(
+            Line::A,
+            sequence,
+            NOW + 200_000 + u64::from(sequence),
+            NOW + 200_000 + u64::from(sequence),
+        );
+        bench.log.retain(|step| step != "doubt");
+        bench.expect("");
+    }
+    bench.on(Line::A, 8, NOW + 200_008, NOW + 200_008);
+    bench.expect(&format!("restarted at {} 1 2 3 4 5 6 7 8", NOW + 200_001));
+}
+
+/// Holes of the old numbering are not waited for; what comes of it on the other line first is processed.
+#[test]
+fn what_was_before_a_sequence_reset_comes_first() {
+    let mut bench = at(2);
+    bench.on(Line::A, 5, NOW + 50, NOW + 50);
+    bench.on(Line::A, 1, NOW + 90, NOW + 90);
+    bench.on(Line::A, 2, NOW + 91, NOW + 91);
+    bench.on(Line::B, 3, NOW + 30, NOW + 92);
+    bench.expect("3");
+    bench.on(Line::B, 1, NOW + 90, NOW + 93);
+    bench.on(Line::B, 2, NOW + 91, NOW + 94);
+    bench.expect(&format!("lost 4-4 5 restarted at {} 1 2", NOW + 90));
+}
+
+#[test]
+fn a_reset_whose_beginning_is_lost_is_waited_for_and_leaves_nothing_known() {
+    let mut bench = at(100);
+    bench.both(2, NOW + 200_000, NOW + 200_000);
+    bench.both(3, NOW + 200_001, NOW + 200_001);
+    bench.advance(NOW + 200_000 + WAIT - 1);
+    bench.expect("");
+    bench.advance(NOW + 200_000 + WAIT);
+    bench.expect("restarted late 2 2 3");
+    assert_eq!(
+        bench.on(Line::A, 1, NOW + 199_999, NOW + 200_200),
+        Verdict::Late
+    );
+}
+
+/// Number 3 would be the next one, too.
+#[test]
+fn a_reset_that_the_window_could_take_for_its_own_leaves_nothing_known() {
+    let mut bench = at(2);
+    for sequence in 1..=4 {
+        bench.on(
+            Line::A,
+            sequence,
+            NOW + 90 + u64::from(sequence),
+            NOW + 90 + u64::from(sequence),
+        );
+    }
+    bench.expect("");
+    for sequence in 1..=2 {
+        bench.on(Line::B, sequence, NOW + 90 + u64::from(sequence), NOW + 99);
+    }
+    bench.expect("restarted late 1 1 2 3 4");
+}
+
+#[test]
+fn one_forged_reset_moves_nothing() {
+    for sending_ns in [NOW + 30 * SECOND, NOW + 365 * 24 * HOUR, 1] {
+        let mut bench = at(3);
+        bench.on(Line::A, 1, sending_ns, NOW + 35);
+        for sequence in 4..140 {
+            bench.both(
+                sequence,
+                NOW + u64::from(sequence) * 10,
+                NOW + u64::from(sequence) * 10,
+            );
+        }
+        let all: Vec<String> = (4..140).map(|sequence| sequence.to_string()).collect();
+        bench.expect(&all.join(" "));
+        assert!(
+            bench.arbiter.candidate.is_empty(),
+            "sent at {sending_ns}: it is forgotten"
+        );
+    }
+}
+
+/// Among small numbers it may be taken for the beginning of what comes: then nothing is known, and nothing is wrong.
+#[test]
+fn one_forged_reset_near_the_next_number_costs_what_is_known() {
+    let mut bench = at(3);
+    bench.on(Line::A, 1, NOW + 35, NOW + 35);
+    for sequence in 4..7 {
+        bench.both(
+            sequence,
+            NOW + u64::from(sequence) * 10,
+            NOW + u64::from(sequence) * 10,
+        );
+    }
+    bench.advance(NOW + 50 + WAIT);
+    bench.expect("restarted late 1 1 lost 2-3 4 5 6");
+}
+
+/// A packet with a time of the far future is not the next one, whatever its number, and the venue's own is.
+#[test]
+fn the_next_number_at_a_wrong_time_is_not_processed() {
+    for sending_ns in [NOW + HOUR, NOW - HOUR] {
+        let mut bench = at(3);
+        assert_eq!(
+            bench.on(Line::A, 4, sending_ns, NOW + 35),
+            Verdict::Contradicts
+        );
+        bench.both(4, NOW + 40, NOW + 40);
+        bench.expect("4");
+    }
+}
+
+/// Failover to a host whose clock is behind: both lines agree for a while, and nothing denies it.
+#[test]
+fn a_restart_with_the_clock_behind_is_believed_after_a_while() {
+    for back_ns in [2 * SECOND, HOUR, 24 * HOUR] {
+        let mut bench = at(100);
+        let sent = |sequence: u64| NOW - back_ns + sequence * 100;
+        for sequence in 1..=20 {
+            bench.both(
+                sequence as u32,
+                sent(sequence),
+                NOW + 200_000 + sequence * 40,
+            );
+        }
+        bench.expect("doubt");
+        for sequence in 21..=30 {
+            bench.both(
+                sequence as u32,
+                sent(sequence),
+                NOW + 200_000 + sequence * 40,
+            );
+        }
+        assert_eq!(
+            bench.log[0], "restarted late 18",
+            "{back_ns}: a window of eight holds so many"
+        );
+        assert_eq!(bench.log.last().unwrap(), "30");
+        bench.log.clear();
+        // What was on its way of the numbering before moves nothing.
+        bench.both(101, NOW + 1_010, NOW + 210_000);
+        bench.both(31, sent(31), NOW + 210_001);
+        bench.expect("31");
+    }
+}
+
+/// A line that is far behind the other, which ends: its packets are old, not new.
+#[test]
+fn one_of_two_lines_alone_needs_a_minute_to_set_the_clock_back() {
+    let mut bench = at(100);
+    for sequence in 1..=40 {
+        bench.on(
+            Line::B,
+            sequence,
+            NOW - HOUR + u64::from(sequence),
+            NOW + SECOND * u64::from(sequence),
+        );
+    }
+    bench.expect("doubt");
+    for sequence in 41..=62 {
+        bench.on(
+            Line::B,
+            sequence,
+            NOW - HOUR + u64::from(sequence),
+            NOW + SECOND * u64::from(sequence),
+        );
+    }
+    assert!(
+        bench.log[0].starts_with("restarted late"),
+        "{:?}",
+        bench.log
+    );
+}
+
+#[test]
+fn a_clock_that_is_set_while_the_numbers_go_on_loses_nothing() {
+    for sending_ns in [NOW + HOUR, NOW - HOUR] {
+        let mut bench = at(3);
+        for step in 0..6 {
+            let now_ns = NOW + 40 + step * 250;
+            bench.both(4 + step as u32, sending_ns + step, now_ns);
+        }
+        bench.log.retain(|step| step != "doubt");
+        bench.expect("4 5 6 7 8 9");
+    }
+}
+
+/// The stream that goes on ends the doubt.
+#[test]
+fn doubt_ends_with_the_next_packet() {
+    let mut bench = at(3);
+    bench.on(Line::A, 1, 1, NOW + 40);
+    bench.advance(NOW + 40 + WAIT - 1);
+    bench.expect("");
+    bench.advance(NOW + 40 + WAIT);
+    bench.expect("doubt");
+    bench.advance(NOW + 90);
+    bench.both(4, NOW + 91, NOW + 91);
+    bench.expect("4");
+    bench.on(Line::A, 1, 1, NOW + 92);
+    bench.advance(NOW + 92 + WAIT);
+    bench.expect("doubt");
+}
+
+/// Somebody's packet was taken for number 4, and then the venue's comes.
+#[test]
+fn two_packets_of_one_number_are_a_conflict() {
+    let mut bench = at(3);
+    let when = When::at(NOW + 40);
+    bench.offer(Line::A, 4, NOW + 39, when, b"forged, and longer");
+    bench.both(4, NOW + 40, NOW + 41);
+    bench.expect("4 conflict 4");
+    bench.both(5, NOW + 50, NOW + 50);
+    bench.expect("5");
+}
+
+/// A process that was stopped for minutes: its own clock of waiting stood still, the venue's did not.
+#[test]
+fn a_process_that_was_stopped_takes_what_lay_in_its_sockets() {
+    let mut bench = at(7);
+    let when = When {
+        receive_ns: NOW + HOUR,
+        now_ns: NOW + 71,
+    };
+    assert_eq!(
+        bench.offer(Line::A, 8, NOW + HOUR, when, b"8888"),
+        Verdict::Deliver
+    );
+}
+
+/// Our own clock was set back: nothing can be said of the venue's.
+#[test]
+fn the_hosts_clock_may_be_set_back() {
+    let mut bench = at(7);
+    let when = When {
+        receive_ns: NOW - HOUR,
+        now_ns: NOW + 80,
+    };
+    assert_eq!(
+        bench.offer(Line::A, 8, NOW + 80, when, b"8888"),
+        Verdict::Deliver
+    );
+    let when = When {
+        receive_ns: NOW - HOUR + 1_000,
+        now_ns: NOW + 90,
+    };
+    assert_eq!(
+        bench.offer(Line::A, 9, NOW + 90, when, b"9999"),
+        Verdict::Deliver
+    );
+}

@@ -1,0 +1,156 @@
+//! Snapshots that are ahead of the incremental feed: they wait until it has come as far.
+//!
+//! A snapshot says what a book is behind packet LastMsgSeqNumProcessed. Until that packet is processed nobody can tell a
+//! snapshot that came early from one of another numbering or a forged one, so it makes no book; and once it is, the
+//! snapshot is like any other.
+
+use super::settings::Feed;
+use crate::When;
+
+/// Packets kept; the oldest gives way.
+const PACKETS_MAX: usize = 256;
+
+/// What is kept of a packet beside its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Early {
+    /// The feed that it came on.
+    pub feed: Feed,
+    /// When it came.
+    pub when: When,
+    /// The packet of the incremental feed that it waits for.
+    through: u32,
+    /// Order of arrival; 0 where nothing is kept.
+    order: u64,
+    slot: usize,
+    len: usize,
+}
+
+/// Packets of snapshots that wait.
+#[derive(Debug, Default)]
+pub struct EarlySnapshots {
+    kept: Vec<Early>,
+    bytes: Vec<u8>,
+    stride: usize,
+    /// The lowest packet that one waits for; `u32::MAX` if none does.
+    next: u32,
+    arrived: u64,
+}
+
+impl EarlySnapshots {
+    /// Room for packets of `packet_bytes_max` bytes, taken now.
+    pub fn new(packet_bytes_max: usize) -> EarlySnapshots {
+        EarlySnapshots {
+            kept: Vec::with_capacity(PACKETS_MAX),
+            bytes: vec![0; PACKETS_MAX * packet_bytes_max],
+            stride: packet_bytes_max,
+            next: u32::MAX,
+            arrived: 0,
+        }
+    }
+
+    /// Keeps a packet until `through` is processed. The copy of one that is kept, and with no room the oldest, goes.
+    pub fn keep(&mut self, feed: Feed, through: u32, when: When, payload: &[u8]) {
+        let is_copy = |early: &Early| early.feed == feed && self.payload(early) == payload;
+        if self.kept.iter().any(is_copy) {
+            return;
+        }
+        self.arrived += 1;
+        let slot = self.free_slot();
+        let start = slot * self.stride;
+        self.bytes[start..start + payload.len()].copy_from_slice(payload);
+        self.kept.push(Early {
+            feed,
+            when,
+            through,
+            order: self.arrived,
+            slot,
+            len: payload.len(),
+        });
+        self.next = self.next.min(through);
+    }
+
+    /// Whether a packet waits for `processed` or a packet before it.
+    #[inline]
+    pub fn is_due(&self, processed: u32) -> bool {
+        self.next <= processed
+    }
+
+    /// Takes the packet that came first of those that wait for nothing more. Its bytes stay readable until another one
+    /// is kept.
+    pub fn take(&mut self, processed: u32) -> Option<Early> {
+        let due = |early: &&Early| early.through <= processed;
+        let order = self
+            .kept
+            .iter()
+            .filter(due)
+            .map(|early| early.order)
+            .min()?;
+        let at = self.kept.iter().position(|early| early.order == order)?;
+        Some(self.remove(at))
+    }
+
+    /// The bytes of a packet.
+    pub fn payload(&self, early: &Early) -> &[u8] {
+        let start = early.slot * self.stride;
+        &self.bytes[start..start + early.len]
+    }
+
+    /// A slot that nobody uses, of the oldest packet if need be.
+    fn free_slot(&mut self) -> usize {
+        if self.kept.len() < PACKETS_MAX {
+            let is_free = |slot: &usize| self.kept.iter().all(|early| early.slot != *slot);
+            return (0..PACKETS_MAX)
+                .find(is_free)
+                .expect("fewer packets are kept than there are slots");
+        }
+        let oldest = (0..self.kept.len()).min_by_key(|at| self.kept[*at].order);
+        self.remove(oldest.expect("all slots are taken")).slot
+    }
+
+    fn remove(&mut self, at: usize) -> Early {
+        let early = self.kept.swap_remove(at);
+        let through = self.kept.iter().map(|early| early.through);
+        self.next = through.min().unwrap_or(u32::MAX);
+        early
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(early: &mut EarlySnapshots, processed: u32) -> Option<u8> {
+        let taken = early.take(processed)?;
+        Some(early.payload(&taken)[0])
+    }
+
+    #[test]
+    fn packets_wait_for_their_number_and_come_in_the_order_of_their_arrival() {
+        let mut early = EarlySnapshots::new(4);
+        early.keep(Feed::Snapshot, 9, When::at(1), b"1");
+        early.keep(Feed::Snapshot, 8, When::at(2), b"2");
+        early.keep(Feed::Snapshot, 9, When::at(3), b"1");
+        early.keep(Feed::SnapshotOrders, 9, When::at(3), b"1");
+        assert!(!early.is_due(7) && early.is_due(8));
+        assert_eq!(taken(&mut early, 7), None);
+        let all: Vec<u8> = std::iter::from_fn(|| taken(&mut early, 9)).collect();
+        assert_eq!(all, *b"121", "the second copy of a line is one packet");
+        assert!(!early.is_due(u32::MAX - 1));
+    }
+
+    #[test]
+    fn with_no_room_the_oldest_goes() {
+        let mut early = EarlySnapshots::new(4);
+        for number in 0..PACKETS_MAX as u32 + 2 {
+            early.keep(
+                Feed::Snapshot,
+                1_000 + number,
+                When::at(1),
+                &number.to_le_bytes(),
+            );
+        }
+        assert!(!early.is_due(1_001) && early.is_due(1_002));
+        let count = std::iter::from_fn(|| early.take(u32::MAX)).count();
+        assert_eq!(count, PACKETS_MAX);
+    }
+}

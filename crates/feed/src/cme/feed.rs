@@ -1,0 +1,485 @@
+//! The feed of one channel: where each packet goes, and when.
+
+use super::arbiter::{Arbiter, Step, Verdict};
+use super::channel::Channel;
+use super::counters::Counters;
+use super::early::EarlySnapshots;
+use super::settings::{Feed, Line, Settings};
+use super::shown::Telling;
+use super::silence::{Silence, WaitClock};
+use super::snapshots;
+use super::templates::Templates;
+use crate::{Action, Batch, Venue, When};
+use touchline_types::{CounterInfo, Headline, Instrument, InstrumentDefinition, Validity};
+use touchline_wire::mdp3::{Packet, PacketHeader};
+
+/// The feed handler of one MDP 3.0 channel.
+#[derive(Debug)]
+pub struct CmeFeed {
+    arbiter: Arbiter,
+    channel: Channel,
+    arrived: Option<Arrival>,
+    /// Books are not as new as they could be: packets are awaited, or wait to be processed behind
+    /// those that were.
+    behind: bool,
+    /// Packets contradict what was processed, and nothing else came since.
+    doubted: bool,
+    silence: Silence,
+    waiting: WaitClock,
+    telling: Telling,
+    early: EarlySnapshots,
+}
+
+/// A packet that was received and is not yet judged.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    feed: Feed,
+    line: Line,
+    when: When,
+}
+
+impl CmeFeed {
+    /// All memory is taken here.
+    pub fn new(settings: Settings) -> CmeFeed {
+        CmeFeed {
+            arbiter: Arbiter::new(
+                settings.wait_ns,
+                settings.hold_packets_max,
+                settings.packet_bytes_max,
+                settings.replay,
+            ),
+            arrived: None,
+            behind: false,
+            doubted: false,
+            silence: Silence::default(),
+            waiting: WaitClock::default(),
+            telling: Telling::default(),
+            early: EarlySnapshots::new(settings.packet_bytes_max),
+            channel: Channel::new(settings),
+        }
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.channel.counters
+    }
+
+    /// Messages processed so far, by template.
+    pub fn templates(&self) -> &Templates {
+        &self.channel.templates
+    }
+
+    /// RptSeq of the last entry taken in for an instrument, into the queue too; 0 if none.
+    pub fn last_rpt_seq(&self, instrument: Instrument) -> u32 {
+        self.channel.instruments.row(instrument).price.last_rpt
+    }
+
+    /// Carries a due step out.
+    fn step(&mut self, step: Step, batch: &mut Batch) {
+        let Channel { counters, .. } = &mut self.channel;
+        match step {
+            Step::Packet(held) => {
+                batch.headline = Headline {
+                    sequence: held.sequence as u32,
+                    sending_ns: held.sending_ns,
+                    receive_ns: held.when.receive_ns,
+                };
+                self.channel.headline = batch.headline;
+                // It was valid when it was kept.
+                if let Ok(packet) = Packet::parse(self.arbiter.payload(&held)) {
+                    self.channel.incremental(&packet, &mut batch.events);
+                }
+                self.heard(held.when);
+                if self.behind && self.arbiter.is_caught_up() {
+                    self.behind = false;
+                    self.telling.begin();
+                }
+            }
+            Step::Awaited { .. } => {
+                counters.replays_asked += 1;
+                self.behind = true;
+                self.telling.begin();
+            }
+            Step::Filled => counters.replays_filled += 1,
+            Step::Joined { first, whole } => self.channel.joined(first, whole, &mut batch.events),
+            Step::Lost { first, last } => {
+                counters.packets_lost += u64::from(last - first) + 1;
+                counters.gaps += 1;
+                // The loss says more of every book.
+                self.behind = false;
+                self.channel.lose(first, last, &mut batch.events);
+                if !self.is_fresh() {
+                    self.channel.distrust(&mut batch.events);
+                }
+            }
+            Step::Doubt => {
+                counters.doubts += 1;
+                self.doubted = true;
+                self.telling.begin();
+            }
+            Step::Conflict(sequence) => {
+                counters.packets_conflicting += 1;
+                self.behind = false;
+                self.channel
+                    .distrust_all(sequence, self.newest(), &mut batch.events);
+            }
+            Step::Restarted {
+                first,
+                whole,
+                sending_ns,
+            } => {
+                counters.numbering_restarts += 1;
+                (self.behind, self.doubted) = (false, false);
+                self.channel
+                    .restarted(first, whole, sending_ns, &mut batch.events);
+            }
+        }
+    }
+
+    /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
+    #[inline]
+    fn offer(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
+        let header = PacketHeader::peek(payload);
+        if let Some(verdict) = header.and_then(|header| {
+            let (line, when) = (arrival.line, arrival.when);
+            self.arbiter.old_copy(
+                header.sequence,
+                header.sending_time_ns,
+                line,
+                when,
+                payload.len(),
+            )
+        }) {
+            self.channel.counters.note(verdict, arrival.line);
+            return;
+        }
+        let Some(packet) = valid(payload, &self.channel.settings) else {
+            self.channel.counters.packets_invalid += 1;
+            return;
+        };
+        let PacketHeader {
+            sequence,
+            sending_time_ns,
+        } = packet.header;
+        let verdict = self.arbiter.accept(
+            sequence,
+            sending_time_ns,
+            arrival.line,
+            arrival.when,
+            payload,
+        );
+        self.channel.counters.note(verdict, arrival.line);
+        if verdict == Verdict::Deliver {
+            batch.headline = Headline {
+                sequence,
+                sending_ns: sending_time_ns,
+                receive_ns: arrival.when.receive_ns,
+            };
+            self.channel.headline = batch.headline;
+            self.channel.incremental(&packet, &mut batch.events);
+            self.heard(arrival.when);
+        }
+    }
+
+    /// Takes a packet of a feed that needs no arbitration.
+    fn recover(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
+        let Some(packet) = valid(payload, &self.channel.settings) else {
+            self.channel.counters.packets_invalid += 1;
+            return;
+        };
+        if arrival.feed == Feed::Replay {
+            return self.fill(&packet, arrival.when, payload);
+        }
+        let through = match arrival.feed {
+            Feed::Definition => 0,
+            _ => snapshots::through(&packet),
+        };
+        match self.timeliness(through, packet.header.sending_time_ns, arrival.when) {
+            Timeliness::Due => self.take_recovery(arrival.feed, arrival.when, &packet, batch),
+            Timeliness::Early => {
+                self.channel.counters.snapshots_early += 1;
+                self.early
+                    .keep(arrival.feed, through, arrival.when, payload);
+            }
+            Timeliness::Impossible => self.channel.counters.recovery_refused += 1,
+        }
+    }
+
+    /// Takes a packet of snapshots that was early and is not any more.
+    #[cold]
+    fn take_early(&mut self, batch: &mut Batch) {
+        let mut early = std::mem::take(&mut self.early);
+        if let Some(kept) = early.take(self.newest()) {
+            self.take_timely(kept.feed, kept.when, early.payload(&kept), batch);
+        }
+        self.early = early;
+    }
+
+    /// Snapshots that the incremental feed has reached, unless a new numbering has begun since they came.
+    fn take_timely(&mut self, feed: Feed, when: When, payload: &[u8], batch: &mut Batch) {
+        let packet = valid(payload, &self.channel.settings).expect("it was valid when it was kept");
+        let through = snapshots::through(&packet);
+        match self.timeliness(through, packet.header.sending_time_ns, when) {
+            Timeliness::Due => self.take_recovery(feed, when, &packet, batch),
+            Timeliness::Early | Timeliness::Impossible => {
+                self.channel.counters.recovery_refused += 1
+            }
+        }
+    }
+
+    /// Snapshots and definitions that may be used now.
+    fn take_recovery(&mut self, feed: Feed, when: When, packet: &Packet<'_>, batch: &mut Batch) {
+        batch.headline = Headline {
+            sequence: packet.header.sequence,
+            sending_ns: packet.header.sending_time_ns,
+            receive_ns: when.receive_ns,
+        };
+        let is_of_now = |sending_ns| self.arbiter.is_of_now(sending_ns, when.receive_ns);
+        self.channel
+            .forget_wrong_times(is_of_now, self.arbiter.begun());
+        let (known, events) = (self.channel.instruments.len(), &mut batch.events);
+        match feed {
+            Feed::Definition => self.channel.definitions(packet, events),
+            _ => self.channel.snapshots(feed, packet, events),
+        }
+        if !self.is_fresh() {
+            self.channel.distrust(events);
+            self.channel.show_from(known, self.shown(), events);
+        }
+    }
+
+    /// What a snapshot is that was sent then and says that the venue had processed packet `through`. Packet n is sent
+    /// before any snapshot that holds it, and after those that do not.
+    fn timeliness(&self, through: u32, sending_ns: u64, when: When) -> Timeliness {
+        let Some(newest) = self.arbiter.newest() else {
+            return if through > 0 {
+                Timeliness::Early
+            } else {
+                Timeliness::Due
+            };
+        };
+        let ahead = u64::from(through).saturating_sub(newest.sequence);
+        let begun = self.arbiter.begun();
+        let is_behind = u64::from(through) >= begun.sequence && sending_ns < begun.sending_ns;
+        let is_older = is_behind || ahead > 0 && sending_ns < newest.sending_ns;
+        if is_older
+            || ahead > self.arbiter.reach()
+            || !self.arbiter.is_of_now(sending_ns, when.receive_ns)
+        {
+            Timeliness::Impossible
+        } else if ahead > 0 {
+            Timeliness::Early
+        } else {
+            Timeliness::Due
+        }
+    }
+
+    /// The newest packet of the incremental feed that was processed; 0 before the first.
+    #[inline]
+    fn newest(&self) -> u32 {
+        self.arbiter
+            .newest()
+            .map_or(0, |newest| newest.sequence as u32)
+    }
+
+    /// A packet of the incremental feed was processed, in its order. Copies, old packets and forged
+    /// ones are no sign of life: nothing is known to be new by them.
+    #[inline]
+    fn heard(&mut self, when: When) {
+        self.silence.heard_ns = when.now_ns;
+        if self.silence.is_on || self.doubted {
+            (self.silence.is_on, self.doubted) = (false, false);
+            self.telling.begin();
+        }
+    }
+
+    /// What a live book is shown as.
+    fn shown(&self) -> Validity {
+        match (self.silence.is_on, self.behind || self.doubted) {
+            (true, _) => Validity::Stale,
+            (false, true) => Validity::Gapped,
+            (false, false) => Validity::Live,
+        }
+    }
+
+    /// Takes a replayed packet into the hole that it was lost in.
+    fn fill(&mut self, packet: &Packet<'_>, when: When, payload: &[u8]) {
+        let PacketHeader {
+            sequence,
+            sending_time_ns,
+        } = packet.header;
+        let counters = &mut self.channel.counters;
+        let filled = self
+            .arbiter
+            .accept_replayed(sequence, sending_time_ns, when, payload);
+        counters.packets_replayed += u64::from(filled);
+        counters.packets_replay_unused += u64::from(!filled);
+    }
+}
+
+impl Venue for CmeFeed {
+    type Channel = (Feed, Line);
+
+    const TABLES: &'static [&'static [CounterInfo]] = &[Counters::TABLE];
+
+    fn counted(&self) -> impl Iterator<Item = u64> {
+        self.channel.counters.counts()
+    }
+
+    #[inline]
+    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], when: When) {
+        let counters = &mut self.channel.counters;
+        match (feed, line) {
+            (Feed::Incremental, Line::A) => counters.packets_a += 1,
+            (Feed::Incremental, Line::B) => counters.packets_b += 1,
+            (Feed::Definition, _) => counters.packets_definition += 1,
+            (Feed::Snapshot | Feed::SnapshotOrders, _) => counters.packets_snapshot += 1,
+            // What becomes of it is counted.
+            (Feed::Replay, _) => {}
+        }
+        let when = self.waiting.pass(when);
+        self.telling.allow();
+        self.arbiter.advance(when.now_ns);
+        self.arrived = Some(Arrival { feed, line, when });
+    }
+
+    fn batch(&self) -> Batch {
+        Batch::new(events_max(&self.channel.settings))
+    }
+
+    #[inline]
+    fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool {
+        batch.events.clear();
+        while batch.events.is_empty() {
+            if let Some(some) = self.telling.next(self.channel.instruments.len()) {
+                self.channel
+                    .show_range(some, self.shown(), &mut batch.events);
+            } else if let Some(step) = self.arbiter.pop() {
+                self.step(step, batch);
+            } else if self.early.is_due(self.newest()) {
+                self.take_early(batch);
+            } else if let Some(arrival) = self.arrived.take() {
+                match arrival.feed {
+                    Feed::Incremental => self.offer(arrival, payload, batch),
+                    _ => self.recover(arrival, payload, batch),
+                }
+            } else {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn advance(&mut self, when: When) {
+        let when = self.waiting.pass(when);
+        let Silence { heard_ns, is_on } = self.silence;
+        let silent_ns = when.now_ns.saturating_sub(heard_ns);
+        if heard_ns > 0 && !is_on && silent_ns >= self.channel.settings.stale_ns {
+            self.silence.is_on = true;
+            self.channel.counters.silences += 1;
+            self.telling.begin();
+        }
+        self.telling.allow();
+        self.arbiter.advance(when.now_ns);
+    }
+
+    fn finish(&mut self) {
+        self.arbiter.finish();
+    }
+
+    fn action(&self) -> Option<Action> {
+        let awaited = self.arbiter.awaited()?;
+        Some(Action::Replay {
+            first: awaited.first as u32,
+            last: awaited.last as u32,
+        })
+    }
+
+    fn failed(&mut self, again_ns: u64) {
+        self.arbiter.give_up(again_ns);
+    }
+
+    fn orders_overflowed(&mut self, instrument: Instrument) {
+        self.channel.counters.orders_overflowed += 1;
+        let packet = self.channel.headline.sequence;
+        self.channel.orders_lost(instrument, packet);
+    }
+
+    fn event_open(&self) -> bool {
+        self.channel.event_open
+    }
+
+    fn missing(&self) -> Validity {
+        self.channel.missing()
+    }
+
+    /// The channel is heard, and nothing is awaited.
+    fn is_fresh(&self) -> bool {
+        self.shown() == Validity::Live
+    }
+
+    fn is_defined(&self) -> bool {
+        self.channel.counters.definition_loops > 0
+    }
+
+    fn orders_seen(&self) -> bool {
+        self.channel.orders_seen
+    }
+
+    fn instruments(&self) -> usize {
+        self.channel.instruments.len()
+    }
+
+    fn definition(&self, instrument: Instrument) -> &InstrumentDefinition {
+        &self.channel.instruments.row(instrument).definition
+    }
+
+    fn validity(&self, instrument: Instrument) -> Validity {
+        self.channel
+            .validity(self.channel.instruments.row(instrument))
+    }
+
+    fn orders_validity(&self, instrument: Instrument) -> Validity {
+        self.channel
+            .orders_validity(self.channel.instruments.row(instrument))
+    }
+}
+
+/// How the time of a snapshot or a definition compares with the incremental feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timeliness {
+    /// The incremental feed has come as far.
+    Due,
+    /// It has not.
+    Early,
+    /// What it says cannot be: it is of another numbering, or forged.
+    Impossible,
+}
+
+fn valid<'a>(payload: &'a [u8], settings: &Settings) -> Option<Packet<'a>> {
+    if payload.len() > settings.packet_bytes_max {
+        return None;
+    }
+    // Numbers start at 1; a packet without one cannot be put in order.
+    Packet::parse(payload)
+        .ok()
+        .filter(|packet| packet.header.sequence > 0)
+}
+
+/// The most events that one packet can give, as a sum of what can happen in it.
+fn events_max(settings: &Settings) -> usize {
+    let entries_max = settings.packet_bytes_max / ENTRY_BYTES_MIN;
+    // Each entry: a restart or hole, a change of validity, itself.
+    let from_entries = 4 * entries_max;
+    // A packet of snapshots may let every queue of both pools be replayed and close every snapshot
+    // in the making, and a whole loop touches every instrument with an empty snapshot.
+    let queued = 2 * settings.queue_entries_max;
+    let assembled = 4 * settings.snapshot_orders_max;
+    // Where packets are awaited, it is said of each what it is besides.
+    let per_instrument = 3 + usize::from(settings.replay.is_some());
+    let from_recovery = queued + assembled + per_instrument * settings.instruments_max;
+    from_entries + from_recovery + 16
+}
+
+/// The shortest entry of any group that makes events (template 37).
+const ENTRY_BYTES_MIN: usize = 16;
