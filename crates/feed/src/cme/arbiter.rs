@@ -38,7 +38,9 @@ pub enum Verdict {
     /// Its number is below the next one and was not sent as what was processed under it, or its sending time is not
     /// one of now: it waits for others that agree.
     Contradicts,
-    /// It is the first of all, or beyond the window; it waits for a second one near it.
+    /// It is the first of all; it waits for a witness.
+    First,
+    /// It is beyond the window; it waits for a second one near it.
     FarAhead,
 }
 
@@ -302,7 +304,7 @@ impl Arbiter {
                 self.next,
                 self.clock.newest_ns,
             );
-            if likeness == Likeness::Conflict {
+            if likeness == Likeness::Conflict && self.candidate.is_empty() {
                 self.conflict = Some(sequence);
                 return Verdict::Contradicts;
             }
@@ -314,14 +316,15 @@ impl Arbiter {
             self.candidate.set_ambiguous();
         }
         let place = self.place();
-        if place != Place::First && self.doubt == Doubt::None {
+        if self.doubt == Doubt::None && self.candidate.is_doubtful(place) {
             self.doubt = Doubt::Since(when.now_ns);
         }
         self.believe(when.now_ns);
         match (is_new, place) {
             (false, _) => Verdict::Duplicate,
             (true, _) if sending_ns < self.clock.begun_ns => Verdict::OldNumbering,
-            (true, Place::First | Place::FarAhead) => Verdict::FarAhead,
+            (true, Place::First) => Verdict::First,
+            (true, Place::FarAhead) => Verdict::FarAhead,
             (true, _) => Verdict::Contradicts,
         }
     }

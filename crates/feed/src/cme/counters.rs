@@ -21,7 +21,7 @@ touchline_types::counters! {
         packets_old_numbering: "packets" = "Packets from before the numbering started again.",
         packets_implausible: "packets" = "Packets that contradict what was processed, by their number or their sending time; several that agree start a new numbering.",
         packets_conflicting: "times" = "Two different packets came under one number at the same time; no book that may hold the wrong one is live.",
-        packets_far_ahead: "packets" = "Packets beyond the window, or the first of all, that waited for a second one to confirm the jump.",
+        packets_far_ahead: "packets" = "Packets beyond the window that waited for a second one to confirm the jump.",
         packets_replayed: "packets" = "Packets that TCP replay filled a hole with.",
         packets_replay_unused: "packets" = "Packets from TCP replay that were not needed any more, or cannot be what was lost.",
         replays_asked: "times" = "Holes were to be filled by TCP replay, and waited for it.",
@@ -68,7 +68,7 @@ impl Counters {
             Line::B => &mut self.packets_first_b,
         };
         match verdict {
-            Verdict::Deliver => *first_of_line += 1,
+            Verdict::Deliver | Verdict::First => *first_of_line += 1,
             Verdict::Held => {
                 *first_of_line += 1;
                 self.packets_held += 1;

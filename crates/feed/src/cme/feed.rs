@@ -24,6 +24,8 @@ pub struct CmeFeed {
     behind: bool,
     /// Packets contradict what was processed, and nothing else came since.
     doubted: bool,
+    /// No packet will come any more.
+    is_over: bool,
     silence: Silence,
     waiting: WaitClock,
     telling: Telling,
@@ -51,6 +53,7 @@ impl CmeFeed {
             arrived: None,
             behind: false,
             doubted: false,
+            is_over: false,
             silence: Silence::default(),
             waiting: WaitClock::default(),
             telling: Telling::default(),
@@ -209,7 +212,7 @@ impl CmeFeed {
     #[cold]
     fn take_early(&mut self, batch: &mut Batch) {
         let mut early = std::mem::take(&mut self.early);
-        if let Some(kept) = early.take(self.newest()) {
+        if let Some(kept) = early.take(self.reached()) {
             self.take_timely(kept.feed, kept.when, early.payload(&kept), batch);
         }
         self.early = early;
@@ -221,6 +224,8 @@ impl CmeFeed {
         let through = snapshots::through(&packet);
         match self.timeliness(through, packet.header.sending_time_ns, when) {
             Timeliness::Due => self.take_recovery(feed, when, &packet, batch),
+            // Without an incremental feed it is all that is known, and nothing of it is live.
+            Timeliness::Early if self.is_over => self.take_recovery(feed, when, &packet, batch),
             Timeliness::Early | Timeliness::Impossible => {
                 self.channel.counters.recovery_refused += 1
             }
@@ -271,6 +276,15 @@ impl CmeFeed {
             Timeliness::Early
         } else {
             Timeliness::Due
+        }
+    }
+
+    /// The packet that snapshots may hold. At the end of an input without an incremental feed that is any.
+    #[inline]
+    fn reached(&self) -> u32 {
+        match self.arbiter.newest() {
+            None if self.is_over => u32::MAX - 1,
+            newest => newest.map_or(0, |newest| newest.sequence as u32),
         }
     }
 
@@ -356,7 +370,7 @@ impl Venue for CmeFeed {
                     .show_range(some, self.shown(), &mut batch.events);
             } else if let Some(step) = self.arbiter.pop() {
                 self.step(step, batch);
-            } else if self.early.is_due(self.newest()) {
+            } else if self.early.is_due(self.reached()) {
                 self.take_early(batch);
             } else if let Some(arrival) = self.arrived.take() {
                 match arrival.feed {
@@ -385,6 +399,7 @@ impl Venue for CmeFeed {
 
     fn finish(&mut self) {
         self.arbiter.finish();
+        self.is_over = true;
     }
 
     fn action(&self) -> Option<Action> {

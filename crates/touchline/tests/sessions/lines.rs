@@ -29,7 +29,7 @@ fn a_clean_session_gives_the_truth_exactly() {
         same(
             &picture.tops_jsonl(),
             &session.truth.tops_jsonl(),
-            &format!("tops, seed {seed}"),
+            &format!("tops, seed {seed}, {:?}", path.venue().counters()),
         );
         mirror_agrees(&path, &format!("seed {seed}"));
     }

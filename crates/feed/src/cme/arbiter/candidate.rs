@@ -16,6 +16,9 @@ const AGREED_MIN: u32 = 2;
 /// Rising numbers that one line must bring while the other is silent.
 const ALONE_MIN: u32 = 8;
 
+/// Rising numbers of one line that make what is known doubtful, where the clock speaks against them.
+const ALONE_DOUBT_MIN: u32 = 3;
+
 /// Where the clock speaks against it: how many times the wait for a gap the numbers must go on.
 const WAITS_MIN: u64 = 10;
 
@@ -193,6 +196,16 @@ impl JumpCandidate {
         true
     }
 
+    /// Whether it says that what is known may be over. One packet from the past may be a copy of what was processed long
+    /// ago; both lines bring such a one only if the venue sent it.
+    pub fn is_doubtful(&self, place: Place) -> bool {
+        match place {
+            Place::First | Place::Inside => false,
+            Place::FarAhead | Place::Reset => true,
+            Place::AgainstClock => self.agreed > 0 || self.distinct >= ALONE_DOUBT_MIN,
+        }
+    }
+
     /// Whether it is to be believed now.
     pub fn is_believed(&self, situation: Situation) -> bool {
         let Situation {
@@ -206,7 +219,10 @@ impl JumpCandidate {
         let is_alone = other == 0 || other < self.since_ns;
         match place {
             // A number near it, or its copy on the other line.
-            Place::First => self.distinct > 1 || self.agreed > 0,
+            Place::First => {
+                let is_shown = self.distinct > 1 || self.agreed > 0;
+                is_shown && (self.lowest.sequence != 1 || self.is_whole() || age_ns >= wait_ns)
+            }
             Place::Inside => false,
             Place::FarAhead => self.distinct > 1,
             Place::Reset => {

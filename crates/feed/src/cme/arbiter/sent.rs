@@ -55,6 +55,22 @@ impl SentTimes {
         }
     }
 
+    /// Whether a packet was sent when its number was, behind the number before and before the one behind it.
+    fn is_same_place(&self, sequence: u64, sending_ns: u64, next: u64) -> bool {
+        let before_ns = self.slot(sequence.wrapping_sub(1)).sending_ns;
+        let behind_ns = match sequence + 1 < next {
+            true => self.slot(sequence + 1).sending_ns,
+            false => 0,
+        };
+        let is_before = behind_ns == 0 || sending_ns <= behind_ns;
+        let is_near = self.slot(sequence).sending_ns.abs_diff(sending_ns) < SAME_PLACE_NS;
+        is_near && is_before && sending_ns >= before_ns
+    }
+
+    fn slot(&self, sequence: u64) -> Sent {
+        self.slots[sequence as usize & (self.slots.len() - 1)]
+    }
+
     /// Compares a packet whose number is below `next`. A lost number's packet was sent about `processed_ns`.
     #[inline]
     pub fn compare(
@@ -68,7 +84,7 @@ impl SentTimes {
         if sequence + (self.slots.len() as u64) < next {
             return Likeness::Unknown;
         }
-        let sent = self.slots[sequence as usize & (self.slots.len() - 1)];
+        let sent = self.slot(sequence);
         if sent.sending_ns == sending_ns {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
@@ -76,8 +92,7 @@ impl SentTimes {
                 true => Likeness::Lost,
                 false => Likeness::Unknown,
             }
-        } else if sent.sending_ns.abs_diff(sending_ns) < SAME_PLACE_NS && sent.bytes != bytes as u32
-        {
+        } else if sent.bytes != bytes as u32 && self.is_same_place(sequence, sending_ns, next) {
             Likeness::Conflict
         } else {
             Likeness::Unknown

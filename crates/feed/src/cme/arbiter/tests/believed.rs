@@ -52,6 +52,8 @@ fn the_beginning_is_known_by_its_copy_or_its_neighbour() {
     let mut bench = Bench::new();
     bench.on(Line::A, 1, 10, 10);
     bench.on(Line::A, 5, 11, 11);
+    bench.expect("");
+    bench.advance(10 + WAIT);
     assert!(bench.log[0] == "joined late 1", "{:?}", bench.log);
 }
 
@@ -285,16 +287,16 @@ fn a_clock_that_is_set_while_the_numbers_go_on_loses_nothing() {
 #[test]
 fn doubt_ends_with_the_next_packet() {
     let mut bench = at(3);
-    bench.on(Line::A, 1, 1, NOW + 40);
+    bench.both(1, 1, NOW + 40);
     bench.advance(NOW + 40 + WAIT - 1);
     bench.expect("");
     bench.advance(NOW + 40 + WAIT);
     bench.expect("doubt");
-    bench.advance(NOW + 90);
-    bench.both(4, NOW + 91, NOW + 91);
+    bench.advance(NOW + 9_000);
+    bench.both(4, NOW + 9_001, NOW + 9_001);
     bench.expect("4");
-    bench.on(Line::A, 1, 1, NOW + 92);
-    bench.advance(NOW + 92 + WAIT);
+    bench.both(1, 1, NOW + 9_002);
+    bench.advance(NOW + 9_002 + WAIT);
     bench.expect("doubt");
 }
 
