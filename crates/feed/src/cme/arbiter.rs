@@ -117,7 +117,8 @@ pub struct Arbiter {
     candidate: JumpCandidate,
     /// The candidate is believed: the window is to move there.
     jump: Option<Jump>,
-    conflict: Option<u64>,
+    /// A packet that conflicts with the one that was processed under its number.
+    conflict: Option<Conflict>,
     doubt: Doubt,
     /// When each line brought a packet last.
     heard_ns: [u64; 2],
@@ -130,6 +131,14 @@ pub struct Arbiter {
     ask_from_ns: u64,
     /// The time at which packets were last let go.
     released_ns: u64,
+}
+
+/// A packet that is not the one that was processed under its number.
+#[derive(Clone, Copy, Debug)]
+struct Conflict {
+    sequence: u64,
+    sending_ns: u64,
+    bytes: usize,
 }
 
 /// Whether packets contradict while nothing else comes.
@@ -177,22 +186,20 @@ impl Arbiter {
         }
     }
 
+    /// A line brought something.
+    #[inline]
+    pub fn heard(&mut self, line: Line, now_ns: u64) {
+        self.heard_ns[line as usize] = now_ns;
+    }
+
     /// The verdict on a packet that is of no use whatever its contents: a second copy, one that is
     /// late, or one of the old numbering. `None` for one that must be looked at.
     #[inline]
-    pub fn old_copy(
-        &mut self,
-        sequence: u32,
-        sending_ns: u64,
-        line: Line,
-        when: When,
-        bytes: usize,
-    ) -> Option<Verdict> {
+    pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
         let sequence = u64::from(sequence);
         if sequence >= self.next {
             return None;
         }
-        self.heard_ns[line as usize] = when.now_ns;
         match self
             .sent
             .compare(sequence, sending_ns, bytes, self.next, self.clock.newest_ns)
@@ -214,7 +221,6 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         let sequence = u64::from(sequence);
-        self.heard_ns[line as usize] = when.now_ns;
         let in_order = sequence == self.next && self.hold.is_empty() && self.candidate.is_empty();
         if in_order && self.clock.fits(sending_ns, when.receive_ns) {
             self.delivered(sending_ns, when.receive_ns, payload.len());
@@ -305,7 +311,11 @@ impl Arbiter {
                 self.clock.newest_ns,
             );
             if likeness == Likeness::Conflict && self.candidate.is_empty() {
-                self.conflict = Some(sequence);
+                self.conflict = Some(Conflict {
+                    sequence,
+                    sending_ns,
+                    bytes: payload.len(),
+                });
                 return Verdict::Contradicts;
             }
         }
@@ -372,8 +382,14 @@ impl Arbiter {
     }
 
     fn pop_waiting(&mut self) -> Option<Step> {
-        if let Some(sequence) = self.conflict.take() {
-            self.sent.forget(sequence..sequence + 1);
+        if let Some(Conflict {
+            sequence,
+            sending_ns,
+            bytes,
+        }) = self.conflict.take()
+        {
+            // Its own copy is no further conflict.
+            self.sent.record(sequence, sending_ns, bytes);
             return Some(Step::Conflict(sequence as u32));
         }
         if self.doubt == Doubt::Due {

@@ -142,16 +142,11 @@ impl CmeFeed {
     /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
     #[inline]
     fn offer(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
+        self.arbiter.heard(arrival.line, arrival.when.now_ns);
         let header = PacketHeader::peek(payload);
         if let Some(verdict) = header.and_then(|header| {
-            let (line, when) = (arrival.line, arrival.when);
-            self.arbiter.old_copy(
-                header.sequence,
-                header.sending_time_ns,
-                line,
-                when,
-                payload.len(),
-            )
+            let (sequence, sending_ns) = (header.sequence, header.sending_time_ns);
+            self.arbiter.old_copy(sequence, sending_ns, payload.len())
         }) {
             self.channel.counters.note(verdict, arrival.line);
             return;

@@ -71,7 +71,7 @@ impl SentTimes {
         self.slots[sequence as usize & (self.slots.len() - 1)]
     }
 
-    /// Compares a packet whose number is below `next`. A lost number's packet was sent about `processed_ns`.
+    /// Compares a packet whose number is below `next`. A lost number's packet was sent no later than `processed_ns`.
     #[inline]
     pub fn compare(
         &self,
@@ -88,9 +88,12 @@ impl SentTimes {
         if sent.sending_ns == sending_ns {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
-            match sending_ns.abs_diff(processed_ns) < SAME_PLACE_NS {
-                true => Likeness::Lost,
-                false => Likeness::Unknown,
+            // It was sent before what was processed behind it; a sequence reset is sent later.
+            let is_before = sending_ns <= processed_ns && processed_ns - sending_ns < SAME_PLACE_NS;
+            if is_before {
+                Likeness::Lost
+            } else {
+                Likeness::Unknown
             }
         } else if sent.bytes != bytes as u32 && self.is_same_place(sequence, sending_ns, next) {
             Likeness::Conflict

@@ -82,9 +82,8 @@ impl Bench {
         payload: &[u8],
     ) -> Verdict {
         self.advance(when.now_ns);
-        let old = self
-            .arbiter
-            .old_copy(sequence, sending_ns, line, when, payload.len());
+        self.arbiter.heard(line, when.now_ns);
+        let old = self.arbiter.old_copy(sequence, sending_ns, payload.len());
         let verdict = old.unwrap_or_else(|| {
             self.arbiter
                 .accept(sequence, sending_ns, line, when, payload)
