@@ -24,6 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Settings {
     /// How long to wait for a missing packet, in nanoseconds of capture time.
     pub wait_ns: u64,
+    /// How many packets may wait behind a hole.
+    pub window: u64,
     /// Fill a book from its updates while it waits for a snapshot (natural refresh).
     pub natural: bool,
     /// A defect put in on purpose, so that a comparison can show that it would notice.
@@ -60,6 +62,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             wait_ns: 20_000_000,
+            window: 1024,
             natural: false,
             flaw: None,
         }
@@ -89,9 +92,35 @@ pub struct Handler {
     last_reset_ns: u64,
     /// Instruments whose direct book had an entry applied in the open event.
     touched: BTreeSet<i32>,
+    /// Packets of snapshots that are ahead of the incremental feed, in order of arrival.
+    early: Vec<Early>,
     processed_ns: u64,
     saw_orders: bool,
     tops: Vec<TopRow>,
+}
+
+/// A packet of a snapshot feed that waits for the incremental feed.
+#[derive(Clone, Debug)]
+struct Early {
+    arrived: u64,
+    of_orders: bool,
+    payload: Vec<u8>,
+    packet: Packet,
+}
+
+/// So many packets wait at most; the oldest gives way.
+const EARLY_MAX: usize = 256;
+
+impl Early {
+    /// The highest packet that one of its snapshots holds.
+    fn through(&self) -> u32 {
+        let through = self.packet.messages.iter().map(|message| match message {
+            Message::PriceSnapshot(snapshot) => snapshot.last_packet,
+            Message::OrderChunk(chunk) => chunk.last_packet,
+            _ => 0,
+        });
+        through.max().unwrap_or(0)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -109,12 +138,13 @@ impl Handler {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            arbitration: Arbitration::new(settings.wait_ns),
+            arbitration: Arbitration::new(settings.wait_ns, settings.window),
             instruments: BTreeMap::new(),
             loops: Default::default(),
             last_lost: Some(u32::MAX),
             last_reset_ns: 0,
             touched: BTreeSet::new(),
+            early: Vec::new(),
             processed_ns: 0,
             saw_orders: false,
             tops: Vec::new(),
@@ -125,30 +155,98 @@ impl Handler {
     pub fn arrive(&mut self, arrival: &Arrival) {
         let steps = self.arbitration.expire(arrival.time_ns);
         self.follow(steps);
-        let Some(packet) = packet::read(&arrival.payload) else {
+        self.take_early();
+        if arrival.feed == Feed::Incremental {
+            self.arbitration.hear(arrival.time_ns, arrival.line);
+        }
+        let Some(packet) = packet::read(&arrival.payload).filter(|packet| packet.sequence > 0)
+        else {
             return;
         };
         match arrival.feed {
             Feed::Incremental if self.settings.flaw == Some(Flaw::SequenceNotChecked) => {
+                self.last_lost = self.last_lost.filter(|lost| *lost < u32::MAX);
                 self.follow(vec![Step::Packet(packet)]);
             }
             Feed::Incremental => {
-                let steps = self.arbitration.accept(arrival.time_ns, packet);
+                let (now_ns, bytes) = (arrival.time_ns, arrival.payload.len());
+                let steps = self.arbitration.accept(now_ns, arrival.line, bytes, packet);
                 self.follow(steps);
+                self.take_early();
             }
-            Feed::Definitions => packet
-                .messages
-                .iter()
-                .for_each(|message| self.define(message)),
-            Feed::Snapshot => self.take_snapshots(0, &packet),
-            Feed::OrderSnapshot => self.take_snapshots(1, &packet),
+            Feed::Definitions => {
+                if self.is_timely(0, packet.sending_time, arrival.time_ns) {
+                    packet
+                        .messages
+                        .iter()
+                        .for_each(|message| self.define(message));
+                }
+            }
+            Feed::Snapshot | Feed::OrderSnapshot => self.recover(Early {
+                arrived: arrival.time_ns,
+                of_orders: arrival.feed == Feed::OrderSnapshot,
+                payload: arrival.payload.clone(),
+                packet,
+            }),
         }
+    }
+
+    /// Takes a packet of a snapshot feed, now or when the incremental feed has come as far; never if its sequence or its
+    /// time cannot be.
+    fn recover(&mut self, early: Early) {
+        if !self.is_timely(early.through(), early.packet.sending_time, early.arrived) {
+            return;
+        }
+        let newest = self.arbitration.newest().map(|newest| newest.sequence);
+        if newest.is_some_and(|newest| u64::from(early.through()) <= newest) {
+            return self.take_snapshots(usize::from(early.of_orders), &early.packet);
+        }
+        let is_copy =
+            |kept: &Early| (kept.of_orders, &kept.payload) == (early.of_orders, &early.payload);
+        if !self.early.iter().any(is_copy) {
+            if self.early.len() == EARLY_MAX {
+                self.early.remove(0);
+            }
+            self.early.push(early);
+        }
+    }
+
+    /// Snapshots that are not ahead any more.
+    fn take_early(&mut self) {
+        let Some(newest) = self.arbitration.newest() else {
+            return;
+        };
+        let due = |early: &Early| u64::from(early.through()) <= newest.sequence;
+        while let Some(at) = self.early.iter().position(due) {
+            let early = self.early.remove(at);
+            self.recover(early);
+        }
+    }
+
+    /// Whether the venue can have sent this then: a snapshot that holds a packet is sent behind it.
+    fn is_timely(&self, through: u32, sending_time: u64, now_ns: u64) -> bool {
+        let Some(newest) = self.arbitration.newest() else {
+            return true;
+        };
+        let (through, begun) = (u64::from(through), self.arbitration.begun());
+        let is_ahead = through > newest.sequence;
+        !(is_ahead && sending_time < newest.sending_time
+            || through >= begun.sequence && sending_time < begun.sending_time
+            || through > newest.sequence + self.arbitration.window()
+            || !self.arbitration.is_reached(sending_time, now_ns))
     }
 
     /// End of input.
     pub fn finish(mut self) -> Picture {
         let steps = self.arbitration.finish();
         self.follow(steps);
+        self.take_early();
+        if self.arbitration.newest().is_none() {
+            // Without an incremental feed they are all that is known, and nothing of it is live.
+            for early in std::mem::take(&mut self.early) {
+                self.take_snapshots(usize::from(early.of_orders), &early.packet);
+            }
+        }
         let mut picture = self.picture();
         picture.tops = self.tops;
         picture
@@ -204,7 +302,31 @@ impl Handler {
                         .values_mut()
                         .for_each(|instrument| instrument.orders.lose());
                 }
-                Step::Restarted { sending_time } => self.reset(0, sending_time),
+                Step::Joined { whole: true, .. } => {
+                    // Nothing was lost before the first packet, so there is nothing that we do not know.
+                    self.last_lost = None;
+                    self.instruments
+                        .values_mut()
+                        .for_each(|instrument| instrument.orders.reset());
+                }
+                Step::Joined { first, .. } => self.last_lost = Some(first.max(2) - 1),
+                Step::Restarted {
+                    whole: true,
+                    sending_time,
+                    ..
+                } => self.reset(0, sending_time),
+                Step::Restarted {
+                    first,
+                    sending_time,
+                    ..
+                } => {
+                    self.reset(0, sending_time);
+                    self.last_lost = Some(first.max(2) - 1);
+                    self.instruments
+                        .values_mut()
+                        .for_each(|instrument| instrument.orders.lose());
+                }
+                Step::Conflict => self.distrust(),
                 Step::Packet(packet) => self.process(&packet),
             }
         }
@@ -212,13 +334,6 @@ impl Handler {
 
     /// Processes a packet of the arbitrated incremental feed.
     fn process(&mut self, packet: &Packet) {
-        if self.last_lost == Some(u32::MAX) {
-            // Nothing was lost before the first packet, so there is nothing that we do not know.
-            self.last_lost = None;
-            self.instruments
-                .values_mut()
-                .for_each(|instrument| instrument.orders.reset());
-        }
         self.processed_ns = packet.sending_time;
         for message in &packet.messages {
             let end_of_event = match message {
@@ -278,7 +393,22 @@ impl Handler {
         self.touched.clear();
         for instrument in self.instruments.values_mut() {
             instrument.prices.reset(sequence);
-            instrument.orders.reset_in(sequence);
+            instrument.orders.reset();
+        }
+    }
+
+    /// A packet that was processed may not be the venue's: every book waits for a snapshot.
+    fn distrust(&mut self) {
+        let newest = self
+            .arbitration
+            .newest()
+            .map_or(0, |newest| newest.sequence as u32);
+        self.last_lost = Some(newest);
+        self.loops = Default::default();
+        self.touched.clear();
+        for instrument in self.instruments.values_mut() {
+            instrument.prices.distrust(newest);
+            instrument.orders.lose();
         }
     }
 

@@ -1,12 +1,20 @@
-//! Two equal lines into one stream: first valid copy by sequence, a bounded wait for holes, and the detection of a
-//! numbering that started again.
+//! Two equal lines into one stream: first valid copy by sequence, a bounded wait for holes, and witnesses for whatever
+//! contradicts: the first packet, a jump, a numbering that started again, a clock that was set.
 
 use super::packet::Packet;
+use crate::capture::Line;
 use std::collections::BTreeMap;
 
 /// One step of the arbitrated stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// The stream begins with this sequence; `whole` if nothing is missed.
+    Joined {
+        /// The first one.
+        first: u32,
+        /// It is 1, and its copy or number 2 says so.
+        whole: bool,
+    },
     /// Packets up to this sequence were missed or lost, from `first` on.
     Lost {
         /// The first one.
@@ -14,180 +22,539 @@ pub enum Step {
         /// The last one.
         last: u32,
     },
-    /// Numbering started again; the packet that showed it was sent at this time.
+    /// Numbering started again.
     Restarted {
-        /// Its SendingTime.
+        /// The first sequence that is there.
+        first: u32,
+        /// It is 1, and no packet of it could be of the old numbering.
+        whole: bool,
+        /// SendingTime of the first packet.
         sending_time: u64,
     },
+    /// Another packet of a sequence that was processed: one of the two is not the venue's.
+    Conflict,
     /// The next packet.
     Packet(Packet),
 }
+
+/// A sequence and when it was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moment {
+    /// The sequence.
+    pub sequence: u64,
+    /// SendingTime.
+    pub sending_time: u64,
+}
+
+/// Packets that contradict, and wait for witnesses.
+#[derive(Clone, Debug, Default)]
+struct Suspects {
+    /// By sequence, with the time of arrival, the length, and the lines that brought it.
+    packets: BTreeMap<u64, Suspect>,
+    /// The lowest sequence that ever was among them.
+    began: u64,
+    since: u64,
+    first_line: usize,
+    distinct: usize,
+    agreed: usize,
+    contested: bool,
+    ambiguous: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Suspect {
+    arrived: u64,
+    bytes: usize,
+    lines: [bool; 2],
+    packet: Packet,
+}
+
+/// What suspects say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    Beginning,
+    Inside,
+    FarAhead,
+    Reset,
+    AgainstClock,
+}
+
+/// How the stream moves to suspects that are believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Move {
+    Join,
+    Restart,
+    Forward,
+}
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+const SUSPECTS_MAX: u64 = 256;
 
 /// Arbitrates the incremental feed of one channel. Time is an argument.
 #[derive(Clone, Debug)]
 pub struct Arbitration {
     wait_ns: u64,
-    /// The sequence that comes next; `None` before the first packet. Wider than a sequence, so that it never wraps.
+    window: u64,
+    /// The sequence that comes next; `None` before the first packet.
     next: Option<u64>,
-    /// Packets behind a hole, each with the time it arrived.
-    waiting: BTreeMap<u32, (u64, Packet)>,
-    /// SendingTime of the newest packet passed on.
+    /// Packets behind a hole, each with the time it arrived and its length.
+    waiting: BTreeMap<u64, (u64, usize, Packet)>,
+    /// SendingTime and length of what was processed in this numbering.
+    processed: BTreeMap<u64, (u64, usize)>,
+    /// Latest SendingTime processed, and when that packet arrived.
     newest_ns: u64,
-    restart: Option<Restart>,
-    /// Packets passed on since another one began to wait, by that one's sequence: what a jump must answer to.
-    overtaken: BTreeMap<u32, u32>,
+    newest_arrived: u64,
+    /// How far the venue's clock may be ahead of ours.
+    apart_ns: u64,
+    /// What was sent before this is of an older numbering.
+    begun_ns: u64,
+    begun: Moment,
+    last_sent_ns: u64,
+    suspects: Suspects,
+    pending: Option<Move>,
+    conflict: Option<(u64, u64, usize)>,
+    heard: [u64; 2],
 }
-
-/// What is needed to tell late packets of the old numbering from early ones of the new.
-#[derive(Clone, Copy, Debug)]
-struct Restart {
-    /// The packet that showed the restart.
-    shown_by: u32,
-    shown_by_ns: u64,
-    /// SendingTime of the last packet of the old numbering.
-    old_ns: u64,
-}
-
-/// A packet so far ahead of the stream is not believed on its word alone: if packets of the old place come in while it
-/// waits, it was forged or damaged. No real gap is this wide and then fills from its beginning.
-const FAR_AHEAD: u32 = 1 << 20;
 
 impl Arbitration {
-    /// Waits `wait_ns` for a hole to be filled.
-    pub fn new(wait_ns: u64) -> Self {
+    /// Waits `wait_ns` for a hole to be filled; `window` sequences may wait.
+    pub fn new(wait_ns: u64, window: u64) -> Self {
         Self {
             wait_ns,
+            window,
             next: None,
             waiting: BTreeMap::new(),
+            processed: BTreeMap::new(),
             newest_ns: 0,
-            restart: None,
-            overtaken: BTreeMap::new(),
+            newest_arrived: 0,
+            apart_ns: MINUTE,
+            begun_ns: 0,
+            begun: Moment::default(),
+            last_sent_ns: 0,
+            suspects: Suspects::default(),
+            pending: None,
+            conflict: None,
+            heard: [0; 2],
         }
     }
 
-    /// True from the first packet on.
-    pub fn joined(&self) -> bool {
-        self.next.is_some()
-    }
-
-    /// Gives up the holes that were waited for long enough at `now_ns`.
-    pub fn expire(&mut self, now_ns: u64) -> Vec<Step> {
-        let mut steps = Vec::new();
-        while let Some(since) = self.waiting.values().map(|(arrived, _)| *arrived).min() {
-            if now_ns.saturating_sub(since) < self.wait_ns {
-                break;
-            }
-            self.give_up_first_hole(&mut steps);
-        }
-        steps
-    }
-
-    /// Takes in a valid packet from either line. Call [`expire`](Self::expire) with the same time before.
-    pub fn accept(&mut self, now_ns: u64, packet: Packet) -> Vec<Step> {
-        let mut steps = Vec::new();
-        let sequence = packet.sequence;
-        let Some(next) = self.next else {
-            if let Some(last) = sequence.checked_sub(1).filter(|&last| last > 0) {
-                steps.push(Step::Lost { first: 1, last });
-            }
-            self.next = Some(u64::from(sequence));
-            self.pass_on(packet, &mut steps);
-            return steps;
-        };
-        if self.is_of_the_old_numbering(&packet) {
-            return steps;
-        }
-        if u64::from(sequence) < next {
-            if packet.sending_time > self.newest_ns {
-                self.start_again(now_ns, packet, &mut steps);
-            }
-        } else if u64::from(sequence) == next {
-            self.pass_on(packet, &mut steps);
-            self.pass_on_waiting(&mut steps);
-        } else {
-            self.waiting.entry(sequence).or_insert((now_ns, packet));
-        }
-        steps
-    }
-
-    /// End of input: every hole is lost.
-    pub fn finish(&mut self) -> Vec<Step> {
-        let mut steps = Vec::new();
-        while !self.waiting.is_empty() {
-            self.give_up_first_hole(&mut steps);
-        }
-        steps
-    }
-
-    fn is_of_the_old_numbering(&self, packet: &Packet) -> bool {
-        self.restart.is_some_and(|restart| {
-            let is_early_new =
-                packet.sequence < restart.shown_by && packet.sending_time > restart.old_ns;
-            packet.sending_time < restart.shown_by_ns && !is_early_new
+    /// The newest packet passed on; `None` before the first.
+    pub fn newest(&self) -> Option<Moment> {
+        self.next.map(|next| Moment {
+            sequence: next - 1,
+            sending_time: self.last_sent_ns,
         })
     }
 
-    /// Numbering started again, as `packet` shows. Waiting packets that were sent before it belong to the old numbering
-    /// and their holes are lost; those sent after it were early ones of the new.
-    fn start_again(&mut self, now_ns: u64, packet: Packet, steps: &mut Vec<Step>) {
-        let waiting = std::mem::take(&mut self.waiting);
-        let (old, new) = waiting
-            .into_iter()
-            .partition(|(_, (_, w))| w.sending_time < packet.sending_time);
-        self.waiting = old;
-        steps.extend(self.finish());
-        self.waiting = new;
-        self.overtaken.clear();
-        self.restart = Some(Restart {
-            shown_by: packet.sequence,
-            shown_by_ns: packet.sending_time,
-            old_ns: self.newest_ns,
-        });
-        steps.push(Step::Restarted {
-            sending_time: packet.sending_time,
-        });
-        self.next = Some(1);
-        self.waiting.insert(packet.sequence, (now_ns, packet));
-        self.pass_on_waiting(steps);
+    /// The first packet of the present numbering, or since the venue's clock was set back.
+    pub fn begun(&self) -> Moment {
+        self.begun
     }
 
-    fn give_up_first_hole(&mut self, steps: &mut Vec<Step>) {
-        let (Some(next), Some((&first_waiting, _))) = (self.next, self.waiting.first_key_value())
-        else {
-            return;
+    /// How many sequences may wait behind a hole.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Whether the venue's clock can have reached a time by `now_ns`.
+    pub fn is_reached(&self, sending_time: u64, now_ns: u64) -> bool {
+        let passed = now_ns.saturating_sub(self.newest_arrived);
+        self.newest_ns == 0
+            || now_ns < self.newest_arrived
+            || sending_time <= self.newest_ns + passed + self.apart_ns
+    }
+
+    /// Gives up the holes that were waited for long enough at `now_ns`, and looks at the suspects again.
+    pub fn expire(&mut self, now_ns: u64) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let overdue = |(arrived, _, _): &(u64, usize, Packet)| {
+            now_ns.saturating_sub(*arrived) >= self.wait_ns
         };
-        let overtaken = self.overtaken.get(&first_waiting).copied().unwrap_or(0);
-        let next = next as u32; // below a waiting sequence, so it fits
-        if first_waiting - next > FAR_AHEAD && overtaken > 0 {
-            self.waiting.remove(&first_waiting);
-            self.overtaken.remove(&first_waiting);
+        let release_to = self
+            .waiting
+            .iter()
+            .rev()
+            .find(|(_, waits)| overdue(waits))
+            .map(|(sequence, _)| *sequence);
+        if !self.suspects.packets.is_empty() {
+            self.believe(now_ns);
+            let waits = if self.claim() == Claim::Reset { 10 } else { 1 };
+            let is_over = now_ns.saturating_sub(self.suspects.since) >= waits * self.wait_ns;
+            if self.pending.is_none()
+                && self.suspects.contested
+                && self.waiting.is_empty()
+                && is_over
+            {
+                self.suspects = Suspects::default();
+            }
+        }
+        self.settle(release_to.unwrap_or(0), &mut steps);
+        steps
+    }
+
+    /// Takes note that a line brought something, valid or not.
+    pub fn hear(&mut self, now_ns: u64, line: Line) {
+        self.heard[line as usize] = now_ns;
+    }
+
+    /// Takes in a valid packet of `bytes` bytes. Call [`expire`](Self::expire) with the same time before.
+    pub fn accept(&mut self, now_ns: u64, line: Line, bytes: usize, packet: Packet) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let sequence = u64::from(packet.sequence);
+        if let Some(next) = self.next.filter(|next| sequence < *next) {
+            if self.is_old_copy(next, &packet) {
+                return steps;
+            }
+            if self.suspects.packets.is_empty() && self.conflicts(next, bytes, &packet) {
+                self.conflict = Some((sequence, packet.sending_time, bytes));
+                self.settle(0, &mut steps);
+                return steps;
+            }
+        }
+        let inside = self.is_inside(now_ns, &packet);
+        let of_reset = !self.suspects.packets.is_empty()
+            && self.claim() == Claim::Reset
+            && self
+                .suspects
+                .continues(now_ns, self.suspects_max(), &packet);
+        if inside && !of_reset {
+            let is_new = !self.waiting.contains_key(&sequence);
+            if is_new && !self.suspects.packets.is_empty() && self.claim() == Claim::FarAhead {
+                self.suspects.contested = true;
+            }
+            self.waiting
+                .entry(sequence)
+                .or_insert((now_ns, bytes, packet));
+        } else {
+            let max = self.suspects_max();
+            self.suspects
+                .offer(now_ns, line as usize, bytes, max, packet);
+            self.suspects.ambiguous |= inside;
+            self.believe(now_ns);
+        }
+        self.settle(0, &mut steps);
+        steps
+    }
+
+    /// End of input: every hole is lost, and suspects that nothing denies are believed.
+    pub fn finish(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let is_denied = self.suspects.contested || self.suspects.packets.is_empty();
+        if !is_denied && self.claim() != Claim::AgainstClock {
+            self.suspects.agreed += 1;
+            self.pending = Some(self.way());
+        }
+        self.settle(u64::MAX, &mut steps);
+        steps
+    }
+
+    fn suspects_max(&self) -> u64 {
+        SUSPECTS_MAX.min(self.window)
+    }
+
+    /// A second copy of what was processed, or a late packet of a sequence that was lost.
+    fn is_old_copy(&self, next: u64, packet: &Packet) -> bool {
+        let sequence = u64::from(packet.sequence);
+        if sequence + self.window < next {
+            return false;
+        }
+        match self.processed.get(&sequence) {
+            Some((sending_time, _)) => *sending_time == packet.sending_time,
+            None => {
+                packet.sending_time <= self.newest_ns
+                    && self.newest_ns - packet.sending_time < SECOND
+            }
+        }
+    }
+
+    /// Another packet in the place of one that was processed.
+    fn conflicts(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
+        let sequence = u64::from(packet.sequence);
+        let sent = |sequence: u64| {
+            self.processed
+                .get(&sequence)
+                .map(|(sending_time, _)| *sending_time)
+        };
+        let Some((sending_time, length)) = self
+            .processed
+            .get(&sequence)
+            .filter(|_| sequence + self.window >= next)
+        else {
+            return false;
+        };
+        *length != bytes
+            && sending_time.abs_diff(packet.sending_time) < SECOND
+            && sent(sequence - 1).is_none_or(|before| packet.sending_time >= before)
+            && sent(sequence + 1).is_none_or(|behind| packet.sending_time <= behind)
+    }
+
+    /// Whether a packet lies in the window, at a time of now and before what waits behind it.
+    fn is_inside(&self, now_ns: u64, packet: &Packet) -> bool {
+        let sequence = u64::from(packet.sequence);
+        let Some(next) = self.next else { return false };
+        let in_order = self
+            .waiting
+            .last_key_value()
+            .is_none_or(|(highest, (_, _, waits))| {
+                sequence >= *highest || packet.sending_time <= waits.sending_time
+            });
+        (next..next + self.window).contains(&sequence)
+            && self.fits(packet.sending_time, now_ns)
+            && in_order
+    }
+
+    fn fits(&self, sending_time: u64, now_ns: u64) -> bool {
+        sending_time >= self.newest_ns.saturating_sub(SECOND).max(self.begun_ns)
+            && self.is_reached(sending_time, now_ns)
+    }
+
+    /// What the suspects say; there are some.
+    fn claim(&self) -> Claim {
+        let Some(next) = self.next else {
+            return Claim::Beginning;
+        };
+        let (lowest, highest) = (self.suspects.lowest(), self.suspects.highest());
+        let fits = self.fits(lowest.packet.sending_time, lowest.arrived)
+            && self.is_reached(highest.packet.sending_time, highest.arrived);
+        match self.suspects.began {
+            _ if !fits => Claim::AgainstClock,
+            began if began >= next + self.window => Claim::FarAhead,
+            began if began >= next => Claim::Inside,
+            _ if lowest.packet.sending_time > self.newest_ns => Claim::Reset,
+            _ => Claim::AgainstClock,
+        }
+    }
+
+    fn way(&self) -> Move {
+        match self.next {
+            None => Move::Join,
+            Some(next) if self.suspects.began < next => Move::Restart,
+            Some(_) => Move::Forward,
+        }
+    }
+
+    fn believe(&mut self, now_ns: u64) {
+        let suspects = &self.suspects;
+        let age = now_ns.saturating_sub(suspects.since);
+        let other = self.heard[1 - suspects.first_line];
+        let alone = other == 0 || other < suspects.since;
+        let starts_at_one = suspects.packets.contains_key(&1);
+        let believed = match self.claim() {
+            Claim::Beginning => {
+                let shown = suspects.distinct > 1 || suspects.agreed > 0;
+                shown && (!starts_at_one || suspects.is_whole() || age >= self.wait_ns)
+            }
+            Claim::Inside => false,
+            Claim::FarAhead => suspects.distinct > 1,
+            Claim::Reset => {
+                let shown = suspects.agreed >= 2 || alone && suspects.distinct >= 8;
+                shown && (starts_at_one || age >= self.wait_ns)
+            }
+            Claim::AgainstClock => {
+                let alone = alone && suspects.distinct >= 8 && (other == 0 || age >= MINUTE);
+                age >= 10 * self.wait_ns && (suspects.agreed >= 2 || alone)
+            }
+        };
+        if believed && self.pending.is_none() {
+            self.pending = Some(self.way());
+        }
+    }
+
+    /// Takes every step that is due; holes up to `release_to` are lost.
+    fn settle(&mut self, release_to: u64, steps: &mut Vec<Step>) {
+        loop {
+            if let Some((sequence, sending_time, bytes)) = self.conflict.take() {
+                self.processed.insert(sequence, (sending_time, bytes));
+                steps.push(Step::Conflict);
+                continue;
+            }
+            if !self.suspects.packets.is_empty()
+                && self.next.is_some()
+                && self.claim() == Claim::Inside
+            {
+                self.adopt();
+            }
+            let next = self.next.unwrap_or(0);
+            if let Some((arrived, bytes, packet)) = self.waiting.remove(&next) {
+                self.pass_on(arrived, bytes, packet, steps);
+                continue;
+            }
+            let first = self.waiting.keys().next().copied();
+            if let Some(first) = first.filter(|_| self.pending.is_some() || next <= release_to) {
+                self.lose_to(first, steps);
+                continue;
+            }
+            let Some(way) = self.pending.take() else {
+                return;
+            };
+            self.go(way, steps);
+        }
+    }
+
+    fn lose_to(&mut self, target: u64, steps: &mut Vec<Step>) {
+        let next = self.next.unwrap_or(1);
+        steps.push(Step::Lost {
+            first: next as u32,
+            last: (target - 1) as u32,
+        });
+        self.next = Some(target);
+    }
+
+    fn go(&mut self, way: Move, steps: &mut Vec<Step>) {
+        let lowest = self.suspects.lowest().clone();
+        let (first, sending_time) = (lowest.packet.sequence, lowest.packet.sending_time);
+        let whole = self.suspects.is_whole();
+        match way {
+            Move::Join => {
+                self.next = Some(u64::from(first));
+                steps.push(Step::Joined { first, whole });
+            }
+            Move::Restart => {
+                self.processed.clear();
+                self.next = Some(u64::from(first));
+                self.begun_ns = if sending_time > self.newest_ns {
+                    sending_time
+                } else {
+                    0
+                };
+                steps.push(Step::Restarted {
+                    first,
+                    whole,
+                    sending_time,
+                });
+            }
+            Move::Forward => {
+                self.begun_ns = self.begun_ns.min(sending_time);
+                if self.next.is_some_and(|next| u64::from(first) > next) {
+                    self.lose_to(u64::from(first), steps);
+                }
+            }
+        }
+        if way != Move::Forward || sending_time < self.newest_ns {
+            self.begun = Moment {
+                sequence: u64::from(first),
+                sending_time,
+            };
+        }
+        let back = self.newest_ns.saturating_sub(sending_time);
+        if back > 0 {
+            self.apart_ns = (back / 2).clamp(SECOND, MINUTE);
+        }
+        (self.newest_ns, self.newest_arrived) = (sending_time, lowest.arrived);
+        self.adopt();
+    }
+
+    /// The suspects are of the stream.
+    fn adopt(&mut self) {
+        let next = self.next.unwrap_or(0);
+        for (sequence, suspect) in std::mem::take(&mut self.suspects).packets {
+            if (next..next + self.window).contains(&sequence) {
+                let waits = (suspect.arrived, suspect.bytes, suspect.packet);
+                self.waiting.entry(sequence).or_insert(waits);
+            }
+        }
+        self.pending = None;
+    }
+
+    fn pass_on(&mut self, arrived: u64, bytes: usize, packet: Packet, steps: &mut Vec<Step>) {
+        let (sequence, sending_time) = (u64::from(packet.sequence), packet.sending_time);
+        self.processed.insert(sequence, (sending_time, bytes));
+        self.next = Some(sequence + 1);
+        self.last_sent_ns = sending_time;
+        if sending_time > self.newest_ns || arrived < self.newest_arrived {
+            (self.newest_ns, self.newest_arrived) = (self.newest_ns.max(sending_time), arrived);
+        }
+        steps.push(Step::Packet(packet));
+        if self.pending.is_some() || self.suspects.packets.is_empty() {
             return;
         }
-        steps.push(Step::Lost {
-            first: next,
-            last: first_waiting - 1,
-        });
-        self.next = Some(u64::from(first_waiting));
-        self.pass_on_waiting(steps);
+        match self.claim() {
+            Claim::AgainstClock => self.suspects = Suspects::default(),
+            Claim::Reset if sending_time >= self.suspects.lowest().packet.sending_time => {
+                self.suspects = Suspects::default();
+            }
+            _ => self.suspects.contested = true,
+        }
+    }
+}
+
+impl Suspects {
+    fn lowest(&self) -> &Suspect {
+        self.packets.values().next().expect("there are some")
     }
 
-    fn pass_on_waiting(&mut self, steps: &mut Vec<Step>) {
-        while let Some((_, packet)) = self
-            .next
-            .and_then(|next| self.waiting.remove(&u32::try_from(next).ok()?))
+    fn highest(&self) -> &Suspect {
+        self.packets.values().next_back().expect("there are some")
+    }
+
+    /// All from sequence 1 on, by the word of two packets.
+    fn is_whole(&self) -> bool {
+        let shown = self.agreed > 0 || self.distinct > 1 && self.packets.contains_key(&2);
+        self.packets.contains_key(&1) && shown && !self.ambiguous
+    }
+
+    fn continues(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
+        let highest = &self.highest().packet;
+        packet.sequence > highest.sequence && self.agrees(now_ns, max, packet)
+            || packet.sequence == highest.sequence && packet.sending_time == highest.sending_time
+    }
+
+    /// Near in sequence, and sent in that order.
+    fn agrees(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
+        let (lowest, highest) = (self.lowest(), self.highest());
+        let (sequence, sending_time) = (packet.sequence, packet.sending_time);
+        let passed = now_ns.saturating_sub(highest.arrived);
+        if sequence > highest.packet.sequence {
+            let latest = highest.packet.sending_time + passed + MINUTE;
+            u64::from(sequence - highest.packet.sequence) < max
+                && (highest.packet.sending_time..=latest).contains(&sending_time)
+        } else if sequence < lowest.packet.sequence {
+            let earliest = lowest.packet.sending_time.saturating_sub(MINUTE);
+            u64::from(highest.packet.sequence - sequence) < max
+                && (earliest..=lowest.packet.sending_time).contains(&sending_time)
+        } else {
+            match self.packets.get(&u64::from(sequence)) {
+                Some(same) => same.packet.sending_time == sending_time,
+                None => (lowest.packet.sending_time..=highest.packet.sending_time)
+                    .contains(&sending_time),
+            }
+        }
+    }
+
+    /// One that does not agree with the others replaces them.
+    fn offer(&mut self, now_ns: u64, line: usize, bytes: usize, max: u64, packet: Packet) {
+        if !self.packets.is_empty() && !self.agrees(now_ns, max, &packet) {
+            *self = Self::default();
+        }
+        let sequence = u64::from(packet.sequence);
+        if let Some(same) = self.packets.get_mut(&sequence) {
+            self.agreed += usize::from(!same.lines[line]);
+            same.lines[line] = true;
+            return;
+        }
+        while self
+            .packets
+            .keys()
+            .next()
+            .is_some_and(|lowest| sequence >= lowest + max)
         {
-            self.pass_on(packet, steps);
+            self.packets.pop_first();
         }
-    }
-
-    fn pass_on(&mut self, packet: Packet, steps: &mut Vec<Step>) {
-        self.overtaken.remove(&packet.sequence);
-        for &waiting in self.waiting.keys() {
-            *self.overtaken.entry(waiting).or_default() += 1;
+        if self.distinct == 0 {
+            (self.began, self.since, self.first_line) = (sequence, now_ns, line);
         }
-        self.newest_ns = self.newest_ns.max(packet.sending_time);
-        self.next = Some(u64::from(packet.sequence) + 1);
-        steps.push(Step::Packet(packet));
+        self.began = self.began.min(sequence);
+        self.distinct += 1;
+        let mut lines = [false; 2];
+        lines[line] = true;
+        let suspect = Suspect {
+            arrived: now_ns,
+            bytes,
+            lines,
+            packet,
+        };
+        self.packets.insert(sequence, suspect);
     }
 }
 
@@ -195,28 +562,32 @@ impl Arbitration {
 mod tests {
     use super::*;
 
-    /// Feeds `(arrival, sequence, sending time)` in, and writes the steps down: `7` a packet, `-3..5` lost, `!` a
-    /// restart.
+    /// Feeds `(arrival, sequence, sending time)` in on both lines, and writes the steps down: `7` a packet, `-3..5` lost,
+    /// `!` a restart.
     fn steps(packets: &[(u64, u32, u64)]) -> String {
-        let mut arbitration = Arbitration::new(20);
+        let mut arbitration = Arbitration::new(20, 1024);
         let mut steps = Vec::new();
         for &(now, sequence, sending_time) in packets {
-            steps.extend(arbitration.expire(now));
-            let messages = Vec::new();
-            steps.extend(arbitration.accept(
-                now,
-                Packet {
+            for line in Line::BOTH {
+                steps.extend(arbitration.expire(now));
+                arbitration.hear(now, line);
+                let packet = Packet {
                     sequence,
                     sending_time,
-                    messages,
-                },
-            ));
+                    messages: Vec::new(),
+                };
+                steps.extend(arbitration.accept(now, line, 12, packet));
+            }
         }
         steps.extend(arbitration.finish());
         let words = steps.iter().map(|step| match step {
             Step::Packet(packet) => packet.sequence.to_string(),
+            Step::Joined { whole: true, .. } => "joined".to_string(),
+            Step::Joined { first, .. } => format!("-1..{}", first - 1),
             Step::Lost { first, last } => format!("-{first}..{last}"),
-            Step::Restarted { .. } => "!".to_string(),
+            Step::Restarted { whole: true, .. } => "!".to_string(),
+            Step::Restarted { first, .. } => format!("! from {first}"),
+            Step::Conflict => "conflict".to_string(),
         });
         words.collect::<Vec<_>>().join(" ")
     }
@@ -225,14 +596,17 @@ mod tests {
     fn the_first_copy_counts_and_holes_are_waited_for() {
         assert_eq!(
             steps(&[(0, 1, 1), (1, 1, 1), (2, 3, 3), (3, 2, 2), (4, 2, 2)]),
-            "1 2 3"
+            "joined 1 2 3"
         );
-        assert_eq!(steps(&[(0, 1, 1), (2, 3, 3), (21, 2, 2)]), "1 2 3");
-        assert_eq!(steps(&[(0, 1, 1), (2, 3, 3), (22, 2, 2)]), "1 -2..2 3");
+        assert_eq!(steps(&[(0, 1, 1), (2, 3, 3), (21, 2, 2)]), "joined 1 2 3");
+        assert_eq!(
+            steps(&[(0, 1, 1), (2, 3, 3), (22, 2, 2)]),
+            "joined 1 -2..2 3"
+        );
         assert_eq!(steps(&[(0, 7, 7), (1, 6, 6)]), "-1..6 7");
         assert_eq!(
             steps(&[(0, 1, 1), (1, 3, 3), (2, 5, 5)]),
-            "1 -2..2 3 -4..4 5"
+            "joined 1 -2..2 3 -4..4 5"
         );
     }
 
@@ -240,7 +614,7 @@ mod tests {
     fn each_hole_has_its_own_wait() {
         assert_eq!(
             steps(&[(0, 1, 1), (2, 3, 3), (15, 5, 5), (23, 4, 4)]),
-            "1 -2..2 3 4 5"
+            "joined 1 -2..2 3 4 5"
         );
     }
 
@@ -250,12 +624,15 @@ mod tests {
         let with = |new: &[(u64, u32, u64)]| steps(&[&old[..], new].concat());
         assert_eq!(with(&[(2, 1, 20), (3, 2, 21)]), "-1..7 8 9 ! 1 2");
         assert_eq!(with(&[(2, 2, 21), (3, 1, 20)]), "-1..7 8 9 ! 1 2");
-        assert_eq!(with(&[(2, 2, 21), (30, 1, 20)]), "-1..7 8 9 ! -1..1 2");
         assert_eq!(
-            with(&[(2, 11, 11), (3, 1, 20), (4, 10, 10)]),
-            "-1..7 8 9 -10..10 11 ! 1"
+            with(&[(2, 2, 21), (3, 3, 22), (30, 4, 23)]),
+            "-1..7 8 9 ! from 2 2 3 4"
         );
-        assert_eq!(with(&[(2, 12, 31), (3, 1, 20)]), "-1..7 8 9 ! 1 -2..11 12");
+        assert_eq!(
+            with(&[(2, 11, 11), (3, 1, 20), (4, 10, 10), (5, 2, 21)]),
+            "-1..7 8 9 10 11 ! 1 2"
+        );
+        assert_eq!(with(&[(2, 12, 31), (3, 1, 20)]), "-1..7 8 9 -10..11 12 ! 1");
     }
 
     #[test]
@@ -269,5 +646,25 @@ mod tests {
             steps(&[(0, 9, 9), (1, far, 10)]),
             format!("-1..8 9 -10..{} {far}", far - 1)
         );
+    }
+
+    /// A packet that was processed, and the venue's own behind it.
+    #[test]
+    fn two_packets_of_one_sequence_are_a_conflict() {
+        let mut arbitration = Arbitration::new(20, 1024);
+        let mut accept = |now, line, bytes, sequence, sending_time| {
+            let packet = Packet {
+                sequence,
+                sending_time,
+                messages: Vec::new(),
+            };
+            arbitration.accept(now, line, bytes, packet)
+        };
+        for line in Line::BOTH {
+            accept(0, line, 12, 1, 1);
+        }
+        assert_eq!(accept(1, Line::A, 22, 2, 2).len(), 1);
+        assert_eq!(accept(2, Line::A, 90, 2, 3), [Step::Conflict]);
+        assert_eq!(accept(2, Line::B, 90, 2, 3), []);
     }
 }

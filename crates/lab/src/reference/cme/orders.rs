@@ -15,8 +15,6 @@ pub struct Orders {
     known: bool,
     /// Entries up to this packet are contained in the snapshot that was taken in.
     base: u32,
-    /// What a snapshot must contain: an earlier one had shown that much before a reset.
-    floor: u32,
     /// Entries since the loss, each with its packet.
     queue: Vec<(u32, OrderEntry)>,
     /// TransactTime of the last entry, order or price, of each packet.
@@ -33,7 +31,6 @@ impl Orders {
             settings,
             known,
             base: 0,
-            floor: 0,
             queue: Vec::new(),
             transact_times: BTreeMap::new(),
             chunks: BTreeMap::new(),
@@ -78,7 +75,6 @@ impl Orders {
         *self = Self {
             known: false,
             base: self.base,
-            floor: self.floor,
             ..Self::new(true, self.settings)
         };
     }
@@ -88,21 +84,10 @@ impl Orders {
         *self = Self::new(true, self.settings);
     }
 
-    /// The channel started again in this packet, 0 with a new numbering. A snapshot may have shown more than that
-    /// already; to show less would be a step back.
-    pub fn reset_in(&mut self, packet: u32) {
-        let shown = self.base.max(self.floor);
-        self.reset();
-        if shown >= packet && packet > 0 {
-            self.known = false;
-            self.floor = shown;
-        }
-    }
-
     /// Takes in a part of a snapshot, given the last lost packet.
     pub fn take_chunk(&mut self, chunk: &OrderChunk, last_lost: Option<u32>) {
         let identity = |c: &OrderChunk| (c.last_packet, c.chunks, c.transact_time);
-        let too_old = self.is_too_old(chunk.last_packet, last_lost);
+        let too_old = is_too_old(chunk.last_packet, last_lost);
         if self.known || too_old || chunk.chunk == 0 || chunk.chunk > chunk.chunks {
             return;
         }
@@ -138,7 +123,7 @@ impl Orders {
         orders: Vec<OrderEntry>,
         last_lost: Option<u32>,
     ) {
-        let too_old = self.is_too_old(last_packet, last_lost);
+        let too_old = is_too_old(last_packet, last_lost);
         // A snapshot may have been taken between two events of its last packet. Then what follows in that packet
         // is neither in it nor behind it.
         let inside_a_packet = match self.transact_times.get(&last_packet) {
@@ -157,10 +142,6 @@ impl Orders {
             .for_each(|(_, entry)| self.apply(entry));
         self.known = true;
         self.base = last_packet;
-    }
-
-    fn is_too_old(&self, last_packet: u32, last_lost: Option<u32>) -> bool {
-        last_packet < self.floor || last_lost.is_some_and(|lost| last_packet < lost)
     }
 
     fn apply(&mut self, entry: OrderEntry) {
@@ -182,6 +163,11 @@ impl Orders {
             },
         );
     }
+}
+
+/// Whether a snapshot does not hold the last lost packet.
+fn is_too_old(last_packet: u32, last_lost: Option<u32>) -> bool {
+    last_lost.is_some_and(|lost| last_packet < lost)
 }
 
 #[cfg(test)]

@@ -137,6 +137,14 @@ impl Prices {
         self.confirmed_up_to = packet;
     }
 
+    /// What is held may not be the venue's: it is unknown, up to this packet.
+    pub fn distrust(&mut self, newest: u32) {
+        self.start_again(false);
+        self.last_rpt_seq = 0;
+        self.have_up_to = newest;
+        self.confirmed_up_to = 0;
+    }
+
     /// A definition gave other depths. Books that are in use were kept to the wrong ones and must recover.
     pub fn set_depths(&mut self, depth: usize, implied_depth: usize) {
         let fresh = Self::new(depth, implied_depth, self.settings);
