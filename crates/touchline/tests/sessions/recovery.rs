@@ -5,7 +5,7 @@ use crate::watch::{History, Tops, hash_of};
 use crate::{same, seeds};
 use std::collections::{HashMap, HashSet};
 use touchline_feed::Venue;
-use touchline_feed::cme::Join;
+use touchline_feed::cme::{Join, Line::B};
 use touchline_lab::capture::{Arrival, Feed, Line};
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Delivery, Fault, FaultPlan, Rule, deliver};
@@ -157,7 +157,10 @@ pub fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<
     let mut path = path(settings(Join::Snapshot), History::default());
     let mut books: HashMap<i64, HashSet<u64>> = HashMap::new();
     for arrival in arrivals.iter().filter(|arrival| arrival.line == Line::A) {
-        path.packet(channel(arrival), &arrival.payload, arrival.time_ns, 0);
+        // Its copy comes at once, as a witness of a sequence reset.
+        let (feed, line) = channel(arrival);
+        path.packet((feed, line), &arrival.payload, arrival.time_ns, 0);
+        path.packet((feed, B), &arrival.payload, arrival.time_ns, 0);
         for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
             let venue_id = path.venue().definition(instrument).venue_id;
             let book = hash_of(path.prices().get(instrument));

@@ -12,7 +12,7 @@ use touchline_lab::reference::cme as slow;
 #[test]
 fn the_reference_says_the_same_under_every_fault() {
     let mut messages = 0;
-    for seed in seeds(250) {
+    for seed in seeds(600) {
         let options = Options {
             spare_resets: seed % 2 == 0,
             ..Options::varied(seed)
