@@ -112,7 +112,7 @@ pub struct Arbiter {
     hold: Hold,
     /// No packet in `hold` was received before this.
     oldest_ns: u64,
-    /// Holes up to here are lost.
+    /// Holes up to here are lost; all of them, at the end.
     release_to: u64,
     candidate: JumpCandidate,
     /// The candidate is believed: the window is to move there.
@@ -243,7 +243,7 @@ impl Arbiter {
     /// Nothing will come any more: every hole is lost.
     pub fn finish(&mut self) {
         (self.replay, self.awaited) = (None, None);
-        self.release_to = self.hold.highest();
+        self.release_to = u64::MAX;
         if !self.candidate.is_empty()
             && !self.candidate.is_contested()
             && self.place() != Place::AgainstClock

@@ -112,7 +112,10 @@ impl Arbiter {
             }
             Jump::Restart => {
                 self.sent.forget(0..self.next);
-                (self.next, self.release_to) = (lowest.sequence, 0);
+                self.next = lowest.sequence;
+                if self.release_to < u64::MAX {
+                    self.release_to = 0;
+                }
                 self.lost = (1, lowest.sequence - 1);
                 let is_later = sending_ns > self.clock.newest_ns;
                 self.clock.begun_ns = if is_later { sending_ns } else { 0 };

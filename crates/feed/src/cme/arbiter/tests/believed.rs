@@ -138,6 +138,17 @@ fn a_reset_whose_beginning_is_lost_is_waited_for_and_leaves_nothing_known() {
     );
 }
 
+/// At the end a reset is believed on the word of what there is, and its own holes are lost.
+#[test]
+fn at_the_end_a_reset_is_believed_and_its_holes_are_lost() {
+    let mut bench = at(100);
+    bench.on(Line::A, 1, NOW + 2_000, NOW + 2_000);
+    bench.on(Line::A, 3, NOW + 2_001, NOW + 2_001);
+    bench.arbiter.finish();
+    bench.drain();
+    bench.expect(&format!("restarted at {} 1 lost 2-2 3", NOW + 2_000));
+}
+
 /// Number 3 would be the next one, too.
 #[test]
 fn a_reset_that_the_window_could_take_for_its_own_leaves_nothing_known() {
