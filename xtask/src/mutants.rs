@@ -3,6 +3,7 @@
 //! A test that passes on broken code tests nothing. Each mutant breaks one line that matters and names the test that
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
+mod believed;
 mod bus;
 mod doors;
 mod fix;

@@ -51,6 +51,15 @@ fn each_flaw_is_noticed_on_some_session() {
     }
 }
 
+/// The line of the recorded channel that a group belongs to.
+fn line_of(destination: &str) -> Line {
+    if destination.starts_with("224.0.31.") {
+        Line::A
+    } else {
+        Line::B
+    }
+}
+
 /// A recording of a real channel, both lines, from the middle of its session.
 #[test]
 fn a_real_capture_has_no_hole_and_no_byte_left_over() {
@@ -58,12 +67,15 @@ fn a_real_capture_has_no_hole_and_no_byte_left_over() {
     else {
         return;
     };
-    let mut arbitration = Arbitration::new(Settings::default().wait_ns);
+    let settings = Settings::default();
+    let mut arbitration = Arbitration::new(settings.wait_ns, settings.window);
     let mut steps = Vec::new();
-    for (time_ns, _, payload) in &packets {
+    for (time_ns, destination, payload) in &packets {
         let packet = packet::read(payload).expect("every packet is tiled by its messages");
+        let line = line_of(destination);
         steps.extend(arbitration.expire(*time_ns));
-        steps.extend(arbitration.accept(*time_ns, packet));
+        arbitration.hear(*time_ns, line);
+        steps.extend(arbitration.accept(*time_ns, line, payload.len(), packet));
     }
     steps.extend(arbitration.finish());
     let sequences = steps.iter().filter_map(|step| match step {
@@ -78,11 +90,7 @@ fn a_real_capture_has_no_hole_and_no_byte_left_over() {
     );
 
     let arrivals = packets.into_iter().map(|(time_ns, destination, payload)| {
-        let line = if destination.starts_with("224.0.31.") {
-            Line::A
-        } else {
-            Line::B
-        };
+        let line = line_of(&destination);
         Arrival {
             time_ns,
             feed: Feed::Incremental,

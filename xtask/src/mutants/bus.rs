@@ -14,8 +14,8 @@ pub const USERS: &[Mutant] = &[
     Mutant {
         name: "bus: what was counted last is not shown",
         file: "crates/gateway/src/replay.rs",
-        find: "    pipeline.finish();\n    show(board, pipeline, ticks());",
-        replace: "    pipeline.finish();",
+        find: "pipeline.finish();\n        show(board, pipeline, ticks());",
+        replace: "pipeline.finish();",
         test: "-p touchline --test command what_is_counted_can_be_read_after_the_end",
     },
     Mutant {

@@ -1,6 +1,9 @@
 //! The faults, by what they break.
 
-use super::{Mutant, bus, doors, fix, fix_session, fix_store, market, names, ring, sockets, stalled};
+use super::{
+    Mutant, believed, bus, doors, fix, fix_session, fix_store, market, names, ring, sockets,
+    stalled,
+};
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
 pub const ALL: &[&[Mutant]] = &[
@@ -18,6 +21,8 @@ pub const ALL: &[&[Mutant]] = &[
     ring::PROTOCOL,
     ring::ORDERINGS,
     sockets::RECEPTION,
+    believed::WITNESSES,
+    believed::SNAPSHOTS,
     fix_session::SESSION,
     names::NAMES,
     stalled::STALLED,
@@ -156,41 +161,6 @@ const PACKETS: &[Mutant] = &[
         test: "-p touchline-feed --lib a_hole_is_lost_when_a_packet_behind_it_waited_long_enough",
     },
     Mutant {
-        name: "feed: what is missing at the end is not said",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "self.release_to = self.hold.highest();",
-        replace: "self.release_to = 0;",
-        test: "-p touchline-feed --lib the_end_loses_every_hole",
-    },
-    Mutant {
-        name: "feed: the copy of a forged packet confirms it",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "if other == sequence {",
-        replace: "if false {",
-        test: "-p touchline-gateway --test rules forged_packets_far_ahead_confirm_nothing",
-    },
-    Mutant {
-        name: "feed: any second packet far ahead confirms the first",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "if other.abs_diff(sequence) < self.hold.capacity() {",
-        replace: "if true {",
-        test: "-p touchline-gateway --test rules forged_packets_far_ahead_confirm_nothing",
-    },
-    Mutant {
-        name: "feed: a packet far ahead is never believed",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "if other.abs_diff(sequence) < self.hold.capacity() {",
-        replace: "if false {",
-        test: "-p touchline-gateway --test rules a_second_packet_near_the_first_is_believed",
-    },
-    Mutant {
-        name: "feed: numbering that starts again is not seen",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "if sending_ns > self.processed_ns {",
-        replace: "if false {",
-        test: "-p touchline-feed --lib numbering_may_start_again",
-    },
-    Mutant {
         name: "feed: a loss is not told to the books",
         file: "crates/feed/src/cme/channel.rs",
         find: "self.lost = last;",
@@ -210,13 +180,6 @@ const PACKETS: &[Mutant] = &[
         find: "self.reset(self.headline.sequence, self.headline.sending_ns, events);",
         replace: "let _ = &events;",
         test: "-p touchline-gateway --test rules a_channel_reset_empties_every_book_and_numbers_run_from_one",
-    },
-    Mutant {
-        name: "feed: books look fresh while packets are awaited",
-        file: "crates/feed/src/cme/channel.rs",
-        find: "            (false, true) => Validity::Gapped,",
-        replace: "            (false, true) => Validity::Live,",
-        test: "-p touchline-gateway --test rules while_packets_are_awaited_no_book_is_shown_as_live",
     },
     Mutant {
         name: "feed: half of a hole goes on",
@@ -293,53 +256,11 @@ const PRICES: &[Mutant] = &[
         test: "-p touchline-gateway --test rules price_snapshots::what_a_snapshot_contains_is_not_applied_again",
     },
     Mutant {
-        name: "feed: entries behind a snapshot apply twice",
-        file: "crates/feed/src/cme/prices.rs",
-        find: "} else if entry.packet < price.through {",
-        replace: "} else if false {",
-        test: "-p touchline-gateway --test rules what_a_snapshot_behind_a_reset_contains_is_ignored_whatever_its_number",
-    },
-    Mutant {
         name: "feed: a snapshot from before a reset is used",
         file: "crates/feed/src/cme/snapshots.rs",
         find: "if sending_time_ns <= self.reset_ns {",
         replace: "if false {",
         test: "-p touchline-gateway --test rules a_snapshot_from_before_a_reset_is_of_another_world",
-    },
-    Mutant {
-        name: "feed: a reset takes a live book back behind its snapshot",
-        file: "crates/feed/src/cme/channel.rs",
-        find: "_ => self.repeats_until.max(self.ahead_of(packet)),",
-        replace: "_ => 0,",
-        test: "-p touchline-gateway --test rules no_live_book_goes_back_over_a_reset_that_comes_late",
-    },
-    Mutant {
-        name: "feed: what is repeated is called live",
-        file: "crates/feed/src/cme/shown.rs",
-        find: "        self.distrust(events);\n        if self.headline",
-        replace: "        if self.headline",
-        test: "-p touchline-gateway --test rules a_reset_takes_no_live_book_back_behind_its_snapshot",
-    },
-    Mutant {
-        name: "feed: a repetition ends in the middle of an event",
-        file: "crates/feed/src/cme/shown.rs",
-        find: "self.headline.sequence >= self.repeats_until && !self.event_open",
-        replace: "self.headline.sequence >= self.repeats_until",
-        test: "-p touchline-gateway --test rules a_reset_takes_no_live_book_back_behind_its_snapshot",
-    },
-    Mutant {
-        name: "feed: a number that never comes blinds the channel",
-        file: "crates/feed/src/cme/snapshots.rs",
-        find: "self.repeats_no_further(whole.lowest);",
-        replace: "",
-        test: "-p touchline-gateway --test rules a_later_loop_says_how_far_the_stream_repeats",
-    },
-    Mutant {
-        name: "feed: a loop outlives a reset",
-        file: "crates/feed/src/cme/channel.rs",
-        find: "self.price_loop.abandon();",
-        replace: "",
-        test: "-p touchline-gateway --test rules a_reset_abandons_the_loop_that_is_going_on",
     },
     Mutant {
         name: "feed: part of a loop counts as whole",
@@ -359,13 +280,6 @@ const PRICES: &[Mutant] = &[
 
 /// Order snapshots.
 const ORDERS: &[Mutant] = &[
-    Mutant {
-        name: "feed: a reset takes an order book back behind its snapshot",
-        file: "crates/feed/src/cme/instruments.rs",
-        find: "let ahead = packet > 0 && shown >= packet;",
-        replace: "let ahead = packet > shown && shown >= packet;",
-        test: "-p touchline-gateway --test rules a_reset_takes_no_order_book_back_behind_its_snapshot",
-    },
     Mutant {
         name: "feed: orders that the snapshot contains apply twice",
         file: "crates/feed/src/cme/orders.rs",
@@ -514,7 +428,7 @@ const SEGMENTS: &[Mutant] = &[
     Mutant {
         name: "shm: half-made files stay",
         file: "crates/shm/src/segment/writer_lock.rs",
-        find: "        remove_unfinished(&directory)?;\n",
+        find: "        remove_unfinished(&lock.directory)?;\n",
         replace: "",
         test: "-p touchline-shm --test segment a_killed_writer_leaves_nothing_that_the_next_one_minds",
     },

@@ -8,6 +8,7 @@ pub mod orders;
 pub mod packet;
 pub mod prices;
 pub mod snapshot_loop;
+mod suspects;
 
 use crate::capture::{Arrival, Feed};
 use crate::picture::{BookRow, OrdersRow, Picture, Side, State, TopRow};

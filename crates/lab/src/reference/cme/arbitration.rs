@@ -2,6 +2,7 @@
 //! contradicts: the first packet, a jump, a numbering that started again, a clock that was set.
 
 use super::packet::Packet;
+use super::suspects::{MINUTE, SECOND, Suspects};
 use crate::capture::Line;
 use std::collections::BTreeMap;
 
@@ -46,29 +47,6 @@ pub struct Moment {
     pub sending_time: u64,
 }
 
-/// Packets that contradict, and wait for witnesses.
-#[derive(Clone, Debug, Default)]
-struct Suspects {
-    /// By sequence, with the time of arrival, the length, and the lines that brought it.
-    packets: BTreeMap<u64, Suspect>,
-    /// The lowest sequence that ever was among them.
-    began: u64,
-    since: u64,
-    first_line: usize,
-    distinct: usize,
-    agreed: usize,
-    contested: bool,
-    ambiguous: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Suspect {
-    arrived: u64,
-    bytes: usize,
-    lines: [bool; 2],
-    packet: Packet,
-}
-
 /// What suspects say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claim {
@@ -87,8 +65,6 @@ enum Move {
     Forward,
 }
 
-const SECOND: u64 = 1_000_000_000;
-const MINUTE: u64 = 60 * SECOND;
 const SUSPECTS_MAX: u64 = 256;
 
 /// Arbitrates the incremental feed of one channel. Time is an argument.
@@ -476,85 +452,6 @@ impl Arbitration {
             }
             _ => self.suspects.contested = true,
         }
-    }
-}
-
-impl Suspects {
-    fn lowest(&self) -> &Suspect {
-        self.packets.values().next().expect("there are some")
-    }
-
-    fn highest(&self) -> &Suspect {
-        self.packets.values().next_back().expect("there are some")
-    }
-
-    /// All from sequence 1 on, by the word of two packets.
-    fn is_whole(&self) -> bool {
-        let shown = self.agreed > 0 || self.distinct > 1 && self.packets.contains_key(&2);
-        self.packets.contains_key(&1) && shown && !self.ambiguous
-    }
-
-    fn continues(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
-        let highest = &self.highest().packet;
-        packet.sequence > highest.sequence && self.agrees(now_ns, max, packet)
-            || packet.sequence == highest.sequence && packet.sending_time == highest.sending_time
-    }
-
-    /// Near in sequence, and sent in that order.
-    fn agrees(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
-        let (lowest, highest) = (self.lowest(), self.highest());
-        let (sequence, sending_time) = (packet.sequence, packet.sending_time);
-        let passed = now_ns.saturating_sub(highest.arrived);
-        if sequence > highest.packet.sequence {
-            let latest = highest.packet.sending_time + passed + MINUTE;
-            u64::from(sequence - highest.packet.sequence) < max
-                && (highest.packet.sending_time..=latest).contains(&sending_time)
-        } else if sequence < lowest.packet.sequence {
-            let earliest = lowest.packet.sending_time.saturating_sub(MINUTE);
-            u64::from(highest.packet.sequence - sequence) < max
-                && (earliest..=lowest.packet.sending_time).contains(&sending_time)
-        } else {
-            match self.packets.get(&u64::from(sequence)) {
-                Some(same) => same.packet.sending_time == sending_time,
-                None => (lowest.packet.sending_time..=highest.packet.sending_time)
-                    .contains(&sending_time),
-            }
-        }
-    }
-
-    /// One that does not agree with the others replaces them.
-    fn offer(&mut self, now_ns: u64, line: usize, bytes: usize, max: u64, packet: Packet) {
-        if !self.packets.is_empty() && !self.agrees(now_ns, max, &packet) {
-            *self = Self::default();
-        }
-        let sequence = u64::from(packet.sequence);
-        if let Some(same) = self.packets.get_mut(&sequence) {
-            self.agreed += usize::from(!same.lines[line]);
-            same.lines[line] = true;
-            return;
-        }
-        while self
-            .packets
-            .keys()
-            .next()
-            .is_some_and(|lowest| sequence >= lowest + max)
-        {
-            self.packets.pop_first();
-        }
-        if self.distinct == 0 {
-            (self.began, self.since, self.first_line) = (sequence, now_ns, line);
-        }
-        self.began = self.began.min(sequence);
-        self.distinct += 1;
-        let mut lines = [false; 2];
-        lines[line] = true;
-        let suspect = Suspect {
-            arrived: now_ns,
-            bytes,
-            lines,
-            packet,
-        };
-        self.packets.insert(sequence, suspect);
     }
 }
 

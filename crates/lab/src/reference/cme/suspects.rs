@@ -1,0 +1,109 @@
+//! Packets that contradict what was processed, and wait for others that agree with them.
+
+use super::packet::Packet;
+use std::collections::BTreeMap;
+
+pub const SECOND: u64 = 1_000_000_000;
+pub const MINUTE: u64 = 60 * SECOND;
+
+/// Packets that contradict, and wait for witnesses.
+#[derive(Clone, Debug, Default)]
+pub struct Suspects {
+    /// By sequence, with the time of arrival, the length, and the lines that brought it.
+    pub packets: BTreeMap<u64, Suspect>,
+    /// The lowest sequence that ever was among them.
+    pub began: u64,
+    pub since: u64,
+    pub first_line: usize,
+    pub distinct: usize,
+    pub agreed: usize,
+    pub contested: bool,
+    pub ambiguous: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Suspect {
+    pub arrived: u64,
+    pub bytes: usize,
+    pub lines: [bool; 2],
+    pub packet: Packet,
+}
+
+impl Suspects {
+    pub fn lowest(&self) -> &Suspect {
+        self.packets.values().next().expect("there are some")
+    }
+
+    pub fn highest(&self) -> &Suspect {
+        self.packets.values().next_back().expect("there are some")
+    }
+
+    /// All from sequence 1 on, by the word of two packets.
+    pub fn is_whole(&self) -> bool {
+        let shown = self.agreed > 0 || self.distinct > 1 && self.packets.contains_key(&2);
+        self.packets.contains_key(&1) && shown && !self.ambiguous
+    }
+
+    pub fn continues(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
+        let highest = &self.highest().packet;
+        packet.sequence > highest.sequence && self.agrees(now_ns, max, packet)
+            || packet.sequence == highest.sequence && packet.sending_time == highest.sending_time
+    }
+
+    /// Near in sequence, and sent in that order.
+    pub fn agrees(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
+        let (lowest, highest) = (self.lowest(), self.highest());
+        let (sequence, sending_time) = (packet.sequence, packet.sending_time);
+        let passed = now_ns.saturating_sub(highest.arrived);
+        if sequence > highest.packet.sequence {
+            let latest = highest.packet.sending_time + passed + MINUTE;
+            u64::from(sequence - highest.packet.sequence) < max
+                && (highest.packet.sending_time..=latest).contains(&sending_time)
+        } else if sequence < lowest.packet.sequence {
+            let earliest = lowest.packet.sending_time.saturating_sub(MINUTE);
+            u64::from(highest.packet.sequence - sequence) < max
+                && (earliest..=lowest.packet.sending_time).contains(&sending_time)
+        } else {
+            match self.packets.get(&u64::from(sequence)) {
+                Some(same) => same.packet.sending_time == sending_time,
+                None => (lowest.packet.sending_time..=highest.packet.sending_time)
+                    .contains(&sending_time),
+            }
+        }
+    }
+
+    /// One that does not agree with the others replaces them.
+    pub fn offer(&mut self, now_ns: u64, line: usize, bytes: usize, max: u64, packet: Packet) {
+        if !self.packets.is_empty() && !self.agrees(now_ns, max, &packet) {
+            *self = Self::default();
+        }
+        let sequence = u64::from(packet.sequence);
+        if let Some(same) = self.packets.get_mut(&sequence) {
+            self.agreed += usize::from(!same.lines[line]);
+            same.lines[line] = true;
+            return;
+        }
+        while self
+            .packets
+            .keys()
+            .next()
+            .is_some_and(|lowest| sequence >= lowest + max)
+        {
+            self.packets.pop_first();
+        }
+        if self.distinct == 0 {
+            (self.began, self.since, self.first_line) = (sequence, now_ns, line);
+        }
+        self.began = self.began.min(sequence);
+        self.distinct += 1;
+        let mut lines = [false; 2];
+        lines[line] = true;
+        let suspect = Suspect {
+            arrived: now_ns,
+            bytes,
+            lines,
+            packet,
+        };
+        self.packets.insert(sequence, suspect);
+    }
+}
