@@ -281,13 +281,6 @@ const PRICES: &[Mutant] = &[
 /// Order snapshots.
 const ORDERS: &[Mutant] = &[
     Mutant {
-        name: "feed: orders that the snapshot contains apply twice",
-        file: "crates/feed/src/cme/orders.rs",
-        find: "if packet > orders.through {",
-        replace: "if packet > 0 {",
-        test: "-p touchline-gateway --test rules order_snapshots::what_a_snapshot_contains_is_not_applied_again",
-    },
-    Mutant {
         name: "feed: an order snapshot from before the loss is used",
         file: "crates/feed/src/cme/orders.rs",
         find: "through >= self.lost.max(state.floor).max(self.known_from)",

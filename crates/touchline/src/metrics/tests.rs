@@ -10,10 +10,11 @@ use touchline_gateway::Board;
 use touchline_gateway::live::{Gateway, Multicast};
 use touchline_net::UdpSource;
 use touchline_net::clock::{Clock, ticks};
-use touchline_transport::Publish;
+use touchline_transport::shm::Activity;
 use touchline_transport::shm::{
     BoardView, FineClock, Join, Lossless, Publisher, ReaderBoard, Root, Settings, Subscriber,
 };
+use touchline_transport::{Publish, boot_ns};
 use touchline_types::{Depth, Instrument, InstrumentDefinition, Stamps, Symbol, Update};
 
 const DASHBOARD: &str = include_str!("../../../../ops/grafana/touchline.json");
@@ -44,7 +45,11 @@ impl Everything {
             }),
             ..Settings::default()
         };
-        let publisher = Publisher::open(&root, "bus", &settings).expect("a temporary folder");
+        let mut publisher = Publisher::open(&root, "bus", &settings).expect("a temporary folder");
+        publisher.state_activity(Activity {
+            at_ns: boot_ns(),
+            timeout_ns: 10_000_000_000,
+        });
         let clock = Clock::calibrated();
         let _board = Board::create::<CmeFeed>(
             &publisher,
