@@ -9,6 +9,7 @@ mod doors;
 mod fix;
 mod fix_session;
 mod fix_store;
+mod hash;
 mod list;
 mod market;
 mod names;

@@ -21,6 +21,7 @@ pub mod consolidated;
 pub mod deep;
 pub mod levels;
 pub mod order;
+mod order_index;
 pub mod order_tree;
 pub mod price;
 pub mod touch;

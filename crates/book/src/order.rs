@@ -1,12 +1,13 @@
 //! Market by order: every order of every instrument of a channel, in priority order.
 
+use crate::order_index::{CHAIN_MAX, Chain, OrderIndex};
 use crate::order_tree::{NONE, NodeIndex, Order, OrderPool};
-use hashbrown::HashTable;
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
+use std::hash::RandomState;
+use touchline_types::hash::HashKeys;
 use touchline_types::{Instrument, OrderAction, OrderChange, OrderEvent, Quantity, Side};
 
-/// The limit of orders is reached; the event was not applied, so this order book is not whole.
+/// The limit of orders is reached, or that of one chain of the index; the event was not applied, so this order book is
+/// not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrdersFull;
 
@@ -16,8 +17,7 @@ pub struct OrdersFull;
 #[derive(Debug)]
 pub struct OrderBooks {
     pool: OrderPool,
-    /// (instrument, order id) → node.
-    index: HashTable<NodeIndex>,
+    index: OrderIndex,
     /// By instrument.
     books: Vec<Book>,
 }
@@ -40,10 +40,15 @@ impl Book {
 impl OrderBooks {
     /// Room for `instruments_max` books with `orders_max` orders between them, taken now.
     pub fn new(instruments_max: usize, orders_max: usize) -> OrderBooks {
+        let keys = HashKeys::drawn_from(&RandomState::new());
+        OrderBooks::with_keys(instruments_max, orders_max, keys)
+    }
+
+    /// The same with a secret that is known, for tests. What the books hold does not depend on it.
+    pub fn with_keys(instruments_max: usize, orders_max: usize, keys: HashKeys<2>) -> OrderBooks {
         OrderBooks {
             pool: OrderPool::new(orders_max),
-            // Twice the room: at half load removed entries are cleaned up in place, never by growing.
-            index: HashTable::with_capacity(orders_max * 2),
+            index: OrderIndex::new(orders_max, keys),
             books: Vec::with_capacity(instruments_max),
         }
     }
@@ -54,11 +59,15 @@ impl OrderBooks {
         event: &OrderEvent,
         changes: &mut Vec<OrderChange>,
     ) -> Result<(), OrdersFull> {
-        let change = match (event.action, self.find(event.instrument, event.order_id)) {
-            (OrderAction::Delete, Some(node)) => Some(self.delete(node)),
-            (OrderAction::Delete, None) => None,
-            (_, Some(node)) => Some(self.update(node, event)),
-            (_, None) => Some(self.insert(event)?),
+        let (instrument, order_id) = (event.instrument.0, event.order_id);
+        let chain = self.index.chain(instrument, order_id);
+        let found = self.index.find(&self.pool, chain, instrument, order_id);
+        let change = match (event.action, found) {
+            (OrderAction::Delete, Ok(node)) => Some(self.delete(node, chain)),
+            (OrderAction::Delete, Err(_)) => None,
+            (_, Ok(node)) => Some(self.update(node, event)),
+            (_, Err(CHAIN_MAX..)) => return Err(OrdersFull),
+            (_, Err(_)) => Some(self.insert(event, chain)?),
         };
         changes.extend(change);
         Ok(())
@@ -112,18 +121,10 @@ impl OrderBooks {
 
     /// Whether there is no order at all.
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.len() == 0
     }
 
-    fn find(&self, instrument: Instrument, order_id: u64) -> Option<NodeIndex> {
-        let same = |&node: &NodeIndex| {
-            let order = self.pool.order(node);
-            order.order_id == order_id && order.instrument == instrument.0
-        };
-        self.index.find(hash(instrument.0, order_id), same).copied()
-    }
-
-    fn insert(&mut self, event: &OrderEvent) -> Result<OrderChange, OrdersFull> {
+    fn insert(&mut self, event: &OrderEvent, chain: Chain) -> Result<OrderChange, OrdersFull> {
         let order = Order {
             order_id: event.order_id,
             // An order of unknown rank stands behind those whose rank is known.
@@ -134,12 +135,7 @@ impl OrderBooks {
             side: event.side,
         };
         let node = self.pool.take(order).ok_or(OrdersFull)?;
-        let pool = &self.pool;
-        self.index
-            .insert_unique(hash(order.instrument, order.order_id), node, |&node| {
-                let order = pool.order(node);
-                hash(order.instrument, order.order_id)
-            });
+        self.index.insert(&mut self.pool, chain, node);
         let row = event.instrument.index();
         if row >= self.books.len() {
             self.books.resize(row + 1, Book::EMPTY);
@@ -176,10 +172,10 @@ impl OrderBooks {
         step(OrderAction::Update, &new)
     }
 
-    fn delete(&mut self, node: NodeIndex) -> OrderChange {
+    fn delete(&mut self, node: NodeIndex, chain: Chain) -> OrderChange {
         let order = *self.pool.order(node);
         self.unlink(node);
-        self.forget(node);
+        self.forget(node, chain);
         OrderChange {
             quantity: Quantity::ZERO,
             ..step(OrderAction::Delete, &order)
@@ -204,15 +200,10 @@ impl OrderBooks {
     }
 
     /// Takes a node that is in no tree out of the index and gives it back.
-    fn forget(&mut self, node: NodeIndex) {
-        let order = self.pool.order(node);
-        self.books[order.instrument as usize].len -= 1;
-        let found = self
-            .index
-            .find_entry(hash(order.instrument, order.order_id), |&n| n == node);
-        if let Ok(entry) = found {
-            entry.remove();
-        }
+    fn forget(&mut self, node: NodeIndex, chain: Chain) {
+        let row = self.pool.order(node).instrument as usize;
+        self.books[row].len -= 1;
+        self.index.remove(&mut self.pool, chain, node);
         self.pool.give(node);
     }
 
@@ -221,16 +212,11 @@ impl OrderBooks {
         while root != NONE {
             let node = root;
             root = self.pool.remove(root, node);
-            self.forget(node);
+            let order = self.pool.order(node);
+            let chain = self.index.chain(order.instrument, order.order_id);
+            self.forget(node, chain);
         }
     }
-}
-
-fn hash(instrument: u32, order_id: u64) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u64(order_id);
-    hasher.write_u32(instrument);
-    hasher.finish()
 }
 
 fn step(action: OrderAction, order: &Order) -> OrderChange {
@@ -336,6 +322,65 @@ mod tests {
             .apply(&event(OrderAction::New, 2, 100, 5), &mut changes)
             .unwrap();
         assert_eq!(ids(&books), [2]);
+    }
+
+    /// Orders whose secret somebody knows: one chain is full, its next order is refused as if there were no room, and the
+    /// books are as they were. The orders of another chain have room.
+    #[test]
+    fn a_full_chain_is_said_and_changes_nothing() {
+        let keys = HashKeys::from_seed(1);
+        let mut books = OrderBooks::with_keys(4, 1024, keys);
+        let chain = |id: u64| keys.hash([id, 3]) >> (64 - 10);
+        let same: Vec<u64> = (0..100_000).filter(|id| chain(*id) == chain(0)).collect();
+        let other = (0..).find(|id| chain(*id) != chain(0)).unwrap();
+        let (some, more) = (&same[..CHAIN_MAX], same[CHAIN_MAX]);
+        let mut changes = Vec::new();
+        let mut apply = |action, id| books.apply(&event(action, id, 100, id), &mut changes);
+        for id in some {
+            assert_eq!(apply(OrderAction::New, *id), Ok(()));
+        }
+        assert_eq!(apply(OrderAction::New, more), Err(OrdersFull));
+        assert_eq!(apply(OrderAction::Delete, more), Ok(()), "it is not there");
+        assert_eq!(apply(OrderAction::New, other), Ok(()));
+        assert_eq!(apply(OrderAction::Update, some[0]), Ok(()));
+        assert_eq!(apply(OrderAction::Delete, some[1]), Ok(()));
+        assert_eq!(apply(OrderAction::New, more), Ok(()), "one place is free");
+        assert_eq!(books.len(), CHAIN_MAX + 1);
+    }
+
+    /// Each table draws a secret of its own: ids that share a chain of one stand in many chains of another.
+    #[test]
+    fn each_table_has_a_secret_of_its_own() {
+        let (one, other) = (OrderBooks::new(4, 1024), OrderBooks::new(4, 1024));
+        let place = |books: &OrderBooks, id| books.index.chain(3, id);
+        let mut shared: Vec<u64> = (0..100_000).collect();
+        shared.retain(|id| place(&one, *id) == place(&one, 0));
+        let mut chains: Vec<_> = shared.iter().map(|id| place(&other, *id)).collect();
+        chains.sort_unstable();
+        chains.dedup();
+        assert!(chains.len() > shared.len() / 2, "{} chains", chains.len());
+    }
+
+    /// What is in the books, and in which order, is the same whatever the secret.
+    #[test]
+    fn the_secret_is_not_seen() {
+        let of = |seed| {
+            let mut books = OrderBooks::with_keys(4, 64, HashKeys::from_seed(seed));
+            let mut changes = Vec::new();
+            for round in 0..2_000_u64 {
+                let id = round * 7 % 90;
+                let action = [OrderAction::New, OrderAction::Delete][(round % 3 / 2) as usize];
+                let one = event(action, id, (round % 5) as i64, round);
+                let applied = books.apply(&one, &mut changes);
+                assert!(applied.is_ok() || books.len() == 64);
+            }
+            (ids(&books), changes)
+        };
+        let expected = of(1);
+        assert!(expected.0.len() > 20);
+        for seed in 2..10 {
+            assert_eq!(of(seed), expected);
+        }
     }
 
     /// Random orders against a sorted map, with clears in between.

@@ -49,7 +49,11 @@ struct Node {
     weight: u32,
     left: NodeIndex,
     right: NodeIndex,
+    /// The next of the same chain of the index.
+    next: NodeIndex,
 }
+
+const _: () = assert!(size_of::<Node>() == 56, "a node fits into one cache line");
 
 /// Where the weights start: another place in every process, so that nobody can send orders in the
 /// one sequence that makes the tree a list. What the tree holds does not depend on it.
@@ -83,6 +87,7 @@ impl OrderPool {
             weight: self.next_weight(),
             left: NONE,
             right: NONE,
+            next: NONE,
         };
         if self.free != NONE {
             let index = self.free;
@@ -119,6 +124,18 @@ impl OrderPool {
     #[inline]
     pub fn order_mut(&mut self, index: NodeIndex) -> &mut Order {
         &mut self.nodes[index as usize].order
+    }
+
+    /// The node behind this one in its chain of the index.
+    #[inline]
+    pub(crate) fn next(&self, index: NodeIndex) -> NodeIndex {
+        self.nodes[index as usize].next
+    }
+
+    /// Sets the node behind this one in its chain of the index.
+    #[inline]
+    pub(crate) fn set_next(&mut self, index: NodeIndex, next: NodeIndex) {
+        self.nodes[index as usize].next = next;
     }
 
     /// Puts a node into the tree and returns the new root.

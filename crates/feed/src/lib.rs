@@ -20,6 +20,7 @@
 pub mod cme;
 pub mod fix;
 pub mod fix_md;
+mod index;
 mod secret;
 mod venue;
 

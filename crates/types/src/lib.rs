@@ -2,7 +2,7 @@
 //!
 //! A venue's feed turns its messages into [`Event`]s; the books resolve each event into
 //! [`LevelChange`]s and [`OrderChange`]s; the gateway publishes them as [`Update`]s. Everything that
-//! two rooms must agree on is here, and nothing else.
+//! two rooms must agree on is here, and the keyed [`hash`] of both that keep tables by a venue's keys.
 //!
 //! # Never
 //! Knows another room; reads a clock; does I/O; allocates; holds a floating-point price.
@@ -19,6 +19,7 @@
 pub mod change;
 pub mod counter;
 pub mod event;
+pub mod hash;
 pub mod instrument;
 pub mod native;
 pub mod number;

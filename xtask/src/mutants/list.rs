@@ -17,6 +17,7 @@ pub const ALL: &[&[Mutant]] = &[
     SEGMENTS,
     bus::USERS,
     doors::DOORS,
+    super::hash::TABLES,
     fix::CODEC,
     ring::PROTOCOL,
     ring::ORDERINGS,

@@ -1,9 +1,7 @@
 //! The instruments of a channel: what is known of each, and how far its books have come.
 
 use super::queue::Queue;
-use hashbrown::HashTable;
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
+use crate::index::Index;
 use touchline_types::{Depth, Instrument, InstrumentDefinition};
 
 /// How far an instrument's price book has come.
@@ -102,8 +100,7 @@ impl OrderState {
 #[derive(Debug)]
 pub struct Instruments {
     rows: Vec<Row>,
-    /// SecurityID and row, side by side: a look-up touches no row but the one it wants.
-    index: HashTable<(i32, u32)>,
+    index: Index<i32, 1>,
     /// The instrument looked up last; entries of one message are mostly of one instrument.
     recent: (i32, u32),
 }
@@ -113,7 +110,7 @@ impl Instruments {
     pub fn new(instruments_max: usize) -> Instruments {
         Instruments {
             rows: Vec::with_capacity(instruments_max),
-            index: HashTable::with_capacity(instruments_max),
+            index: Index::new(instruments_max),
             recent: (0, u32::MAX),
         }
     }
@@ -124,13 +121,14 @@ impl Instruments {
         if self.recent.0 == security_id && self.recent.1 != u32::MAX {
             return Some(Instrument(self.recent.1));
         }
-        let same = |&(id, _): &(i32, u32)| id == security_id;
-        let (_, row) = *self.index.find(hash(security_id), same)?;
+        let row = self
+            .index
+            .find(words(security_id), |id| *id == security_id)?;
         self.recent = (security_id, row);
         Some(Instrument(row))
     }
 
-    /// Adds an instrument that is not there yet; `None` when the limit is reached.
+    /// Adds an instrument that is not there yet; `None` when the limit is reached, or that of one chain of the index.
     pub fn add(
         &mut self,
         security_id: i32,
@@ -141,6 +139,7 @@ impl Instruments {
         if self.rows.len() == self.rows.capacity() {
             return None;
         }
+        self.index.push(words(security_id), security_id).ok()?;
         let instrument = Instrument(self.rows.len() as u32);
         let definition = InstrumentDefinition::unknown(instrument, i64::from(security_id), depth);
         self.rows.push(Row {
@@ -151,9 +150,6 @@ impl Instruments {
             order_loop: 0,
             definition_loop: 0,
         });
-        let entry = (security_id, instrument.0);
-        self.index
-            .insert_unique(hash(security_id), entry, |(id, _)| hash(*id));
         Some(instrument)
     }
 
@@ -185,10 +181,8 @@ impl Instruments {
     }
 }
 
-fn hash(security_id: i32) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u32(security_id as u32);
-    hasher.finish()
+fn words(security_id: i32) -> [u64; 1] {
+    [u64::from(security_id as u32)]
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! One row for each instrument: what it is, and how far its book has come.
 
 use super::quotes::Quotes;
-use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
+use crate::index::Index;
 use touchline_types::{Depth, Instrument, InstrumentDefinition, Symbol, Validity};
 
 /// How far the book of an instrument is.
@@ -49,12 +48,18 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Instruments {
     rows: Vec<Row>,
-    by_name: HashMap<Box<[u8]>, u32, FxBuildHasher>,
+    by_name: Index<Box<[u8]>, NAME_WORDS>,
     max: usize,
 }
 
 /// Sides of quotes with names that are kept of one instrument.
 const QUOTES_MAX: usize = 1_024;
+
+/// Longest name of an instrument, bytes: what subscribers can be told.
+const NAME_BYTES_MAX: usize = 32;
+
+/// A name as words: its bytes, and how many.
+const NAME_WORDS: usize = NAME_BYTES_MAX / 8 + 1;
 
 /// Quantities are counted in 1e-8: the smallest part of a coin.
 pub const QUANTITY_DECIMALS: u8 = 8;
@@ -64,7 +69,7 @@ impl Instruments {
     pub fn new(max: usize) -> Instruments {
         Instruments {
             rows: Vec::with_capacity(max),
-            by_name: HashMap::with_capacity_and_hasher(max, FxBuildHasher),
+            by_name: Index::new(max),
             max,
         }
     }
@@ -106,25 +111,26 @@ impl Instruments {
     /// The row of a name as it came.
     #[inline]
     pub fn named(&mut self, name: &[u8]) -> Option<&mut Row> {
-        let index = *self.by_name.get(name)?;
+        let index = self.by_name.find(words(name)?, |other| **other == *name)?;
         self.rows.get_mut(index as usize)
     }
 
     /// The row of a name, made if it is new. `None`: there is no room, or the name is too long to be told.
     pub fn add(&mut self, name: &str, depth: Depth) -> Option<&mut Row> {
-        if let Some(index) = self.by_name.get(name.as_bytes()) {
-            return self.rows.get_mut(*index as usize);
+        let (bytes, words) = (name.as_bytes(), words(name.as_bytes())?);
+        if let Some(index) = self.by_name.find(words, |other| **other == *bytes) {
+            return self.rows.get_mut(index as usize);
         }
-        if self.rows.len() >= self.max || name.is_empty() || name.len() > 32 {
+        if self.rows.len() >= self.max || name.is_empty() {
             return None;
         }
+        self.by_name.push(words, bytes.into()).ok()?;
         let index = self.rows.len() as u32;
         // The venue has no number for it: ours stands in its place.
         let mut definition =
             InstrumentDefinition::unknown(Instrument(index), i64::from(index) + 1, depth);
         definition.symbol = Symbol::new(name.as_bytes());
         definition.quantity_exponent = -(QUANTITY_DECIMALS as i8);
-        self.by_name.insert(name.as_bytes().into(), index);
         self.rows.push(Row {
             definition,
             name: name.into(),
@@ -139,6 +145,17 @@ impl Instruments {
         });
         self.rows.last_mut()
     }
+}
+
+/// A name as words; `None` if it is too long.
+fn words(name: &[u8]) -> Option<[u64; NAME_WORDS]> {
+    let mut bytes = [0; NAME_WORDS * 8];
+    bytes[..NAME_BYTES_MAX]
+        .get_mut(..name.len())?
+        .copy_from_slice(name);
+    bytes[NAME_BYTES_MAX] = name.len() as u8;
+    let (chunks, _) = bytes.as_chunks::<8>();
+    Some(std::array::from_fn(|word| u64::from_le_bytes(chunks[word])))
 }
 
 impl Row {

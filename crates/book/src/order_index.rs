@@ -1,0 +1,208 @@
+//! Index of the orders of all instruments: by order id and instrument to the node of the pool.
+//!
+//! A table of chains that run through the nodes themselves. The hash is keyed with a secret of this table, so that a
+//! venue cannot choose ids that share a chain; and a chain has an end, so that its cost is bounded whatever happens.
+//! An order that is taken out leaves nothing behind, and nothing is ever moved.
+
+use crate::order_tree::{NONE, NodeIndex, OrderPool};
+use touchline_types::hash::HashKeys;
+
+/// Most orders in one chain. By chance a table that is full has one so long once in 10^30 times.
+pub const CHAIN_MAX: usize = 32;
+
+/// The index.
+#[derive(Debug)]
+pub struct OrderIndex {
+    /// The first node of each chain; their number is a power of two, at least 2.
+    heads: Vec<NodeIndex>,
+    /// How far a hash is shifted to give its chain.
+    shift: u32,
+    keys: HashKeys<2>,
+    len: usize,
+}
+
+/// Which chain a key belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Chain(usize);
+
+impl OrderIndex {
+    /// Room for `orders_max` orders, taken now.
+    pub fn new(orders_max: usize, keys: HashKeys<2>) -> OrderIndex {
+        let chains = orders_max.next_power_of_two().max(2);
+        OrderIndex {
+            heads: vec![NONE; chains],
+            shift: 64 - chains.trailing_zeros(),
+            keys,
+            len: 0,
+        }
+    }
+
+    /// Number of orders.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The chain of an order.
+    #[inline]
+    pub fn chain(&self, instrument: u32, order_id: u64) -> Chain {
+        let hash = self.keys.hash([order_id, u64::from(instrument)]);
+        Chain((hash >> self.shift) as usize)
+    }
+
+    /// The node of an order.
+    ///
+    /// # Errors
+    /// It is not there; with the length of its chain.
+    #[inline]
+    pub fn find(
+        &self,
+        pool: &OrderPool,
+        chain: Chain,
+        instrument: u32,
+        order_id: u64,
+    ) -> Result<NodeIndex, usize> {
+        let mut length = 0;
+        let mut node = self.heads[chain.0];
+        while node != NONE {
+            let order = pool.order(node);
+            if order.order_id == order_id && order.instrument == instrument {
+                return Ok(node);
+            }
+            node = pool.next(node);
+            length += 1;
+        }
+        Err(length)
+    }
+
+    /// Puts a node into its chain, which has fewer than [`CHAIN_MAX`] and not this order.
+    #[inline]
+    pub fn insert(&mut self, pool: &mut OrderPool, chain: Chain, node: NodeIndex) {
+        let head = &mut self.heads[chain.0];
+        pool.set_next(node, *head);
+        *head = node;
+        self.len += 1;
+    }
+
+    /// Takes a node out of its chain.
+    #[inline]
+    pub fn remove(&mut self, pool: &mut OrderPool, chain: Chain, node: NodeIndex) {
+        let behind = pool.next(node);
+        let mut before = self.heads[chain.0];
+        if before == node {
+            self.heads[chain.0] = behind;
+        } else {
+            while pool.next(before) != node {
+                before = pool.next(before);
+            }
+            pool.set_next(before, behind);
+        }
+        self.len -= 1;
+    }
+
+    /// Takes all out.
+    pub fn clear(&mut self) {
+        self.heads.fill(NONE);
+        self.len = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::order_tree::Order;
+    use touchline_types::{Price, Quantity, Side};
+
+    /// The inverse modulo 2^64 of an odd number. Newton's method: each step doubles the bits that are right.
+    fn inverse(odd: u64) -> u64 {
+        (0..5).fold(odd, |inverse, _| {
+            inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)))
+        })
+    }
+
+    /// Ids that fall into one place of a table of (order id, instrument 0) which is hashed as rustc-hash does, with no
+    /// secret: equal low bits choose the place, equal high bits the tag.
+    fn chosen(index: u64) -> u64 {
+        const MULTIPLIER: u64 = 0xF135_7AEA_2E62_A9C5;
+        let hash = 0x2A << 57 | (index + 1) << 26 | 0x15_5555_u64;
+        let once = hash.rotate_right(26).wrapping_mul(inverse(MULTIPLIER));
+        let id = once.wrapping_mul(inverse(MULTIPLIER));
+        let again = id.wrapping_mul(MULTIPLIER).wrapping_mul(MULTIPLIER);
+        assert_eq!(again.rotate_left(26), hash, "the ids collide there");
+        id
+    }
+
+    fn order(order_id: u64, instrument: u32) -> Order {
+        Order {
+            order_id,
+            priority: 0,
+            price: Price(0),
+            quantity: Quantity(1),
+            instrument,
+            side: Side::Bid,
+        }
+    }
+
+    /// Nodes that are looked at to find each of these orders once, and the longest chain.
+    fn cost(seed: u64, orders: u64, id: impl Fn(u64) -> (u64, u32)) -> (usize, usize) {
+        let mut pool = OrderPool::new(orders as usize);
+        let mut index = OrderIndex::new(orders as usize, HashKeys::from_seed(seed));
+        let (mut looked_at, mut longest) = (0, 0);
+        for number in 0..orders {
+            let (order_id, instrument) = id(number);
+            let chain = index.chain(instrument, order_id);
+            let length = index.find(&pool, chain, instrument, order_id);
+            let length = length.expect_err("it is not there yet") + 1;
+            looked_at += length;
+            longest = longest.max(length);
+            let node = pool.take(order(order_id, instrument)).expect("room");
+            index.insert(&mut pool, chain, node);
+        }
+        (looked_at, longest)
+    }
+
+    /// Ids that share a place where there is no secret, ids in a row, ids that differ in their highest bits, and one id
+    /// in many instruments cost what random ones cost.
+    #[test]
+    fn chosen_ids_cost_what_random_ones_do() {
+        const ORDERS: u64 = 1 << 16;
+        for seed in 1..=20 {
+            let random = |n: u64| (HashKeys::<1>::from_seed(9).hash([n]), 0);
+            let (by_chance, _) = cost(seed, ORDERS, random);
+            let kinds: [&dyn Fn(u64) -> (u64, u32); 4] = [
+                &|n| (chosen(n), 0),
+                &|n| (1_000_000_000_000 + n, 0),
+                &|n| (n << 47, 0),
+                &|n| (7, n as u32),
+            ];
+            for (kind, id) in kinds.into_iter().enumerate() {
+                let (looked_at, longest) = cost(seed, ORDERS, id);
+                let ratio = looked_at as f64 / by_chance as f64;
+                assert!(ratio < 1.1, "seed {seed} kind {kind}: {ratio} times");
+                assert!(longest < 16, "seed {seed} kind {kind}: {longest}");
+            }
+        }
+    }
+
+    /// What comes and goes, from any place of a chain, leaves the others as they were.
+    #[test]
+    fn orders_are_taken_out_of_the_middle_of_a_chain() {
+        let mut pool = OrderPool::new(8);
+        let mut index = OrderIndex::new(2, HashKeys::from_seed(1));
+        let mut same = (0..).filter(|id| index.chain(0, *id) == index.chain(0, 0));
+        let ids: [u64; 5] = std::array::from_fn(|_| same.next().expect("every other one"));
+        let chain = index.chain(0, 0);
+        let nodes = ids.map(|id| {
+            let node = pool.take(order(id, 0)).expect("room");
+            index.insert(&mut pool, chain, node);
+            node
+        });
+        for gone in [2, 0, 4, 1, 3] {
+            let found = index.find(&pool, chain, 0, ids[gone]);
+            assert_eq!(found, Ok(nodes[gone]));
+            index.remove(&mut pool, chain, nodes[gone]);
+            let found = index.find(&pool, chain, 0, ids[gone]);
+            assert_eq!(found, Err(index.len()));
+        }
+        assert_eq!(index.len(), 0);
+    }
+}
