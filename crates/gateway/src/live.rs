@@ -300,6 +300,8 @@ impl<L: Link, P: Publish> Gateway<L, P> {
             packets_unstamped: totals.stamps_missing,
             stamps_implausible: totals.stamps_implausible,
             receive_errors: totals.receive_errors,
+            groups_lost: totals.groups_lost,
+            groups_rejoined: totals.groups_rejoined,
             books_known: standing.known,
             books_live: standing.live,
             order_books_live: standing.orders_live,

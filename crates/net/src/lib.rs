@@ -57,6 +57,10 @@ pub trait PacketSource {
     /// The source is damaged or gone. The text names the place and the fix.
     fn receive(&mut self) -> Result<Received<'_>, Error>;
 
+    /// Mends what changes about the host while packets are received. Called now and then, and never waits; for sockets
+    /// it joins groups again whose interface went away and came back.
+    fn look_after(&mut self) {}
+
     /// What happened at the sockets so far. May ask the kernel, so it is not for the path.
     fn tally(&mut self) -> udp::Totals {
         udp::Totals::default()

@@ -4,11 +4,13 @@
 //! feed and line a packet belongs to. Why sockets are set up as they are, and what each way of
 //! receiving costs: `docs/design/sockets.md`.
 
+mod changes;
 mod control;
 mod error;
 mod interface;
 #[allow(unsafe_code)] // calls of the kernel that take pointers
 mod kernel;
+mod membership;
 mod sender;
 mod socket;
 
@@ -18,6 +20,7 @@ pub use sender::{Sender, SenderSettings, Sent};
 use crate::{Packet, PacketSource, Received, StampSource};
 use control::Control;
 use kernel::Slots;
+use membership::Membership;
 use socket::Socket;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -91,6 +94,10 @@ pub struct Totals {
     pub stamps_raised: u64,
     /// Receive calls that failed for another reason than that nothing was there.
     pub receive_errors: u64,
+    /// Groups whose interface went away, and which are not joined again yet.
+    pub groups_lost: u64,
+    /// Groups that were joined again after that.
+    pub groups_rejoined: u64,
 }
 
 /// Lends packets out of sockets, and never waits for one.
@@ -117,6 +124,7 @@ pub struct UdpSource {
     polled_ns: u64,
     latest_ns: u64,
     stamps: bool,
+    membership: Membership,
     notes: Vec<Note>,
 }
 
@@ -142,6 +150,7 @@ impl UdpSource {
             return Err(Error::NoEndpoint.into());
         }
         let mut notes = Vec::new();
+        let membership = Membership::watch(settings);
         let mut ordered: Vec<&Endpoint> = endpoints.iter().collect();
         ordered.sort_by_key(|endpoint| !endpoint.urgent);
         let sockets: Result<Vec<_>, _> = ordered
@@ -161,6 +170,7 @@ impl UdpSource {
             polled_ns: 0,
             latest_ns: 0,
             stamps: settings.stamps,
+            membership,
             notes,
         })
     }
@@ -172,8 +182,14 @@ impl UdpSource {
 
     /// What happened so far, over all endpoints.
     pub fn totals(&self) -> Totals {
-        self.endpoints()
-            .fold(Totals::default(), |sum, (_, one)| sum.plus(one))
+        let each = self.endpoints();
+        let sum = each.fold(Totals::default(), |sum, (_, one)| sum.plus(one));
+        let lost = self.sockets.iter().filter(|socket| socket.is_lost());
+        Totals {
+            groups_lost: lost.count() as u64,
+            groups_rejoined: self.membership.rejoined(),
+            ..sum
+        }
     }
 
     /// Each endpoint as it is bound, and what happened there; the urgent ones first.
@@ -291,6 +307,10 @@ impl PacketSource for UdpSource {
         Ok(Received::Nothing)
     }
 
+    fn look_after(&mut self) {
+        self.membership.look(&mut self.sockets);
+    }
+
     fn tally(&mut self) -> Totals {
         self.ask_for_drops();
         self.totals()
@@ -326,6 +346,8 @@ impl Totals {
             stamps_implausible: self.stamps_implausible + other.stamps_implausible,
             stamps_raised: self.stamps_raised + other.stamps_raised,
             receive_errors: self.receive_errors + other.receive_errors,
+            groups_lost: self.groups_lost + other.groups_lost,
+            groups_rejoined: self.groups_rejoined + other.groups_rejoined,
         }
     }
 }

@@ -75,7 +75,7 @@ Log:
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof
   1  the run failed: a socket, the bus, or somebody else publishes on it
-  2  bad arguments or configuration";
+  2  bad arguments or configuration; an interface that is not there";
 
 /// A gateway of one kind of venue.
 type Live<L> = Gateway<L, Selected<Publisher>>;
@@ -160,7 +160,8 @@ fn open_channel(config: &Config, log: &mut Log) -> Result<(Live<Channel>, Troubl
     let recovery = Recovery::open(config, &channel);
     let recovery = recovery.map_err(|error| Failure::configuration(&error))?;
     let endpoints = endpoints(config, &channel);
-    let source = UdpSource::open(&endpoints, &socket_settings(config)).map_err(Failure::run)?;
+    let source = UdpSource::open(&endpoints, &socket_settings(config));
+    let source = source.map_err(|error| Failure::source(&error))?;
     for note in source.notes() {
         log.say("socket", note);
     }

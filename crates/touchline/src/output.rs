@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use touchline_gateway::config::ConfigError;
+use touchline_net::udp;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -53,6 +54,22 @@ impl Failure {
         }
         let what = error.what.lines().last().unwrap_or_default();
         Failure::Usage(format!("{place}: {what}; {}", error.fix))
+    }
+
+    /// A socket that cannot be opened: an interface that is not there is a wrong setting.
+    pub fn socket(error: &udp::Error) -> Failure {
+        match error.is_of_a_setting() {
+            true => Failure::usage(error),
+            false => Failure::run(error),
+        }
+    }
+
+    /// Sockets of a source that cannot be opened.
+    pub fn source(error: &touchline_net::Error) -> Failure {
+        match error {
+            touchline_net::Error::Udp(error) => Failure::socket(error),
+            other => Failure::run(other),
+        }
     }
 
     /// Says it in one line and gives the exit status.

@@ -60,4 +60,32 @@ pub const RECEPTION: &[Mutant] = &[
         replace: "if hardware_ns > 0 {",
         test: "-p touchline-net --lib the_cards_stamp_is_taken_unless",
     },
+    Mutant {
+        name: "sockets: a group whose interface went away counts as joined",
+        file: "crates/net/src/udp/membership.rs",
+        find: "sockets.iter_mut().for_each(|socket| socket.lose(*index));",
+        replace: "let _ = (index, &sockets);",
+        test: "-p touchline-net --lib what_was_lost_is_joined_again",
+    },
+    Mutant {
+        name: "sockets: a group that was lost is never joined again",
+        file: "crates/net/src/udp/membership.rs",
+        find: "if is_lost && (changed.any || now >= self.retry) {",
+        replace: "if is_lost && changed.any && now < self.retry {",
+        test: "-p touchline-net --lib what_was_lost_is_joined_again",
+    },
+    Mutant {
+        name: "sockets: an interface that went away is no news",
+        file: "crates/net/src/udp/changes.rs",
+        find: "(libc::RTM_DELLINK, true, Some(index))",
+        replace: "(libc::RTM_NEWLINK, true, Some(index))",
+        test: "-p touchline-net --lib an_interface_that_went_away_is_told",
+    },
+    Mutant {
+        name: "sockets: a missing interface is no mistake of the settings",
+        file: "crates/net/src/udp/error.rs",
+        find: "                | Error::NoInterface { .. }\n",
+        replace: "",
+        test: "-p touchline-net --test udp an_interface_that_does_not_exist",
+    },
 ];

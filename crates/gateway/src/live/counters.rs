@@ -15,6 +15,8 @@ touchline_types::counters! {
         packets_unstamped: "packets" = "Packets without a stamp of the card or the kernel: the poll stamped them.",
         stamps_implausible: "packets" = "Stamps of the card that were far from the kernel's clock; the kernel's stamp was taken.",
         receive_errors: "times" = "Receive calls that failed though the socket is sound, as on an interface that is down.",
+        groups_lost: "groups now" = "Groups whose interface is gone; each second it is tried to join them again.",
+        groups_rejoined: "groups" = "Groups joined again after their interface came back.",
         rounds_busy: "rounds" = "Rounds of the loop that found a packet.",
         rounds_idle: "rounds" = "Rounds of the loop that found none.",
         timers: "times" = "The loop looked at what is no packet.",

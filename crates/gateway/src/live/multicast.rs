@@ -86,8 +86,9 @@ impl<S: PacketSource> Link for Multicast<S> {
         Ok(Work::Packet { polled, waited_ns })
     }
 
-    /// Asks again for what is awaited, and takes what came.
+    /// Asks again for what is awaited, and takes what came. Keeps the groups joined.
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
+        self.source.look_after();
         if let Some(recovery) = &mut self.recovery {
             recovery.poll(pipeline, now);
         }

@@ -106,6 +106,20 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether a setting is wrong: what it names is not there, or cannot be received from.
+    pub fn is_of_a_setting(&self) -> bool {
+        matches!(
+            self,
+            Error::NoEndpoint
+                | Error::NoInterface { .. }
+                | Error::NoMulticast { .. }
+                | Error::NotOurs { .. }
+                | Error::Address { .. }
+        )
+    }
+}
+
 /// Something is less than was asked for; reception works. Printed, it is one line with the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {

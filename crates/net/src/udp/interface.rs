@@ -14,17 +14,19 @@ pub(super) fn address_of(wanted: Option<&str>) -> Result<Ipv4Addr, Error> {
     choose(wanted, &interfaces().unwrap_or_default())
 }
 
+/// The kernel's number of the interface; `None` where it is not there, or where routes decide.
+pub(super) fn index_of(wanted: Option<&str>) -> Option<u32> {
+    let there = interfaces().unwrap_or_default();
+    find(wanted?, &there).map(|found| found.index)
+}
+
 /// Names and addresses of all interfaces, for a message.
 pub(super) fn all() -> String {
     list(&interfaces().unwrap_or_default())
 }
 
 fn choose(wanted: &str, there: &[Interface]) -> Result<Ipv4Addr, Error> {
-    let address: Option<Ipv4Addr> = wanted.parse().ok();
-    let found = there
-        .iter()
-        .find(|one| one.name == wanted || Some(one.address) == address);
-    let Some(found) = found else {
+    let Some(found) = find(wanted, there) else {
         return Err(Error::NoInterface {
             wanted: wanted.chars().take(64).collect(),
             there: list(there),
@@ -38,6 +40,12 @@ fn choose(wanted: &str, there: &[Interface]) -> Result<Ipv4Addr, Error> {
         } => Err(Error::NoMulticast { name }),
         Interface { address, .. } => Ok(*address),
     }
+}
+
+fn find<'a>(wanted: &str, there: &'a [Interface]) -> Option<&'a Interface> {
+    let address: Option<Ipv4Addr> = wanted.parse().ok();
+    let mut all = there.iter();
+    all.find(|one| one.name == wanted || Some(one.address) == address)
 }
 
 fn list(there: &[Interface]) -> String {
@@ -54,6 +62,7 @@ mod tests {
     fn interface(name: &str, last: u8, up: bool, multicast: bool) -> Interface {
         Interface {
             name: name.to_owned(),
+            index: u32::from(last),
             address: Ipv4Addr::new(10, 0, 0, last),
             up,
             multicast,

@@ -197,10 +197,34 @@ pub(super) fn drops(socket: BorrowedFd<'_>) -> Option<u32> {
     (done == 0 && len as usize == size_of_val(&numbers)).then(|| numbers[SK_MEMINFO_DROPS])
 }
 
+/// A socket on which the kernel says what changes about interfaces and their addresses.
+pub(super) fn link_events() -> io::Result<socket2::Socket> {
+    let (domain, protocol) = (libc::AF_NETLINK.into(), libc::NETLINK_ROUTE.into());
+    let socket = socket2::Socket::new(domain, socket2::Type::RAW, Some(protocol))?;
+    // SAFETY: `sockaddr_nl` is a C struct of integers, for which zeros are valid.
+    let mut address = unsafe { zeroed::<libc::sockaddr_nl>() };
+    address.nl_family = libc::AF_NETLINK as _;
+    address.nl_groups = (libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR) as u32;
+    // SAFETY: the pointer and the length are those of `address`, which lives until the call is over.
+    let done = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of_val(&address) as socklen_t,
+        )
+    };
+    match done {
+        0 => Ok(socket),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// An address of a network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Interface {
     pub name: String,
+    /// The kernel's number of it; another one when it is made again.
+    pub index: u32,
     pub address: Ipv4Addr,
     pub up: bool,
     /// Groups can be joined there.
@@ -231,6 +255,7 @@ pub(super) fn interfaces() -> io::Result<Vec<Interface>> {
             let address = entry.ifa_addr.cast::<sockaddr_in>().read_unaligned();
             let flag = |flag: c_int| entry.ifa_flags & flag as u32 != 0;
             found.push(Interface {
+                index: libc::if_nametoindex(entry.ifa_name),
                 name: CStr::from_ptr(entry.ifa_name)
                     .to_string_lossy()
                     .into_owned(),

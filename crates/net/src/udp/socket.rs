@@ -2,7 +2,7 @@
 
 use super::kernel::{drops, set_option};
 use super::{Endpoint, Error, Note, Settings, Totals, interface};
-use socket2::{Domain, Protocol, Type};
+use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Type};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -18,6 +18,8 @@ pub(super) struct Socket {
     pub totals: Totals,
     /// The kernel's count of drops when it was last seen.
     drops_seen: u32,
+    /// The interface of its group went away, and it was not joined again yet.
+    is_lost: bool,
 }
 
 impl Socket {
@@ -51,7 +53,7 @@ impl Socket {
         ask_for_stamps(&socket, address, settings, notes);
         let address = bind(&socket, address)?;
         if group {
-            join(&socket, address, endpoint, settings)?;
+            join(&socket, address, &endpoint.sources, settings)?;
         }
         Ok(Socket {
             socket,
@@ -59,7 +61,29 @@ impl Socket {
             sources: endpoint.sources.clone(),
             totals: Totals::default(),
             drops_seen: 0,
+            is_lost: false,
         })
+    }
+
+    /// Whether its group is not joined, because the interface went away.
+    pub fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Leaves its group on an interface that went away, if that is where it was joined.
+    pub fn lose(&mut self, index: u32) {
+        let on = InterfaceIndexOrAddress::Index(index);
+        let group = self.address.ip();
+        // Of a group that was joined for some sources this leaves all of them.
+        self.is_lost |=
+            group.is_multicast() && self.socket.leave_multicast_v4_n(group, &on).is_ok();
+    }
+
+    /// Joins its group again.
+    pub fn join_again(&mut self, settings: &Settings) -> Result<(), Error> {
+        join(&self.socket, self.address, &self.sources, settings)?;
+        self.is_lost = false;
+        Ok(())
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -174,14 +198,14 @@ fn bind(socket: &socket2::Socket, address: SocketAddrV4) -> Result<SocketAddrV4,
 fn join(
     socket: &socket2::Socket,
     address: SocketAddrV4,
-    endpoint: &Endpoint,
+    sources: &[Ipv4Addr],
     settings: &Settings,
 ) -> Result<(), Error> {
     let interface = interface::address_of(settings.interface.as_deref())?;
     let why = |error: io::Error| match error.raw_os_error() {
         Some(libc::ENOBUFS) => Error::TooManyJoins {
             address,
-            sources: endpoint.sources.len(),
+            sources: sources.len(),
         },
         Some(libc::ENODEV) if interface.is_unspecified() => Error::NoRoute { address },
         Some(libc::EPERM | libc::EACCES) => Error::NotPermitted {
@@ -194,13 +218,12 @@ fn join(
             error,
         },
     };
-    if endpoint.sources.is_empty() || settings.any_source_joins {
+    if sources.is_empty() || settings.any_source_joins {
         return socket
             .join_multicast_v4(address.ip(), &interface)
             .map_err(why);
     }
-    endpoint
-        .sources
+    sources
         .iter()
         .try_for_each(|source| socket.join_ssm_v4(source, address.ip(), &interface))
         .map_err(why)

@@ -22,7 +22,7 @@ pub(crate) struct Taken {
 }
 
 /// How long a test waits for packets before it fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Over the loopback interface a packet is mostly there when its sending is over; a busy kernel may
 /// take a little longer.

@@ -35,6 +35,7 @@ fn an_interface_that_does_not_exist_is_answered_with_those_that_do() {
         let error = refusal(&[group(30)], &on(wanted));
         assert!(matches!(error, Error::NoInterface { .. }), "{error}");
         assert!(error.to_string().contains("lo (127.0.0.1)"), "{error}");
+        assert!(error.is_of_a_setting());
     }
     let settings = SenderSettings {
         interface: Some("eth-nowhere".to_owned()),
@@ -53,6 +54,7 @@ fn a_port_that_somebody_has_for_himself() {
     let ours = endpoint(SocketAddrV4::new(Ipv4Addr::LOCALHOST, port));
     let error = refusal(&[ours], &settings(1));
     assert!(matches!(error, Error::Taken { .. }), "{error}");
+    assert!(!error.is_of_a_setting());
     assert!(
         error.to_string().contains(&format!("sport = :{port}")),
         "{error}"

@@ -2,14 +2,15 @@
 //! that joins, stamps and sources are as in a network. Only the administrator may make namespaces; for
 //! anybody else the test says that it was skipped.
 
-use crate::{QUIET, addresses, endpoint, take, take_rest};
+use crate::{PATIENCE, QUIET, addresses, endpoint, take, take_rest};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::AsFd;
 use std::process::Command;
-use touchline_net::udp::{Endpoint, Error, Sender, SenderSettings, Settings};
-use touchline_net::{StampSource, UdpSource};
+use std::time::Instant;
+use touchline_net::udp::{Endpoint, Error, Sender, SenderSettings, Settings, Totals};
+use touchline_net::{PacketSource, StampSource, UdpSource};
 
 /// Two namespaces and the cards that connect them; both are gone with this value, whatever happens.
 struct Network {
@@ -50,8 +51,13 @@ impl Network {
     }
 
     fn connect(&self) -> Result<(), String> {
+        ip(&format!("netns add {}", self.names[1]))?;
+        self.plug()
+    }
+
+    /// The two cards, new ones.
+    fn plug(&self) -> Result<(), String> {
         let [a, b] = &self.names;
-        ip(&format!("netns add {b}"))?;
         ip(&format!(
             "-n {a} link add side-a type veth peer name side-b netns {b}"
         ))?;
@@ -74,6 +80,18 @@ impl Network {
             work()
         };
         std::thread::scope(|scope| scope.spawn(run).join()).expect("it does not panic")
+    }
+
+    /// Lets the source look after its groups until its figures are so.
+    fn look_after(&self, source: &mut UdpSource, is_so: fn(&Totals) -> bool) {
+        self.within(1, || {
+            let start = Instant::now();
+            while !is_so(&source.totals()) {
+                assert!(start.elapsed() < PATIENCE, "{:?}", source.totals());
+                source.look_after();
+                std::thread::sleep(QUIET);
+            }
+        });
     }
 
     fn sender(&self, source: Ipv4Addr) -> Sender {
@@ -183,6 +201,80 @@ fn unicast_crosses_the_cards_and_a_closed_source_hears_no_more() {
     ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");
     std::thread::sleep(QUIET);
     assert_eq!(take_rest(&mut source), []);
+}
+
+/// The kernel ends a membership with its card. A card of the same name that comes later is joined without anybody's
+/// help, by name and by address, for all sources and for some, again and again.
+#[test]
+fn a_group_is_joined_again_when_its_card_comes_back() {
+    let Some(network) = Network::new("back") else {
+        return;
+    };
+    let everybody = endpoint(GROUP);
+    // Once more often than one socket may hold memberships (igmp_max_memberships), had it not left those that are gone.
+    for (of_whom, interface, rounds) in
+        [(of_the_venue(), "side-b", 2), (everybody, "10.77.0.2", 22)]
+    {
+        let mut source = network.receiver(&of_whom, &settings(1, interface));
+        let say = |text: &[u8]| {
+            let venue = network.sender(VENUE);
+            venue.send(GROUP, text).expect("it is sent");
+        };
+        say(b"before");
+        assert_eq!(take(&mut source, 1)[0].payload, b"before");
+        for round in 1..=rounds {
+            ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");
+            network.look_after(&mut source, |totals| totals.groups_lost == 1);
+            network.plug().expect("it is made again");
+            network.look_after(&mut source, |totals| totals.groups_lost == 0);
+            assert_eq!(source.totals().groups_rejoined, round);
+            say(b"after");
+            assert_eq!(take(&mut source, 1)[0].payload, b"after");
+        }
+    }
+}
+
+/// A card that somebody replaces faster than anybody looks is another one, too.
+#[test]
+fn a_card_that_was_replaced_between_two_looks_is_joined() {
+    let Some(network) = Network::new("fast") else {
+        return;
+    };
+    let mut source = network.receiver(&of_the_venue(), &settings(1, "side-b"));
+    ip(&format!("-n {} link del side-a", network.names[0])).expect("it is there");
+    network.plug().expect("it is made again");
+    network.look_after(&mut source, |totals| totals.groups_rejoined == 1);
+    let venue = network.sender(VENUE);
+    venue.send(GROUP, b"after").expect("it is sent");
+    assert_eq!(take(&mut source, 1)[0].payload, b"after");
+}
+
+/// A link that goes down and up again, and a card that gets another address, keep their memberships: nothing is joined
+/// again, and packets come.
+#[test]
+fn a_link_that_goes_down_and_up_again_keeps_its_groups() {
+    let Some(network) = Network::new("flap") else {
+        return;
+    };
+    let mut source = network.receiver(&of_the_venue(), &settings(1, "side-b"));
+    let b = &network.names[1];
+    for change in [
+        "link set side-b down",
+        "link set side-b up",
+        "addr add 10.77.0.3/24 dev side-b",
+        "addr del 10.77.0.2/24 dev side-b",
+    ] {
+        ip(&format!("-n {b} {change}")).expect("it is ours");
+    }
+    let start = Instant::now();
+    while start.elapsed() < 10 * QUIET {
+        network.within(1, || source.look_after());
+    }
+    let venue = network.sender(VENUE);
+    venue.send(GROUP, b"after").expect("it is sent");
+    assert_eq!(take(&mut source, 1)[0].payload, b"after");
+    let totals = source.totals();
+    assert_eq!((totals.groups_lost, totals.groups_rejoined), (0, 0));
 }
 
 #[test]

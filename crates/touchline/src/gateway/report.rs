@@ -69,6 +69,10 @@ const TOLD: &[(&str, &str)] = &[
         "of a source that the venue does not publish, dropped: see who sends to the channel's groups, or sources = \"any\"",
     ),
     (
+        "groups_rejoined",
+        "multicast joined again: the interface is back",
+    ),
+    (
         "receive_errors",
         "a receive call failed: look at the interface (ip -s link)",
     ),
@@ -112,6 +116,7 @@ pub struct Reporter {
     told: BTreeMap<&'static str, u64>,
     ready: Option<bool>,
     lines: [Line; 2],
+    groups_lost: u64,
     /// How often it looked.
     looks: u64,
 }
@@ -144,10 +149,22 @@ impl Reporter {
                 log.say(name, format_args!("{}: {meaning}", counted(more, unit)));
             }
         }
+        self.look_at_groups(value("groups_lost"), log);
         self.look_at_lines([value("packets_a"), value("packets_b")], log);
         let (live, known) = (value("books_live"), value("books_known"));
         self.look_at_readiness(value("ready") == 1, live, known, log);
         self.looks += 1;
+    }
+
+    fn look_at_groups(&mut self, lost: u64, log: &mut Log) {
+        if lost > self.groups_lost {
+            let what = counted(lost, "group");
+            log.say(
+                "groups_lost",
+                format_args!("{what} not joined: the interface is gone; joined again when it is back (ip link)"),
+            );
+        }
+        self.groups_lost = lost;
     }
 
     fn look_at_lines(&mut self, packets: [u64; 2], log: &mut Log) {

@@ -140,8 +140,8 @@ It says `sending channel ...` on standard output when it is up.
 
 Exit status:
   0  closed
-  1  the run failed: no such interface, the port is taken, an output cannot be written
-  2  bad arguments or configuration";
+  1  the run failed: the port is taken, an output cannot be written
+  2  bad arguments or configuration; no such interface";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -366,7 +366,7 @@ fn what_cannot_be_done_is_refused_in_one_line() {
     for (arguments, status, words) in [
         (
             "--interface nowhere9",
-            1,
+            2,
             &["no network interface \"nowhere9\"", "lo (127.0.0.1)"][..],
         ),
         (

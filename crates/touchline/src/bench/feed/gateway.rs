@@ -78,7 +78,8 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(Failure::run)?;
     let groups = endpoints(&config, &channel);
-    let source = UdpSource::open(&groups, &socket_settings(&config)).map_err(Failure::run)?;
+    let source = UdpSource::open(&groups, &socket_settings(&config));
+    let source = source.map_err(|error| Failure::source(&error))?;
     for note in source.notes() {
         eprintln!("touchline: {note}");
     }

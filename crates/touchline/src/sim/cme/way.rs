@@ -51,7 +51,7 @@ impl Way {
             send_buffer_bytes: 1 << 22,
             ..SenderSettings::default()
         };
-        let sender = Sender::open(&settings).map_err(Failure::run)?;
+        let sender = Sender::open(&settings).map_err(|error| Failure::socket(&error))?;
         let mut faults = FaultStream::new(arguments.seed);
         for command in &arguments.fault {
             if let Command::Fault(setting) = command {

@@ -1,0 +1,140 @@
+//! Groups are joined again where their interface went away and came back.
+//!
+//! The kernel ends a membership with its interface, and says nothing to the socket: a card that a driver resets, a
+//! bridge or tunnel that is made again, or an address that moves to another card leaves a socket that hears nothing for
+//! good. A link that goes down and up again keeps its memberships.
+
+use super::changes::{Changed, Changes};
+use super::socket::Socket;
+use super::{Settings, interface};
+use std::time::{Duration, Instant};
+
+/// What keeps the groups of a source joined.
+#[derive(Debug)]
+pub(super) struct Membership {
+    /// `None` where the system says nothing of its interfaces.
+    changes: Option<Changes>,
+    settings: Settings,
+    /// The interface that the settings name, as it was when the groups were joined last. `None` where routes decide.
+    index: Option<u32>,
+    look: Instant,
+    retry: Instant,
+    rejoined: u64,
+}
+
+/// How often the kernel is asked whether anything changed: one system call.
+const LOOK_EACH: Duration = Duration::from_millis(100);
+
+/// How often a group that cannot be joined is tried again.
+const RETRY_EACH: Duration = Duration::from_secs(1);
+
+impl Membership {
+    /// Watches from now on, before the first group is joined.
+    pub fn watch(settings: &Settings) -> Membership {
+        let now = Instant::now();
+        Membership {
+            changes: Changes::watch().ok(),
+            settings: settings.clone(),
+            index: interface::index_of(settings.interface.as_deref()),
+            look: now,
+            retry: now,
+            rejoined: 0,
+        }
+    }
+
+    /// Groups that were joined again.
+    pub fn rejoined(&self) -> u64 {
+        self.rejoined
+    }
+
+    /// Looks whether interfaces have changed, and joins again what was lost. Never waits.
+    pub fn look(&mut self, sockets: &mut [Socket]) {
+        let now = Instant::now();
+        if now < self.look {
+            return;
+        }
+        self.look = now + LOOK_EACH;
+        let changed = self.changes.as_mut().map(Changes::take);
+        let changed = changed.unwrap_or_default();
+        if changed.any {
+            self.lose(&changed, sockets);
+        }
+        let is_lost = sockets.iter().any(Socket::is_lost);
+        if is_lost && (changed.any || now >= self.retry) {
+            self.retry = now + RETRY_EACH;
+            self.join_again(sockets);
+        }
+    }
+
+    /// Leaves what is not heard any more: the kernel keeps the place of each group in its socket, and there are few.
+    fn lose(&mut self, changed: &Changed, sockets: &mut [Socket]) {
+        for index in &changed.gone {
+            sockets.iter_mut().for_each(|socket| socket.lose(*index));
+        }
+        // The name or address is another interface's now: that of a card with the same name, or one that an address
+        // moved to.
+        let Some(index) = self.index else { return };
+        let now = interface::index_of(self.settings.interface.as_deref());
+        if now.is_some_and(|now| now != index) {
+            sockets.iter_mut().for_each(|socket| socket.lose(index));
+        }
+    }
+
+    fn join_again(&mut self, sockets: &mut [Socket]) {
+        let index = interface::index_of(self.settings.interface.as_deref());
+        for socket in sockets.iter_mut().filter(|socket| socket.is_lost()) {
+            self.rejoined += u64::from(socket.join_again(&self.settings).is_ok());
+        }
+        self.index = index.or(self.index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::udp::{Endpoint, Sender, SenderSettings, kernel::Slots};
+    use std::net::{Ipv4Addr, SocketAddrV4};
+
+    /// The kernel said that the loopback interface is gone: its group is left, hears nothing, and is joined again at the
+    /// next look; that of an interface that somebody else uses stays as it is.
+    #[test]
+    fn what_was_lost_is_joined_again_at_the_next_look() {
+        let settings = Settings {
+            interface: Some("lo".to_owned()),
+            ..Settings::default()
+        };
+        let sent = SenderSettings {
+            interface: Some("lo".to_owned()),
+            ttl: 0,
+            ..SenderSettings::default()
+        };
+        let sender = Sender::open(&sent).expect("the loopback interface sends");
+        for sources in [vec![], vec![Ipv4Addr::LOCALHOST]] {
+            let endpoint = Endpoint {
+                address: SocketAddrV4::new(Ipv4Addr::new(239, 255, 77, 91), 0),
+                sources,
+                urgent: true,
+            };
+            let mut membership = Membership::watch(&settings);
+            let index = membership.index.expect("every host has it");
+            let socket = Socket::open(&endpoint, &settings, &mut Vec::new());
+            let mut sockets = [socket.expect("the loopback interface takes groups")];
+            let heard = |socket: &Socket| {
+                sender.send(socket.address, b"x").expect("it is sent");
+                std::thread::sleep(Duration::from_millis(30));
+                Slots::new(1, 64).receive(socket.fd()).is_ok()
+            };
+            let mut gone = |index, sockets: &mut [Socket]| {
+                let gone = vec![index];
+                membership.lose(&Changed { any: true, gone }, sockets);
+            };
+            gone(index + 1, &mut sockets);
+            assert!(!sockets[0].is_lost() && heard(&sockets[0]));
+            gone(index, &mut sockets);
+            assert!(sockets[0].is_lost() && !heard(&sockets[0]));
+            membership.look(&mut sockets);
+            assert!(!sockets[0].is_lost() && heard(&sockets[0]));
+            assert_eq!(membership.rejoined(), 1);
+        }
+    }
+}
