@@ -14,8 +14,8 @@ pub const RECEPTION: &[Mutant] = &[
     Mutant {
         name: "sockets: a group is joined for everybody",
         file: "crates/net/src/udp/socket.rs",
-        find: "endpoint.sources.is_empty() || settings.any_source_joins",
-        replace: "!endpoint.sources.is_empty() || settings.any_source_joins",
+        find: "if sources.is_empty() || settings.any_source_joins",
+        replace: "if !sources.is_empty() || settings.any_source_joins",
         test: "-p touchline-net --test udp another_source_does_not_even_reach",
     },
     Mutant {
