@@ -310,7 +310,10 @@ impl Arbiter {
                 self.next,
                 self.clock.newest_ns,
             );
-            if likeness == Likeness::Conflict && self.candidate.is_empty() {
+            if likeness == Likeness::Conflict
+                && self.candidate.is_empty()
+                && sending_ns >= self.begun.sending_ns
+            {
                 self.conflict = Some(Conflict {
                     sequence,
                     sending_ns,
@@ -318,6 +321,13 @@ impl Arbiter {
                 });
                 return Verdict::Contradicts;
             }
+        }
+        if !self.candidate.is_empty()
+            && !self
+                .candidate
+                .gives_way(sequence, sending_ns, when, self.wait_ns)
+        {
+            return Verdict::Contradicts;
         }
         let is_new = self
             .candidate

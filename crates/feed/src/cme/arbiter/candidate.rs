@@ -68,6 +68,8 @@ pub struct JumpCandidate {
     /// The lowest number that came, whether or not it is still kept.
     began: u64,
     since_ns: u64,
+    /// When something spoke for it last.
+    spoken_ns: u64,
     distinct: u32,
     agreed: u32,
     /// The line that brought the first packet.
@@ -87,6 +89,7 @@ impl JumpCandidate {
             highest: Held::default(),
             began: 0,
             since_ns: 0,
+            spoken_ns: 0,
             distinct: 0,
             agreed: 0,
             line: 0,
@@ -153,6 +156,14 @@ impl JumpCandidate {
             || sequence == self.highest.sequence && sending_ns == self.highest.sending_ns
     }
 
+    /// Whether a packet that does not agree with the candidate takes its place: nothing else has spoken for it, or not
+    /// for so long. A stray packet of old must not end a sequence reset that is on its way.
+    pub fn gives_way(&self, sequence: u64, sending_ns: u64, when: When, wait_ns: u64) -> bool {
+        let is_alone = self.distinct == 1 && self.agreed == 0;
+        let is_over = when.now_ns.saturating_sub(self.spoken_ns) >= wait_ns;
+        is_alone || is_over || self.agrees(sequence, sending_ns, when)
+    }
+
     /// Takes a packet that contradicts. One that does not agree with those before it replaces them: the newest is
     /// the most likely to be of now. `false` if it is a copy of one that is kept.
     pub fn offer(
@@ -166,6 +177,7 @@ impl JumpCandidate {
         if !self.is_empty() && !self.agrees(sequence, sending_ns, when) {
             self.clear();
         }
+        self.spoken_ns = when.now_ns;
         let bit = 1 << line as usize;
         let slot = sequence as usize & (self.lines.len() - 1);
         if !self.is_empty()

@@ -182,7 +182,8 @@ impl Arbitration {
             if self.is_old_copy(next, &packet) {
                 return steps;
             }
-            if self.suspects.packets.is_empty() && self.conflicts(next, bytes, &packet) {
+            let is_old = packet.sending_time < self.begun.sending_time;
+            if self.suspects.packets.is_empty() && !is_old && self.conflicts(next, bytes, &packet) {
                 self.conflict = Some((sequence, packet.sending_time, bytes));
                 self.settle(0, &mut steps);
                 return steps;
@@ -202,7 +203,11 @@ impl Arbitration {
             self.waiting
                 .entry(sequence)
                 .or_insert((now_ns, bytes, packet));
-        } else {
+        } else if self.suspects.packets.is_empty()
+            || self
+                .suspects
+                .give_way(now_ns, self.wait_ns, self.suspects_max(), &packet)
+        {
             let max = self.suspects_max();
             self.suspects
                 .offer(now_ns, line as usize, bytes, max, packet);

@@ -14,6 +14,7 @@ pub struct Suspects {
     /// The lowest sequence that ever was among them.
     pub began: u64,
     pub since: u64,
+    pub spoken: u64,
     pub first_line: usize,
     pub distinct: usize,
     pub agreed: usize,
@@ -72,11 +73,19 @@ impl Suspects {
         }
     }
 
+    /// Whether the others give way to one that does not agree with them: nothing else spoke for them, or not for so long.
+    pub fn give_way(&self, now_ns: u64, wait_ns: u64, max: u64, packet: &Packet) -> bool {
+        self.distinct == 1 && self.agreed == 0
+            || now_ns.saturating_sub(self.spoken) >= wait_ns
+            || self.agrees(now_ns, max, packet)
+    }
+
     /// One that does not agree with the others replaces them.
     pub fn offer(&mut self, now_ns: u64, line: usize, bytes: usize, max: u64, packet: Packet) {
         if !self.packets.is_empty() && !self.agrees(now_ns, max, &packet) {
             *self = Self::default();
         }
+        self.spoken = now_ns;
         let sequence = u64::from(packet.sequence);
         if let Some(same) = self.packets.get_mut(&sequence) {
             self.agreed += usize::from(!same.lines[line]);

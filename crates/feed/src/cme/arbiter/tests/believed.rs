@@ -138,6 +138,29 @@ fn a_reset_whose_beginning_is_lost_is_waited_for_and_leaves_nothing_known() {
     );
 }
 
+/// Old packets that come again, of this numbering or another one, between the packets of a reset.
+#[test]
+fn a_stray_packet_does_not_end_a_reset_that_is_on_its_way() {
+    let mut bench = at(100);
+    bench.both(1, NOW + 2_000, NOW + 2_000);
+    bench.on(Line::A, 2, NOW + 2_001, NOW + 2_001);
+    bench.on(Line::A, 89, NOW - HOUR, NOW + 2_002);
+    bench.on(Line::B, 2, NOW + 2_001, NOW + 2_003);
+    bench.expect(&format!("restarted at {} 1 2", NOW + 2_000));
+}
+
+/// A packet of the numbering before has another length and another time.
+#[test]
+fn what_is_of_before_a_reset_is_no_conflict() {
+    let mut bench = at(100);
+    bench.both(1, NOW + 2_000, NOW + 2_000);
+    bench.both(2, NOW + 2_001, NOW + 2_001);
+    bench.log.clear();
+    bench.offer(Line::A, 1, NOW + 10, When::at(NOW + 2_002), b"another one");
+    bench.both(3, NOW + 2_003, NOW + 2_003);
+    bench.expect("3");
+}
+
 /// At the end a reset is believed on the word of what there is, and its own holes are lost.
 #[test]
 fn at_the_end_a_reset_is_believed_and_its_holes_are_lost() {
