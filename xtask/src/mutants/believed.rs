@@ -91,15 +91,15 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: a number that fits both is known",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "self.candidate.set_ambiguous();",
+        find: "candidate.set_ambiguous();",
         replace: "",
         test: "-p touchline-feed --lib a_reset_that_the_window_could_take_for_its_own_leaves_nothing_known",
     },
     Mutant {
         name: "feed: the next number is processed at any time",
         file: "crates/feed/src/cme/arbiter/clock.rs",
-        find: "sending_ns >= earliest_ns && self.is_reached(sending_ns, receive_ns)",
-        replace: "earliest_ns < u64::MAX && receive_ns < u64::MAX && sending_ns > 0",
+        find: "sending_ns >= self.earliest_ns() && self.is_reached(sending_ns, receive_ns)",
+        replace: "receive_ns < u64::MAX && sending_ns > 0",
         test: "-p touchline-feed --lib the_next_number_at_a_wrong_time_is_not_processed",
     },
     Mutant {
@@ -150,6 +150,24 @@ pub const WITNESSES: &[Mutant] = &[
         find: "(false, true) => Validity::Gapped,",
         replace: "(false, true) => Validity::Live,",
         test: "-p touchline-gateway --test rules while_packets_are_awaited_no_book_is_shown_as_live",
+    },
+];
+
+/// Copies of long ago beside a reset.
+pub const STRAYS: &[Mutant] = &[
+    Mutant {
+        name: "feed: a stray packet ends a reset",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "let is_earlier = self.next > 0 && self.is_earlier(sequence, sending_ns);",
+        replace: "let is_earlier = self.next == u64::MAX && self.is_earlier(sequence, sending_ns);",
+        test: "-p touchline-feed --lib a_stray_packet_does_not_end_a_reset_that_is_on_its_way",
+    },
+    Mutant {
+        name: "feed: what is of before a reset is a conflict",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "&& sending_ns >= self.begun.sending_ns",
+        replace: "",
+        test: "-p touchline-feed --lib what_is_of_before_a_reset_is_no_conflict",
     },
 ];
 

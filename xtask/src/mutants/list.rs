@@ -23,6 +23,7 @@ pub const ALL: &[&[Mutant]] = &[
     ring::ORDERINGS,
     sockets::RECEPTION,
     believed::WITNESSES,
+    believed::STRAYS,
     believed::SNAPSHOTS,
     fix_session::SESSION,
     names::NAMES,

@@ -115,6 +115,8 @@ pub struct Arbiter {
     /// Holes up to here are lost; all of them, at the end.
     release_to: u64,
     candidate: JumpCandidate,
+    /// Packets of an earlier time that contradict.
+    earlier: JumpCandidate,
     /// The candidate is believed: the window is to move there.
     jump: Option<Jump>,
     /// A packet that conflicts with the one that was processed under its number.
@@ -171,6 +173,7 @@ impl Arbiter {
             begun: StreamPoint::default(),
             sent: SentTimes::new(hold.capacity()),
             candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
+            earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             hold,
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -221,7 +224,7 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         let sequence = u64::from(sequence);
-        let in_order = sequence == self.next && self.hold.is_empty() && self.candidate.is_empty();
+        let in_order = sequence == self.next && self.hold.is_empty() && self.is_undisputed();
         if in_order && self.clock.fits(sending_ns, when.receive_ns) {
             self.delivered(sending_ns, when.receive_ns, payload.len());
             return Verdict::Deliver;
@@ -235,8 +238,8 @@ impl Arbiter {
         if self.oldest_ns != u64::MAX && is_over(self.oldest_ns, now_ns, self.wait_ns) {
             self.release_overdue(now_ns);
         }
-        if !self.candidate.is_empty() {
-            self.advance_candidate(now_ns);
+        if !self.is_undisputed() {
+            self.advance_candidates(now_ns);
         }
     }
 
@@ -256,7 +259,7 @@ impl Arbiter {
     /// The next step, if one is due.
     #[inline]
     pub fn pop(&mut self) -> Option<Step> {
-        let idle = self.hold.is_empty() && self.candidate.is_empty() && self.conflict.is_none();
+        let idle = self.hold.is_empty() && self.is_undisputed() && self.conflict.is_none();
         if idle { None } else { self.pop_waiting() }
     }
 
@@ -289,6 +292,12 @@ impl Arbiter {
         self.hold.capacity()
     }
 
+    /// Whether nothing contradicts.
+    #[inline]
+    fn is_undisputed(&self) -> bool {
+        self.candidate.is_empty() && self.earlier.is_empty()
+    }
+
     #[inline(never)]
     fn accept_out_of_order(
         &mut self,
@@ -311,7 +320,7 @@ impl Arbiter {
                 self.clock.newest_ns,
             );
             if likeness == Likeness::Conflict
-                && self.candidate.is_empty()
+                && self.is_undisputed()
                 && sending_ns >= self.begun.sending_ns
             {
                 self.conflict = Some(Conflict {
@@ -322,18 +331,37 @@ impl Arbiter {
                 return Verdict::Contradicts;
             }
         }
-        if !self.candidate.is_empty()
-            && !self
-                .candidate
-                .gives_way(sequence, sending_ns, when, self.wait_ns)
-        {
+        let is_earlier = self.next > 0 && self.is_earlier(sequence, sending_ns);
+        if is_earlier && self.jump.is_some() {
             return Verdict::Contradicts;
         }
-        let is_new = self
-            .candidate
-            .offer(sequence, sending_ns, line, when, payload);
+        let offer = |arbiter: &mut Arbiter| {
+            arbiter.contradicted(sequence, sending_ns, line, when, payload, is_inside)
+        };
+        if is_earlier {
+            self.on_earlier(offer)
+        } else {
+            offer(self)
+        }
+    }
+
+    /// Offers a packet that contradicts to the candidate.
+    fn contradicted(
+        &mut self,
+        sequence: u64,
+        sending_ns: u64,
+        line: Line,
+        when: When,
+        payload: &[u8],
+        is_inside: bool,
+    ) -> Verdict {
+        let candidate = &mut self.candidate;
+        if !candidate.is_empty() && !candidate.gives_way(sequence, sending_ns, when, self.wait_ns) {
+            return Verdict::Contradicts;
+        }
+        let is_new = candidate.offer(sequence, sending_ns, line, when, payload);
         if is_inside {
-            self.candidate.set_ambiguous();
+            candidate.set_ambiguous();
         }
         let place = self.place();
         if self.doubt == Doubt::None && self.candidate.is_doubtful(place) {
@@ -347,6 +375,13 @@ impl Arbiter {
             (true, Place::FarAhead) => Verdict::FarAhead,
             (true, _) => Verdict::Contradicts,
         }
+    }
+
+    /// Whether a packet that contradicts is of an earlier time: a copy of long ago, or a clock that was set back. Those
+    /// have a candidate of their own, so that copies of long ago disturb no sequence reset.
+    fn is_earlier(&self, sequence: u64, sending_ns: u64) -> bool {
+        sending_ns < self.clock.earliest_ns()
+            || sequence < self.next && sending_ns <= self.clock.newest_ns
     }
 
     /// Whether a packet lies in the window, was sent at a time of now, and before what waits behind it.
@@ -436,7 +471,7 @@ impl Arbiter {
         self.next += 1;
         self.delivered_ns = sending_ns;
         self.clock.pass(sending_ns, receive_ns);
-        if !self.candidate.is_empty() || self.doubt != Doubt::None {
+        if !self.is_undisputed() || self.doubt != Doubt::None {
             self.contest(sending_ns);
         }
     }

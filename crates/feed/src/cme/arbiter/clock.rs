@@ -33,14 +33,17 @@ impl Default for VenueClock {
 }
 
 impl VenueClock {
+    /// The earliest time that a packet behind those that were processed can have been sent at.
+    #[inline]
+    pub fn earliest_ns(&self) -> u64 {
+        let earliest_ns = self.newest_ns.saturating_sub(CLOCK_BACK_NS);
+        earliest_ns.max(self.begun_ns)
+    }
+
     /// Whether a packet that is received now can have been sent then, behind those that were processed.
     #[inline]
     pub fn fits(&self, sending_ns: u64, receive_ns: u64) -> bool {
-        let earliest_ns = self
-            .newest_ns
-            .saturating_sub(CLOCK_BACK_NS)
-            .max(self.begun_ns);
-        sending_ns >= earliest_ns && self.is_reached(sending_ns, receive_ns)
+        sending_ns >= self.earliest_ns() && self.is_reached(sending_ns, receive_ns)
     }
 
     /// Whether the venue's clock can have come that far since the packet processed last, by ours. Only differences are

@@ -51,8 +51,30 @@ impl Arbiter {
         }
     }
 
+    /// Lets `act` work on the packets of an earlier time in place of the others. They stay in their place if they are
+    /// believed.
+    pub(super) fn on_earlier<T>(&mut self, act: impl FnOnce(&mut Arbiter) -> T) -> T {
+        assert!(self.jump.is_none(), "the window moves to one candidate");
+        std::mem::swap(&mut self.candidate, &mut self.earlier);
+        let result = act(self);
+        match self.jump {
+            None => std::mem::swap(&mut self.candidate, &mut self.earlier),
+            Some(_) => self.earlier.clear(),
+        }
+        result
+    }
+
     #[cold]
-    pub(super) fn advance_candidate(&mut self, now_ns: u64) {
+    pub(super) fn advance_candidates(&mut self, now_ns: u64) {
+        if !self.candidate.is_empty() {
+            self.advance_candidate(now_ns);
+        }
+        if self.jump.is_none() && !self.earlier.is_empty() {
+            self.on_earlier(|arbiter| arbiter.advance_candidate(now_ns));
+        }
+    }
+
+    fn advance_candidate(&mut self, now_ns: u64) {
         self.believe(now_ns);
         if self.jump.is_none() && self.candidate.is_contested() && self.hold.is_empty() {
             // A reset may be seen on one line long before the other one has brought all that was before it.
@@ -89,7 +111,11 @@ impl Arbiter {
     #[cold]
     pub(super) fn contest(&mut self, sending_ns: u64) {
         self.doubt = Doubt::None;
-        if self.jump.is_some() || self.candidate.is_empty() {
+        if self.jump.is_some() {
+            return;
+        }
+        self.earlier.clear();
+        if self.candidate.is_empty() {
             return;
         }
         match self.place() {
@@ -138,6 +164,7 @@ impl Arbiter {
         }
         self.clock.set(&lowest);
         self.doubt = Doubt::None;
+        self.earlier.clear();
         self.adopt();
         step.or_else(|| self.pop_waiting())
     }

@@ -88,6 +88,8 @@ pub struct Arbitration {
     begun: Moment,
     last_sent_ns: u64,
     suspects: Suspects,
+    /// Those of an earlier time: copies of long ago, or a clock that was set back.
+    earlier: Suspects,
     pending: Option<Move>,
     conflict: Option<(u64, u64, usize)>,
     heard: [u64; 2],
@@ -109,6 +111,7 @@ impl Arbitration {
             begun: Moment::default(),
             last_sent_ns: 0,
             suspects: Suspects::default(),
+            earlier: Suspects::default(),
             pending: None,
             conflict: None,
             heard: [0; 2],
@@ -153,17 +156,12 @@ impl Arbitration {
             .rev()
             .find(|(_, waits)| overdue(waits))
             .map(|(sequence, _)| *sequence);
-        if !self.suspects.packets.is_empty() {
-            self.believe(now_ns);
-            let waits = if self.claim() == Claim::Reset { 10 } else { 1 };
-            let is_over = now_ns.saturating_sub(self.suspects.since) >= waits * self.wait_ns;
-            if self.pending.is_none()
-                && self.suspects.contested
-                && self.waiting.is_empty()
-                && is_over
-            {
-                self.suspects = Suspects::default();
-            }
+        let is_idle = self.waiting.is_empty();
+        self.look_again(now_ns, is_idle);
+        if self.pending.is_none() {
+            std::mem::swap(&mut self.suspects, &mut self.earlier);
+            self.look_again(now_ns, is_idle);
+            self.swap_back();
         }
         self.settle(release_to.unwrap_or(0), &mut steps);
         steps
@@ -183,7 +181,8 @@ impl Arbitration {
                 return steps;
             }
             let is_old = packet.sending_time < self.begun.sending_time;
-            if self.suspects.packets.is_empty() && !is_old && self.conflicts(next, bytes, &packet) {
+            let is_disputed = !self.suspects.packets.is_empty() || !self.earlier.packets.is_empty();
+            if !is_disputed && !is_old && self.conflicts(next, bytes, &packet) {
                 self.conflict = Some((sequence, packet.sending_time, bytes));
                 self.settle(0, &mut steps);
                 return steps;
@@ -203,16 +202,14 @@ impl Arbitration {
             self.waiting
                 .entry(sequence)
                 .or_insert((now_ns, bytes, packet));
-        } else if self.suspects.packets.is_empty()
-            || self
-                .suspects
-                .give_way(now_ns, self.wait_ns, self.suspects_max(), &packet)
-        {
-            let max = self.suspects_max();
-            self.suspects
-                .offer(now_ns, line as usize, bytes, max, packet);
-            self.suspects.ambiguous |= inside;
-            self.believe(now_ns);
+        } else if self.next.is_some_and(|next| self.is_earlier(next, &packet)) {
+            if self.pending.is_none() {
+                std::mem::swap(&mut self.suspects, &mut self.earlier);
+                self.suspect(now_ns, line, bytes, inside, packet);
+                self.swap_back();
+            }
+        } else {
+            self.suspect(now_ns, line, bytes, inside, packet);
         }
         self.settle(0, &mut steps);
         steps
@@ -228,6 +225,44 @@ impl Arbitration {
         }
         self.settle(u64::MAX, &mut steps);
         steps
+    }
+
+    /// Suspects that are believed stay; the others do not matter then.
+    fn swap_back(&mut self) {
+        match self.pending {
+            None => std::mem::swap(&mut self.suspects, &mut self.earlier),
+            Some(_) => self.earlier = Suspects::default(),
+        }
+    }
+
+    /// Believes the suspects, or forgets those that the stream has denied for long enough.
+    fn look_again(&mut self, now_ns: u64, is_idle: bool) {
+        if self.suspects.packets.is_empty() {
+            return;
+        }
+        self.believe(now_ns);
+        let waits = if self.claim() == Claim::Reset { 10 } else { 1 };
+        let is_over = now_ns.saturating_sub(self.suspects.since) >= waits * self.wait_ns;
+        if self.pending.is_none() && self.suspects.contested && is_idle && is_over {
+            self.suspects = Suspects::default();
+        }
+    }
+
+    /// Puts a packet among the suspects.
+    fn suspect(&mut self, now_ns: u64, line: Line, bytes: usize, inside: bool, packet: Packet) {
+        let max = self.suspects_max();
+        let suspects = &mut self.suspects;
+        if suspects.packets.is_empty() || suspects.give_way(now_ns, self.wait_ns, max, &packet) {
+            suspects.offer(now_ns, line as usize, bytes, max, packet);
+            suspects.ambiguous |= inside;
+            self.believe(now_ns);
+        }
+    }
+
+    fn is_earlier(&self, next: u64, packet: &Packet) -> bool {
+        let sending_time = packet.sending_time;
+        sending_time < self.newest_ns.saturating_sub(SECOND).max(self.begun_ns)
+            || u64::from(packet.sequence) < next && sending_time <= self.newest_ns
     }
 
     fn suspects_max(&self) -> u64 {
@@ -423,6 +458,7 @@ impl Arbitration {
             self.apart_ns = (back / 2).clamp(SECOND, MINUTE);
         }
         (self.newest_ns, self.newest_arrived) = (sending_time, lowest.arrived);
+        self.earlier = Suspects::default();
         self.adopt();
     }
 
@@ -447,7 +483,11 @@ impl Arbitration {
             (self.newest_ns, self.newest_arrived) = (self.newest_ns.max(sending_time), arrived);
         }
         steps.push(Step::Packet(packet));
-        if self.pending.is_some() || self.suspects.packets.is_empty() {
+        if self.pending.is_some() {
+            return;
+        }
+        self.earlier = Suspects::default();
+        if self.suspects.packets.is_empty() {
             return;
         }
         match self.claim() {
