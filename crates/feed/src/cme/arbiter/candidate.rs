@@ -273,7 +273,7 @@ impl JumpCandidate {
     }
 
     /// Whether a packet may be of the same stream: near in number, and sent in the order of the numbers.
-    fn agrees(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+    pub fn agrees(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
         let JumpCandidate {
             lowest, highest, ..
         } = self;

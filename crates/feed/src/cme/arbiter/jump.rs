@@ -1,7 +1,7 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
 use super::candidate::{Place, Situation};
-use super::{Arbiter, Doubt, Step, StreamPoint, is_over};
+use super::{Arbiter, Doubt, Line, Step, StreamPoint, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
 const WAITS_MAX: u64 = 10;
@@ -105,6 +105,29 @@ impl Arbiter {
         };
         if self.jump.is_none() && self.candidate.is_believed(situation) {
             self.jump = Some(self.way());
+            if situation.place == Place::Reset {
+                self.take_over();
+            }
+        }
+    }
+
+    /// Numbers that the window could take for its own, and that were sent after the reset, are of the new numbering.
+    fn take_over(&mut self) {
+        let begun_ns = self.candidate.lowest().sending_ns;
+        let Arbiter {
+            hold, candidate, ..
+        } = self;
+        let highest = if hold.is_empty() { 0 } else { hold.highest() };
+        for sequence in self.next..=highest {
+            if !hold.has(sequence) || hold.peek(sequence).sending_ns < begun_ns {
+                continue;
+            }
+            if let Some(held) = hold.take(sequence)
+                && candidate.agrees(sequence, held.sending_ns, held.when)
+            {
+                let payload = hold.payload(&held);
+                candidate.offer(sequence, held.sending_ns, Line::A, held.when, payload);
+            }
         }
     }
 

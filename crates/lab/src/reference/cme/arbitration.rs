@@ -374,6 +374,22 @@ impl Arbitration {
         };
         if believed && self.pending.is_none() {
             self.pending = Some(self.way());
+            if self.claim() == Claim::Reset {
+                self.take_over();
+            }
+        }
+    }
+
+    /// What waits and was sent after a reset is of the new numbering.
+    fn take_over(&mut self) {
+        let begun = self.suspects.lowest().packet.sending_time;
+        let (max, waiting) = (self.suspects_max(), std::mem::take(&mut self.waiting));
+        for (sequence, (arrived, bytes, packet)) in waiting {
+            if packet.sending_time < begun {
+                self.waiting.insert(sequence, (arrived, bytes, packet));
+            } else if self.suspects.agrees(arrived, max, &packet) {
+                self.suspects.offer(arrived, 0, bytes, max, packet);
+            }
         }
     }
 

@@ -162,6 +162,20 @@ fn what_is_of_before_a_reset_is_no_conflict() {
     bench.expect("3");
 }
 
+/// Numbers 5 and 6 waited in the window when the reset was seen; they were sent after it.
+#[test]
+fn what_waits_and_was_sent_after_a_reset_is_of_the_new_numbering() {
+    let mut bench = at(2);
+    for sequence in [5, 6] {
+        bench.both(sequence, NOW + 90 + u64::from(sequence), NOW + 60);
+    }
+    bench.expect("");
+    for sequence in 1..=4 {
+        bench.both(sequence, NOW + 90 + u64::from(sequence), NOW + 70);
+    }
+    bench.expect(&format!("restarted at {} 1 2 3 4 5 6", NOW + 91));
+}
+
 /// At the end a reset is believed on the word of what there is, and its own holes are lost.
 #[test]
 fn at_the_end_a_reset_is_believed_and_its_holes_are_lost() {
