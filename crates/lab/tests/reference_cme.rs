@@ -4,11 +4,11 @@
 
 use std::collections::{HashMap, HashSet};
 use touchline_lab::capture::{Arrival, Feed, Line};
-use touchline_lab::cme::{Options, SentPacket, Session, generate};
+use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
-use touchline_lab::picture::{BookRow, OrdersRow, Picture};
+use touchline_lab::picture::{BookRow, OrdersRow, Picture, State};
 use touchline_lab::random::seeds;
-use touchline_lab::reference::cme::{Flaw, Handler, Settings, run};
+use touchline_lab::reference::cme::{Flaw, Handler, Settings, packet, run};
 
 #[test]
 fn a_session_depends_on_its_seed_alone() {
@@ -155,21 +155,32 @@ fn nothing_live_is_ever_wrong() {
 /// left it standing.
 fn history(session: &Session) -> HashMap<String, u64> {
     let mut handler = Handler::new(Settings::default());
-    let mut rows = HashMap::new();
+    let (mut rows, mut definitions) = (HashMap::new(), Vec::new());
     for sent in &session.packets {
-        let SentPacket {
-            time_ns,
-            feed,
-            payload,
-            ..
-        } = sent.clone();
-        // One line alone is in order, so that no packet waits and each is seen on its own.
-        handler.arrive(&Arrival {
-            time_ns,
-            feed,
-            line: Line::A,
-            payload,
+        // Its copy comes at once: one line alone is in order, and no packet waits for a witness.
+        let copies = Line::BOTH.map(|line| Arrival {
+            time_ns: sent.time_ns,
+            feed: sent.feed,
+            line,
+            payload: sent.payload.clone(),
         });
+        if sent.feed == Feed::Incremental && sent.sequence == 1 {
+            // A new numbering is believed some packets late; one that begins with it is seen packet by packet.
+            handler = Handler::new(Settings::default());
+            definitions.iter().for_each(|known| handler.arrive(known));
+            let sending_time = packet::read(&sent.payload).map(|packet| packet.sending_time);
+            let empty = empty_rows(&handler.picture());
+            rows.extend(
+                empty
+                    .into_iter()
+                    .map(|row| (row, sending_time.unwrap_or(0))),
+            );
+        }
+        copies.iter().for_each(|copy| handler.arrive(copy));
+        if sent.feed == Feed::Definitions {
+            let [copy, _] = copies;
+            definitions.push(copy);
+        }
         let mut picture = handler.picture();
         if picture.orders.is_empty() {
             // Orders show only once there was one; until then every instrument has none.
@@ -179,6 +190,17 @@ fn history(session: &Session) -> HashMap<String, u64> {
         rows.extend(now.into_iter().map(|row| (row, handler.processed_ns())));
     }
     rows
+}
+
+/// What every book is at the beginning of a numbering.
+fn empty_rows(picture: &Picture) -> Vec<String> {
+    let mut empty = picture.clone();
+    empty
+        .books
+        .iter_mut()
+        .for_each(|book| book.state = State::Live);
+    empty.orders = empty.books.iter().map(no_orders).collect();
+    live_rows(&empty)
 }
 
 fn no_orders(book: &BookRow) -> OrdersRow {
