@@ -1,7 +1,7 @@
 //! What a FIX session must know after its end, in a file.
 //!
 //! The file is here and not beside the session: `feed` owns no files. A gateway opens the store, and lends
-//! it to the session. The form of the file is in [`layout`], what a start verifies in [`load`].
+//! it to the session. The form of the file is in `layout`, what a start verifies in `load`.
 //!
 //! A message is stored in this order: its record; with [`Sync::Each`] the disk has it; a slot with the
 //! number behind it; only then is it sent. So whatever was sent stands below the number in a slot, and a
