@@ -27,6 +27,7 @@
 
 pub mod bench;
 pub mod capture;
+pub mod claim;
 pub mod cme;
 pub mod deribit;
 pub mod door;

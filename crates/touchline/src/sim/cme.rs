@@ -58,8 +58,8 @@ pub struct Arguments {
     /// The channel of --config-xml.
     #[arg(long, value_name = "N", requires = "config_xml")]
     channel: Option<u32>,
-    /// Which set of the built-in groups, 0 to 16,383: exchanges with different ones do not hear each
-    /// other.
+    /// Which set of the built-in groups, 0 to 16,383: several exchanges on one host take different ones.
+    /// Two on the same groups are refused.
     #[arg(
         long,
         value_name = "N",
@@ -116,6 +116,7 @@ Examples:
   touchline sim cme --write sim &  touchline gateway --config sim/gateway.toml
   touchline sim cme --seconds 60 --fault 'drop a 0.01' --fault 'both 0.001 5' \\
       --truth-books books.jsonl --truth-orders orders.jsonl
+  touchline sim cme --groups 1 --write second      # beside another one
   touchline sim cme --pcap day.pcap --speed 10
 
 Faults, and commands of --commands (LINE is a, b or ab; SHARE is of packets, 0 to 1;
@@ -141,7 +142,8 @@ It says `sending channel ...` on standard output when it is up.
 Exit status:
   0  closed
   1  the run failed: the port is taken, an output cannot be written
-  2  bad arguments or configuration; no such interface";
+  2  bad arguments or configuration; no such interface; another simulator sends
+     to the same groups (--groups N has others)";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_lab::capture::{Arrival, Feed, Line, write_pcap};
+use touchline_lab::cme::config::group_of;
 use touchline_lab::cme::truth::BookState;
 use touchline_net::{frame, pcap};
 
@@ -466,5 +467,69 @@ fn the_built_in_channel_has_sets_of_groups() {
         desk.read("w/config.xml")
             .contains("<ip>239.192.18.203</ip>")
     );
+    assert!(
+        desk.read("w/gateway.toml")
+            .starts_with("bus = \"cme-998-300\"\n")
+    );
     desk.run("sim cme --groups 16384").refused(2, &["--groups"]);
+}
+
+/// An exchange on a set of groups that is not one of another run of these tests.
+fn on_groups(desk: &Desk, set: u32) -> Child {
+    let mut child = desk.start(&format!("sim cme --groups {set}"));
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let up = lines.next().expect("it says that it is up").expect("text");
+    assert!(up.starts_with("sending channel 998 on 239."), "{up}");
+    child
+}
+
+fn killed(mut child: Child) {
+    child.kill().expect("a child of ours");
+    child.wait().expect("a child of ours");
+}
+
+/// Whoever follows the advice of the refusal runs beside the first one, and a killed one is in nobody's way.
+#[test]
+fn exchanges_on_the_same_groups_refuse_each_other_with_the_fix() {
+    let desk = Desk::bare("sim-claimed");
+    let set = 1_000 + std::process::id() % 7_000;
+    let first = on_groups(&desk, set);
+    let second = desk.run(&format!("sim cme --groups {set}"));
+    let said = second.stderr.clone();
+    let holder = format!(
+        ":14998 is in use by another simulator, process {};",
+        first.id()
+    );
+    second.refused(2, &[&holder, "give --groups ", "stop that one"]);
+    let (_, fix) = said.split_once("give --groups ").expect("the fix");
+    let free: u32 = fix.split(' ').next().expect("a word").parse().expect(fix);
+    let beside = format!("sim cme --groups {free} --seconds 1 --events-per-second 0 --write w");
+    desk.run(&beside).done();
+    let bus = format!("bus = \"cme-998-{free}\"\n");
+    assert!(desk.read("w/gateway.toml").starts_with(&bus), "{bus}");
+    killed(first);
+    killed(on_groups(&desk, set));
+}
+
+/// Captures without a channel go to the groups that they were recorded from.
+#[test]
+fn captures_are_not_sent_to_the_groups_of_another_exchange() {
+    let desk = Desk::bare("sim-claimed-pcap");
+    let set = 8_000 + std::process::id() % 7_000;
+    let group = group_of(set as u16, Feed::Incremental, Line::B);
+    let mut writer = pcap::Writer::new(Vec::new()).expect("memory");
+    let mut bytes = Vec::new();
+    let source = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
+    frame::udp_ipv4_frame(&mut bytes, source, group, &[0; 30]).expect("short");
+    writer.write(1, &bytes).expect("memory");
+    desk.write("one.pcap", writer.finish().expect("memory"));
+    let exchange = on_groups(&desk, set);
+    let refused = desk.run("sim cme --pcap one.pcap");
+    let words = format!(
+        "touchline: {group} is in use by another simulator, process {}; stop one of the two\n",
+        exchange.id()
+    );
+    assert_eq!((refused.status, refused.stderr), (2, words));
+    killed(exchange);
+    assert_eq!(desk.run("sim cme --pcap one.pcap").status, 0);
 }

@@ -10,6 +10,11 @@ use std::time::{Duration, Instant};
 /// How long something may take on a loaded host.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A set of groups of this process: an exchange on groups that another one has is refused, and other tests may run.
+pub fn groups() -> u32 {
+    1 + std::process::id() % 16_000
+}
+
 /// A folder of its own, gone with the session unless it failed.
 pub struct Stage {
     folder: PathBuf,

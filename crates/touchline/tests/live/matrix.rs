@@ -1,7 +1,7 @@
 //! The fault matrix: R4 and R5 over sockets, with subscribers that join at any time.
 
 use crate::alone;
-use crate::cast::{Actor, PATIENCE, Place, Stage};
+use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
 use crate::namespaces::Namespaces;
 use crate::truth::{equals, judge};
 use std::thread;
@@ -138,9 +138,10 @@ pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
 
 fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Actor {
     let line = format!(
-        "sim cme --seed {seed} --instruments 6 --events-per-second 600 --commands \
+        "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands \
          --interface {interface} --write @ --truth-books @/truth-books.jsonl \
-         --truth-orders @/truth-orders.jsonl --truth-log @/truth.log"
+         --truth-orders @/truth-orders.jsonl --truth-log @/truth.log",
+        groups()
     );
     let faults: Vec<&str> = faults
         .iter()

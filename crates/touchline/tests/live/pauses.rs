@@ -5,7 +5,7 @@
 //! then, so that only one state of each book is right.
 
 use crate::alone;
-use crate::cast::{Actor, PATIENCE, Place, Stage};
+use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
 use crate::matrix::subscriber;
 use crate::truth::judge;
 use serde_json::Value;
@@ -161,8 +161,9 @@ fn wait_until_ready(stage: &Stage) {
 
 fn exchange(stage: &Stage, seed: u64) -> Actor {
     let line = format!(
-        "sim cme --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
-         --truth-books @/truth-books.jsonl --truth-log @/truth.log"
+        "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
+         --truth-books @/truth-books.jsonl --truth-log @/truth.log",
+        groups()
     );
     let mut exchange = stage.start(Place::Exchange, "exchange", &line, &[]);
     exchange.wait_for("sending");

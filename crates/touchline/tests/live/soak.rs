@@ -6,7 +6,7 @@
 //! course; its instruments are the same.
 
 use crate::alone;
-use crate::cast::{Actor, Place, Stage};
+use crate::cast::{Actor, Place, Stage, groups};
 use crate::matrix::{gateway, settled, subscriber};
 use crate::truth::{equals, judge};
 use std::thread;
@@ -73,9 +73,10 @@ impl<'a> Troupe<'a> {
     fn next_exchange(&self) -> Actor {
         let (seed, run) = (self.seed, self.kills[0]);
         let line = format!(
-            "sim cme --seed {seed} --course {run} --instruments 6 --events-per-second 800 --commands --write @ \
+            "sim cme --groups {} --seed {seed} --course {run} --instruments 6 --events-per-second 800 --commands --write @ \
              --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl \
-             --truth-log @/truth-{run}.log"
+             --truth-log @/truth-{run}.log",
+            groups()
         );
         let faults = [
             "drop ab 0.02",

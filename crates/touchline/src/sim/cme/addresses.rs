@@ -11,6 +11,7 @@ use std::path::Path;
 use touchline_feed::cme as feed;
 use touchline_gateway::config::cme::{ChannelConfig, Protocol};
 use touchline_lab::capture::{Feed, Line};
+use touchline_lab::claim::{Claim, Refused};
 use touchline_lab::cme::config;
 
 /// The addresses of a channel.
@@ -18,6 +19,8 @@ use touchline_lab::cme::config;
 pub struct Addresses {
     /// The channel's number.
     pub channel: u32,
+    /// Which set of the built-in groups.
+    groups: u16,
     /// Where a feed on a line is sent; `None` where the channel does not have it.
     table: [[Option<SocketAddrV4>; Feed::ALL.len()]; 2],
     /// The file that they are from, if they are not built in.
@@ -30,6 +33,7 @@ impl Addresses {
         let (Some(file), Some(channel)) = (&arguments.config_xml, arguments.channel) else {
             return Ok(Addresses {
                 channel: config::CHANNEL.into(),
+                groups: arguments.groups,
                 table: Line::BOTH.map(|line| {
                     Feed::ALL.map(|feed| Some(config::group_of(arguments.groups, feed, line)))
                 }),
@@ -52,9 +56,31 @@ impl Addresses {
         }
         Ok(Addresses {
             channel,
+            groups: 0,
             table,
             config: Some(config),
         })
+    }
+
+    /// Claims every address of the channel, or says what to do about the simulator that has one.
+    pub fn claim(&self, arguments: &Arguments) -> Result<Claim, Failure> {
+        let mut claim = Claim::default();
+        // Captures without a channel are sent where they were sent: each group is claimed when it comes.
+        if !arguments.pcap.is_empty() && self.config.is_none() {
+            return Ok(claim);
+        }
+        let addresses = self.table.iter().flatten().flatten().copied();
+        claim.add(addresses).map_err(|error| {
+            let fix = match (&self.config, free_set()) {
+                (None, Some(set)) => {
+                    format!("give --groups {set} to have groups of its own, or stop that one")
+                }
+                (None, None) => "stop that one".to_owned(),
+                (Some(_), _) => "give another channel, or stop that one".to_owned(),
+            };
+            refused(&error, &fix)
+        })?;
+        Ok(claim)
     }
 
     /// Where a feed on a line is sent.
@@ -118,8 +144,13 @@ impl Addresses {
 
     fn gateway_toml(&self, interface: &str, host: Option<Ipv4Addr>) -> String {
         let channel = self.channel;
+        // Each set has a gateway of its own, and each gateway a bus.
+        let bus = match self.groups {
+            0 => format!("cme-{channel}"),
+            set => format!("cme-{channel}-{set}"),
+        };
         let mut toml = format!(
-            "bus = \"cme-{channel}\"\n\n[venue]\nkind = \"cme\"\nchannel = {channel}\n\
+            "bus = \"{bus}\"\n\n[venue]\nkind = \"cme\"\nchannel = {channel}\n\
              config_xml = \"config.xml\"\ninterface = \"{interface}\"\n"
         );
         let Some(config) = &self.config else {
@@ -139,6 +170,28 @@ impl Addresses {
         }
         toml
     }
+}
+
+/// Addresses that are taken are wrong arguments.
+pub fn refused(error: &Refused, fix: &str) -> Failure {
+    match error {
+        Refused::Taken { .. } => Failure::usage(format!("{error}; {fix}")),
+        Refused::System(_) => Failure::run(error),
+    }
+}
+
+/// The first set behind the default one that nobody has.
+fn free_set() -> Option<u16> {
+    let is_free = |set: &u16| {
+        let lanes = Line::BOTH.into_iter();
+        let mut groups = lanes.flat_map(|line| Feed::ALL.map(|feed| (line, feed)));
+        groups.all(|(line, feed)| {
+            Claim::default()
+                .add([config::group_of(*set, feed, line)])
+                .is_ok()
+        })
+    };
+    (1..config::GROUP_SETS).find(is_free)
 }
 
 const PASSWORD_FILE: &str = "password";

@@ -144,7 +144,7 @@ impl<'a> Playback<'a> {
         self.totals.packets += 1;
         match lane {
             Some((line, feed)) => self.way.send_on(line, feed, packet.payload, now_ns),
-            None => self.way.send_to(packet.destination, packet.payload),
+            None => self.way.send_to(packet.destination, packet.payload)?,
         }
         self.way.check()
     }

@@ -1,10 +1,11 @@
 //! The way from the exchange to whoever listens: two lines with their faults, and a socket.
 
 use super::Arguments;
-use super::addresses::Addresses;
+use super::addresses::{Addresses, refused};
 use crate::output::Failure;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_lab::capture::{Feed, Line};
+use touchline_lab::claim::Claim;
 use touchline_lab::fault::command::Command;
 use touchline_lab::fault::stream::{Counts, FaultStream, Setting};
 use touchline_net::udp::{Error, Sender, SenderSettings, Sent};
@@ -14,6 +15,8 @@ use touchline_net::udp::{Error, Sender, SenderSettings, Sent};
 pub struct Way {
     /// Where each feed and line is sent.
     pub addresses: Addresses,
+    /// Nobody else sends to where this sends.
+    claim: Claim,
     faults: FaultStream,
     out: Out,
 }
@@ -43,8 +46,9 @@ pub struct Unsent {
 const TRIES_MAX: u32 = 100;
 
 impl Way {
-    /// Opens the socket and sets the faults of the start.
+    /// Claims the addresses, opens the socket and sets the faults of the start.
     pub fn open(arguments: &Arguments, addresses: Addresses) -> Result<Way, Failure> {
+        let claim = addresses.claim(arguments)?;
         let settings = SenderSettings {
             interface: Some(arguments.interface.clone()),
             source: arguments.interface.parse().ok(),
@@ -60,6 +64,7 @@ impl Way {
         }
         Ok(Way {
             addresses,
+            claim,
             faults,
             out: Out {
                 sender,
@@ -93,8 +98,15 @@ impl Way {
     }
 
     /// Sends a packet to a group that is none of the channel's.
-    pub fn send_to(&mut self, group: SocketAddrV4, payload: &[u8]) {
+    ///
+    /// # Errors
+    /// Another simulator sends to it.
+    pub fn send_to(&mut self, group: SocketAddrV4, payload: &[u8]) -> Result<(), Failure> {
+        self.claim
+            .add([group])
+            .map_err(|error| refused(&error, "stop one of the two"))?;
         self.out.send_to(group, payload);
+        Ok(())
     }
 
     /// Sends what faults held back until now.
