@@ -1,11 +1,14 @@
 //! Looking at a bus now and then: what stands there, without the stream.
 
+mod patience;
+
 use super::book_image::{self, BookImage};
 use super::channel_state::{self, ChannelState};
 use super::files::{DEFINITION_WORDS, Error, Reading};
 use super::reader_board::{self, ReaderView};
 use super::tables::slot_of;
 use super::{Holder, Liveness, Overview, Root};
+use patience::Patience;
 use touchline_shm::image::Found;
 use touchline_types::native::{Body, Message};
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
@@ -13,6 +16,9 @@ use zerocopy::IntoBytes;
 
 /// Definitions and books as they are at the moment of asking. For screens and reports: a book that
 /// changes a thousand times between two looks is read twice.
+///
+/// A book that is in the middle of a change is waited for, 2 ms at most. While a publisher is dead or
+/// stopped in that change, it is waited for no more: all books of a bus cost one wait together.
 #[derive(Debug)]
 pub struct Images {
     root: Root,
@@ -24,6 +30,9 @@ pub struct Images {
     publisher: Option<Holder>,
     content: Box<[u64]>,
     book: BookImage,
+    /// How long each of the two tables is waited for.
+    definitions_patience: Patience,
+    images_patience: Patience,
 }
 
 /// Why a book cannot be seen.
@@ -35,9 +44,14 @@ pub enum Unseen {
     /// It is deeper than its image.
     #[error("its book is deeper than its image: publish with more image_levels_max")]
     TooDeep,
-    /// Its publisher died in the middle of a change.
-    #[error("its publisher died while it changed the image: start it again")]
+    /// Its publisher died or was stopped in the middle of a change.
+    #[error(
+        "its publisher died or was stopped while it changed the image: if it is gone, start it again"
+    )]
     Torn,
+    /// It changed during each copy.
+    #[error("its book changes faster than it can be copied: look again")]
+    Overwritten,
     /// Another publisher has begun since the last look.
     #[error("another publisher is just beginning: look again")]
     Restarted,
@@ -58,6 +72,8 @@ impl Images {
             publisher: reading.publisher()?,
             content: vec![0; content_words.max(channel_state::WORDS)].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),
+            definitions_patience: Patience::default(),
+            images_patience: Patience::default(),
             reading,
         })
     }
@@ -108,10 +124,10 @@ impl Images {
     /// The definition of an instrument, if there is one.
     pub fn definition(&self, instrument: Instrument) -> Option<InstrumentDefinition> {
         let mut content = [0_u64; DEFINITION_WORDS];
-        let found = self
-            .reading
-            .definitions
-            .read(instrument.index(), &mut content);
+        let definitions = &self.reading.definitions;
+        let found = self.definitions_patience.read(definitions, |table| {
+            table.read(instrument.index(), &mut content)
+        });
         if !matches!(found, Found::Content { .. }) || !self.is_of_same_writer() {
             return None;
         }
@@ -130,30 +146,29 @@ impl Images {
     /// Why it cannot be seen.
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
         let levels_max = book_image::levels_max(self.content.len());
-        let found = self.reading.images.read_parts(
-            slot_of(instrument),
-            &mut self.content,
-            book_image::HEAD_WORDS,
-            |head| book_image::used(head, levels_max),
-        );
-        let whole = self.book.take(&self.content, levels_max);
+        let images = &self.reading.images;
+        let found = self.images_patience.read(images, |table| {
+            table.read_parts(
+                slot_of(instrument),
+                &mut self.content,
+                book_image::HEAD_WORDS,
+                |head| book_image::used(head, levels_max),
+            )
+        });
         // After the image: a loss or a reset since then counts.
         let channel = self.channel();
         if !self.is_of_same_writer() {
             return Err(Unseen::Restarted);
         }
-        match found {
-            Found::Nothing => return Err(Unseen::Nothing),
-            Found::Busy => return Err(Unseen::Torn),
-            Found::Content { position } => {
-                if channel.is_reset_since(position) {
-                    self.book.clear(Validity::Live);
-                } else if !whole {
-                    return Err(Unseen::TooDeep);
-                }
-                self.book.validity = channel.validity_since(position, self.book.validity);
-            }
+        let position = position(found)?.ok_or(Unseen::Nothing)?;
+        let channel = channel?;
+        let whole = self.book.take(&self.content, levels_max);
+        if channel.is_reset_since(position) {
+            self.book.clear(Validity::Live);
+        } else if !whole {
+            return Err(Unseen::TooDeep);
         }
+        self.book.validity = channel.validity_since(position, self.book.validity);
         let is_live = self.book.validity == Validity::Live;
         // After the image: what it held was current when the publisher last said so.
         if is_live && (self.publisher.is_none() || self.reading.is_stalled()) {
@@ -168,15 +183,29 @@ impl Images {
         self.reading.liveness()
     }
 
-    fn channel(&self) -> ChannelState {
+    /// What holds for every book. Without it none can be judged.
+    fn channel(&self) -> Result<ChannelState, Unseen> {
         let mut content = [0; channel_state::WORDS];
-        match self.reading.images.read(channel_state::SLOT, &mut content) {
-            Found::Content { .. } => ChannelState::take(&content),
-            Found::Nothing | Found::Busy => ChannelState::default(),
-        }
+        let found = self.images_patience.read(&self.reading.images, |table| {
+            table.read(channel_state::SLOT, &mut content)
+        });
+        Ok(match position(found)? {
+            Some(_) => ChannelState::take(&content),
+            None => ChannelState::default(),
+        })
     }
 
     fn is_of_same_writer(&self) -> bool {
         self.reading.is_of_writer(self.epoch)
+    }
+}
+
+/// Where in the ring a content is; `None` if there is no content.
+fn position(found: Found) -> Result<Option<u64>, Unseen> {
+    match found {
+        Found::Content { position } => Ok(Some(position)),
+        Found::Nothing => Ok(None),
+        Found::Busy(_) => Err(Unseen::Torn),
+        Found::Overwritten => Err(Unseen::Overwritten),
     }
 }

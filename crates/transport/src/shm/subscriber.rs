@@ -162,7 +162,11 @@ impl Subscriber {
         Ok(subscriber)
     }
 
-    /// Hands the next thing that happened to `take`, if there is one. Never waits.
+    /// Hands the next thing that happened to `take`, if there is one.
+    ///
+    /// Never waits: an image that the publisher is changing is tried again by the next poll, and this one
+    /// returns `None`. A publisher that died or was stopped in that change delays joining by 10 ms at most, if
+    /// it is not known to be gone already: then the book of that image is handed out as not live.
     #[inline]
     pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Option<T> {
         for _ in 0..PASSED_MAX {

@@ -11,3 +11,4 @@ mod restarting;
 mod seen;
 mod stage;
 mod stalling;
+mod torn;

@@ -3,12 +3,19 @@
 //! The ring was put at a mark before the first table is read, so a table holds everything up to
 //! there, or more. How much more is in each slot's position, and [`Rows`](super::rows::Rows) skips that
 //! much of the ring for each instrument.
+//!
+//! No step waits for an image. One that is being changed is tried again by the next poll, and joining stays
+//! where it is; a running publisher ends a change within microseconds. When the publisher is gone, or
+//! [`BUSY_MAX`] has passed with images that were being changed, joining goes on without that image: its book is
+//! not live, and comes from its image when it changes next, or whole. The change in progress is of a message
+//! that is not in the ring yet, so a publisher that continues brings that next change.
 
 use super::{Item, Received, Step, Subscriber};
 use crate::Notice;
 use crate::shm::book_image;
 use crate::shm::channel_state::{self, ChannelState};
 use crate::shm::tables::slot_of;
+use std::time::{Duration, Instant};
 use touchline_shm::image::Found;
 use touchline_types::native::Body;
 use touchline_types::{Headline, Instrument, OrdersUpdate, Phase, Stamps, State, Update, Validity};
@@ -16,11 +23,40 @@ use touchline_types::{Headline, Instrument, OrdersUpdate, Phase, Stamps, State, 
 /// How far joining has come.
 #[derive(Debug)]
 pub struct Joining {
-    channel: ChannelState,
+    /// `None` before it is read, and where it cannot be: then no book can be judged by its image.
+    channel: Option<ChannelState>,
     next: Part,
+    busy: Busy,
     /// Whether it is done again, after the publisher was stalled: the receiver holds books already, and
     /// is to know which are live.
     again: bool,
+}
+
+/// Longest time that joining stays at images that are being changed, all of them together.
+const BUSY_MAX: Duration = Duration::from_millis(10);
+
+/// Time that joining stayed at images that were being changed.
+#[derive(Debug, Default)]
+struct Busy {
+    /// Since the first attempt at the image that is next.
+    since: Option<Instant>,
+    /// At those before it.
+    spent: Duration,
+}
+
+impl Busy {
+    /// Another attempt has failed; whether it was the last one.
+    fn is_over(&mut self, now: Instant) -> bool {
+        let since = *self.since.get_or_insert(now);
+        self.spent + now.duration_since(since) >= BUSY_MAX
+    }
+
+    /// Joining goes on.
+    fn end(&mut self) {
+        if let Some(since) = self.since.take() {
+            self.spent += since.elapsed();
+        }
+    }
 }
 
 /// What is handed out next.
@@ -50,14 +86,17 @@ enum Taken {
     Unfit(Validity),
     /// There is no image.
     Nothing,
+    /// It is being changed.
+    Busy,
 }
 
 impl Joining {
     /// Begins, with the ring at its place already.
     pub fn new() -> Joining {
         Joining {
-            channel: NOTHING_HAPPENED,
+            channel: None,
             next: Part::Channel,
+            busy: Busy::default(),
             again: false,
         }
     }
@@ -94,11 +133,11 @@ impl Subscriber {
             Part::Channel => self.join_channel(take),
             Part::Definition(index) => self.join_definition(Instrument(index), take),
             Part::Book(index) => {
-                self.go_on(match joining.again {
+                let after = match joining.again {
                     true => Part::Orders(index),
                     false => Part::Definition(index + 1),
-                });
-                self.join_book(Instrument(index), take)
+                };
+                self.join_book(Instrument(index), after, take)
             }
             Part::Orders(index) => {
                 self.go_on(Part::Definition(index + 1));
@@ -119,8 +158,10 @@ impl Subscriber {
         let mut content = [0; channel_state::WORDS];
         let found = self.reading.images.read(channel_state::SLOT, &mut content);
         let channel = match found {
-            Found::Content { .. } => ChannelState::take(&content),
-            Found::Nothing | Found::Busy => NOTHING_HAPPENED,
+            Found::Content { .. } => Some(ChannelState::take(&content)),
+            Found::Nothing => Some(NOTHING_HAPPENED),
+            Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Nothing,
+            Found::Busy(_) | Found::Overwritten => None,
         };
         if !self.is_of_the_same_writer() {
             return Step::Passed;
@@ -130,7 +171,7 @@ impl Subscriber {
         }
         self.rows
             .begin_images(self.reading.ring.next().position, channel);
-        self.go_on(match channel.download {
+        self.go_on(match self.channel().download {
             Some((_, Phase::Begun)) => Part::Download(Phase::Begun),
             Some((_, Phase::Ended)) | None => Part::Definition(0),
         });
@@ -157,11 +198,14 @@ impl Subscriber {
             }
             return Step::Passed;
         }
-        self.go_on(Part::Book(instrument.0));
         let found = self
             .reading
             .definitions
             .read(instrument.index(), &mut self.scratch.definition);
+        if matches!(found, Found::Busy(_) | Found::Overwritten) && self.tries_later() {
+            return Step::Nothing;
+        }
+        self.go_on(Part::Book(instrument.0));
         let Found::Content { position } = found else {
             return Step::Passed;
         };
@@ -203,21 +247,55 @@ impl Subscriber {
     fn join_book<T>(
         &mut self,
         instrument: Instrument,
+        after: Part,
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
         if !self.rows.is_wanted(instrument) {
+            self.go_on(after);
             return Step::Passed;
         }
-        match self.take_image(instrument) {
+        let is_channel_known = matches!(&self.joining, Some(joining) if joining.channel.is_some());
+        let taken = match is_channel_known {
+            true => self.take_image(instrument),
+            false => Taken::Busy,
+        };
+        if matches!(taken, Taken::Busy) && is_channel_known && self.tries_later() {
+            return Step::Nothing;
+        }
+        self.go_on(after);
+        match taken {
             Taken::Book => Step::Given(take(self.book_item(instrument, false))),
-            Taken::Unfit(validity) => {
-                let state = State {
-                    instrument,
-                    validity,
-                };
-                Step::Given(take(image_item(0, Stamps::default(), Update::State(state))))
-            }
+            Taken::Unfit(validity) => Step::Given(take(state_item(instrument, validity))),
             Taken::Nothing => self.join_unnamed(instrument, take),
+            Taken::Busy => self.join_without(instrument, take),
+        }
+    }
+
+    /// Says of a book whose image cannot be had that it is not live. The ring goes on to bring it.
+    fn join_without<T>(
+        &mut self,
+        instrument: Instrument,
+        take: &mut impl FnMut(Item<'_>) -> T,
+    ) -> Step<T> {
+        let position = self.reading.ring.next().position;
+        self.rows.image_taken(instrument, position, false);
+        // The ring may make it live once more: to be told again behind that.
+        self.watch.gone_seen |= self.watch.is_gone;
+        let validity = match self.is_publisher_away() {
+            true => Validity::Stale,
+            false => Validity::Recovering,
+        };
+        Step::Given(take(state_item(instrument, validity)))
+    }
+
+    /// The image that is next is being changed: whether the next poll is to try again. Not if there is
+    /// nobody who would end that change, or that took long already.
+    #[cold]
+    fn tries_later(&mut self) -> bool {
+        let is_gone = self.watch.is_gone;
+        match &mut self.joining {
+            Some(joining) => !is_gone && !joining.busy.is_over(Instant::now()),
+            None => false,
         }
     }
 
@@ -232,11 +310,8 @@ impl Subscriber {
         let is_again = self.joining.as_ref().is_some_and(|joining| joining.again);
         match channel.reset {
             Some(reset) if is_again => {
-                let state = State {
-                    instrument,
-                    validity: channel.validity_since(reset.wrapping_sub(1), Validity::Live),
-                };
-                Step::Given(take(image_item(0, Stamps::default(), Update::State(state))))
+                let validity = channel.validity_since(reset.wrapping_sub(1), Validity::Live);
+                Step::Given(take(state_item(instrument, validity)))
             }
             _ => Step::Passed,
         }
@@ -263,7 +338,8 @@ impl Subscriber {
         )))
     }
 
-    /// Hands out a book from its image, where the steps that were read go on from another one.
+    /// Hands out a book from its image, where the steps that were read go on from another one. If it is
+    /// being changed, the message of that change is yet to come, and is the next occasion.
     #[cold]
     pub(super) fn image_instead<T>(
         &mut self,
@@ -273,11 +349,11 @@ impl Subscriber {
     ) -> Step<T> {
         match self.take_image(instrument) {
             Taken::Book => Step::Given(take(self.book_item(instrument, batch_end))),
-            Taken::Unfit(_) | Taken::Nothing => Step::Passed,
+            Taken::Unfit(_) | Taken::Nothing | Taken::Busy => Step::Passed,
         }
     }
 
-    /// Reads an image into the scratch book, as what it is by now.
+    /// Reads an image into the scratch book, as what it is by now. One attempt.
     fn take_image(&mut self, instrument: Instrument) -> Taken {
         let content = &mut self.scratch.content;
         let levels_max = book_image::levels_max(content.len());
@@ -292,18 +368,17 @@ impl Subscriber {
         }
         let position = match found {
             Found::Nothing => return Taken::Nothing,
-            Found::Busy => self.reading.ring.next().position,
+            Found::Busy(_) | Found::Overwritten => return Taken::Busy,
             Found::Content { position } => position,
         };
-        let channel = self.channel();
+        let (channel, is_away) = (self.channel(), self.is_publisher_away());
         let (content, book) = (&self.scratch.content, &mut self.scratch.book);
-        let mut whole = matches!(found, Found::Content { .. }) && book.take(content, levels_max);
+        let mut whole = book.take(content, levels_max);
         if channel.is_reset_since(position) {
             book.clear(Validity::Live);
             whole = true;
         }
         book.validity = channel.validity_since(position, book.validity);
-        let is_away = self.watch.is_gone || self.watch.is_stalled;
         if is_away && book.validity == Validity::Live {
             book.validity = Validity::Stale;
         }
@@ -350,14 +425,20 @@ impl Subscriber {
     }
 
     fn channel(&self) -> ChannelState {
-        self.joining
-            .as_ref()
-            .map_or(NOTHING_HAPPENED, |joining| joining.channel)
+        let joining = self.joining.as_ref();
+        let channel = joining.and_then(|joining| joining.channel);
+        channel.unwrap_or(NOTHING_HAPPENED)
+    }
+
+    /// What would be live is stale.
+    fn is_publisher_away(&self) -> bool {
+        self.watch.is_gone || self.watch.is_stalled
     }
 
     fn go_on(&mut self, next: Part) {
         if let Some(joining) = &mut self.joining {
             joining.next = next;
+            joining.busy.end();
         }
     }
 }
@@ -368,6 +449,14 @@ const NOTHING_HAPPENED: ChannelState = ChannelState {
     gap: None,
     download: None,
 };
+
+fn state_item<'a>(instrument: Instrument, validity: Validity) -> Item<'a> {
+    let state = State {
+        instrument,
+        validity,
+    };
+    image_item(0, Stamps::default(), Update::State(state))
+}
 
 fn image_item<'a>(sequence: u64, stamps: Stamps, update: Update<'a>) -> Item<'a> {
     Item::Update(Received {

@@ -20,6 +20,8 @@ pub struct Rows {
     ahead_until: Option<u64>,
     /// The reset and the loss that were told with the images.
     channel: ChannelState,
+    /// Nothing was told, since that was being changed: its message is yet to come.
+    channel_unknown: bool,
     /// The publisher is stalled: messages say less than it does of how far books may be trusted.
     stalled: bool,
 }
@@ -76,6 +78,7 @@ impl Rows {
             filtered,
             ahead_until: None,
             channel: ChannelState::default(),
+            channel_unknown: false,
             stalled: false,
         }
     }
@@ -98,9 +101,10 @@ impl Rows {
         row.wanted && row.orders_held && row.orders == Validity::Live
     }
 
-    /// Images are being taken, and this was told with them.
-    pub fn begin_images(&mut self, position: u64, channel: ChannelState) {
-        self.channel = channel;
+    /// Images are being taken, and this was told with them; `None` if it could not be had.
+    pub fn begin_images(&mut self, position: u64, channel: Option<ChannelState>) {
+        self.channel = channel.unwrap_or_default();
+        self.channel_unknown = channel.is_none();
         self.ahead_until = Some(position);
     }
 
@@ -342,6 +346,7 @@ impl Rows {
         }
         match self.ahead_until {
             Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
+            _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
         }
     }
@@ -350,6 +355,7 @@ impl Rows {
     fn judge_download(&mut self, end: u64) -> Verdict {
         match self.channel.download {
             Some((told, _)) if !is_before(told, end) => Verdict::Skip,
+            _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
         }
     }

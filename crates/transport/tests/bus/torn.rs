@@ -1,0 +1,333 @@
+//! A publisher that died or was stopped in the middle of a change: no reader stands still, no poll waits,
+//! and no book is called live that is not.
+
+use crate::stage::{Market, Stage, mirror, small};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+use touchline_transport::shm::{Images, Item, Join, Publisher, Settings, Subscriber, Unseen};
+use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe};
+use touchline_types::{
+    BookKind, BookSnapshot, Instrument, Level, Phase, Price, Quantity, Side, Stamps, Update,
+    Validity,
+};
+
+/// Slot of what holds for the channel; those of the books follow.
+const CHANNEL: u64 = 0;
+const FIRST_BOOK: u64 = 1;
+
+/// The stamp of a slot, in the file of its table.
+struct Stamp {
+    file: File,
+    at: u64,
+}
+
+impl Stamp {
+    fn of(stage: &Stage, table: &str, slot: u64) -> Stamp {
+        let path = stage.root().path().join("test").join(table);
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.expect("our file");
+        let content_words = word(&file, 2 * 8);
+        let slot_words = (2 + content_words).next_multiple_of(8);
+        let at = (512 + slot * slot_words) * 8;
+        Stamp { file, at }
+    }
+
+    /// As a writer that gets no further than its first store of a change.
+    fn stop_in_a_change(&self) {
+        let stamp = word(&self.file, self.at);
+        assert_eq!(stamp % 2, 0, "nobody writes");
+        self.store(stamp + 1);
+    }
+
+    /// As that writer when it goes on, and ends the change.
+    fn go_on(&self) {
+        let stamp = word(&self.file, self.at);
+        assert_eq!(stamp % 2, 1);
+        self.store(stamp + 1);
+    }
+
+    fn store(&self, stamp: u64) {
+        self.file
+            .write_all_at(&stamp.to_le_bytes(), self.at)
+            .expect("our file");
+    }
+}
+
+fn word(file: &File, at: u64) -> u64 {
+    let mut bytes = [0; 8];
+    file.read_exact_at(&mut bytes, at).expect("a whole table");
+    u64::from_le_bytes(bytes)
+}
+
+/// A letter for each item.
+fn letter(item: &Item<'_>) -> char {
+    match item {
+        Item::Update(received) => match (&received.update, received.is_image) {
+            (Update::Definition(_), true) => 'd',
+            (Update::BookSnapshot(_), true) => 'b',
+            (Update::State(state), true) => match state.validity {
+                Validity::Stale => 's',
+                Validity::Recovering => 'r',
+                _ => '?',
+            },
+            _ => '.',
+        },
+        Item::Notice(Notice::PublisherGone) => 'G',
+        Item::Notice(Notice::CaughtUp) => '!',
+        Item::Notice(_) => '?',
+        Item::Top { .. } | Item::BatchEnd => '.',
+    }
+}
+
+/// Polls until nothing comes, and gives the letters of what came.
+fn polled(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
+    let mut told = String::new();
+    while poll(subscriber, mirror, &mut told) {}
+    told
+}
+
+fn poll(subscriber: &mut Subscriber, mirror: &mut Mirror, told: &mut String) -> bool {
+    let given = subscriber.poll(|item| {
+        let letter = letter(&item);
+        keep(item, mirror);
+        letter
+    });
+    told.extend(given);
+    given.is_some()
+}
+
+fn keep(item: Item<'_>, mirror: &mut Mirror) {
+    match item {
+        Item::Update(received) => mirror.update(&Envelope {
+            sequence: received.sequence,
+            stamps: &received.stamps,
+            update: &received.update,
+        }),
+        Item::Notice(notice) => mirror.notice(&notice),
+        Item::Top { .. } | Item::BatchEnd => {}
+    }
+}
+
+/// Polls until joining is done, which takes a while of its own where an image is being changed. None
+/// of these polls waits.
+fn join_at_length(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
+    let start = Instant::now();
+    let mut told = String::new();
+    while subscriber.is_joining() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{told}");
+        poll(subscriber, mirror, &mut told);
+    }
+    told + &polled(subscriber, mirror)
+}
+
+/// A bus with books of several instruments.
+fn begun(instruments: u32) -> (Stage, Publisher, Market) {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, instruments);
+    market.define(&mut publisher);
+    market.reset(&mut publisher);
+    go_round(&mut market, &mut publisher);
+    (stage, publisher, market)
+}
+
+/// So many events that each instrument had some, and that the ring went round.
+fn go_round(market: &mut Market, publisher: &mut Publisher) {
+    (0..2_000).for_each(|_| market.event(publisher));
+    publisher.commit();
+}
+
+/// From here on only the images have the books: a mark of the ring is behind every message of them.
+fn empty_ring(publisher: &mut Publisher) {
+    (0..5_000).for_each(|_| publisher.heartbeat(&Stamps::default()));
+}
+
+const LEVELS: i64 = 8_192;
+
+fn publish_book(publisher: &mut Publisher, instrument: Instrument, levels: i64) {
+    let levels: Vec<_> = (0..levels)
+        .map(|away| Level {
+            price: Price(-away),
+            quantity: Quantity(1 + away),
+            orders: 1,
+            known: true,
+        })
+        .collect();
+    let book = BookSnapshot {
+        instrument,
+        validity: Validity::Live,
+        bids: &levels,
+        asks: &[],
+        implied_bids: &[],
+        implied_asks: &[],
+    };
+    publisher.publish(&Update::BookSnapshot(book), &Stamps::default());
+    publisher.commit();
+}
+
+/// The deepest books: a look finds the torn one at once, and a subscriber that joins stays at it for
+/// not one poll.
+#[test]
+fn a_writer_that_died_in_a_change_of_a_deep_book_holds_nobody_up() {
+    let settings = Settings {
+        ring_bytes: 1 << 20,
+        image_levels_max: LEVELS as usize,
+        ..small()
+    };
+    let stage = Stage::new();
+    let open = || Publisher::open(&stage.root(), "test", &settings).expect("nobody else writes it");
+    let mut publisher = open();
+    let mut market = Market::new(1, 3);
+    market.define(&mut publisher);
+    (0..3).for_each(|index| publish_book(&mut publisher, Instrument(index), LEVELS));
+    empty_ring(&mut publisher);
+    Stamp::of(&stage, "images", FIRST_BOOK + 1).stop_in_a_change();
+    drop(publisher);
+
+    let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+    assert_eq!(images.book(Instrument(1)).err(), Some(Unseen::Torn));
+    for whole in [0, 2].map(Instrument) {
+        let book = images.book(whole).expect("it is whole");
+        assert_eq!(book.validity, Validity::Stale);
+        let levels = book.levels(BookKind::Direct, Side::Bid);
+        assert_eq!(levels.len(), LEVELS as usize);
+    }
+
+    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let told = polled(&mut subscriber, &mut mirror);
+    assert!(told.starts_with("Gdbdsdb"), "{told}");
+    assert!(
+        told.ends_with("!G"),
+        "what the ring made live is not: {told}"
+    );
+    for index in 0..3 {
+        assert_eq!(mirror.validity(Instrument(index)), Validity::Stale);
+    }
+
+    let mut publisher = open();
+    market.define(&mut publisher);
+    (0..3).for_each(|index| publish_book(&mut publisher, Instrument(index), LEVELS));
+    while !polled(&mut subscriber, &mut mirror).is_empty() {}
+    for index in 0..3 {
+        assert_eq!(mirror.validity(Instrument(index)), Validity::Live);
+        assert!(images.refresh().is_ok() && images.book(Instrument(index)).is_ok());
+    }
+    assert_eq!(mirror.misfits(), 0);
+}
+
+/// The ring still has a whole book of the torn image: it is handed out, and then that nobody publishes.
+#[test]
+fn a_torn_book_that_the_ring_brings_is_stale_in_the_end() {
+    let (stage, mut publisher, mut market) = begun(2);
+    market.natural(&mut publisher);
+    publish_book(&mut publisher, Instrument(0), 5);
+    Stamp::of(&stage, "images", FIRST_BOOK).stop_in_a_change();
+    drop(publisher);
+    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let told = polled(&mut subscriber, &mut mirror);
+    assert!(told.starts_with("Gdsdb"), "{told}");
+    let book = mirror.book(Instrument(0)).expect("it was in the ring");
+    assert_eq!(
+        book.best(Side::Bid).map(|level| level.price),
+        Some(Price(0))
+    );
+    assert_eq!(mirror.validity(Instrument(0)), Validity::Stale, "{told}");
+}
+
+/// A change that ends is waited for over several polls, and nothing is lost: neither what holds for
+/// the channel, nor a definition, nor a book.
+#[test]
+fn an_image_that_is_being_changed_is_taken_by_a_later_poll() {
+    for (table, slot, before) in [
+        ("images", CHANNEL, ""),
+        ("definitions", 1, "db"),
+        ("images", FIRST_BOOK + 1, "dbd"),
+    ] {
+        let (stage, _publisher, market) = begun(3);
+        let stamp = Stamp::of(&stage, table, slot);
+        stamp.stop_in_a_change();
+        let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+        let mut told = polled(&mut subscriber, &mut mirror);
+        assert_eq!(told, before, "{table}, slot {slot}");
+        assert!(subscriber.is_joining());
+        stamp.go_on();
+        told += &polled(&mut subscriber, &mut mirror);
+        assert!(told.starts_with("dbdbdb") && told.ends_with('!'), "{told}");
+        market.assert_equal(&mirror, table);
+    }
+}
+
+/// A publisher that is stopped for longer holds up one book, and that comes with its next change.
+#[test]
+fn a_book_whose_publisher_is_stopped_comes_when_it_changes_next() {
+    let (stage, mut publisher, mut market) = begun(3);
+    let stamp = Stamp::of(&stage, "images", FIRST_BOOK + 1);
+    stamp.stop_in_a_change();
+    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    let told = join_at_length(&mut subscriber, &mut mirror);
+    assert!(told.starts_with("dbdrdb") && told.ends_with('!'), "{told}");
+    market.assert_one_equal(&mirror, Instrument(2), "the one behind it");
+    assert_eq!(mirror.validity(Instrument(1)), Validity::Recovering);
+    stamp.go_on();
+    go_round(&mut market, &mut publisher);
+    while !polled(&mut subscriber, &mut mirror).is_empty() {}
+    market.assert_equal(&mirror, "after the next change");
+}
+
+/// Without the last reset and the last loss no image can be judged, so no book is taken from one; they
+/// are when the message comes that was being written.
+#[test]
+fn no_book_is_taken_while_it_is_not_known_what_holds_for_the_channel() {
+    for says in [Market::lose, Market::reset, say_download] {
+        let (stage, mut publisher, mut market) = begun(3);
+        empty_ring(&mut publisher);
+        let stamp = Stamp::of(&stage, "images", CHANNEL);
+        stamp.stop_in_a_change();
+        let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+        assert_eq!(images.book(Instrument(0)).err(), Some(Unseen::Torn));
+        let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+        let told = join_at_length(&mut subscriber, &mut mirror);
+        assert!(told.starts_with("drdrdr") && !told.contains('b'), "{told}");
+        stamp.go_on();
+        says(&mut market, &mut publisher);
+        let told = polled(&mut subscriber, &mut mirror);
+        assert!(told.contains("bbb"), "{told}");
+        market.assert_equal(&mirror, "after the message");
+        assert!(images.book(Instrument(0)).is_ok());
+        go_round(&mut market, &mut publisher);
+        while !polled(&mut subscriber, &mut mirror).is_empty() {}
+        market.assert_equal(&mirror, "in the end");
+    }
+}
+
+fn say_download(_: &mut Market, publisher: &mut Publisher) {
+    let ended = Update::Download(Phase::Ended);
+    publisher.publish(&ended, &Stamps::default());
+    publisher.commit();
+}
+
+/// After a loss without `resync`, each book comes from its image when it changes next. If the image is
+/// being changed just then, it comes with the change after that.
+#[test]
+fn a_book_that_cannot_be_taken_at_once_comes_with_the_next_message() {
+    let (stage, mut publisher, mut market) = begun(1);
+    let join = Join {
+        resync: false,
+        ..Join::default()
+    };
+    let (mut subscriber, mut mirror) = (stage.join(join), mirror());
+    polled(&mut subscriber, &mut mirror);
+    go_round(&mut market, &mut publisher);
+    let stamp = Stamp::of(&stage, "images", FIRST_BOOK);
+    stamp.stop_in_a_change();
+    let told = polled(&mut subscriber, &mut mirror);
+    assert!(!told.contains('b') && !subscriber.is_joining(), "{told}");
+    assert_ne!(mirror.validity(Instrument(0)), Validity::Live);
+    stamp.go_on();
+    market.event(&mut publisher);
+    publisher.commit();
+    let told = polled(&mut subscriber, &mut mirror);
+    assert!(told.contains('b'), "{told}");
+    market.assert_equal(&mirror, "from its image");
+}
