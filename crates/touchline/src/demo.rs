@@ -1,6 +1,7 @@
 //! `touchline demo`: everything at work on this machine, each part a process of its own.
 
 mod children;
+mod folder;
 mod live;
 mod memory;
 mod progress;
@@ -12,6 +13,7 @@ use crate::output::{Failure, say};
 use crate::paint::Paint;
 use session::Session;
 use std::path::PathBuf;
+use touchline_lab::cme::config::GROUP_SETS;
 
 /// Show everything at work: exchange, gateway, subscriber and a screen, each a process of its own.
 ///
@@ -54,15 +56,27 @@ pub struct Arguments {
     /// Directory of the buses; by default /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
+    /// Which set of the simulator's groups, 0 to 16,383, and the bus demo-N: for a demo beside another
+    /// one. Without it any set, and the bus demo.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(..i64::from(GROUP_SETS))
+    )]
+    groups: Option<u16>,
     /// Write a session as a capture, with configuration and the exchange's books, and show nothing.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["seconds", "plain", "events_per_second"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["seconds", "plain", "events_per_second", "groups"])]
     save: Option<PathBuf>,
+    /// Remove what this demo leaves when standard input ends; demos start it for themselves.
+    #[arg(long, value_name = "PID", hide = true)]
+    clean_up_after: Option<u32>,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
   touchline demo
   touchline demo --seconds 10 --plain
+  touchline demo --groups 1                  # beside another one; its bus is demo-1
   touchline demo --instruments 40 --events-per-second 5000
   touchline demo --save demo
   touchline replay --config demo/cme.toml --pcap demo/session.pcap
@@ -76,15 +90,19 @@ Files that --save writes:
   truth-books.jsonl, truth-orders.jsonl   what a lossless subscriber has
 
 It needs no privileges, and some 20 MiB of shared memory; with less it says
-what it does. Colours are shown on a terminal, unless NO_COLOR is set.
+what it does. Its files in the temporary folder (TMPDIR) are gone when it ends,
+also by a kill. Colours are shown on a terminal, unless NO_COLOR is set.
 
 Exit status:
   0  every book of the subscriber equals the exchange's
   1  a book differs, or one of the processes failed
-  2  bad arguments";
+  2  bad arguments; another demo runs (--groups N runs beside it)";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(process) = arguments.clean_up_after {
+        return folder::clean_up_after(process);
+    }
     let Some(folder) = &arguments.save else {
         return live::run(arguments);
     };

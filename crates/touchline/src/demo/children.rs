@@ -118,7 +118,11 @@ impl Process {
     fn ended(&self, status: ExitStatus) -> Failure {
         let last = self.said[1].heard().pop().unwrap_or_default();
         let last = last.trim_start_matches("touchline: ");
-        Failure::run(format!("the {} ended ({status}): {last}", self.name))
+        match status.code() {
+            // What it was started with came from our arguments.
+            Some(2) => Failure::usage(format!("the {}: {last}", self.name)),
+            _ => Failure::run(format!("the {} ended ({status}): {last}", self.name)),
+        }
     }
 }
 

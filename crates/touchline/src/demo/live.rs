@@ -1,6 +1,7 @@
 //! The conductor: starts the processes in order, watches, ends them in order, and judges.
 
 use super::children::Process;
+use super::folder::Folder;
 use super::memory::{Choice, choose};
 use super::progress::Picture;
 use super::{Arguments, truth};
@@ -11,16 +12,16 @@ use crate::paint::Paint;
 use crate::top;
 use std::fs;
 use std::io::IsTerminal;
-use std::os::unix::fs::DirBuilderExt;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::config::{Config, Limits, Publication};
-use touchline_lab::cme::config::{CHANNEL, GROUP_SETS};
-use touchline_transport::shm::Root;
+use touchline_lab::cme::config::{CHANNEL, GROUP_SETS, config_xml_of};
+use touchline_transport::shm::{Overview, Root};
 
-/// Name of the demo's bus.
+/// Name of the demo's bus; with `--groups N` the number is behind it.
 const BUS: &str = "demo";
 
 /// What goes wrong on the way, from the start on: both lines on their own, and now and then together.
@@ -48,29 +49,38 @@ struct Cast {
     subscriber: Process,
 }
 
-/// A folder of its own, gone with the demo.
-struct Folder(PathBuf);
+/// What a run is: whose groups, which bus, where.
+struct Plan<'a> {
+    arguments: &'a Arguments,
+    groups: u16,
+    bus: String,
+    root: Root,
+    choice: Choice,
+    folder: &'a Path,
+}
 
 /// Runs until the end, and compares.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let folder = Folder::create()?;
-    let choice = choose(arguments.dir.as_deref(), &folder.0)?;
+    let plan = Plan::of(arguments, folder.path())?;
+    plan.check_alone()?;
     say(&format!(
         "exchange, gateway and subscriber are starting; {}\n",
-        choice.reason
+        plan.choice.reason
     ))?;
     let start = Instant::now();
-    let mut cast = Cast::start(arguments, &folder.0, &choice)?;
-    let root = bus::root(Some(&choice.directory));
-    let watched = watch(arguments, &mut cast, &interrupt, &root);
-    let picture = Picture::of(&root, BUS);
+    // Another demo may have begun at the same moment; that is the better reason.
+    let started = Cast::start(&plan);
+    let mut cast = started.or_else(|failure| plan.check_alone().and(Err(failure)))?;
+    let watched = watch(&plan, &mut cast, &interrupt);
+    let picture = Picture::of(&plan.root, &plan.bus);
     // What the watch found wrong is the better reason.
     let ended = cast.end();
-    let _ = fs::remove_dir_all(root.path().join(BUS));
+    let _ = fs::remove_dir_all(plan.root.path().join(&plan.bus));
     watched?;
     let sent = ended?;
-    let comparison = truth::compare(&folder.0)?;
+    let comparison = truth::compare(plan.folder)?;
     let paint = Paint::for_stdout();
     let mut page = format!("\n{}\n", paint.bold("The exchange"));
     // Before that are its answers to commands.
@@ -96,14 +106,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Until somebody wants an end: on a screen, or with a line a second.
-fn watch(
-    arguments: &Arguments,
-    cast: &mut Cast,
-    interrupt: &Interrupt,
-    root: &Root,
-) -> Result<(), Failure> {
+fn watch(plan: &Plan<'_>, cast: &mut Cast, interrupt: &Interrupt) -> Result<(), Failure> {
     let start = Instant::now();
-    let end = arguments.seconds.map(Duration::from_secs);
+    let end = plan.arguments.seconds.map(Duration::from_secs);
     let mut next_outage = OUTAGE_EVERY / 3;
     let mut goes_on = || {
         cast.all_alive()?;
@@ -114,26 +119,26 @@ fn watch(
         }
         Ok(!interrupt.is_asked() && end.is_none_or(|end| start.elapsed() < end))
     };
-    match arguments.plain || !std::io::stdout().is_terminal() {
-        true => write_lines(root, goes_on),
-        false => top::watch(root, BUS, &mut goes_on),
+    match plan.arguments.plain || !std::io::stdout().is_terminal() {
+        true => write_lines(plan, goes_on),
+        false => top::watch(&plan.root, &plan.bus, &mut goes_on),
     }
 }
 
 fn write_lines(
-    root: &Root,
+    plan: &Plan<'_>,
     mut goes_on: impl FnMut() -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     const LOOK: Duration = Duration::from_millis(20);
     const LINE: Duration = Duration::from_secs(1);
-    let mut before = Picture::of(root, BUS);
+    let mut before = Picture::of(&plan.root, &plan.bus);
     let mut next_line = Instant::now() + LINE;
     let mut second = 0;
     while goes_on()? {
         thread::sleep(LOOK);
         if Instant::now() >= next_line {
             second += 1;
-            let now = Picture::of(root, BUS);
+            let now = Picture::of(&plan.root, &plan.bus);
             say(&now.line(&before, second, LINE.as_secs_f64()))?;
             before = now;
             next_line += LINE;
@@ -144,12 +149,11 @@ fn write_lines(
 
 impl Cast {
     /// The exchange first, then who listens to it, then who listens to that.
-    fn start(arguments: &Arguments, folder: &Path, choice: &Choice) -> Result<Cast, Failure> {
-        let mut exchange = Process::start("exchange", &exchange(arguments, folder))?;
+    fn start(plan: &Plan<'_>) -> Result<Cast, Failure> {
+        let mut exchange = Process::start("exchange", &plan.exchange())?;
         exchange.wait_for("sending", PATIENCE)?;
-        let config = folder.join("demo.toml");
-        let written = fs::write(&config, configuration(folder, choice).to_toml());
-        written.map_err(|error| Failure::run(format!("{}: {error}", config.display())))?;
+        let folder = plan.folder;
+        let config = plan.write_configuration()?;
         let mut gateway = Process::start(
             "gateway",
             &words(&["gateway", "--until-eof", "--config"], &[&config]),
@@ -159,7 +163,7 @@ impl Cast {
         let mut follow = words(
             &[
                 "follow",
-                BUS,
+                &plan.bus,
                 "--until-eof",
                 "--wait",
                 "10",
@@ -167,7 +171,7 @@ impl Cast {
                 "subscriber",
                 "--dir",
             ],
-            &[&choice.directory],
+            &[&plan.choice.directory],
         );
         follow.extend(words(&["--books"], &[&books]));
         follow.extend(words(&["--orders"], &[&orders]));
@@ -199,55 +203,100 @@ impl Cast {
     }
 }
 
-fn exchange(arguments: &Arguments, folder: &Path) -> Vec<String> {
-    let mut all = words(
-        &["sim", "cme", "--commands", "--until-eof", "--write"],
-        &[folder],
-    );
-    let numbers = [
-        ("--seed", arguments.seed),
-        ("--instruments", arguments.instruments),
-        ("--events-per-second", arguments.events_per_second),
-        // Two demos on one host do not hear each other.
-        (
-            "--groups",
-            u64::from(std::process::id() % u32::from(GROUP_SETS)),
-        ),
-    ];
-    for (name, number) in numbers {
-        all.extend([name.to_owned(), number.to_string()]);
+impl<'a> Plan<'a> {
+    fn of(arguments: &'a Arguments, folder: &'a Path) -> Result<Plan<'a>, Failure> {
+        let choice = choose(arguments.dir.as_deref(), folder)?;
+        let (groups, bus) = match arguments.groups {
+            Some(set) => (set, format!("{BUS}-{set}")),
+            // Not the one that simulators have without being told.
+            None => {
+                let others = u32::from(GROUP_SETS - 1);
+                (1 + (std::process::id() % others) as u16, BUS.to_owned())
+            }
+        };
+        Ok(Plan {
+            arguments,
+            groups,
+            bus,
+            root: bus::root(Some(&choice.directory)),
+            choice,
+            folder,
+        })
     }
-    all.extend(["--schema-version".to_owned(), arguments.version.clone()]);
-    for kind in ["books", "orders"] {
-        let out = folder.join(format!("truth-{kind}.jsonl"));
-        all.extend(words(&[&format!("--truth-{kind}")], &[&out]));
-    }
-    for fault in FAULTS {
-        all.extend(words(&["--fault", fault], &[]));
-    }
-    all
-}
 
-/// A gateway of few instruments, which shares the processor with everything else here.
-fn configuration(folder: &Path, choice: &Choice) -> Config {
-    let mut config = Config::of_cme_channel(folder.join("config.xml"), u32::from(CHANNEL));
-    config.bus = BUS.to_owned();
-    config.venue.interface = Some("127.0.0.1".to_owned());
-    config.limits = Limits {
-        hold_packets_max: 1_024,
-        packet_bytes_max: 2_048,
-        instruments_max: 256,
-        queue_entries_max: 65_536,
-        orders_max: 65_536,
-        ..Limits::default()
-    };
-    config.duty.loop_sleep = Duration::from_micros(20);
-    config.publication = Publication {
-        directory: Some(choice.directory.clone()),
-        ring_bytes: choice.ring_bytes,
-        ..Publication::default()
-    };
-    config
+    /// A bus has one writer: a second demo needs another one, and groups of its own.
+    fn check_alone(&self) -> Result<(), Failure> {
+        let publisher = |bus: &str| Overview::publisher_of(&self.root, bus).ok().flatten();
+        let Some(holder) = publisher(&self.bus) else {
+            return Ok(());
+        };
+        let is_free = |set: &u16| publisher(&format!("{BUS}-{set}")).is_none();
+        let free = (1..GROUP_SETS).find(is_free).unwrap_or(1);
+        Err(Failure::usage(format!(
+            "bus {} in {} is being written by {holder}; give --groups {free} for a demo beside it, or stop that one",
+            self.bus,
+            self.root.path().display()
+        )))
+    }
+
+    fn exchange(&self) -> Vec<String> {
+        let arguments = self.arguments;
+        let mut all = words(&["sim", "cme", "--commands", "--until-eof"], &[]);
+        let numbers = [
+            ("--seed", arguments.seed),
+            ("--instruments", arguments.instruments),
+            ("--events-per-second", arguments.events_per_second),
+            ("--groups", u64::from(self.groups)),
+        ];
+        for (name, number) in numbers {
+            all.extend([name.to_owned(), number.to_string()]);
+        }
+        all.extend(["--schema-version".to_owned(), arguments.version.clone()]);
+        for kind in ["books", "orders"] {
+            let out = self.folder.join(format!("truth-{kind}.jsonl"));
+            all.extend(words(&[&format!("--truth-{kind}")], &[&out]));
+        }
+        for fault in FAULTS {
+            all.extend(words(&["--fault", fault], &[]));
+        }
+        all
+    }
+
+    /// Writes what the gateway reads. The exchange could do it, and would make the folder again that was removed
+    /// behind a killed demo.
+    fn write_configuration(&self) -> Result<PathBuf, Failure> {
+        let file = |name: &str, text: String| {
+            let path = self.folder.join(name);
+            let written = fs::write(&path, text);
+            written.map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
+            Ok(path)
+        };
+        let xml = config_xml_of(self.groups, Some(Ipv4Addr::LOCALHOST), None);
+        let config_xml = file("config.xml", xml)?;
+        file("demo.toml", self.configuration(config_xml).to_toml())
+    }
+
+    /// A gateway of few instruments, which shares the processor with everything else here.
+    fn configuration(&self, config_xml: PathBuf) -> Config {
+        let mut config = Config::of_cme_channel(config_xml, u32::from(CHANNEL));
+        config.bus = self.bus.clone();
+        config.venue.interface = Some(Ipv4Addr::LOCALHOST.to_string());
+        config.limits = Limits {
+            hold_packets_max: 1_024,
+            packet_bytes_max: 2_048,
+            instruments_max: 256,
+            queue_entries_max: 65_536,
+            orders_max: 65_536,
+            ..Limits::default()
+        };
+        config.duty.loop_sleep = Duration::from_micros(20);
+        config.publication = Publication {
+            directory: Some(self.choice.directory.clone()),
+            ring_bytes: self.choice.ring_bytes,
+            ..Publication::default()
+        };
+        config
+    }
 }
 
 fn words(words: &[&str], paths: &[&Path]) -> Vec<String> {
@@ -257,23 +306,4 @@ fn words(words: &[&str], paths: &[&Path]) -> Vec<String> {
         .map(|&word| word.to_owned())
         .chain(paths)
         .collect()
-}
-
-impl Folder {
-    fn create() -> Result<Folder, Failure> {
-        let path = std::env::temp_dir().join(format!("touchline-demo-{}", std::process::id()));
-        // One that is there already is somebody else's, whatever it is.
-        let mut builder = fs::DirBuilder::new();
-        builder.mode(0o700);
-        builder
-            .create(&path)
-            .map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

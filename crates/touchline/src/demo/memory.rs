@@ -28,7 +28,9 @@ pub struct Choice {
 /// # Errors
 /// No room for the smallest ring, neither in shared memory nor beside `temporary`.
 pub fn choose(directory: Option<&Path>, temporary: &Path) -> Result<Choice, Failure> {
+    // Its own processes must find it, wherever the file stands that names it.
     let shared = bus::root(directory).path().to_owned();
+    let shared = std::path::absolute(&shared).unwrap_or(shared);
     let free = free_bytes(&shared);
     if let Some(choice) = ring_for(free).map(|ring_bytes| within(&shared, ring_bytes, free)) {
         return Ok(choice);

@@ -2,11 +2,11 @@
 
 use crate::{Desk, signal};
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Every demo sends to the same groups.
+/// Four processes each: one demo at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -86,6 +86,150 @@ fn a_killed_demo_leaves_no_process_behind() {
             "the gateway goes on"
         );
         std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Processes that a demo has started, with their arguments.
+fn children_of(demo: &Child) -> Vec<(u32, String)> {
+    let parent = format!(") S {} ", demo.id());
+    let is_child = |process: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        stat.replace(") R ", ") S ").contains(&parent)
+    };
+    let line = |process: u32| {
+        let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        (process, String::from_utf8_lossy(&line).replace('\0', " "))
+    };
+    let entries = std::fs::read_dir("/proc").expect("the processes").flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    processes.filter(is_child).map(line).collect()
+}
+
+/// A demo whose temporary folder is one of the desk.
+fn demo_with_folder(desk: &Desk) -> Child {
+    std::fs::create_dir_all(desk.path("tmp")).expect("our folder");
+    let mut command = desk.command("demo");
+    command.env("TMPDIR", desk.path("tmp"));
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().expect("the command starts")
+}
+
+fn left(desk: &Desk) -> Vec<String> {
+    let entries = std::fs::read_dir(desk.path("tmp")).expect("our folder");
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
+}
+
+#[track_caller]
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < patience, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// While it starts as well as later: whatever exists of it then.
+#[test]
+fn a_killed_demo_leaves_nothing_in_the_temporary_folder() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-folder");
+    let stages: [fn(&Desk, &mut Child); 3] = [
+        |desk, _| until("a folder", || !left(desk).is_empty()),
+        |_, child| until("a gateway", || children_of(child).len() >= 3),
+        |_, child| {
+            let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+            said.find(|line| line.as_ref().is_ok_and(|line| line.contains("packets")));
+        },
+    ];
+    for stage in stages {
+        let mut child = demo_with_folder(&desk);
+        stage(&desk, &mut child);
+        let children = children_of(&child);
+        assert!(
+            children
+                .iter()
+                .any(|(_, line)| line.contains("--clean-up-after"))
+        );
+        child.kill().expect("our child");
+        child.wait().expect("our child");
+        until("an empty folder", || left(&desk).is_empty());
+        let is_there =
+            |process: &u32| std::path::Path::new(&format!("/proc/{process}/exe")).exists();
+        until("no process", || {
+            !children.iter().any(|(process, _)| is_there(process))
+        });
+        assert_eq!(left(&desk), [""; 0], "a process has written into it again");
+    }
+}
+
+/// Where its cleaner was killed, too, the next demo cleans up, and spares those that run.
+#[test]
+fn a_demo_removes_what_killed_ones_left() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-sweep");
+    let mut first = demo_with_folder(&desk);
+    until("all processes", || children_of(&first).len() >= 4);
+    for (process, line) in children_of(&first) {
+        if line.contains("--clean-up-after") {
+            let kill = format!("kill -KILL {process}");
+            assert!(
+                Command::new("sh")
+                    .args(["-c", &kill])
+                    .status()
+                    .expect("a shell")
+                    .success()
+            );
+        }
+    }
+    first.kill().expect("our child");
+    first.wait().expect("our child");
+    let dead = format!("touchline-demo-{}", first.id());
+    assert_eq!(left(&desk), [dead.as_str()]);
+    until("no publisher", || {
+        desk.run("stat demo").stdout.contains("nobody")
+    });
+    let mut second = demo_with_folder(&desk);
+    until("all processes", || children_of(&second).len() >= 4);
+    let running = format!("touchline-demo-{}", second.id());
+    assert_eq!(left(&desk), [running.as_str()]);
+    // A third one is refused, and leaves the folder of the second one alone.
+    let mut third = demo_with_folder(&desk);
+    assert_eq!(third.wait().expect("our child").code(), Some(2));
+    assert_eq!(left(&desk), [running.as_str()]);
+    second.kill().expect("our child");
+    second.wait().expect("our child");
+    until("an empty folder", || left(&desk).is_empty());
+}
+
+#[test]
+fn a_second_demo_is_refused_with_the_fix_and_runs_beside_the_first_one_with_it() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-second");
+    let set = 1 + std::process::id() % 16_000;
+    let (mut first, _reader) = running(&desk, "demo");
+    desk.run("demo --seconds 2").refused(
+        2,
+        &[
+            "bus demo in ",
+            "is being written by process ",
+            "--groups 1 ",
+            "stop that one",
+        ],
+    );
+    let (mut second, _reader) = running(&desk, &format!("demo --groups {set}"));
+    let buses = desk.run("stat").done().stdout;
+    assert!(buses.contains(&format!("\ndemo-{set} ")), "{buses}");
+    let third = desk.run(&format!("demo --groups {set} --dir elsewhere"));
+    assert_eq!(third.status, 2, "{third:?}");
+    let said = "touchline: the exchange: 239.";
+    assert!(third.stderr.starts_with(said), "{third:?}");
+    assert!(third.stderr.contains("; give --groups "), "{third:?}");
+    for child in [&mut first, &mut second] {
+        signal(child, "INT");
+        assert_eq!(child.wait().expect("our child").code(), Some(0));
     }
 }
 
