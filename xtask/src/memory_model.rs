@@ -12,7 +12,7 @@ use std::{
     time::Instant,
 };
 
-/// The tests in which threads race. The ring itself is safe Rust: nothing else is to be found in it.
+/// The tests in which threads race. Ring and images are safe Rust: nothing else is to be found in them.
 const RACES: &[&str] = &["threads::", "middle_of_a_read"];
 
 /// The standard library is not instrumented. Where the one for tests says over a channel that a test has ended, it is
@@ -117,7 +117,7 @@ fn loom(root: &Path, options: Options) -> Result<Run, String> {
         .env("RUSTFLAGS", "--cfg loom")
         .env("LOOM_MAX_PREEMPTIONS", bound);
     Ok(Run {
-        about: format!("the models of crates/shm/tests/loom.rs, at most {bound} preemptions"),
+        about: format!("the models of crates/shm/tests/loom, at most {bound} preemptions"),
         command,
     })
 }
@@ -135,7 +135,8 @@ fn miri(root: &Path, options: Options) -> Result<Run, String> {
     let mut command = cargo(root, "miri");
     command
         .args(["+nightly", "miri", "test", "--quiet"])
-        .args(["-p", "touchline-shm", "--test", "broadcast", "--"])
+        .args(["-p", "touchline-shm"])
+        .args(["--test", "broadcast", "--test", "image", "--"])
         .args(RACES)
         .env("MIRIFLAGS", format!("-Zmiri-many-seeds=0..{seeds}"));
     Ok(Run {
@@ -178,7 +179,14 @@ fn thread_sanitizer(root: &Path, options: Options) -> Result<Run, String> {
     let mut command = cargo(root, "tsan");
     command
         .args(["test", "--quiet", "--target", &host])
-        .args(["-p", "touchline-shm", "--test", "broadcast"])
+        .args([
+            "-p",
+            "touchline-shm",
+            "--test",
+            "broadcast",
+            "--test",
+            "image",
+        ])
         .args(["--", "--test-threads=1"])
         .args(RACES)
         // The sanitizer is there on stable, behind a flag that the compiler wants to be asked for.
@@ -192,6 +200,7 @@ fn thread_sanitizer(root: &Path, options: Options) -> Result<Run, String> {
             format!("suppressions={}", suppressions.display()),
         )
         .env("MESSAGES", messages)
+        .env("CHANGES", options.choose("500000", "10000000"))
         .env("FLIPS", options.choose("20000", "1000000"));
     Ok(Run {
         about: format!("readers and a writer in threads, {messages} messages"),

@@ -10,6 +10,7 @@ mod fix;
 mod fix_session;
 mod fix_store;
 mod hash;
+mod image;
 mod list;
 mod market;
 mod names;

@@ -1,7 +1,7 @@
 //! The faults, by what they break.
 
 use super::{
-    Mutant, believed, bus, doors, fix, fix_session, fix_store, market, names, ring, sockets,
+    Mutant, believed, bus, doors, fix, fix_session, fix_store, image, market, names, ring, sockets,
     stalled,
 };
 
@@ -21,6 +21,9 @@ pub const ALL: &[&[Mutant]] = &[
     fix::CODEC,
     ring::PROTOCOL,
     ring::ORDERINGS,
+    image::PROTOCOL,
+    image::ORDERINGS,
+    image::BOUNDS,
     sockets::RECEPTION,
     believed::WITNESSES,
     believed::STRAYS,

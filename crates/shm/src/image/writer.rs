@@ -25,9 +25,9 @@ impl<M: Words> Writer<M> {
         if words.len() < shape.words() {
             return Err(Refused::Corrupt);
         }
+        // First: a reader that sees a slot emptied sees, by the fence of that change, that the table
+        // belongs to no epoch.
         words[place::EPOCH].store(0, Ordering::Relaxed);
-        // SYNC POINT: a reader that sees a slot emptied sees that the table belongs to no epoch.
-        fence(Ordering::Release);
         let used = words[place::USED]
             .load(Ordering::Relaxed)
             .min(shape.slots as u64);

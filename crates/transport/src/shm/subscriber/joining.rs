@@ -6,16 +6,21 @@
 //!
 //! No step waits for an image. One that is being changed is tried again by the next poll, and joining stays
 //! where it is; a running publisher ends a change within microseconds. When the publisher is gone, or
-//! [`BUSY_MAX`] has passed with images that were being changed, joining goes on without that image: its book is
+//! [`MAX`](busy::MAX) has passed with images that were being changed, joining goes on without that image: its book is
 //! not live, and comes from its image when it changes next, or whole. The change in progress is of a message
 //! that is not in the ring yet, so a publisher that continues brings that next change.
+
+mod busy;
+#[cfg(test)]
+mod tests;
 
 use super::{Item, Received, Step, Subscriber};
 use crate::Notice;
 use crate::shm::book_image;
 use crate::shm::channel_state::{self, ChannelState};
 use crate::shm::tables::slot_of;
-use std::time::{Duration, Instant};
+use busy::Busy;
+use std::time::Instant;
 use touchline_shm::image::Found;
 use touchline_types::native::Body;
 use touchline_types::{Headline, Instrument, OrdersUpdate, Phase, Stamps, State, Update, Validity};
@@ -30,33 +35,6 @@ pub struct Joining {
     /// Whether it is done again, after the publisher was stalled: the receiver holds books already, and
     /// is to know which are live.
     again: bool,
-}
-
-/// Longest time that joining stays at images that are being changed, all of them together.
-const BUSY_MAX: Duration = Duration::from_millis(10);
-
-/// Time that joining stayed at images that were being changed.
-#[derive(Debug, Default)]
-struct Busy {
-    /// Since the first attempt at the image that is next.
-    since: Option<Instant>,
-    /// At those before it.
-    spent: Duration,
-}
-
-impl Busy {
-    /// Another attempt has failed; whether it was the last one.
-    fn is_over(&mut self, now: Instant) -> bool {
-        let since = *self.since.get_or_insert(now);
-        self.spent + now.duration_since(since) >= BUSY_MAX
-    }
-
-    /// Joining goes on.
-    fn end(&mut self) {
-        if let Some(since) = self.since.take() {
-            self.spent += since.elapsed();
-        }
-    }
 }
 
 /// What is handed out next.

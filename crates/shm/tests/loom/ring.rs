@@ -1,38 +1,10 @@
-//! The broadcast ring under loom: every order in which stores and loads may be seen, within a bound on
-//! preemptions.
-//!
-//! ```sh
-//! RUSTFLAGS="--cfg loom" cargo test -p touchline-shm --test loom --release
-//! ```
-//!
-//! The bound is `LOOM_MAX_PREEMPTIONS`, 2 unless set. Rings are as small as they get: 64 bytes, and
-//! frames of 16. What comes before the race is done before the threads begin, so that loom spends its
-//! time on what is at issue.
+//! The broadcast ring. Rings are as small as they get: 64 bytes, and frames of 16. What comes before the
+//! race is done before the threads begin, so that loom spends its time on what is at issue.
 
-#![cfg(loom)]
-
+use super::{Memory, check};
 use loom::thread;
-use std::sync::Arc;
-use touchline_shm::atomic::AtomicU64;
 use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Notice, Reader, Writer};
 use touchline_shm::zeroed;
-
-type Memory = Arc<[AtomicU64]>;
-
-fn check(name: &str, model: impl Fn() + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(2));
-    // loom knows of no other way to count.
-    let executions = Arc::new(std::sync::atomic::AtomicU64::new(0));
-    let counter = executions.clone();
-    builder.check(move || {
-        counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        model();
-    });
-    let executions = executions.load(std::sync::atomic::Ordering::Relaxed);
-    println!("{name}: {executions} executions");
-    assert!(executions > 10, "that was no race");
-}
 
 fn ring() -> (Memory, Writer<Memory>) {
     ring_of(64)

@@ -1,0 +1,139 @@
+//! A poll makes one attempt at an image that is being changed, and leaves.
+
+use super::super::{Item, Join, Step, Subscriber};
+use super::busy;
+use crate::Publish;
+use crate::shm::{Publisher, Root, Settings};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use touchline_types::{Depth, Instrument, InstrumentDefinition, Stamps, State, Update, Validity};
+
+/// A bus with one instrument, in a folder that goes away.
+struct Bus {
+    folder: PathBuf,
+    /// Which lives, and does nothing.
+    _publisher: Publisher,
+}
+
+impl Bus {
+    fn new(name: &str) -> Bus {
+        let folder = std::env::temp_dir().join(format!("touchline-{name}-{}", std::process::id()));
+        let settings = Settings {
+            ring_bytes: 1 << 16,
+            instruments_max: 4,
+            ..Settings::default()
+        };
+        let root = Root::at(&folder);
+        let mut publisher = Publisher::open(&root, "test", &settings).expect("nobody else has it");
+        let depth = Depth {
+            direct: 10,
+            implied: 0,
+        };
+        let instrument = Instrument(0);
+        let definition = InstrumentDefinition {
+            defined: true,
+            ..InstrumentDefinition::unknown(instrument, 1, depth)
+        };
+        let state = State {
+            instrument,
+            validity: Validity::Live,
+        };
+        for update in [Update::Definition(&definition), Update::State(state)] {
+            publisher.publish(&update, &Stamps::default());
+            publisher.commit();
+        }
+        // So that the channel has a slot with something in it, too.
+        publisher.publish(&Update::Reset, &Stamps::default());
+        publisher.commit();
+        Bus {
+            folder,
+            _publisher: publisher,
+        }
+    }
+
+    fn join(&self) -> Subscriber {
+        Subscriber::join(&Root::at(&self.folder), "test", Join::default()).expect("a bus")
+    }
+
+    /// Adds one to the stamp of a slot, which a change does when it begins and when it ends.
+    fn stamp(&self, table: &str, slot: u64) {
+        let path = self.folder.join("test").join(table);
+        let file = File::options().read(true).write(true).open(path);
+        let file = file.expect("our file");
+        let word = |at: u64| {
+            let mut bytes = [0; 8];
+            file.read_exact_at(&mut bytes, at).expect("a whole table");
+            u64::from_le_bytes(bytes)
+        };
+        let at = (512 + slot * (2 + word(16)).next_multiple_of(8)) * 8;
+        let stamp = word(at) + 1;
+        file.write_all_at(&stamp.to_le_bytes(), at)
+            .expect("our file");
+    }
+}
+
+impl Drop for Bus {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Steps that pass something over, up to one that does not; whether that gave something.
+fn step(subscriber: &mut Subscriber) -> bool {
+    loop {
+        match subscriber.step(&mut |_: Item<'_>| ()) {
+            Step::Given(()) => return true,
+            Step::Nothing => return false,
+            Step::Passed => {}
+        }
+    }
+}
+
+/// The table, the slot, and how many items come before its turn.
+const TURNS: [(&str, u64, usize); 3] = [("images", 0, 0), ("definitions", 0, 0), ("images", 1, 1)];
+
+#[test]
+fn a_poll_makes_one_attempt_and_the_next_one_another() {
+    let bus = Bus::new("attempt");
+    for (table, slot, before) in TURNS {
+        bus.stamp(table, slot);
+        let mut subscriber = bus.join();
+        assert!((0..before).all(|_| step(&mut subscriber)));
+        // One step at most leads there. From then on each ends its poll.
+        let mut ends_poll = || {
+            // However long this thread stands still, another attempt is in time.
+            let joining = subscriber.joining.as_mut();
+            joining.expect("it is not done").busy = busy::Busy::default();
+            matches!(subscriber.step(&mut |_: Item<'_>| ()), Step::Nothing)
+        };
+        ends_poll();
+        assert!((0..5).all(|_| ends_poll()), "{table}, slot {slot}");
+        bus.stamp(table, slot);
+        assert!(step(&mut subscriber), "{table}, slot {slot}");
+    }
+}
+
+/// However many polls there are, they come back for so long and no longer: then joining goes on. Once its
+/// publisher is known to be gone, there is nothing to come back for.
+#[test]
+fn joining_goes_on_without_an_image_after_a_while_or_at_once() {
+    let bus = Bus::new("a-while");
+    for (table, slot, before) in TURNS {
+        bus.stamp(table, slot);
+        let mut subscriber = bus.join();
+        assert!((0..before).all(|_| step(&mut subscriber)));
+        let start = Instant::now();
+        while !step(&mut subscriber) {
+            assert!(start.elapsed() < Duration::from_secs(20));
+        }
+        assert!(start.elapsed() >= busy::MAX, "{table}, slot {slot}");
+
+        let mut subscriber = bus.join();
+        assert!((0..before).all(|_| step(&mut subscriber)));
+        subscriber.watch.is_gone = true;
+        assert!(step(&mut subscriber), "{table}, slot {slot}, gone");
+        bus.stamp(table, slot);
+    }
+}

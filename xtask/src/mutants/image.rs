@@ -1,0 +1,240 @@
+//! Faults of the image table and of those who read it. Orderings that x86 hides are for loom.
+
+use super::Mutant;
+
+const READER: &str = "crates/shm/src/image/reader.rs";
+const WRITER: &str = "crates/shm/src/image/writer.rs";
+const PATIENCE: &str = "crates/transport/src/shm/images/patience.rs";
+const JOINING: &str = "crates/transport/src/shm/subscriber/joining.rs";
+
+/// What the protocol of the table says.
+pub const PROTOCOL: &[Mutant] = &[
+    Mutant {
+        name: "image: a slot in a change is copied",
+        file: READER,
+        find: "        if stamp & 1 != 0 {
+            return Found::Busy(Change { slot, stamp });
+        }
+",
+        replace: "",
+        test: "-p touchline-shm --test image of_a_slot_in_a_change",
+    },
+    Mutant {
+        name: "image: a copy is handed out without a second look at the stamp",
+        file: READER,
+        find: "        if head[STAMP].load(Ordering::Relaxed) != stamp {
+            return Found::Overwritten;
+        }
+",
+        replace: "",
+        test: "-p touchline-shm --test image middle_of_a_read",
+    },
+    Mutant {
+        name: "image: a writer does not say that it changes a slot",
+        file: WRITER,
+        find: "        head[STAMP].store(stamp, Ordering::Relaxed);\n",
+        replace: "",
+        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+    },
+    Mutant {
+        name: "image: a dead writer's stamp is even during the change of its successor",
+        file: WRITER,
+        find: "let stamp = head[STAMP].load(Ordering::Relaxed) | 1;",
+        replace: "let stamp = head[STAMP].load(Ordering::Relaxed) + 1;",
+        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+    },
+    Mutant {
+        name: "image: a slot is counted after its first change",
+        file: WRITER,
+        find: "        if slot >= self.used {
+            self.use_slot(slot)?;
+        }
+        self.write(slot, position | HELD, change)
+",
+        replace: "        let changed = self.write(slot, position | HELD, change)?;
+        if slot >= self.used {
+            self.use_slot(slot)?;
+        }
+        Some(changed)
+",
+        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+    },
+    Mutant {
+        name: "image: used slots are forgotten before they are empty",
+        file: WRITER,
+        find: "        (0..used as usize).for_each(|slot| writer.empty(slot));\n",
+        replace: "        writer.memory.words()[place::USED].store(0, Ordering::Release);
+        (0..used as usize).for_each(|slot| writer.empty(slot));\n",
+        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+    },
+    Mutant {
+        name: "image: a table that is being emptied belongs to its last epoch",
+        file: WRITER,
+        find: "        words[place::EPOCH].store(0, Ordering::Relaxed);\n",
+        replace: "",
+        test: "-p touchline-shm --lib a_table_is_whole_or_busy",
+    },
+];
+
+/// Orderings, which only loom can judge.
+pub const ORDERINGS: &[Mutant] = &[
+    Mutant {
+        name: "image ordering: the odd stamp has no fence behind it",
+        file: WRITER,
+        find: "sees the odd stamp.
+        fence(Ordering::Release);
+",
+        replace: "sees the odd stamp.\n",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+    },
+    Mutant {
+        name: "image ordering: the even stamp may be seen before the change",
+        file: WRITER,
+        find: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Release)",
+        replace: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Relaxed)",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+    },
+    Mutant {
+        name: "image ordering: the content may be read before the stamp",
+        file: READER,
+        find: "let stamp = head[STAMP].load(Ordering::Acquire);",
+        replace: "let stamp = head[STAMP].load(Ordering::Relaxed);",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+    },
+    Mutant {
+        name: "image ordering: the second look may come before the copy",
+        file: READER,
+        find: "        fence(Ordering::Acquire);\n",
+        replace: "",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+    },
+    Mutant {
+        name: "image ordering: an epoch may be seen before its table is empty",
+        file: WRITER,
+        find: "store(epoch, Ordering::Release)",
+        replace: "store(epoch, Ordering::Relaxed)",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::a_successor",
+    },
+    Mutant {
+        name: "image ordering: a table may be read before its epoch",
+        file: READER,
+        find: "[place::EPOCH].load(Ordering::Acquire)",
+        replace: "[place::EPOCH].load(Ordering::Relaxed)",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::a_successor",
+    },
+    Mutant {
+        name: "image ordering: slots may be unused before their epoch is over",
+        file: READER,
+        find: "[place::USED].load(Ordering::Acquire)",
+        replace: "[place::USED].load(Ordering::Relaxed)",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::a_successor",
+    },
+];
+
+/// How long readers stay at a slot.
+pub const BOUNDS: &[Mutant] = &[
+    Mutant {
+        name: "image: a look waits for a dead writer",
+        file: PATIENCE,
+        find: "await_end(table, change, || clock() < end)",
+        replace: "await_end(table, change, || clock() < end + WAIT_MAX * 10_000)",
+        test: "-p touchline-transport --lib a_change_that_never_ends",
+    },
+    Mutant {
+        name: "image: each image of a dead writer is waited for",
+        file: PATIENCE,
+        find: "        self.stuck.set(Some(change));\n",
+        replace: "",
+        test: "-p touchline-transport --lib a_change_that_never_ends",
+    },
+    Mutant {
+        name: "image: a slot that always changes is copied ever again",
+        file: PATIENCE,
+        find: "copies < COPIES_MAX && clock() < end",
+        replace: "copies < COPIES_MAX * 10_000 && clock() < end",
+        test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
+    },
+    Mutant {
+        name: "image: copies that take long have no bound in time",
+        file: PATIENCE,
+        find: "copies < COPIES_MAX && clock() < end",
+        replace: "copies < COPIES_MAX",
+        test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
+    },
+    Mutant {
+        name: "image: a book is shown whatever may hold for the channel",
+        file: "crates/transport/src/shm/images.rs",
+        find: "let channel = channel?;",
+        replace: "let channel = channel.unwrap_or_default();",
+        test: "-p touchline-transport --test bus no_book_is_taken_while",
+    },
+    Mutant {
+        name: "image: a poll waits for what holds for the channel",
+        file: JOINING,
+        find: "Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Nothing,",
+        replace: "Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Passed,",
+        test: "-p touchline-transport --lib a_poll_makes_one_attempt",
+    },
+    Mutant {
+        name: "image: a poll waits for a definition",
+        file: JOINING,
+        find: "if matches!(found, Found::Busy(_) | Found::Overwritten) && self.tries_later() {
+            return Step::Nothing;",
+        replace: "if matches!(found, Found::Busy(_) | Found::Overwritten) && self.tries_later() {
+            return Step::Passed;",
+        test: "-p touchline-transport --lib a_poll_makes_one_attempt",
+    },
+    Mutant {
+        name: "image: a poll waits for a book",
+        file: JOINING,
+        find: "&& is_channel_known && self.tries_later() {
+            return Step::Nothing;",
+        replace: "&& is_channel_known && self.tries_later() {
+            return Step::Passed;",
+        test: "-p touchline-transport --lib a_poll_makes_one_attempt",
+    },
+    Mutant {
+        name: "image: joining comes back to a book for ever",
+        file: JOINING,
+        find: "!is_gone && !joining.busy.is_over(Instant::now())",
+        replace: "!is_gone",
+        test: "-p touchline-transport --lib joining_goes_on_without_an_image",
+    },
+    Mutant {
+        name: "image: joining comes back to a book of nobody",
+        file: JOINING,
+        find: "!is_gone && !joining.busy.is_over(Instant::now())",
+        replace: "is_gone | !joining.busy.is_over(Instant::now())",
+        test: "-p touchline-transport --test bus a_writer_that_died_in_a_change",
+    },
+    Mutant {
+        name: "image: joining never comes back",
+        file: JOINING,
+        find: "!is_gone && !joining.busy.is_over(Instant::now())",
+        replace: "is_gone && joining.busy.is_over(Instant::now())",
+        test: "-p touchline-transport --test bus an_image_that_is_being_changed",
+    },
+    Mutant {
+        name: "image: a reset that is being written never was",
+        file: JOINING,
+        find: "            Found::Busy(_) | Found::Overwritten => None,\n",
+        replace: "            Found::Busy(_) | Found::Overwritten => Some(NOTHING_HAPPENED),\n",
+        test: "-p touchline-transport --test bus no_book_is_taken_while",
+    },
+    Mutant {
+        name: "image: books do not come back once it is known what holds for the channel",
+        file: "crates/transport/src/shm/subscriber/rows.rs",
+        find: "            Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
+            _ if self.channel_unknown => Verdict::DeliverAndRejoin,
+",
+        replace: "            Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,\n",
+        test: "-p touchline-transport --test bus no_book_is_taken_while",
+    },
+    Mutant {
+        name: "image: a book that the ring brings of a dead publisher stays live",
+        file: JOINING,
+        find: "        self.watch.gone_seen |= self.watch.is_gone;\n",
+        replace: "",
+        test: "-p touchline-transport --test bus a_torn_book_that_the_ring_brings",
+    },
+];
