@@ -242,7 +242,10 @@ impl Files {
         let (Some(ring), Some(definitions), Some(images)) = (ring, definitions, images) else {
             return Ok(None);
         };
-        let is_same = Geometry::read(ring.words()) == Ok(sizes.ring);
+        // Files of one length may hold tables of another shape, and their readers would keep that.
+        let is_same = Geometry::read(ring.words()) == Ok(sizes.ring)
+            && Shape::read(definitions.words()) == Ok(sizes.definitions)
+            && Shape::read(images.words()) == Ok(sizes.images);
         // Whether its last frames make sense shows when it is resumed; ask before anything is lost.
         let is_sound = is_same && broadcast::Writer::can_resume(&ring);
         Ok(is_sound.then_some(Files {

@@ -214,3 +214,50 @@ fn a_ring_that_holds_no_message_is_refused() {
         );
     }
 }
+
+/// Images of other sizes in a file that is as long as before are new files all the same: who was there
+/// before joins again, and does not read the new table by the sizes of the old one.
+#[test]
+fn a_writer_with_other_sizes_in_as_many_pages_begins_new_files() {
+    let stage = Stage::new();
+    let open = |image_levels_max| {
+        let settings = Settings {
+            instruments_max: 1,
+            image_levels_max,
+            ..small()
+        };
+        Publisher::open(&stage.root(), "test", &settings).expect("nobody else writes it")
+    };
+    let length = || {
+        let images = stage.root().path().join("test/images");
+        std::fs::metadata(images).expect("a bus").len()
+    };
+    let mut publisher = open(12);
+    let before = length();
+    let mut market = Market::new(1, 1);
+    market.define(&mut publisher);
+    market.reset(&mut publisher);
+    let (mut subscriber, mut reader) = (stage.join(Join::default()), (Told::default(), mirror()));
+    drain(&mut subscriber, &mut reader);
+    drop(publisher);
+
+    let mut publisher = open(13);
+    assert_eq!(length(), before, "or nothing is shown");
+    let mut market = Market::new(2, 1);
+    market.define(&mut publisher);
+    let start = Instant::now();
+    let is_restart = |notice: &Notice| matches!(notice, Notice::Restarted { .. });
+    while !reader.0.0.iter().any(is_restart) {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            reader.0.0
+        );
+        drain(&mut subscriber, &mut reader);
+    }
+    // More than the ring holds, so that the book comes from its image.
+    (0..2_000).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    drain(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "from the new image");
+}
