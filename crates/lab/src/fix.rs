@@ -7,14 +7,16 @@ mod acceptor;
 mod counterparty;
 mod echo;
 mod initiator;
+mod orders;
 pub mod scenario;
 mod seat;
 
 pub use acceptor::Acceptor;
 pub use counterparty::Counterparty;
 pub use echo::Echo;
-pub use initiator::Initiator;
-pub use seat::Seat;
+pub use initiator::{Initiator, News};
+pub use orders::Orders;
+pub use seat::{End, Seat};
 
 /// What a counterparty did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

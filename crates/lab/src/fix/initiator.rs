@@ -1,9 +1,12 @@
 //! A session that connects, and connects again.
 
-use super::{Seat, Totals};
+use super::{End, Seat, Totals};
+use std::collections::VecDeque;
 use std::net::SocketAddrV4;
+use std::time::Duration;
 use touchline_feed::When;
 use touchline_net::Stream;
+use touchline_net::stream::Error;
 
 /// One session that is always to be connected.
 #[derive(Debug)]
@@ -16,12 +19,31 @@ pub struct Initiator {
     again_ns: u64,
     connections: u64,
     failures: u64,
+    /// Attempts in a row after which nobody was logged on.
+    in_vain: u32,
+    is_up: bool,
+    news: VecDeque<News>,
+}
+
+/// What became of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Both sides are logged on.
+    LoggedOn,
+    /// There is no connection; the next attempt is made after this time.
+    NoConnection(Error, Duration),
+    /// The connection ended; the next attempt is made after this time.
+    Ended(End, Duration),
 }
 
 /// How long a connection may take to stand.
 const CONNECT_NS: u64 = 5_000_000_000;
-/// Between one connection and the next.
-const REST_NS: u64 = 500_000_000;
+/// Between one connection and the next, and twice as long after each further attempt in vain, up to the longest.
+const REST: Duration = Duration::from_millis(500);
+const REST_MAX: Duration = Duration::from_secs(10);
+
+/// News that nobody has taken; more are dropped.
+const NEWS_MAX: usize = 64;
 
 impl Initiator {
     /// A session that connects to this address.
@@ -33,6 +55,9 @@ impl Initiator {
             again_ns: 0,
             connections: 0,
             failures: 0,
+            in_vain: 0,
+            is_up: false,
+            news: VecDeque::new(),
         }
     }
 
@@ -44,6 +69,11 @@ impl Initiator {
     /// Begins to log out.
     pub fn log_out(&mut self, when: When) {
         self.seat.log_out(when);
+    }
+
+    /// What became of its connections, each once, in order.
+    pub fn news(&mut self) -> Option<News> {
+        self.news.pop_front()
     }
 
     /// What it did so far.
@@ -61,8 +91,15 @@ impl Initiator {
     pub fn work(&mut self, when: When) -> bool {
         if self.seat.is_taken() {
             let is_busy = self.seat.work(when);
-            if !self.seat.is_taken() {
-                self.again_ns = when.now_ns + REST_NS;
+            if !self.is_up && self.seat.session().is_up() {
+                self.is_up = true;
+                self.in_vain = 0;
+                self.tell(News::LoggedOn);
+            }
+            if let Some(end) = self.seat.take_end() {
+                self.is_up = false;
+                let rest = self.rest(end.was_up, when);
+                self.tell(News::Ended(end, rest));
             }
             return is_busy;
         }
@@ -87,12 +124,30 @@ impl Initiator {
                 true
             }
             Ok(false) => false,
-            Err(_) => {
+            Err(error) => {
                 self.making = None;
                 self.failures += 1;
-                self.again_ns = when.now_ns + REST_NS;
+                let rest = self.rest(false, when);
+                self.tell(News::NoConnection(error, rest));
                 false
             }
+        }
+    }
+
+    /// Rests for a while, longer where the attempts before were in vain, too.
+    fn rest(&mut self, was_up: bool, when: When) -> Duration {
+        let rest = match was_up {
+            true => REST,
+            false => REST.saturating_mul(1 << self.in_vain.min(16)).min(REST_MAX),
+        };
+        self.in_vain = if was_up { 0 } else { self.in_vain + 1 };
+        self.again_ns = when.now_ns + rest.as_nanos() as u64;
+        rest
+    }
+
+    fn tell(&mut self, news: News) {
+        if self.news.len() < NEWS_MAX {
+            self.news.push_back(news);
         }
     }
 }

@@ -1,12 +1,13 @@
 //! A session with its application and its connection, while there is one.
 
-use super::{Echo, Totals};
+use super::{Echo, Orders, Totals};
 use crate::door::Addresses;
 use std::net::Ipv4Addr;
 use touchline_feed::fix::{Closing, Event, Memory, Names, Session, Settings, Store, StoreError};
 use touchline_feed::{Secret, When};
 use touchline_net::Stream;
 use touchline_net::stream::Error;
+use touchline_wire::fix::{Message, tag};
 
 /// One session of a counterparty.
 #[derive(Debug)]
@@ -16,13 +17,33 @@ pub struct Seat {
     names: [Secret; 2],
     addresses: Addresses,
     echo: Echo,
+    /// Orders of ours, of which the echo knows nothing.
+    orders: Option<Orders>,
     /// How often both numbers began at 1 when somebody logged on last.
     resets: u64,
     stream: Option<Stream>,
     /// Until when what waits to be sent may still go, once the session is over.
     until_ns: Option<u64>,
     store_failed: Option<StoreError>,
+    /// Whether both were logged on over this connection, and Text (58) of the Logout or Reject that came.
+    was_up: bool,
+    text: String,
+    end: Option<End>,
 }
+
+/// How a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Both sides were logged on.
+    pub was_up: bool,
+    /// Why we closed it; `None` if it just ended.
+    pub why: Option<Closing>,
+    /// What the counterparty's Logout or Reject said (Text, 58), at most 200 bytes of it; may be empty.
+    pub text: String,
+}
+
+/// Bytes of a text that are shown.
+const TEXT_BYTES_MAX: usize = 200;
 
 /// How long the last words may take.
 const LAST_WORDS_NS: u64 = 2_000_000_000;
@@ -44,16 +65,38 @@ impl Seat {
             addresses: Addresses::default(),
             session: Session::new(settings, store),
             echo,
+            orders: None,
             resets: 0,
             stream: None,
             until_ns: None,
             store_failed: None,
+            was_up: false,
+            text: String::new(),
+            end: None,
         }
     }
 
     /// The counterparty comes from these addresses alone.
     pub fn only_from(self, addresses: Addresses) -> Seat {
         Seat { addresses, ..self }
+    }
+
+    /// Sends these orders while it is logged on. What answers them is not echoed.
+    pub fn sending(self, orders: Orders) -> Seat {
+        Seat {
+            orders: Some(orders),
+            ..self
+        }
+    }
+
+    /// Its orders, if it sends any.
+    pub fn orders(&self) -> Option<&Orders> {
+        self.orders.as_ref()
+    }
+
+    /// How the last connection ended; once.
+    pub fn take_end(&mut self) -> Option<End> {
+        self.end.take()
     }
 
     /// Whether its counterparty may come from this address.
@@ -88,6 +131,8 @@ impl Seat {
         self.session.connected(when);
         self.stream = Some(stream);
         self.until_ns = None;
+        self.was_up = false;
+        self.text.clear();
         let mut rest = bytes;
         while !rest.is_empty() {
             let taken = self.session.receive(rest, when);
@@ -144,6 +189,11 @@ impl Seat {
                 }
             }
         }
+        self.end = Some(End {
+            was_up: self.was_up,
+            why: self.session.closing(),
+            text: std::mem::take(&mut self.text),
+        });
         self.session.disconnected(when);
     }
 
@@ -151,6 +201,9 @@ impl Seat {
         let mut is_busy = false;
         if !self.echo.answer(&mut self.session, when) || !self.listen(when) {
             return self.flush(when);
+        }
+        if let Some(orders) = &mut self.orders {
+            orders.send(&mut self.session, when);
         }
         for _ in 0..READS {
             let Some(stream) = &mut self.stream else {
@@ -197,20 +250,38 @@ impl Seat {
         while let Some(event) = self.session.next() {
             match event {
                 Event::LoggedOn => {
+                    self.was_up = true;
                     let resets = self.session.counters().resets;
                     if std::mem::replace(&mut self.resets, resets) != resets {
                         self.echo.begin();
                     }
                 }
                 Event::Application(message, header) => {
+                    if self
+                        .orders
+                        .as_mut()
+                        .is_some_and(|orders| orders.take(&message))
+                    {
+                        continue;
+                    }
                     self.echo.take(&message, &header);
                     if !self.echo.answer(&mut self.session, when) {
                         return false;
                     }
                 }
-                Event::Logon(_) | Event::Rejected(_) | Event::LoggedOut(_) => {}
+                Event::LoggedOut(message) => self.text = text(&message),
+                Event::Logon(_) | Event::Rejected(_) => {}
             }
         }
         true
     }
+}
+
+/// Text (58) of a message, as far as it is short and can be printed.
+fn text(message: &Message<'_>) -> String {
+    let mut fields = message.fields().map_while(Result::ok);
+    let text = fields.find(|field| field.tag == tag::TEXT);
+    let text = text.map_or(&b""[..], |field| field.value);
+    let text = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
+    text.chars().filter(|letter| !letter.is_control()).collect()
 }

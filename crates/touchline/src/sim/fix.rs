@@ -1,6 +1,8 @@
 //! `touchline sim fix-acceptor` and `touchline sim fix-initiator`: FIX counterparties with an echo behind
 //! them.
 
+mod attempts;
+
 use super::door::Door;
 use crate::figures::{bytes, counted};
 use crate::interrupt::Interrupt;
@@ -15,7 +17,7 @@ use touchline_feed::fix::dictionary::Tables;
 use touchline_feed::fix::{Checks, Role, Settings};
 use touchline_gateway::session_store::{FileStore, Limits, Sync, file_name};
 use touchline_lab::door::Rules;
-use touchline_lab::fix::{Acceptor, Initiator, Seat, Totals};
+use touchline_lab::fix::{Acceptor, Initiator, Orders, Seat, Totals};
 use touchline_lab::pacing::Pacer;
 
 /// A FIX acceptor that sends orders back as they came.
@@ -44,13 +46,17 @@ pub struct AcceptorArguments {
 /// A FIX initiator that sends orders back as they came.
 ///
 /// It connects, logs on with ResetSeqNumFlag, and does with messages what `sim fix-acceptor` does. When
-/// the connection ends it connects again, half a second later.
+/// the connection ends it connects again, half a second later. Where it is not let in it says why and tries
+/// again: after half a second, and twice as long after each further attempt, up to 10 s.
 #[derive(Debug, clap::Args)]
 #[command(after_help = INITIATOR_HELP)]
 pub struct InitiatorArguments {
     /// Connect to this address.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
     connect: SocketAddrV4,
+    /// Send N orders (NewOrderSingle), one a second while it is logged on, and count which are answered.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    send: Option<u64>,
     #[command(flatten)]
     session: SessionArguments,
     /// Our CompID.
@@ -116,10 +122,13 @@ Exit status:
   2  bad arguments";
 
 const INITIATOR_HELP: &str = "\
-Example:
+Examples:
   touchline sim fix-acceptor & touchline sim fix-initiator --seconds 10
+  touchline sim fix-initiator --send 5 --seconds 8
 
-It says `connecting to ADDRESS ...` on standard output when it is up.
+It says `connecting to ADDRESS ...` on standard output when it is up, and `logged on ...` with each
+Logon. A refused connection or Logon is one line on standard error: what, where, what to do, and when
+it tries again.
 
 Exit status:
   0  stopped
@@ -170,7 +179,10 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
 pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
     let InitiatorArguments { sender, target, .. } = arguments;
     let interrupt = Interrupt::catch()?;
-    let (seat, stored) = arguments.session.seat(Role::Initiator, sender, target)?;
+    let (mut seat, stored) = arguments.session.seat(Role::Initiator, sender, target)?;
+    if let Some(orders) = arguments.send {
+        seat = seat.sending(Orders::new(orders, Pacer::start().wall_ns()));
+    }
     let mut initiator = Initiator::new(arguments.connect, seat);
     say(&format!(
         "connecting to {} as {sender} for {target}\n{stored}",
@@ -182,6 +194,9 @@ pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
             std::thread::sleep(IDLE);
         }
         has_its_store(initiator.seat())?;
+        while let Some(news) = initiator.news() {
+            arguments.report(&news)?;
+        }
     }
     initiator.log_out(clock.when());
     let until_ns = clock.when().now_ns + FAREWELL_NS;
@@ -190,7 +205,11 @@ pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
         std::thread::sleep(IDLE);
     }
     let size = arguments.session.store_size(sender, target)?;
-    say(&(summary(&initiator.totals()) + &size))
+    let orders = initiator.seat().orders().map_or(String::new(), |orders| {
+        let (sent, answered) = (orders.sent(), orders.answered());
+        format!("{} sent, {answered} answered\n", counted(sent, "order"))
+    });
+    say(&(summary(&initiator.totals()) + &orders + &size))
 }
 
 impl SessionArguments {

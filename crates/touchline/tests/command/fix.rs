@@ -1,12 +1,12 @@
 //! `touchline sim fix-acceptor` and `fix-initiator` over TCP.
 
 use crate::{Desk, signal};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_feed::fix::Role;
-use touchline_lab::fix::scenario::{Heard, Scenario, Way};
+use touchline_lab::fix::scenario::{Heard, Scenario, Way, filled};
 
 /// A running counterparty.
 pub struct Running {
@@ -187,6 +187,123 @@ fn an_acceptor_and_an_initiator_talk_and_say_what_they_did() {
         "{said}"
     );
     assert!(said.contains(", 0 garbled, 1 rejected\n"), "{said}");
+}
+
+/// An initiator whose standard error is read, too.
+fn initiator(desk: &Desk, arguments: &str) -> (Running, Lines<BufReader<ChildStderr>>) {
+    let mut command = desk.command(&format!("sim fix-initiator {arguments}"));
+    command.stderr(Stdio::piped());
+    let mut initiator = Running::of(command);
+    let errors = initiator.child.stderr.take().expect("a pipe");
+    (initiator, BufReader::new(errors).lines())
+}
+
+#[test]
+fn an_initiator_says_why_it_is_refused_and_tries_again_less_and_less_often() {
+    let desk = Desk::bare("fix-refused");
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("a bound socket");
+    drop(free);
+    let start = Instant::now();
+    let (mut initiator, mut errors) = initiator(&desk, &format!("--connect {address}"));
+    for seconds in ["0.5", "1", "2"] {
+        let expected = format!(
+            "touchline: {address}: connection refused, nobody listens there; start the acceptor, or correct --connect; \
+             next attempt in {seconds} s"
+        );
+        assert_eq!(errors.next().expect("a line").expect("text"), expected);
+    }
+    assert!(start.elapsed() >= Duration::from_millis(1_500), "too often");
+    let acceptor = Running::start(&desk, &format!("sim fix-acceptor --listen {address}"));
+    let mut line = String::new();
+    initiator.lines.read_line(&mut line).expect("text");
+    assert_eq!(line, format!("logged on to {address} as TW44 for ISLD\n"));
+    // It begins again with the shortest delay.
+    acceptor.end();
+    for (what, seconds) in [
+        ("session ended: logged out", "0.5"),
+        ("connection refused", "0.5"),
+    ] {
+        let said = errors.next().expect("a line").expect("text");
+        let starts = format!("touchline: {address}: {what}");
+        let ends = format!("; next attempt in {seconds} s");
+        assert!(said.starts_with(&starts) && said.ends_with(&ends), "{said}");
+    }
+}
+
+/// The reason that the counterparty gives is shown, and where it gives none, what may be wrong.
+#[test]
+fn an_initiator_says_why_its_logon_is_refused() {
+    let desk = Desk::bare("fix-refused-logon");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("a bound socket");
+    let (_initiator, mut errors) = initiator(&desk, &format!("--connect {address} --sender ME"));
+    let mut next = |answer: Option<&str>| {
+        let (mut stream, _) = listener.accept().expect("it connects");
+        let mut logon = [0; 512];
+        assert!(stream.read(&mut logon).expect("a Logon") > 0);
+        if let Some(answer) = answer {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let now_ns = now.expect("after 1970").as_nanos() as u64;
+            let answer = filled(answer.replace('|', "\x01").as_bytes(), now_ns);
+            stream.write_all(&answer).expect("it listens");
+            // Until it closes: what it has not read would be lost with a reset.
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+        drop(stream);
+        let said = errors.next().expect("a line").expect("text");
+        said.strip_prefix(&format!("touchline: {address}: "))
+            .expect("where")
+            .to_owned()
+    };
+    let logout = "8=FIX.4.4|35=5|34=1|49=ISLD|56=ME|52=<TIME>|58=no such firm|";
+    assert_eq!(
+        next(Some(logout)),
+        "Logon of ME for ISLD refused (no such firm); correct --sender, --target or what the text names; \
+         next attempt in 0.5 s"
+    );
+    assert_eq!(
+        next(None),
+        "connection closed in place of an answer to the Logon of ME for ISLD; check that it has this session \
+         (--sender, --target) and takes Logons from here; next attempt in 1 s"
+    );
+    let logon = "8=FIX.4.4|35=A|34=1|49=OTHER|56=ME|52=<TIME>|98=0|108=30|141=Y|";
+    assert_eq!(
+        next(Some(logon)),
+        "no Logon of ISLD for ME came back; correct --sender, --target or --begin-string; next attempt in 2 s"
+    );
+}
+
+/// The answers are not echoed, or each order would go to and fro for ever.
+#[test]
+fn an_initiator_sends_an_order_a_second_and_counts_the_answers() {
+    let desk = Desk::bare("fix-orders");
+    let acceptor = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    let address = acceptor.address();
+    let initiator = |seconds: u32| {
+        desk.run(&format!(
+            "sim fix-initiator --connect {address} --send 3 --seconds {seconds}"
+        ))
+        .done()
+        .stdout
+    };
+    let said = initiator(2);
+    assert!(said.contains("\n2 orders sent, 2 answered\n"), "{said}");
+    let said = initiator(5);
+    assert!(said.contains("\n3 orders sent, 3 answered\n"), "{said}");
+    // Logon, three orders, Logout.
+    assert!(
+        said.contains("\n5 messages received, 5 sent, 0 garbled, 0 rejected\n"),
+        "{said}"
+    );
+    let (status, said) = acceptor.end();
+    assert_eq!(status, Some(0));
+    assert!(
+        said.contains("\n9 messages received, 9 sent, 0 garbled, 0 rejected\n"),
+        "{said}"
+    );
+    desk.run("sim fix-initiator --send 0")
+        .refused(2, &["--send"]);
 }
 
 /// The tester comes from 127.0.0.1.

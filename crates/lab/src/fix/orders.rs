@@ -1,0 +1,84 @@
+//! Orders of an initiator: a NewOrderSingle a second, and which of them were answered.
+
+use touchline_feed::When;
+use touchline_feed::fix::{SendError, Session, Store};
+use touchline_wire::fix::{Message, Precision, tag};
+
+/// Orders that are sent one a second while both sides are logged on.
+#[derive(Debug)]
+pub struct Orders {
+    /// What each ClOrdID begins with: no earlier run has used it.
+    prefix: String,
+    wanted: u64,
+    sent: u64,
+    answered: u64,
+    /// When the next one is due; nothing is sent before that.
+    next_ns: u64,
+}
+
+/// Between two orders.
+const EACH_NS: u64 = 1_000_000_000;
+
+/// Tags of a NewOrderSingle that nothing else here needs.
+const ORDER_QTY: u32 = 38;
+const HANDL_INST: u32 = 21;
+const ORD_TYPE: u32 = 40;
+const PRICE: u32 = 44;
+const TRANSACT_TIME: u32 = 60;
+
+impl Orders {
+    /// So many orders. `run` is in each ClOrdID, and differs from one start of the process to the next.
+    pub fn new(wanted: u64, run: u64) -> Orders {
+        Orders {
+            prefix: format!("TL{run:X}-"),
+            wanted,
+            sent: 0,
+            answered: 0,
+            next_ns: 0,
+        }
+    }
+
+    /// Orders that were sent.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Messages that came with the ClOrdID of one of them.
+    pub fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Sends the next order if it is due; answers whether one was sent.
+    pub fn send<S: Store>(&mut self, session: &mut Session<S>, when: When) -> bool {
+        if self.sent == self.wanted || when.now_ns < self.next_ns || !session.is_up() {
+            return false;
+        }
+        let id = format!("{}{}", self.prefix, self.sent + 1);
+        let number = session.send(b"D", when, |body| {
+            body.bytes(tag::CL_ORD_ID, id.as_bytes())
+                .char(HANDL_INST, b'1')
+                .bytes(tag::SYMBOL, b"TEST")
+                .char(tag::SIDE, b'1')
+                .timestamp(TRANSACT_TIME, when.receive_ns, Precision::Milliseconds)
+                .unsigned(ORDER_QTY, 1)
+                .char(ORD_TYPE, b'2')
+                .unsigned(PRICE, 100);
+        });
+        // One that has no room, or whose connection is just ending, is sent later.
+        if matches!(number, Err(SendError::Full | SendError::Down)) {
+            return false;
+        }
+        self.sent += u64::from(number.is_ok());
+        self.next_ns = when.now_ns + EACH_NS;
+        true
+    }
+
+    /// Takes the answer to one of these orders. `false`: the message is something else.
+    pub fn take(&mut self, message: &Message<'_>) -> bool {
+        let mut fields = message.fields().map_while(Result::ok);
+        let id = fields.find(|field| field.tag == tag::CL_ORD_ID);
+        let is_ours = id.is_some_and(|id| id.value.starts_with(self.prefix.as_bytes()));
+        self.answered += u64::from(is_ours);
+        is_ours
+    }
+}
