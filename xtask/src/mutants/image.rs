@@ -109,18 +109,18 @@ pub const ORDERINGS: &[Mutant] = &[
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
     },
     Mutant {
-        name: "image ordering: an epoch may be seen before its table is empty",
+        name: "image ordering: an epoch may be seen before its mark in the ring",
         file: WRITER,
         find: "store(epoch, Ordering::Release)",
         replace: "store(epoch, Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::a_successor",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::an_epoch_begins",
     },
     Mutant {
-        name: "image ordering: a table may be read before its epoch",
+        name: "image ordering: the ring may be read before the epoch of the tables",
         file: READER,
         find: "[place::EPOCH].load(Ordering::Acquire)",
         replace: "[place::EPOCH].load(Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::a_successor",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::an_epoch_begins",
     },
     Mutant {
         name: "image ordering: slots may be unused before their epoch is over",
@@ -131,8 +131,16 @@ pub const ORDERINGS: &[Mutant] = &[
     },
 ];
 
-/// How long readers stay at a slot.
-pub const BOUNDS: &[Mutant] = &[
+/// What its readers do, and for how long they stay at a slot.
+pub const READERS: &[Mutant] = &[
+    Mutant {
+        name: "image: a table of another shape is taken over",
+        file: "crates/transport/src/shm/files.rs",
+        find: "
+            && Shape::read(images.words()) == Ok(sizes.images);",
+        replace: ";",
+        test: "-p touchline-transport --test bus a_writer_with_other_sizes",
+    },
     Mutant {
         name: "image: a look waits for a dead writer",
         file: PATIENCE,

@@ -23,7 +23,7 @@ pub const ALL: &[&[Mutant]] = &[
     ring::ORDERINGS,
     image::PROTOCOL,
     image::ORDERINGS,
-    image::BOUNDS,
+    image::READERS,
     sockets::RECEPTION,
     believed::WITNESSES,
     believed::STRAYS,

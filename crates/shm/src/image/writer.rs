@@ -45,7 +45,8 @@ impl<M: Words> Writer<M> {
         Ok(writer)
     }
 
-    /// From now on the table belongs to this epoch of the ring.
+    /// From now on the table belongs to this epoch of the ring. Whoever sees that sees all that was done
+    /// before.
     pub fn publish(&mut self, epoch: u64) {
         self.memory.words()[place::EPOCH].store(epoch, Ordering::Release);
     }

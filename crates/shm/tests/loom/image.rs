@@ -141,3 +141,26 @@ fn a_successor_of_a_writer_that_died_in_a_change() {
         assert_eq!((read(&reader, 0), reader.epoch()), (Some(16), 2));
     });
 }
+
+/// Whoever sees that the tables are of an epoch sees what its writer did before: its mark in the ring.
+#[test]
+fn an_epoch_begins_behind_what_was_done_before() {
+    check("an epoch begins", || {
+        let (mut writer, reader) = table(SHAPE);
+        let mark = zeroed(1);
+        let marked = mark.clone();
+        let thread = thread::spawn(move || {
+            marked[0].store(7, Ordering::Relaxed);
+            writer.publish(2);
+            marked[0].store(8, Ordering::Relaxed);
+            writer.publish(3);
+        });
+        for _ in 0..2 {
+            let epoch = reader.epoch();
+            let mark = mark[0].load(Ordering::Relaxed);
+            assert!(epoch == 1 || mark >= 5 + epoch, "{mark} in epoch {epoch}");
+        }
+        thread.join().unwrap();
+        assert_eq!(reader.epoch(), 3);
+    });
+}
