@@ -33,6 +33,7 @@ mod recovery;
 pub mod replay;
 mod selection;
 pub mod session_store;
+pub mod similar;
 mod stages;
 
 pub use anatomy::{HISTOGRAMS, Marks};

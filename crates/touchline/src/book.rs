@@ -5,6 +5,7 @@ pub mod find;
 use crate::books::{push_head, push_lists};
 use crate::figures::{age, count};
 use crate::ladder::{ladder, spread_word};
+use crate::missing;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
 use crate::place::Place;
@@ -76,7 +77,8 @@ Exit status:
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = arguments.place.root();
-    let mut images = Images::open(&root, &arguments.bus).map_err(Failure::run)?;
+    let mut images = Images::open(&root, &arguments.bus)
+        .map_err(|error| missing::refused(&root, &arguments.bus, error))?;
     let mut found = find(&images, &arguments.symbol)?;
     if !arguments.watch {
         return say(&picture(arguments, &mut images, &found)?);

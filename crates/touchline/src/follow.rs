@@ -5,6 +5,7 @@ mod kept;
 use crate::books::{order_row, price_row};
 use crate::figures::{count, counted};
 use crate::interrupt::Interrupt;
+use crate::missing;
 use crate::output::{Failure, Output, say};
 use crate::place::Place;
 use kept::Kept;
@@ -154,14 +155,15 @@ fn join(arguments: &Arguments, is_over: &impl Fn() -> bool) -> Result<Option<Sub
         let joined = is_there.then(|| arguments.subscribe(&root));
         match joined {
             Some(Ok(subscriber)) => return Ok(Some(subscriber)),
-            Some(Err(error)) if is_last => return Err(refused(&error, arguments)),
+            Some(Err(error)) if is_last => return Err(refused(&root, &error, arguments)),
             _ if is_over() => return Ok(None),
             _ => thread::sleep(Duration::from_millis(20)),
         }
     }
 }
 
-fn refused(error: &Error, arguments: &Arguments) -> Failure {
+fn refused(root: &Root, error: &Error, arguments: &Arguments) -> Failure {
+    let error = missing::words(root, &arguments.bus, error);
     match arguments.wait {
         0 => Failure::run(format!("{error} (--wait N waits for it)")),
         seconds => Failure::run(format!("{error}, after {seconds} s")),

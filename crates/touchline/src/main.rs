@@ -15,6 +15,7 @@ mod json;
 mod ladder;
 mod log;
 mod metrics;
+mod missing;
 mod output;
 mod paint;
 mod place;

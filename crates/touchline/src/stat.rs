@@ -5,6 +5,7 @@ mod text;
 
 pub use text::points;
 
+use crate::missing;
 use crate::output::{Failure, say};
 use crate::place::Place;
 use crate::screen;
@@ -74,7 +75,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn one(root: &Root, bus: &str, as_json: bool) -> Result<String, Failure> {
-    let (overview, readers) = Overview::with_readers(root, bus).map_err(Failure::run)?;
+    let (overview, readers) =
+        Overview::with_readers(root, bus).map_err(|error| missing::refused(root, bus, error))?;
     let bus = Bus {
         overview,
         readers,

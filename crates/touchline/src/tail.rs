@@ -7,6 +7,7 @@ mod names;
 mod text;
 
 use crate::interrupt::Interrupt;
+use crate::missing;
 use crate::output::{Failure, Output};
 use crate::place::Place;
 use books::Books;
@@ -89,8 +90,8 @@ Exit status:
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let root = arguments.place.root();
-    let mut subscriber =
-        Subscriber::join(&root, &arguments.bus, arguments.join(&root)?).map_err(Failure::run)?;
+    let mut subscriber = Subscriber::join(&root, &arguments.bus, arguments.join(&root)?)
+        .map_err(|error| missing::refused(&root, &arguments.bus, error))?;
     let mut tail = Tail::new(arguments)?;
     let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while tail.goes_on() && !interrupt.is_asked() {
@@ -133,7 +134,9 @@ impl Arguments {
         let board = self.name.as_ref();
         let board = board.map(|name| bus::reader_board(root, &self.bus, name));
         let mut join = Join {
-            board: board.transpose().map_err(Failure::run)?,
+            board: board
+                .transpose()
+                .map_err(|error| missing::refused(root, &self.bus, error))?,
             named: self.named,
             live_only: self.live_only,
             ..Join::default()

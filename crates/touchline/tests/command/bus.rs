@@ -305,11 +305,50 @@ fn a_tail_whose_reader_goes_ends_well() {
 #[test]
 fn what_is_no_bus_is_said() {
     let desk = Desk::new("bus-refused");
-    for command in ["tail", "book", "stat"] {
-        desk.run(&format!("{command} lab"))
-            .refused(1, &["buses does not exist", "gateway"]);
+    let fix = "buses does not exist, and there is no other bus; start a gateway, `touchline gateway --config FILE` or \
+               `touchline demo`, as the same user and with the same --dir";
+    for command in [
+        "tail",
+        "book",
+        "stat",
+        "follow",
+        "tail --name me",
+        "top --once",
+    ] {
+        desk.run(&format!("{command} lab")).refused(1, &[fix]);
     }
+    desk.run("follow lab")
+        .refused(1, &[" (--wait N waits for it)\n"]);
+    desk.run("follow lab --wait 1")
+        .refused(1, &[" with the same --dir, after 1 s\n"]);
     desk.publish("").done();
+    for command in [
+        "tail",
+        "book",
+        "stat",
+        "follow",
+        "tail --name me",
+        "top --once",
+    ] {
+        for (bus, words) in [
+            (
+                "lob",
+                "buses/lob does not exist; did you mean lab? buses in that directory: lab",
+            ),
+            (
+                "other",
+                "buses/other does not exist; buses in that directory: lab",
+            ),
+        ] {
+            desk.run(&format!("{command} {bus}")).refused(1, &[words]);
+        }
+    }
+    // Many are not one line any more.
+    for number in 10..30 {
+        std::fs::create_dir(desk.path("buses").join(format!("bus-{number}"))).expect("our folder");
+    }
+    desk.run("tail nowhere")
+        .refused(1, &[": bus-10, bus-11,", ", bus-21 and 9 more\n"]);
     for command in ["tail", "book", "stat"] {
         desk.run(&format!("{command} other"))
             .refused(1, &["buses/other does not exist"]);

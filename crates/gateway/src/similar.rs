@@ -1,0 +1,54 @@
+//! Names that somebody may have meant: of settings, of buses.
+
+use strsim::osa_distance;
+
+/// The name that is most like a misspelt one: a third of its letters differs at most, or one of the two is a part of
+/// the other. `None` if none is.
+pub fn nearest<'a>(misspelt: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let most = (misspelt.chars().count() / 3).max(1);
+    let likeness = |name: &&'a str| {
+        let distance = osa_distance(misspelt, name);
+        // Parts come behind what is misspelt; one of two letters is in many names by chance.
+        let is_part = misspelt.len() > 2 && (name.contains(misspelt) || misspelt.contains(name));
+        match (distance <= most, is_part) {
+            (true, _) => Some((0, distance)),
+            (false, true) => Some((1, distance)),
+            (false, false) => None,
+        }
+    };
+    let known = names.into_iter();
+    let alike = known.filter_map(|name| Some((likeness(&name)?, name)));
+    alike.min().map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_likely_name_is_found() {
+        let names = [
+            "wait_ms",
+            "join",
+            "stale_after_ms",
+            "loop_sleep",
+            "cme-340",
+            "cme-341",
+        ];
+        for (misspelt, meant) in [
+            ("wait_sm", Some("wait_ms")),
+            ("waitms", Some("wait_ms")),
+            ("stale_after", Some("stale_after_ms")),
+            ("sleep", Some("loop_sleep")),
+            ("cme-34", Some("cme-340")),
+            ("cme-342", Some("cme-340")),
+            ("jion", Some("join")),
+            ("my_join_of_all", Some("join")),
+            ("nonsense", None),
+            ("s", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(misspelt, names), meant, "{misspelt}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A bus that does not exist: which ones do.
+
+use crate::output::Failure;
+use std::fmt::Display;
+use touchline_gateway::similar::nearest;
+use touchline_transport::shm::Root;
+
+/// Buses that are listed in one line.
+const LISTED_MAX: usize = 12;
+
+/// Why a bus cannot be looked at. Where there is none of this name, those that exist are listed.
+pub fn refused(root: &Root, bus: &str, error: impl Display) -> Failure {
+    Failure::run(words(root, bus, error))
+}
+
+/// The same as text.
+pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
+    match root.buses() {
+        Ok(buses) if buses.iter().all(|other| other != bus) => not_there(root, bus, &buses),
+        _ => error.to_string(),
+    }
+}
+
+fn not_there(root: &Root, bus: &str, buses: &[String]) -> String {
+    let directory = root.path();
+    if buses.is_empty() {
+        let path = match directory.exists() {
+            true => directory.join(bus),
+            false => directory.to_owned(),
+        };
+        return format!(
+            "{} does not exist, and there is no other bus; start a gateway, `touchline gateway --config FILE` or \
+             `touchline demo`, as the same user and with the same --dir",
+            path.display()
+        );
+    }
+    let meant = nearest(bus, buses.iter().map(String::as_str));
+    let meant = meant.map_or(String::new(), |name| format!("; did you mean {name}?"));
+    let mut listed = buses[..buses.len().min(LISTED_MAX)].join(", ");
+    if buses.len() > LISTED_MAX {
+        listed += &format!(" and {} more", buses.len() - LISTED_MAX);
+    }
+    let separator = if meant.is_empty() { ";" } else { "" };
+    format!(
+        "{} does not exist{meant}{separator} buses in that directory: {listed}",
+        directory.join(bus).display()
+    )
+}
