@@ -15,6 +15,7 @@ mod annotated;
 pub mod cme;
 mod duty;
 mod fix;
+mod mistake;
 mod network;
 mod publication;
 mod replay;
@@ -83,7 +84,7 @@ pub struct Limits {
 
 /// Why a configuration cannot be used.
 ///
-/// Printed, it says file and line, what is wrong, and the fix.
+/// Printed, it says file and line, what is wrong, and the fix, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     /// The file that is wrong.
@@ -208,8 +209,8 @@ impl<V: VenueConfig> Config<V> {
                     .to_owned(),
             });
         }
-        let mut config: Self =
-            toml::from_str(text).map_err(|error| toml_error(path, text, &error))?;
+        let mut config: Self = toml::from_str(text)
+            .map_err(|error| mistake::explained(path, text, Some(kind), &error))?;
         config.starts_at(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
@@ -225,7 +226,8 @@ fn kind(path: &Path, text: &str) -> Result<Kind, ConfigError> {
     struct AnyVenue {
         kind: Kind,
     }
-    let any: Any = toml::from_str(text).map_err(|error| toml_error(path, text, &error))?;
+    let any: Any =
+        toml::from_str(text).map_err(|error| mistake::explained(path, text, None, &error))?;
     Ok(any.venue.kind)
 }
 
@@ -254,9 +256,7 @@ impl std::fmt::Display for ConfigError {
         if let Some(line) = line {
             write!(out, ":{line}")?;
         }
-        // TOML's own text has several lines, with a caret under the place.
-        let gap = if what.contains('\n') { "\n" } else { "; " };
-        write!(out, ": {what}{gap}{fix}")
+        write!(out, ": {what}; {fix}")
     }
 }
 
@@ -293,21 +293,6 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     Ok(text)
 }
 
-fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
-    let line = |at: usize| {
-        1 + text.as_bytes()[..at]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count()
-    };
-    ConfigError {
-        file: path.to_owned(),
-        line: error.span().map(|span| line(span.start) as u32),
-        what: error.to_string().trim_end().to_owned(),
-        fix: "see the table of settings in docs/operations.md".to_owned(),
-    }
-}
-
 /// A number that must be in `MIN..=MAX`; refused while reading, so that the message shows the place.
 fn within<'de, D, T, const MIN: i64, const MAX: i64>(deserializer: D) -> Result<T, D::Error>
 where
@@ -318,7 +303,7 @@ where
     match T::try_from(number) {
         Ok(fits) if (MIN..=MAX).contains(&number) => Ok(fits),
         _ => Err(D::Error::custom(format_args!(
-            "{number} is not in {MIN}..={MAX}"
+            "{number} is not in the range {MIN} to {MAX}"
         ))),
     }
 }

@@ -9,7 +9,8 @@ pub fn nearest<'a>(misspelt: &str, names: impl IntoIterator<Item = &'a str>) -> 
     let likeness = |name: &&'a str| {
         let distance = osa_distance(misspelt, name);
         // Parts come behind what is misspelt; one of two letters is in many names by chance.
-        let is_part = misspelt.len() > 2 && (name.contains(misspelt) || misspelt.contains(name));
+        let is_long = misspelt.len().min(name.len()) > 2;
+        let is_part = is_long && (name.contains(misspelt) || misspelt.contains(name));
         match (distance <= most, is_part) {
             (true, _) => Some((0, distance)),
             (false, true) => Some((1, distance)),
@@ -28,6 +29,7 @@ mod tests {
     #[test]
     fn the_most_likely_name_is_found() {
         let names = [
+            "",
             "wait_ms",
             "join",
             "stale_after_ms",

@@ -94,7 +94,7 @@ impl Arguments {
     fn run<V: VenueConfig, L: Link + Send>(
         &self,
         mut config: Config<V>,
-        open: impl FnOnce(&Config<V>, &mut Log) -> Result<(Live<L>, Trouble), Failure>,
+        open: impl FnOnce(&Config<V>, &mut Log) -> Result<Opened<L>, Failure>,
     ) -> Result<(), Failure>
     where
         L::Venue: Send,
@@ -114,9 +114,11 @@ impl Arguments {
         }
         let mut log = Log::to_stderr(&format!("gateway {}", config.bus));
         try_affinity(&config.duty)?;
-        let (gateway, trouble) = open(&config, &mut log)?;
-        let root = bus::root(config.publication.directory.as_deref());
-        let board = BoardView::open(&root, &config.bus).map_err(Failure::run)?;
+        let Opened {
+            gateway,
+            trouble,
+            board,
+        } = open(&config, &mut log)?;
         let watch = Watch {
             interrupt,
             notify: Notify::from_environment(),
@@ -139,22 +141,45 @@ fn try_affinity(duty: &Duty) -> Result<(), Failure> {
         .map_err(Failure::usage)
 }
 
+/// A gateway that can begin.
+struct Opened<L: Link> {
+    gateway: Live<L>,
+    trouble: Trouble,
+    /// What it counts, as others see it.
+    board: Option<BoardView>,
+}
+
 /// The bus, and the board on it.
+struct Published {
+    publisher: Publisher,
+    board: Board,
+    view: Option<BoardView>,
+    clock: Clock,
+}
+
+/// Begins the bus, before anybody is told that it is there: whoever is told may remove it.
 fn publish<V: VenueConfig, L: Link>(
     config: &Config<V>,
     log: &mut Log,
-) -> Result<(Publisher, Board, Clock), Failure> {
+) -> Result<Published, Failure> {
     let publisher = bus::open(config).map_err(Failure::run)?;
     for note in publisher.notes() {
         log.say("bus", note);
     }
     let clock = Clock::calibrated();
     let board = Board::create::<L::Venue>(&publisher, clock, Live::<L>::tables());
-    Ok((publisher, board.map_err(Failure::run)?, clock))
+    let board = board.map_err(Failure::run)?;
+    let root = bus::root(config.publication.directory.as_deref());
+    Ok(Published {
+        view: BoardView::open(&root, &config.bus).map_err(Failure::run)?,
+        publisher,
+        board,
+        clock,
+    })
 }
 
 /// The sockets of a channel: everything that can be refused, before anything is done.
-fn open_channel(config: &Config, log: &mut Log) -> Result<(Live<Channel>, Trouble), Failure> {
+fn open_channel(config: &Config, log: &mut Log) -> Result<Opened<Channel>, Failure> {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .map_err(|error| Failure::configuration(&error))?;
     let recovery = Recovery::open(config, &channel);
@@ -165,7 +190,12 @@ fn open_channel(config: &Config, log: &mut Log) -> Result<(Live<Channel>, Troubl
     for note in source.notes() {
         log.say("socket", note);
     }
-    let (publisher, board, clock) = publish::<_, Channel>(config, log)?;
+    let Published {
+        publisher,
+        board,
+        view,
+        clock,
+    } = publish::<_, Channel>(config, log)?;
     log.say(
         "listening",
         format_args!(
@@ -183,20 +213,25 @@ fn open_channel(config: &Config, log: &mut Log) -> Result<(Live<Channel>, Troubl
     let reach = recovery.as_ref().map(Recovery::reach);
     let pipeline = cme::live_pipeline(config, reach, publisher);
     let link = Multicast::new(source, channel, recovery);
-    let gateway = Gateway::new(link, pipeline, Some(board), clock, &config.duty);
-    Ok((gateway, Trouble::default()))
+    Ok(Opened {
+        gateway: Gateway::new(link, pipeline, Some(board), clock, &config.duty),
+        trouble: Trouble::default(),
+        board: view,
+    })
 }
 
 /// A FIX session, which connects when the gateway begins to work.
-fn open_session(
-    config: &Config<FixVenue>,
-    log: &mut Log,
-) -> Result<(Live<FixLink>, Trouble), Failure> {
+fn open_session(config: &Config<FixVenue>, log: &mut Log) -> Result<Opened<FixLink>, Failure> {
     let refused = |error: ConfigError| Failure::configuration(&error);
     // A password that cannot be read is no reason to take a bus away from somebody.
     fix::settings(config).map_err(refused)?;
     let link = fix::link(config).map_err(refused)?;
-    let (publisher, board, clock) = publish::<_, FixLink>(config, log)?;
+    let Published {
+        publisher,
+        board,
+        view,
+        clock,
+    } = publish::<_, FixLink>(config, log)?;
     log.say(
         "connecting",
         format_args!(
@@ -208,9 +243,11 @@ fn open_session(
         ),
     );
     let pipeline = fix::pipeline(config, publisher).map_err(refused)?;
-    let trouble = link.trouble();
-    let gateway = Gateway::new(link, pipeline, Some(board), clock, &config.duty);
-    Ok((gateway, trouble))
+    Ok(Opened {
+        trouble: link.trouble(),
+        gateway: Gateway::new(link, pipeline, Some(board), clock, &config.duty),
+        board: view,
+    })
 }
 
 /// What the main thread looks after while the other one works.

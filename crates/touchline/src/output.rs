@@ -45,15 +45,9 @@ impl Failure {
         Failure::Usage(what.to_string())
     }
 
-    /// A wrong configuration. TOML's own text draws the place in several lines; the last one says
-    /// what is wrong with it.
+    /// A wrong configuration.
     pub fn configuration(error: &ConfigError) -> Failure {
-        let mut place = error.file.display().to_string();
-        if let Some(line) = error.line {
-            place += &format!(":{line}");
-        }
-        let what = error.what.lines().last().unwrap_or_default();
-        Failure::Usage(format!("{place}: {what}; {}", error.fix))
+        Failure::usage(error)
     }
 
     /// A socket that cannot be opened: an interface that is not there is a wrong setting.

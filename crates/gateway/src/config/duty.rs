@@ -1,8 +1,9 @@
 //! The gateway's thread: where it runs, what it does when there is nothing to do, how often it looks up.
 
 use super::within;
-use serde::de::Error as _;
+use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 use std::time::Duration;
 use touchline_transport::{BackOff, Idle};
 
@@ -87,7 +88,7 @@ impl Default for Duty {
 }
 
 /// A duration with its unit, as `500ns`, `20us`, `1ms` or `1s`.
-fn read_duration(text: &str) -> Result<Duration, String> {
+pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit_ns = match unit.trim_start() {
@@ -104,7 +105,7 @@ fn read_duration(text: &str) -> Result<Duration, String> {
         .filter(|_| unit_ns > 0);
     ns.map(Duration::from_nanos).ok_or_else(|| {
         format!(
-            "{text:?} is no duration: give a whole number and ns, us, ms or s, such as \"500ns\""
+            "{text:?} is no duration: write a whole number with its unit, ns, us, ms or s, such as \"500us\" or \"1s\""
         )
     })
 }
@@ -123,16 +124,30 @@ fn duration_within<'de, D: Deserializer<'de>>(
     least: Duration,
     most: Duration,
 ) -> Result<Duration, D::Error> {
-    let duration = read_duration(&String::deserialize(deserializer)?).map_err(D::Error::custom)?;
+    let duration = deserializer.deserialize_str(DurationVisitor)?;
     if (least..=most).contains(&duration) {
         return Ok(duration);
     }
     Err(D::Error::custom(format_args!(
-        "{} is not in {}..={}",
+        "{} is not in the range {} to {}",
         write_duration(duration),
         write_duration(least),
         write_duration(most)
     )))
+}
+
+struct DurationVisitor;
+
+impl Visitor<'_> for DurationVisitor {
+    type Value = Duration;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a duration in quotes with its unit, such as \"500us\" or \"1s\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Duration, E> {
+        read_duration(text).map_err(E::custom)
+    }
 }
 
 /// How `loop_sleep` is written.

@@ -248,8 +248,14 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (more, said) in [
-            ("depth = 10001", "is not in 0..=10000"),
-            ("wait_ms = 20", "unknown field `wait_ms`"),
+            (
+                "depth = 10001",
+                "`depth` is 10001, which is out of range; values: 0 to 10,000",
+            ),
+            (
+                "wait_ms = 20",
+                "unknown setting `wait_ms` in [venue]; venues of kind \"cme\" have it",
+            ),
             ("logon_fields = [\"9001\"]", "is no field"),
             (
                 "logon_fields = [\"554=x\"]",

@@ -106,7 +106,7 @@ fn ring_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Erro
     match u64::try_from(bytes) {
         Ok(fits) if fits.is_power_of_two() && (1 << 12..=1 << 40).contains(&fits) => Ok(fits),
         _ => Err(D::Error::custom(format_args!(
-            "{bytes} cannot be the size of a ring: it is a power of two from 4096 to 2^40"
+            "{bytes} cannot be the size of a ring"
         ))),
     }
 }

@@ -85,12 +85,12 @@ fn what_cannot_work_is_refused_in_one_line() {
         (
             "[gateway]\nloop_sleep_us = 5\n",
             2,
-            &["unknown field", "loop_sleep"][..],
+            &["unknown setting `loop_sleep_us` in [gateway]; did you mean `loop_sleep`?"][..],
         ),
         (
             "[gateway]\nloop_timer_freq = \"2s\"\n",
             2,
-            &["2s is not in 1us..=1s"],
+            &["is 2s, which is out of range; values: \"1us\" to \"1s\""],
         ),
         (
             "[network]\nrecieve_buffer_bytes = 5\n",

@@ -127,7 +127,10 @@ fn configurations_are_refused() {
         ),
         (
             "--config range.toml",
-            &["range.toml:6: ", "20000 is not in 0..=10000"],
+            &[
+                "range.toml:6: ",
+                "is 20000, which is out of range; values: 0 to 10,000 ms",
+            ],
         ),
         ("--config session.pcap", &["session.pcap: ", "text"]),
         (

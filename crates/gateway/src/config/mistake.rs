@@ -1,0 +1,410 @@
+//! What is wrong with a configuration, in the terms of the person who wrote it: which setting, what it is, what it takes.
+//!
+//! The parser says where, and in its own words what. The words for a setting are those of the guide, as in a
+//! configuration that is printed.
+
+use super::annotated::{plain, settings, tables};
+use super::duty::read_duration;
+use super::{ConfigError, Kind};
+use crate::similar::nearest;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What is wrong, and what to do.
+type Words = (String, String);
+
+/// A mistake that the parser found; `kind` is what the file says of its venue, as far as that is known.
+pub(super) fn explained(
+    path: &Path,
+    text: &str,
+    kind: Option<Kind>,
+    error: &toml::de::Error,
+) -> ConfigError {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = &text.as_bytes()[..start.min(text.len())];
+    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    let message = error.message();
+    let (what, fix) = match DeTable::parse(text) {
+        Err(_) => no_toml(text.lines().nth(line - 1).unwrap_or_default(), message),
+        Ok(document) => {
+            // Of something that is missing above the first table the span is empty.
+            let span = error.span().filter(|span| !span.is_empty());
+            let place = span.and_then(|span| Place::find(document.get_ref(), &span));
+            Mistake {
+                place: place.unwrap_or_default(),
+                kind: kind.unwrap_or(Kind::Cme),
+            }
+            .words(message)
+        }
+    };
+    ConfigError {
+        file: path.to_owned(),
+        line: Some(line as u32),
+        what: one_line(&what),
+        fix: one_line(&fix),
+    }
+}
+
+/// Letters of a mistake that are shown: a key or a text in the file may have any, and any number of them.
+const LETTERS_MAX: usize = 500;
+
+fn one_line(text: &str) -> String {
+    let letters = text.chars().take(LETTERS_MAX);
+    letters
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
+}
+
+/// Where in the file a span is.
+#[derive(Debug, Default)]
+struct Place {
+    /// The table, as in its heading; empty above the first one.
+    table: String,
+    /// The setting in it, unless the table itself is meant.
+    key: Option<String>,
+    /// Whether the value of the setting is a table, or a list of some.
+    is_table: bool,
+    /// Whether the value is a list.
+    is_list: bool,
+    /// Whether something in that list is meant.
+    is_in_list: bool,
+}
+
+impl Place {
+    /// The innermost setting or table of a table that a span is in.
+    fn find(table: &DeTable<'_>, span: &Range<usize>) -> Option<Place> {
+        let is_around = |outer: Range<usize>| outer.start <= span.start && span.end <= outer.end;
+        table.iter().find_map(|(key, value)| {
+            let inner = match value.get_ref() {
+                DeValue::Table(inner) => Some(inner),
+                _ => None,
+            };
+            let items = match value.get_ref() {
+                DeValue::Array(items) => Some(items),
+                _ => None,
+            };
+            let is_table =
+                |item: &Spanned<DeValue<'_>>| matches!(item.get_ref(), DeValue::Table(_));
+            let own = || Place {
+                table: String::new(),
+                key: Some(key.get_ref().to_string()),
+                is_table: is_table(value) || items.is_some_and(|items| items.iter().any(is_table)),
+                is_list: items.is_some(),
+                is_in_list: items.is_some() && value.span() != *span && key.span() != *span,
+            };
+            // What stands in a table need not stand between its heading and the next one.
+            match inner.map(|inner| Place::find(inner, span)) {
+                _ if is_around(key.span()) => Some(own()),
+                Some(Some(place)) => Some(place.inside(key.get_ref())),
+                Some(None) if is_around(value.span()) => {
+                    Some(Place::default().inside(key.get_ref()))
+                }
+                None if is_around(value.span()) => Some(own()),
+                _ => None,
+            }
+        })
+    }
+
+    fn inside(self, outer: &str) -> Place {
+        let table = match self.table.as_str() {
+            "" => outer.to_owned(),
+            inner => format!("{outer}.{inner}"),
+        };
+        Place { table, ..self }
+    }
+
+    fn heading(&self) -> String {
+        match self.table.as_str() {
+            "" => "the part above the first table".to_owned(),
+            table => format!("[{table}]"),
+        }
+    }
+}
+
+/// A mistake at a place.
+struct Mistake {
+    place: Place,
+    kind: Kind,
+}
+
+impl Mistake {
+    /// The parser's message in other words.
+    fn words(&self, message: &str) -> Words {
+        let key = self.key();
+        if self.place.is_list && self.place.is_table && tables(self.kind).contains(&key) {
+            let what = format!("`{key}` is a list of tables");
+            return (
+                what,
+                format!("write its heading with single brackets, [{key}]"),
+            );
+        }
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        let name = quoted.next().unwrap_or_default();
+        let found = message
+            .strip_prefix("invalid type: ")
+            .or_else(|| message.strip_prefix("invalid value: "))
+            .and_then(|rest| rest.split_once(", expected "));
+        match found {
+            _ if message.starts_with("unknown field") => self.unknown(name),
+            _ if message.starts_with("missing field") => self.missing(name),
+            _ if message.starts_with("unknown variant") => self.not_among(name, quoted.collect()),
+            Some((found, expected)) => self.of_another_type(found, expected),
+            None => self.of_another_value(message),
+        }
+    }
+
+    /// What our own rules say of a value.
+    fn of_another_value(&self, message: &str) -> Words {
+        let what = match message.split_once(" is not in the range ") {
+            // The range stands among the values, with its unit.
+            Some((number, _)) => format!("{}is {number}, which is out of range", self.label(" ")),
+            None if message == "wanted string or table" => {
+                format!("{}takes {TEXT}", self.label(" "))
+            }
+            None if message.starts_with("invalid IPv4 socket address") => {
+                format!("{}is no IPv4 address with its port", self.label(" "))
+            }
+            None => format!("{}{message}", self.label(": ")),
+        };
+        (what, self.values(self.key()))
+    }
+
+    fn key(&self) -> &str {
+        self.place.key.as_deref().unwrap_or_default()
+    }
+
+    /// The setting, where one is meant.
+    fn label(&self, behind: &str) -> String {
+        match &self.place.key {
+            Some(key) if self.place.is_in_list => format!("an item of `{key}`{behind}"),
+            Some(key) => format!("`{key}`{behind}"),
+            None => format!("{}{behind}", self.place.heading()),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Words {
+        if self.place.is_table {
+            let last = |table: &'static str| table.rsplit('.').next().unwrap_or(table);
+            let meant = nearest(name, tables(self.kind).iter().copied().map(last));
+            let mut known = tables(self.kind).iter();
+            let fix = match known.find(|table| Some(last(table)) == meant) {
+                Some(table) => format!("did you mean [{table}]? All tables are in {GUIDE}"),
+                None => format!("all tables are in {GUIDE}"),
+            };
+            return (format!("unknown table `{name}`"), fix);
+        }
+        let what = format!("unknown setting `{name}` in {}", self.place.heading());
+        let own = names(&self.place.table, self.kind);
+        let fix = if let Some(meant) = nearest(name, own.iter().copied()) {
+            format!("did you mean `{meant}`? All settings are in {GUIDE}")
+        } else if let Some(other) = self.other_home(name) {
+            format!("{other}; all settings are in {GUIDE}")
+        } else {
+            format!("it has {}; all settings are in {GUIDE}", listed(&own))
+        };
+        (what, fix)
+    }
+
+    /// Where a setting of this name belongs: in this table, of another kind of venue, or in another table.
+    fn other_home(&self, name: &str) -> Option<String> {
+        let kinds = [
+            (Kind::Cme, "\"cme\""),
+            (Kind::Fix, "\"deribit\" and \"fix\""),
+        ];
+        let mut kinds = kinds.into_iter();
+        if let Some((_, kinds)) =
+            kinds.find(|(kind, _)| names(&self.place.table, *kind).contains(&name))
+        {
+            return Some(format!("venues of kind {kinds} have it"));
+        }
+        let mut tables = tables(self.kind).iter();
+        let table = tables.find(|table| names(table, self.kind).contains(&name))?;
+        Some(match *table {
+            "" => "it belongs above the first table".to_owned(),
+            table => format!("it belongs in [{table}]"),
+        })
+    }
+
+    fn missing(&self, name: &str) -> Words {
+        let inside = match self.place.table.as_str() {
+            "" => "the file".to_owned(),
+            _ => self.place.heading(),
+        };
+        if self.place.table.is_empty() && tables(self.kind).contains(&name) {
+            let fix = format!("{GUIDE} begins with an example");
+            return (format!("{inside} has no table [{name}]"), fix);
+        }
+        let row = setting(&self.place.table, name, self.kind);
+        let meaning = row.map_or(String::new(), |row| plain(row.meaning));
+        // Behind that are the details.
+        let meaning = meaning.split([':', ';']).next().unwrap_or_default();
+        let what = format!("{inside} has no `{name}`, {meaning}");
+        (what, format!("add it; {}", self.values(name)))
+    }
+
+    fn not_among(&self, name: &str, among: Vec<&str>) -> Words {
+        let list: Vec<String> = among.iter().map(|name| format!("\"{name}\"")).collect();
+        let what = format!(
+            "{}is \"{name}\", and takes {}",
+            self.label(" "),
+            either(&list)
+        );
+        let fix = match nearest(name, among) {
+            Some(meant) => format!("did you mean \"{meant}\"? What each means is in {GUIDE}"),
+            None => format!("what each means is in {GUIDE}"),
+        };
+        (what, fix)
+    }
+
+    fn of_another_type(&self, found: &str, expected: &str) -> Words {
+        let (is, text) = found_in_words(found);
+        let takes = expected_in_words(expected);
+        let key = self.key();
+        let takes = match takes {
+            // Of a number only what it may not be is wrong with it.
+            WHOLE_NUMBER if found.starts_with("integer") => "a whole number from 0 up",
+            takes => takes,
+        };
+        let fix = match text {
+            Some(text) if takes == WHOLE_NUMBER => number_meant(key, text),
+            None if takes == TEXT => Some("put it in quotes".to_owned()),
+            _ => None,
+        };
+        let values = self.values(key);
+        let fix = fix.map_or(values.clone(), |fix| format!("{fix}; {values}"));
+        (
+            format!("{}is {is}, and takes {takes}", self.label(" ")),
+            fix,
+        )
+    }
+
+    /// What the guide says that a setting takes.
+    fn values(&self, name: &str) -> String {
+        let Some(setting) = setting(&self.place.table, name, self.kind) else {
+            return format!("see {GUIDE}");
+        };
+        let mut words = match setting.values {
+            "" => String::new(),
+            values => format!("values: {}; ", plain(values)),
+        };
+        words += &match setting.default {
+            "required" => String::new(),
+            default => format!("default: {}; ", plain(default)),
+        };
+        format!("{words}see {GUIDE}")
+    }
+}
+
+const GUIDE: &str = "docs/operations.md";
+const WHOLE_NUMBER: &str = "a whole number";
+const TEXT: &str = "text in quotes";
+
+fn names(table: &str, kind: Kind) -> Vec<&'static str> {
+    match tables(kind).contains(&table) {
+        true => settings(table, kind)
+            .iter()
+            .map(|setting| setting.name)
+            .collect(),
+        false => Vec::new(),
+    }
+}
+
+fn setting(table: &str, name: &str, kind: Kind) -> Option<super::annotated::Setting> {
+    if !tables(kind).contains(&table) {
+        return None;
+    }
+    let mut all = settings(table, kind).into_iter();
+    all.find(|setting| setting.name == name)
+}
+
+/// Values of which there must be one.
+fn either(values: &[String]) -> String {
+    match values {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => values.concat(),
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match names.is_empty() {
+        true => "no settings".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+/// The parser's name of a value, and the text if it is one.
+fn found_in_words(found: &str) -> (String, Option<&str>) {
+    let inner = found.split('`').nth(1).unwrap_or_default();
+    let text = found
+        .strip_prefix("string \"")
+        .and_then(|rest| rest.strip_suffix('"'));
+    let is = match (found, text) {
+        (_, Some(text)) => format!("the text \"{text}\""),
+        ("map", _) => "a table".to_owned(),
+        ("sequence", _) => "a list".to_owned(),
+        _ if found.starts_with("integer") || found.starts_with("floating point") => {
+            format!("the number {inner}")
+        }
+        _ if found.starts_with("boolean") => inner.to_owned(),
+        _ => found.to_owned(),
+    };
+    (is, text)
+}
+
+fn expected_in_words(expected: &str) -> &str {
+    match expected {
+        "a string" | "a borrowed string" | "string or table" => TEXT,
+        "path string" | "a path" => "a path in quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list in brackets",
+        "a map" => "a table",
+        _ if expected.starts_with("struct ") => "a table",
+        "i64" | "i32" | "u64" | "u32" | "u16" | "usize" => WHOLE_NUMBER,
+        other => other,
+    }
+}
+
+/// The number that a text was meant to be: one in quotes, or a duration where the unit is in the name.
+fn number_meant(key: &str, text: &str) -> Option<String> {
+    if text.parse::<i64>().is_ok() {
+        return Some(format!("write `{key} = {text}`, without quotes"));
+    }
+    let unit_ns = match key.rsplit('_').find(|part| *part != "max")? {
+        "s" => 1_000_000_000,
+        "ms" => 1_000_000,
+        "us" => 1_000,
+        _ => return None,
+    };
+    let ns = read_duration(text).ok()?.as_nanos();
+    let is_whole = ns % unit_ns == 0;
+    is_whole.then(|| format!("write `{key} = {}`, the unit is in the name", ns / unit_ns))
+}
+
+/// A line that is not TOML. Nothing but a word or number of it is shown.
+fn no_toml(line: &str, message: &str) -> Words {
+    if message.starts_with("duplicate key") {
+        let what = "this setting or table stands in the file already, further up".to_owned();
+        return (what, "remove one of the two".to_owned());
+    }
+    let is_word = |text: &&str| {
+        let is_letter = |letter: char| letter.is_alphanumeric() || "_.-*".contains(letter);
+        (1..=32).contains(&text.len()) && text.chars().all(is_letter)
+    };
+    let parts = line.split_once('=');
+    let parts = parts.map(|(key, value)| (key.trim(), value.trim()));
+    if let Some((key, value)) = parts.filter(|(key, value)| is_word(key) && is_word(value)) {
+        let what = format!("`{key}` is text without quotes, {value}");
+        let fix =
+            number_meant(key, value).unwrap_or_else(|| format!("write `{key} = \"{value}\"`"));
+        return (what, fix);
+    }
+    let message = message.lines().collect::<Vec<_>>().join(" ");
+    let fix = format!("correct this line; {GUIDE} begins with an example");
+    (format!("this is no TOML: {message}"), fix)
+}
+
+#[cfg(test)]
+mod tests;
