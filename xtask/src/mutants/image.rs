@@ -144,9 +144,28 @@ pub const READERS: &[Mutant] = &[
     Mutant {
         name: "image: a look waits for a dead writer",
         file: PATIENCE,
-        find: "await_end(table, change, || clock() < end)",
-        replace: "await_end(table, change, || clock() < end + WAIT_MAX * 10_000)",
+        find: "get_or_insert(now + WAIT_MAX)",
+        replace: "get_or_insert(now + WAIT_MAX * 10_000)",
         test: "-p touchline-transport --lib a_change_that_never_ends",
+    },
+    Mutant {
+        name: "image: a change that ends at once takes nothing of the time",
+        file: PATIENCE,
+        find: "            if !has_time() {
+                break;
+            }
+            if !table.is_in_progress(change) {
+                return true;
+            }
+",
+        replace: "            if !table.is_in_progress(change) {
+                return true;
+            }
+            if !has_time() {
+                break;
+            }
+",
+        test: "-p touchline-transport --lib changes_that_end_at_once",
     },
     Mutant {
         name: "image: each image of a dead writer is waited for",
@@ -158,15 +177,15 @@ pub const READERS: &[Mutant] = &[
     Mutant {
         name: "image: a slot that always changes is copied ever again",
         file: PATIENCE,
-        find: "copies < COPIES_MAX && clock() < end",
-        replace: "copies < COPIES_MAX * 10_000 && clock() < end",
+        find: "self.copies < COPIES_MAX",
+        replace: "self.copies < COPIES_MAX * 10_000",
         test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
     },
     Mutant {
         name: "image: copies that take long have no bound in time",
         file: PATIENCE,
-        find: "copies < COPIES_MAX && clock() < end",
-        replace: "copies < COPIES_MAX",
+        find: "self.has_time(clock) && self.copies",
+        replace: "self.copies",
         test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
     },
     Mutant {

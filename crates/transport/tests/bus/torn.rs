@@ -4,6 +4,8 @@
 use crate::stage::{Market, Stage, mirror, small};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 use touchline_transport::shm::{Images, Item, Join, Publisher, Settings, Subscriber, Unseen};
 use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe};
@@ -330,4 +332,46 @@ fn a_book_that_cannot_be_taken_at_once_comes_with_the_next_message() {
     let told = polled(&mut subscriber, &mut mirror);
     assert!(told.contains('b'), "{told}");
     market.assert_equal(&mirror, "from its image");
+}
+
+/// A publisher that never pauses: whoever joins meanwhile, and is overtaken by it, ends with its books,
+/// and what is looked at is whole.
+#[test]
+fn readers_beside_a_publisher_at_full_speed_end_with_its_books() {
+    let (stage, mut publisher, mut market) = begun(2);
+    let is_over = AtomicBool::new(false);
+    let mut readers = Vec::new();
+    let mut looks = [0_u64; 2];
+    let (market, _publisher) = thread::scope(|scope| {
+        let publishing = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                (0..100).for_each(|_| market.event(&mut publisher));
+            }
+            publisher.commit();
+            (market, publisher)
+        });
+        let mut images = Images::open(&stage.root(), "test").expect("the bus is there");
+        for _ in 0..40 {
+            let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+            while subscriber.is_joining() {
+                subscriber.drain(1_000, &mut mirror);
+            }
+            readers.push((subscriber, mirror));
+            for (subscriber, mirror) in &mut readers {
+                subscriber.drain(200, mirror);
+            }
+            for look in 0..500 {
+                let is_seen = images.book(Instrument(look % 2)).is_ok();
+                looks[usize::from(is_seen)] += 1;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+        publishing.join().expect("it publishes")
+    });
+    println!("{looks:?} looks in vain and not");
+    assert!(looks[1] > looks[0], "hardly anything was seen");
+    for (subscriber, mirror) in &mut readers {
+        while subscriber.drain(usize::MAX, mirror) > 0 {}
+        market.assert_equal(mirror, "in the end");
+    }
 }
