@@ -6,6 +6,7 @@
 mod believed;
 mod bus;
 mod doors;
+mod first_use;
 mod fix;
 mod fix_session;
 mod fix_store;

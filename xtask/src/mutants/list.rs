@@ -1,8 +1,8 @@
 //! The faults, by what they break.
 
 use super::{
-    Mutant, believed, bus, doors, fix, fix_session, fix_store, image, market, names, ring, sockets,
-    stalled,
+    Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, image, market, names,
+    ring, sockets, stalled,
 };
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
@@ -17,6 +17,7 @@ pub const ALL: &[&[Mutant]] = &[
     SEGMENTS,
     bus::USERS,
     doors::DOORS,
+    first_use::FIRST_USE,
     super::hash::TABLES,
     fix::CODEC,
     ring::PROTOCOL,

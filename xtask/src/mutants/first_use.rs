@@ -1,0 +1,98 @@
+//! Faults in what somebody meets who is new: refusals, their fixes, and what is left behind.
+
+use super::Mutant;
+
+/// All of them.
+pub const FIRST_USE: &[Mutant] = &[
+    Mutant {
+        name: "sim: groups are claimed by nobody",
+        file: "crates/touchline/src/sim/cme/addresses.rs",
+        find: "claim.add(addresses).map_err",
+        replace: "claim.add(addresses.filter(|_| false)).map_err",
+        test: "-p touchline --test command exchanges_on_the_same_groups",
+    },
+    Mutant {
+        name: "sim: captures are sent to anybody's groups",
+        file: "crates/touchline/src/sim/cme/way.rs",
+        find: ".add([group])",
+        replace: ".add([group; 0])",
+        test: "-p touchline --test command captures_are_not_sent_to_the_groups",
+    },
+    Mutant {
+        name: "sim: a claim does not say whose it is",
+        file: "crates/lab/src/claim.rs",
+        find: "process: holder(address),",
+        replace: "process: None,",
+        test: "-p touchline-lab --lib an_address_is_claimed_once",
+    },
+    Mutant {
+        name: "demo: nobody removes what a killed one leaves",
+        file: "crates/touchline/src/demo/folder.rs",
+        find: "while path.exists() && Instant::now() < patience {",
+        replace: "while false && path.exists() && Instant::now() < patience {",
+        test: "-p touchline --test command a_killed_demo_leaves_nothing",
+    },
+    Mutant {
+        name: "demo: the next one sweeps nothing",
+        file: "crates/touchline/src/demo/folder.rs",
+        find: "if is_running(process) {",
+        replace: "if is_running(process) || true {",
+        test: "-p touchline --test command a_demo_removes_what_killed_ones_left",
+    },
+    Mutant {
+        name: "demo: a second one is not refused",
+        file: "crates/touchline/src/demo/live.rs",
+        find: "let Some(holder) = publisher(&self.bus) else {",
+        replace: "let Some(holder) = publisher(&self.bus).filter(|_| false) else {",
+        test: "-p touchline --test command a_second_demo_is_refused",
+    },
+    Mutant {
+        name: "fix initiator: it tries again as often",
+        file: "crates/lab/src/fix/initiator.rs",
+        find: "REST.saturating_mul(1 << self.in_vain.min(16))",
+        replace: "REST.saturating_mul(1)",
+        test: "-p touchline --test command an_initiator_says_why_it_is_refused",
+    },
+    Mutant {
+        name: "fix initiator: answers to its orders are sent back",
+        file: "crates/lab/src/fix/seat.rs",
+        find: ".is_some_and(|orders| orders.take(&message))",
+        replace: ".is_some_and(|orders| orders.take(&message) && false)",
+        test: "-p touchline --test command an_initiator_sends_an_order_a_second",
+    },
+    Mutant {
+        name: "fix initiator: the text of a refusal is lost",
+        file: "crates/lab/src/fix/seat.rs",
+        find: "Event::LoggedOut(message) => self.text = text(&message),",
+        replace: "Event::LoggedOut(_) => {}",
+        test: "-p touchline --test command an_initiator_says_why_its_logon_is_refused",
+    },
+    Mutant {
+        name: "config: nothing was meant by a misspelt key",
+        file: "crates/gateway/src/config/mistake.rs",
+        find: "nearest(name, own.iter().copied())",
+        replace: "nearest(name, [])",
+        test: "-p touchline-gateway --lib a_wrong_line_is_said",
+    },
+    Mutant {
+        name: "config: the unit of a name is not known",
+        file: "crates/gateway/src/config/mistake.rs",
+        find: "\"ms\" => 1_000_000,",
+        replace: "\"ms\" => return None,",
+        test: "-p touchline-gateway --lib a_wrong_line_is_said",
+    },
+    Mutant {
+        name: "config: a mistake has as many lines as the file",
+        file: "crates/gateway/src/config/mistake.rs",
+        find: ".map(|letter| if letter.is_control() { ' ' } else { letter })",
+        replace: ".map(|letter| letter)",
+        test: "-p touchline-gateway --lib a_mistake_is_one_short_line",
+    },
+    Mutant {
+        name: "bus: those that exist are not listed",
+        file: "crates/touchline/src/missing.rs",
+        find: "Ok(buses) if buses.iter().all(|other| other != bus) =>",
+        replace: "Ok(buses) if buses.iter().all(|other| other != bus) && false =>",
+        test: "-p touchline --test command what_is_no_bus_is_said",
+    },
+];
