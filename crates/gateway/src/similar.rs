@@ -5,13 +5,15 @@ use strsim::osa_distance;
 /// The name that is most like a misspelt one: a third of its letters differs at most, or one of the two is a part of
 /// the other. `None` if none is.
 pub fn nearest<'a>(misspelt: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let most = (misspelt.chars().count() / 3).max(1);
+    let letters = misspelt.chars().count();
+    // Of one letter nothing is left that could be alike.
+    let most = (letters / 3).max(1).min(letters.saturating_sub(1));
     let likeness = |name: &&'a str| {
         let distance = osa_distance(misspelt, name);
         // Parts come behind what is misspelt; one of two letters is in many names by chance.
         let is_long = misspelt.len().min(name.len()) > 2;
         let is_part = is_long && (name.contains(misspelt) || misspelt.contains(name));
-        match (distance <= most, is_part) {
+        match (distance <= most && most > 0, is_part) {
             (true, _) => Some((0, distance)),
             (false, true) => Some((1, distance)),
             (false, false) => None,
