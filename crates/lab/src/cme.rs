@@ -7,6 +7,7 @@ pub mod config;
 pub mod encode;
 mod exchange;
 pub mod flow;
+pub mod header;
 pub mod instrument;
 pub mod ladder;
 pub mod live;
@@ -119,6 +120,37 @@ pub struct Session {
     pub packets: Vec<SentPacket>,
     /// What a subscriber that misses nothing has in the end.
     pub truth: Picture,
+}
+
+impl Session {
+    /// An exchange that dies in the middle of its session and begins anew, with an empty market and another course: the
+    /// packets before the given one, and after a pause all of the next session. Each keeps its own sending times; those
+    /// of the next go on from the last before it, by a clock that is wrong by so many seconds.
+    #[must_use]
+    pub fn begun_anew(
+        &self,
+        at: usize,
+        next: &Session,
+        pause_ns: u64,
+        clock_seconds: i64,
+    ) -> Session {
+        let mut packets: Vec<_> = self.packets.iter().take(at).cloned().collect();
+        let begins_ns = packets.last().map_or(0, |last| last.time_ns + pause_ns);
+        let first_ns = next.packets.first().map_or(0, |first| first.time_ns);
+        packets.extend(next.packets.iter().map(|sent| {
+            let mut sent = sent.clone();
+            let moved_ns = begins_ns.wrapping_sub(first_ns);
+            sent.time_ns = sent.time_ns.wrapping_add(moved_ns);
+            let sending_ns = header::sending_time(&sent.payload).wrapping_add(moved_ns);
+            let said_ns = header::moved(sending_ns, clock_seconds);
+            header::set_sending_time(&mut sent.payload, said_ns);
+            sent
+        }));
+        Session {
+            packets,
+            truth: next.truth.clone(),
+        }
+    }
 }
 
 /// Generates a session.

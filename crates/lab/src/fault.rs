@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 pub struct FaultPlan {
     /// The rules.
     pub rules: Vec<Rule>,
+    /// What the exchange sent in a session before, for the faults that bring it again.
+    pub earlier: Vec<SentPacket>,
 }
 
 /// One fault, and where it strikes.
@@ -113,6 +115,68 @@ pub enum Fault {
         /// Share of packets after which one comes.
         share: f64,
     },
+    /// A forged heartbeat comes just before a packet. It says nothing but its number and its time.
+    ForgeHeartbeat {
+        /// Share of packets before which one comes.
+        share: f64,
+        /// What it says.
+        forgery: Forgery,
+    },
+    /// A forged heartbeat comes before all others.
+    ForgeFirst {
+        /// What it says.
+        forgery: Forgery,
+    },
+    /// A packet of the session before comes behind a packet, with the sending time of its session.
+    Earlier {
+        /// Share of packets after which one comes.
+        share: f64,
+        /// By how much the session before is moved back in time, seconds.
+        seconds_ago: u32,
+    },
+    /// A packet of the session before comes behind a packet, as if it was sent now; each snapshot in it names a packet
+    /// so much further on as the last one that it contains (it wraps).
+    ForgeSnapshot {
+        /// Share of packets after which one comes.
+        share: f64,
+        /// How far ahead.
+        ahead: u32,
+    },
+    /// A packet of one feed comes on another one, too.
+    Misroute {
+        /// Share of packets.
+        share: f64,
+    },
+    /// The exchange's clock is wrong for a run of packets, the same ones on every line, and then right again.
+    WrongClock {
+        /// How many packets of all feeds.
+        packets: u64,
+        /// How wrong, seconds.
+        seconds: i64,
+    },
+    /// The clock of the receiving host is set, once, while packets come.
+    HostClock {
+        /// By how much, seconds.
+        seconds: i64,
+    },
+}
+
+/// What a forged packet says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forgery {
+    /// Its number.
+    pub number: Forged,
+    /// When it says that it was sent, seconds from the packet beside it.
+    pub seconds: i64,
+}
+
+/// The number of a forged packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forged {
+    /// This one.
+    At(u32),
+    /// So far from the packet beside it (it wraps).
+    By(i32),
 }
 
 /// What came of a session under a plan.
@@ -134,6 +198,8 @@ pub struct Report {
     pub lost_on_both: Vec<u32>,
     /// Incremental packets that were sent before we joined late.
     pub before_join: u64,
+    /// Where the clock of the receiving host was set: index of the first arrival behind that, and by how many seconds.
+    pub clock_set: Vec<(usize, i64)>,
 }
 
 impl FaultPlan {
@@ -151,6 +217,7 @@ impl FaultPlan {
     #[must_use]
     pub fn then(mut self, other: Self) -> Self {
         self.rules.extend(other.rules);
+        self.earlier.extend(other.earlier);
         self
     }
 
@@ -162,6 +229,7 @@ impl FaultPlan {
         };
         Self {
             rules: faults.into_iter().map(rule).collect(),
+            earlier: Vec::new(),
         }
     }
 }
@@ -183,6 +251,13 @@ impl Fault {
             Self::Truncate { .. } => "truncate",
             Self::Forge { .. } => "forge",
             Self::Replay { .. } => "replay",
+            Self::ForgeHeartbeat { .. } => "forge heartbeat",
+            Self::ForgeFirst { .. } => "forge first",
+            Self::Earlier { .. } => "earlier session",
+            Self::ForgeSnapshot { .. } => "forge snapshot",
+            Self::Misroute { .. } => "misroute",
+            Self::WrongClock { .. } => "wrong clock",
+            Self::HostClock { .. } => "host clock",
         }
     }
 }
@@ -190,7 +265,7 @@ impl Fault {
 /// Sends a session over both lines under a plan.
 pub fn deliver(session: &Session, plan: &FaultPlan, seed: u64) -> Delivery {
     let mut random = Random::from_seed(seed);
-    let mut lines = lines::Lines::of(session, &mut random.split());
+    let mut lines = lines::Lines::of(session, &plan.earlier, &mut random.split());
     let mut report = Report::default();
     for rule in &plan.rules {
         // Each rule has its own stream, so that one more rule at the end does not change the ones before.
@@ -209,10 +284,9 @@ pub fn deliver(session: &Session, plan: &FaultPlan, seed: u64) -> Delivery {
         .filter(incremental)
         .map(|packet| packet.sequence)
         .collect();
-    Delivery {
-        arrivals: lines.arrivals(),
-        report,
-    }
+    let (arrivals, clock_set) = lines.arrivals();
+    report.clock_set = clock_set;
+    Delivery { arrivals, report }
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: a wrong first packet stays",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "if !self.is_empty() && !self.agrees(sequence, sending_ns, when) {\n            self.clear();\n        }",
+        find: "            self.clear();\n            self.replaces = true;\n",
         replace: "",
         test: "-p touchline-feed --lib a_wrong_first_packet_is_replaced",
     },
@@ -158,8 +158,8 @@ pub const STRAYS: &[Mutant] = &[
     Mutant {
         name: "feed: a stray packet ends a reset",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "let is_earlier = self.next > 0 && self.is_earlier(sequence, sending_ns);",
-        replace: "let is_earlier = self.next == u64::MAX && self.is_earlier(sequence, sending_ns);",
+        find: "self.next > 0 && (goes_on_earlier || self.is_earlier(sequence, sending_ns));",
+        replace: "self.next == u64::MAX && (goes_on_earlier || self.is_earlier(sequence, sending_ns));",
         test: "-p touchline-feed --lib a_stray_packet_does_not_end_a_reset_that_is_on_its_way",
     },
     Mutant {
@@ -242,5 +242,33 @@ pub const SNAPSHOTS: &[Mutant] = &[
         find: "self.last_ns = when.now_ns;",
         replace: "self.last_ns = self.last_ns.max(when.now_ns);",
         test: "-p touchline-feed --lib a_clock_that_is_set_back_goes_on_from_there",
+    },
+    Mutant {
+        name: "feed: a forged packet of the highest number stops the feed",
+        file: "crates/feed/src/cme/early.rs",
+        find: "self.next = through.min().unwrap_or(u64::MAX);",
+        replace: "self.next = through.min().unwrap_or(u64::from(u32::MAX));",
+        test: "-p touchline-feed --lib packets_wait_for_their_number",
+    },
+    Mutant {
+        name: "feed: a packet of the same time and another length is a copy",
+        file: "crates/feed/src/cme/arbiter/sent.rs",
+        find: "if sent.sending_ns == sending_ns && sent.bytes == bytes as u32 {",
+        replace: "if sent.sending_ns == sending_ns {",
+        test: "-p touchline-feed --lib a_packet_of_the_same_time_and_another_length",
+    },
+    Mutant {
+        name: "feed: the first of two packets that wait under one number is believed",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if self.hold.disputes(sequence, sending_ns, payload.len()) {",
+        replace: "if self.hold.disputes(sequence, sending_ns, payload.len()) && false {",
+        test: "-p touchline-feed --lib of_two_packets_that_wait_under_one_number",
+    },
+    Mutant {
+        name: "feed: an exchange that begins anew a second behind goes on in the old numbering",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, when);",
+        replace: "let goes_on_earlier = false;",
+        test: "-p touchline --test sessions whoever_lies",
     },
 ];

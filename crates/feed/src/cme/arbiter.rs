@@ -74,8 +74,8 @@ pub enum Step {
     },
     /// Packets came that contradict what was processed, and nothing else came since: what is known may be over.
     Doubt,
-    /// Two different packets came under this number, sent at the same time: which of them the venue sent is not known,
-    /// and the first was processed.
+    /// Two different packets came that could be the one of this number: which of them the venue sent is not known, and one
+    /// was processed.
     Conflict(u32),
     /// What is missing of these numbers is asked for again; nothing goes on until it comes, or is
     /// given up.
@@ -119,8 +119,8 @@ pub struct Arbiter {
     earlier: JumpCandidate,
     /// The candidate is believed: the window is to move there.
     jump: Option<Jump>,
-    /// A packet that conflicts with the one that was processed under its number.
-    conflict: Option<Conflict>,
+    /// The number under which a packet was processed that may not be the venue's.
+    conflict: Option<u64>,
     doubt: Doubt,
     /// When each line brought a packet last.
     heard_ns: [u64; 2],
@@ -133,14 +133,6 @@ pub struct Arbiter {
     ask_from_ns: u64,
     /// The time at which packets were last let go.
     released_ns: u64,
-}
-
-/// A packet that is not the one that was processed under its number.
-#[derive(Clone, Copy, Debug)]
-struct Conflict {
-    sequence: u64,
-    sending_ns: u64,
-    bytes: usize,
 }
 
 /// Whether packets contradict while nothing else comes.
@@ -247,12 +239,13 @@ impl Arbiter {
     pub fn finish(&mut self) {
         (self.replay, self.awaited) = (None, None);
         self.release_to = u64::MAX;
-        if !self.candidate.is_empty()
-            && !self.candidate.is_contested()
-            && self.place() != Place::AgainstClock
-        {
+        if self.candidate.is_empty() || self.candidate.is_contested() {
+            return;
+        }
+        let place = self.place();
+        if place != Place::AgainstClock {
             self.candidate.set_shown();
-            self.jump = Some(self.way());
+            self.jump = Some(self.way(place));
         }
     }
 
@@ -307,8 +300,9 @@ impl Arbiter {
         when: When,
         payload: &[u8],
     ) -> Verdict {
-        let is_inside = self.is_inside(sequence, sending_ns, when.receive_ns);
-        if is_inside && !self.may_be_of_reset(sequence, sending_ns, when) {
+        let is_inside = self.is_inside(sequence, sending_ns, when);
+        let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, when);
+        if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, when) {
             return self.keep(sequence, sending_ns, when, payload);
         }
         if self.next > 0 && sequence < self.next {
@@ -323,15 +317,14 @@ impl Arbiter {
                 && self.is_undisputed()
                 && sending_ns >= self.begun.sending_ns
             {
-                self.conflict = Some(Conflict {
-                    sequence,
-                    sending_ns,
-                    bytes: payload.len(),
-                });
+                // Its own copy is no further conflict.
+                self.sent.record(sequence, sending_ns, payload.len());
+                self.conflict = Some(sequence);
                 return Verdict::Contradicts;
             }
         }
-        let is_earlier = self.next > 0 && self.is_earlier(sequence, sending_ns);
+        let is_earlier =
+            self.next > 0 && (goes_on_earlier || self.is_earlier(sequence, sending_ns));
         if is_earlier && self.jump.is_some() {
             return Verdict::Contradicts;
         }
@@ -363,6 +356,7 @@ impl Arbiter {
         if is_inside {
             candidate.set_ambiguous();
         }
+        self.note_forgotten();
         let place = self.place();
         if self.doubt == Doubt::None && self.candidate.is_doubtful(place) {
             self.doubt = Doubt::Since(when.now_ns);
@@ -385,9 +379,11 @@ impl Arbiter {
     }
 
     /// Whether a packet lies in the window, was sent at a time of now, and before what waits behind it.
-    fn is_inside(&self, sequence: u64, sending_ns: u64, receive_ns: u64) -> bool {
+    fn is_inside(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
         let window = self.next..self.next + self.hold.capacity();
-        if self.next == 0 || !window.contains(&sequence) || !self.clock.fits(sending_ns, receive_ns)
+        if self.next == 0
+            || !window.contains(&sequence)
+            || !self.clock.fits(sending_ns, when.receive_ns)
         {
             return false;
         }
@@ -404,8 +400,22 @@ impl Arbiter {
             && self.candidate.continues(sequence, sending_ns, when)
     }
 
+    /// Whether a packet agrees with packets that are brought against the clock, and not by one word alone: those of an exchange that
+    /// began anew with its clock a little behind, whose numbers and times are by now such as those before would be.
+    fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+        sequence >= self.next
+            && !self.earlier.is_empty()
+            && self.earlier.is_doubtful(Place::AgainstClock)
+            && self.earlier.agrees(sequence, sending_ns, when)
+    }
+
     /// Keeps a packet inside the window.
     fn keep(&mut self, sequence: u64, sending_ns: u64, when: When, payload: &[u8]) -> Verdict {
+        if self.hold.disputes(sequence, sending_ns, payload.len()) {
+            // Neither is believed; the next copy of either takes the place.
+            self.hold.discard(self.next, sequence);
+            return Verdict::Contradicts;
+        }
         if !self.hold.keep(sequence, sending_ns, when, payload) {
             return Verdict::Duplicate;
         }
@@ -427,14 +437,7 @@ impl Arbiter {
     }
 
     fn pop_waiting(&mut self) -> Option<Step> {
-        if let Some(Conflict {
-            sequence,
-            sending_ns,
-            bytes,
-        }) = self.conflict.take()
-        {
-            // Its own copy is no further conflict.
-            self.sent.record(sequence, sending_ns, bytes);
+        if let Some(sequence) = self.conflict.take() {
             return Some(Step::Conflict(sequence as u32));
         }
         if self.doubt == Doubt::Due {

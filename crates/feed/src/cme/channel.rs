@@ -188,8 +188,9 @@ impl Channel {
                 tracker.forget();
             }
         }
-        if begun.sequence > u64::from(self.known_from) {
-            self.reset_ns = self.reset_ns.min(begun.sending_ns.saturating_sub(1));
+        let was_set_since = begun.sequence > u64::from(self.known_from);
+        if was_set_since && self.reset_ns > begun.sending_ns {
+            self.reset_ns = begun.sending_ns.saturating_sub(1);
         }
     }
 

@@ -31,8 +31,8 @@ pub struct EarlySnapshots {
     kept: Vec<Early>,
     bytes: Vec<u8>,
     stride: usize,
-    /// The lowest packet that one waits for; `u32::MAX` if none does.
-    next: u32,
+    /// The lowest packet that one waits for; one above all numbers if none does.
+    next: u64,
     arrived: u64,
 }
 
@@ -43,7 +43,7 @@ impl EarlySnapshots {
             kept: Vec::with_capacity(PACKETS_MAX),
             bytes: vec![0; PACKETS_MAX * packet_bytes_max],
             stride: packet_bytes_max,
-            next: u32::MAX,
+            next: u64::MAX,
             arrived: 0,
         }
     }
@@ -66,13 +66,13 @@ impl EarlySnapshots {
             slot,
             len: payload.len(),
         });
-        self.next = self.next.min(through);
+        self.next = self.next.min(u64::from(through));
     }
 
     /// Whether a packet waits for `processed` or a packet before it.
     #[inline]
     pub fn is_due(&self, processed: u32) -> bool {
-        self.next <= processed
+        self.next <= u64::from(processed)
     }
 
     /// Takes the packet that came first of those that wait for nothing more. Its bytes stay readable until another one
@@ -109,8 +109,8 @@ impl EarlySnapshots {
 
     fn remove(&mut self, at: usize) -> Early {
         let early = self.kept.swap_remove(at);
-        let through = self.kept.iter().map(|early| early.through);
-        self.next = through.min().unwrap_or(u32::MAX);
+        let through = self.kept.iter().map(|early| u64::from(early.through));
+        self.next = through.min().unwrap_or(u64::MAX);
         early
     }
 }
@@ -135,7 +135,10 @@ mod tests {
         assert_eq!(taken(&mut early, 7), None);
         let all: Vec<u8> = std::iter::from_fn(|| taken(&mut early, 9)).collect();
         assert_eq!(all, *b"121", "the second copy of a line is one packet");
-        assert!(!early.is_due(u32::MAX - 1));
+        assert!(
+            !early.is_due(u32::MAX),
+            "nothing waits, whatever number was forged"
+        );
     }
 
     #[test]

@@ -108,6 +108,29 @@ impl Hold {
         Some(held)
     }
 
+    /// Whether another packet waits under this number than this one: of the two at least one is not the venue's.
+    pub fn disputes(&self, sequence: u64, sending_ns: u64, bytes: usize) -> bool {
+        let held = self.peek(sequence);
+        held.filled && (held.sending_ns, held.len) != (sending_ns, bytes)
+    }
+
+    /// Throws a packet away that lies at `lowest` or above.
+    pub fn discard(&mut self, lowest: u64, sequence: u64) {
+        self.take(sequence);
+        if sequence == self.highest && self.count > 0 {
+            let filled = |sequence: &u64| self.slots[self.index(*sequence)].filled;
+            let highest = (lowest..sequence).rev().find(filled);
+            self.highest = highest.expect("some packet waits");
+        }
+    }
+
+    /// Throws away all that waits from `lowest` on.
+    pub fn clear(&mut self, lowest: u64) {
+        while let Some(first) = self.first(lowest) {
+            self.take(first);
+        }
+    }
+
     /// The bytes of a packet taken out just now.
     pub fn payload(&self, held: &Held) -> &[u8] {
         let start = self.index(held.sequence) * self.stride;
@@ -148,6 +171,8 @@ mod tests {
         assert!(hold.keep(7, 70, When::at(700), b"seven"));
         assert!(hold.keep(9, 90, When::at(900), b"nine"));
         assert!(!hold.keep(9, 90, When::at(901), b"nine"), "a duplicate");
+        assert!(!hold.disputes(9, 90, 4) && !hold.disputes(8, 90, 5));
+        assert!(hold.disputes(9, 91, 4) && hold.disputes(9, 90, 5));
         assert_eq!(hold.first(6), Some(7));
         assert_eq!(
             hold.waiting(6)
@@ -160,6 +185,12 @@ mod tests {
             (seven.when, hold.payload(&seven)),
             (When::at(700), b"seven".as_slice())
         );
+        assert!(hold.keep(8, 80, When::at(800), b"eight"));
+        hold.discard(8, 9);
+        assert_eq!((hold.highest(), hold.first(8)), (8, Some(8)));
+        assert!(hold.keep(9, 90, When::at(902), b"nine"));
+        hold.discard(8, 8);
+        assert_eq!((hold.highest(), hold.first(8)), (9, Some(9)));
         assert_eq!(hold.take(7), None);
         assert_eq!(hold.take(8), None);
         assert!(!hold.is_empty());

@@ -1,11 +1,16 @@
 //! Damage to the bytes of one packet.
 
+use crate::cme::header;
 use crate::random::Random;
 use crate::reference::cme::packet;
 
-/// Offset of the first message in a packet, and of fields in a message.
+/// Offset of the first message in a packet, and of fields and the root block in a message.
 const MESSAGE: usize = 12;
+const TEMPLATE: usize = 4;
+const BLOCK: usize = 10;
 const SCHEMA_ID: usize = 6;
+/// Templates whose block begins with LastMsgSeqNumProcessed.
+const SNAPSHOTS: [u16; 3] = [52, 53, 69];
 /// The shortest payload that [`corrupt`] can take: one with the schema id of a message in it.
 pub const CORRUPT_BYTES_MIN: usize = MESSAGE + SCHEMA_ID + 1;
 
@@ -39,9 +44,19 @@ pub fn truncate(payload: &mut Vec<u8>, random: &mut Random) {
     payload.truncate(invalid.unwrap_or(0));
 }
 
-/// Gives the packet another sequence.
-pub fn renumber(payload: &mut [u8], ahead: u32) {
-    if let Some(field) = payload.first_chunk_mut::<4>() {
-        *field = u32::from_le_bytes(*field).wrapping_add(ahead).to_le_bytes();
+/// Moves the number of the last packet that it contains, in each message of a snapshot.
+pub fn reach_further(payload: &mut [u8], ahead: u32) {
+    let mut message = MESSAGE;
+    while let Some(&size) = payload.get(message..).and_then(<[u8]>::first_chunk::<2>) {
+        let size = usize::from(u16::from_le_bytes(size));
+        let template = payload.get(message + TEMPLATE..message + TEMPLATE + 2);
+        let is_snapshot = SNAPSHOTS
+            .map(u16::to_le_bytes)
+            .iter()
+            .any(|known| template == Some(known));
+        if is_snapshot && let Some(block) = payload.get_mut(message + BLOCK..) {
+            header::renumber(block, ahead);
+        }
+        message += size.max(BLOCK);
     }
 }

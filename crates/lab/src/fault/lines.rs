@@ -2,17 +2,23 @@
 
 use super::{Fault, Rule, damage};
 use crate::capture::{Arrival, Feed, Line};
-use crate::cme::Session;
+use crate::cme::{SentPacket, Session, header};
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod forged;
+
 /// The packets on both lines.
-pub struct Lines {
+pub struct Lines<'a> {
     /// The copies on lines A and B, each in order of arrival.
     copies: [Vec<Copy>; 2],
     /// Index of the first packet of the session that we were there for.
     pub joined_at: usize,
     packets: usize,
+    /// What the exchange sent in a session before.
+    earlier: &'a [SentPacket],
+    /// When the clock of the receiving host is set, nanoseconds, and by how many seconds.
+    clock_set: Vec<(u64, i64)>,
 }
 
 /// One packet on one line.
@@ -28,9 +34,9 @@ struct Copy {
     payload: Vec<u8>,
 }
 
-impl Lines {
+impl<'a> Lines<'a> {
     /// Every packet on both lines, a little apart; either may lead.
-    pub fn of(session: &Session, random: &mut Random) -> Self {
+    pub fn of(session: &Session, earlier: &'a [SentPacket], random: &mut Random) -> Self {
         let copies = Line::BOTH.map(|_| {
             let mut last: BTreeMap<Feed, u64> = BTreeMap::new();
             let copies = session.packets.iter().enumerate().map(|(packet, sent)| {
@@ -53,6 +59,8 @@ impl Lines {
             copies,
             joined_at: 0,
             packets: session.packets.len(),
+            earlier,
+            clock_set: Vec::new(),
         };
         lines.sort();
         lines
@@ -70,6 +78,10 @@ impl Lines {
                 let joined_at = self.joined_at;
                 self.drop_where(rule, |copy| copy.packet < joined_at)
             }
+            Fault::WrongClock { packets, seconds } => {
+                self.wrong_clock(rule, packets, seconds, random)
+            }
+            Fault::HostClock { seconds } => self.set_host_clock(seconds, random),
             _ => rule
                 .lines
                 .iter()
@@ -90,8 +102,8 @@ impl Lines {
             .collect()
     }
 
-    /// Both lines in order of arrival.
-    pub fn arrivals(self) -> Vec<Arrival> {
+    /// Both lines in order of arrival, and where among them the clock of the receiving host was set.
+    pub fn arrivals(self) -> (Vec<Arrival>, Vec<(usize, i64)>) {
         let mut arrivals = Vec::new();
         for (line, copies) in Line::BOTH.into_iter().zip(self.copies) {
             arrivals.extend(copies.into_iter().map(|copy| Arrival {
@@ -102,7 +114,17 @@ impl Lines {
             }));
         }
         arrivals.sort_by_key(|arrival| arrival.time_ns);
-        arrivals
+        let mut clock_set = Vec::new();
+        for (set_ns, seconds) in self.clock_set {
+            let behind = arrivals.partition_point(|arrival| arrival.time_ns < set_ns);
+            clock_set.push((behind, seconds));
+        }
+        for &(behind, seconds) in &clock_set {
+            for arrival in &mut arrivals[behind..] {
+                arrival.time_ns = header::moved(arrival.time_ns, seconds);
+            }
+        }
+        (arrivals, clock_set)
     }
 
     fn sort(&mut self) {
@@ -112,6 +134,7 @@ impl Lines {
     }
 
     fn strike_line(&mut self, rule: &Rule, line: Line, random: &mut Random) -> u64 {
+        let earlier = self.earlier;
         let copies = &mut self.copies[line as usize];
         match rule.fault {
             Fault::Drop { share } => drop_bursts(copies, rule, share, 1, random),
@@ -149,7 +172,7 @@ impl Lines {
             Fault::Forge { share, ahead } => {
                 add_for_share(copies, rule, share, random, |_, copy, _| {
                     copy.intact = false;
-                    damage::renumber(&mut copy.payload, ahead);
+                    header::renumber(&mut copy.payload, ahead);
                 })
             }
             Fault::Replay { share } => {
@@ -167,9 +190,31 @@ impl Lines {
                     };
                 })
             }
-            Fault::DropOnAllLines { .. } | Fault::JoinLate { .. } => {
-                unreachable!("strikes all lines at once")
+            Fault::ForgeHeartbeat { share, forgery } => {
+                add_for_share(copies, rule, share, random, |_, copy, _| {
+                    forged::heartbeat(copy, forgery)
+                })
             }
+            Fault::ForgeFirst { forgery } => forged::first(copies, rule, forgery),
+            Fault::Earlier { share, seconds_ago } => {
+                add_for_share(copies, rule, share, random, |_, copy, random| {
+                    forged::earlier(copy, earlier, seconds_ago, random)
+                })
+            }
+            Fault::ForgeSnapshot { share, ahead } => {
+                add_for_share(copies, rule, share, random, |_, copy, random| {
+                    forged::snapshot(copy, earlier, ahead, random)
+                })
+            }
+            Fault::Misroute { share } => {
+                add_for_share(copies, rule, share, random, |_, copy, random| {
+                    forged::misroute(copy, random)
+                })
+            }
+            Fault::DropOnAllLines { .. }
+            | Fault::JoinLate { .. }
+            | Fault::WrongClock { .. }
+            | Fault::HostClock { .. } => unreachable!("strikes all lines at once"),
         }
     }
 

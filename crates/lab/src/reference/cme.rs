@@ -89,6 +89,8 @@ pub struct Handler {
     loops: [SnapshotLoop; 2],
     /// The highest packet that was lost; `None` if none was, the highest number of all before the first packet.
     last_lost: Option<u32>,
+    /// The packet of the last reset; 0 where a numbering began.
+    last_reset: u32,
     /// SendingTime of the last reset of any kind; older snapshots are of another world.
     last_reset_ns: u64,
     /// Instruments whose direct book had an entry applied in the open event.
@@ -143,6 +145,7 @@ impl Handler {
             instruments: BTreeMap::new(),
             loops: Default::default(),
             last_lost: Some(u32::MAX),
+            last_reset: 0,
             last_reset_ns: 0,
             touched: BTreeSet::new(),
             early: Vec::new(),
@@ -389,7 +392,7 @@ impl Handler {
     /// The channel or its numbering started again, in this packet: every book is empty, and that is known.
     fn reset(&mut self, sequence: u32, sending_time: u64) {
         self.last_lost = None;
-        self.last_reset_ns = sending_time;
+        (self.last_reset, self.last_reset_ns) = (sequence, sending_time);
         self.loops = Default::default();
         self.touched.clear();
         for instrument in self.instruments.values_mut() {
@@ -434,6 +437,11 @@ impl Handler {
     }
 
     fn take_snapshots(&mut self, feed: usize, packet: &Packet) {
+        let begun = self.arbitration.begun();
+        let was_set_since = begun.sequence > u64::from(self.last_reset);
+        if was_set_since && self.last_reset_ns > begun.sending_time {
+            self.last_reset_ns = begun.sending_time.saturating_sub(1);
+        }
         if packet.sending_time <= self.last_reset_ns {
             return;
         }

@@ -8,6 +8,7 @@
 
 mod bus;
 mod captures;
+mod hostile;
 mod lines;
 mod path;
 mod recovery;

@@ -26,6 +26,10 @@ const WAITS_MIN: u64 = 10;
 /// the other.
 const BEHIND_NS_MAX: u64 = 60_000_000_000;
 
+/// A packet that others have overtaken was sent no longer before them. Without this bound a stream and the one that
+/// begins anew with its clock behind would be taken for one.
+const OVERTAKEN_NS_MAX: u64 = 250_000_000;
+
 /// Packets kept.
 const PACKETS_MAX: usize = 256;
 
@@ -76,6 +80,10 @@ pub struct JumpCandidate {
     line: usize,
     contested: bool,
     ambiguous: bool,
+    /// Others contradicted before it, since the stream went on last.
+    replaces: bool,
+    /// A packet that could be of the present numbering was forgotten.
+    forgot: bool,
 }
 
 impl JumpCandidate {
@@ -95,6 +103,8 @@ impl JumpCandidate {
             line: 0,
             contested: false,
             ambiguous: false,
+            replaces: false,
+            forgot: false,
         }
     }
 
@@ -134,9 +144,19 @@ impl JumpCandidate {
         self.contested = true;
     }
 
+    /// Whether others contradicted before it, since the stream went on last.
+    pub fn replaces_others(&self) -> bool {
+        self.replaces
+    }
+
     /// A packet of it could be of the present numbering as well.
     pub fn set_ambiguous(&mut self) {
         self.ambiguous = true;
+    }
+
+    /// Whether a packet that could be of the present numbering was forgotten since the last time this was asked.
+    pub fn has_forgotten(&mut self) -> bool {
+        std::mem::take(&mut self.forgot)
     }
 
     /// There will be no witness any more, and nothing denies it.
@@ -176,6 +196,7 @@ impl JumpCandidate {
     ) -> bool {
         if !self.is_empty() && !self.agrees(sequence, sending_ns, when) {
             self.clear();
+            self.replaces = true;
         }
         self.spoken_ns = when.now_ns;
         let bit = 1 << line as usize;
@@ -184,6 +205,11 @@ impl JumpCandidate {
             && (self.lowest.sequence..=self.highest.sequence).contains(&sequence)
             && self.buffer.has(sequence)
         {
+            if self.buffer.disputes(sequence, sending_ns, payload.len()) {
+                // Neither is believed; the next copy of either takes the place.
+                self.buffer.take(sequence);
+                return true;
+            }
             self.agreed += u32::from(self.lines[slot] | bit == 3 && self.lines[slot] != 3);
             self.lines[slot] |= bit;
             return false;
@@ -258,6 +284,7 @@ impl JumpCandidate {
                 keep(&held, self.buffer.payload(&held));
             }
         }
+        self.ambiguous = false;
         self.clear();
     }
 
@@ -268,8 +295,9 @@ impl JumpCandidate {
                 self.buffer.take(sequence);
             }
         }
+        self.forgot |= self.ambiguous;
         (self.distinct, self.agreed) = (0, 0);
-        (self.contested, self.ambiguous) = (false, false);
+        (self.contested, self.ambiguous, self.replaces) = (false, false, false);
     }
 
     /// Whether a packet may be of the same stream: near in number, and sent in the order of the numbers.
@@ -287,7 +315,7 @@ impl JumpCandidate {
             sequence - highest.sequence < near
                 && (highest.sending_ns..=latest_ns).contains(&sending_ns)
         } else if sequence < lowest.sequence {
-            let earliest_ns = lowest.sending_ns.saturating_sub(CLOCKS_APART_NS);
+            let earliest_ns = lowest.sending_ns.saturating_sub(OVERTAKEN_NS_MAX);
             highest.sequence - sequence < near
                 && (earliest_ns..=lowest.sending_ns).contains(&sending_ns)
         } else if self.buffer.has(sequence) {

@@ -47,17 +47,15 @@ impl VenueClock {
     }
 
     /// Whether the venue's clock can have come that far since the packet processed last, by ours. Only differences are
-    /// compared, so that clocks may be apart; where ours was set back, nothing can be said.
+    /// compared, so that clocks may be apart; where ours was set back, no time has passed.
     #[inline]
     pub fn is_reached(&self, sending_ns: u64, receive_ns: u64) -> bool {
-        let latest_ns = self
-            .newest_ns
-            .saturating_add(receive_ns.saturating_sub(self.received_ns));
-        sending_ns <= latest_ns.saturating_add(self.apart_ns)
-            || receive_ns < self.received_ns
-            || self.newest_ns == 0
+        let passed_ns = receive_ns.saturating_sub(self.received_ns);
+        let latest_ns = self.newest_ns.saturating_add(passed_ns);
+        sending_ns <= latest_ns.saturating_add(self.apart_ns) || self.newest_ns == 0
     }
 
+    /// A packet is processed.
     #[inline]
     pub fn pass(&mut self, sending_ns: u64, receive_ns: u64) {
         if sending_ns > self.newest_ns || receive_ns < self.received_ns {

@@ -11,9 +11,9 @@ const WAITS_MAX: u64 = 10;
 pub enum Jump {
     /// There was none.
     Join,
-    /// The numbers begin again below.
+    /// They begin again.
     Restart,
-    /// They go on above, or the clock was set.
+    /// They go on.
     Forward,
 }
 
@@ -40,15 +40,21 @@ impl Arbiter {
         }
     }
 
-    /// How the window would move to the candidate.
-    pub(super) fn way(&self) -> Jump {
-        if self.next == 0 {
-            Jump::Join
-        } else if self.candidate.began() < self.next {
-            Jump::Restart
-        } else {
-            Jump::Forward
+    /// How the window would move to a candidate there. Where the clock was set, the numbers go on if none is missing;
+    /// otherwise they may as well have begun anew.
+    pub(super) fn way(&self, place: Place) -> Jump {
+        match place {
+            Place::First => Jump::Join,
+            Place::Inside | Place::FarAhead => Jump::Forward,
+            Place::AgainstClock if self.is_next_step() => Jump::Forward,
+            Place::Reset | Place::AgainstClock => Jump::Restart,
         }
+    }
+
+    /// Whether the numbers of the candidate go on where those that were processed end, and nothing else came between.
+    fn is_next_step(&self) -> bool {
+        let goes_on = self.candidate.began() == self.next && !self.candidate.replaces_others();
+        goes_on && self.hold.is_empty()
     }
 
     /// Lets `act` work on the packets of an earlier time in place of the others. They stay in their place if they are
@@ -61,6 +67,7 @@ impl Arbiter {
             None => std::mem::swap(&mut self.candidate, &mut self.earlier),
             Some(_) => self.earlier.clear(),
         }
+        self.note_forgotten();
         result
     }
 
@@ -85,6 +92,7 @@ impl Arbiter {
             };
             if is_over(self.candidate.since_ns(), now_ns, waits * self.wait_ns) {
                 self.candidate.clear();
+                self.note_forgotten();
             }
         }
         if let Doubt::Since(since_ns) = self.doubt
@@ -104,9 +112,12 @@ impl Arbiter {
             heard_ns: self.heard_ns,
         };
         if self.jump.is_none() && self.candidate.is_believed(situation) {
-            self.jump = Some(self.way());
-            if situation.place == Place::Reset {
-                self.take_over();
+            self.jump = Some(self.way(situation.place));
+            match situation.place {
+                Place::Reset => self.take_over(),
+                // What waits may be of either numbering.
+                Place::AgainstClock => self.hold.clear(self.next),
+                Place::First | Place::Inside | Place::FarAhead => {}
             }
         }
     }
@@ -138,15 +149,23 @@ impl Arbiter {
             return;
         }
         self.earlier.clear();
-        if self.candidate.is_empty() {
-            return;
-        }
-        match self.place() {
-            Place::AgainstClock => self.candidate.clear(),
-            Place::Reset if sending_ns >= self.candidate.lowest().sending_ns => {
-                self.candidate.clear()
+        if !self.candidate.is_empty() {
+            match self.place() {
+                Place::AgainstClock => self.candidate.clear(),
+                Place::Reset if sending_ns >= self.candidate.lowest().sending_ns => {
+                    self.candidate.clear()
+                }
+                _ => self.candidate.contest(),
             }
-            _ => self.candidate.contest(),
+        }
+        self.note_forgotten();
+    }
+
+    /// Where a candidate had a packet that could be of the present numbering, and the stream goes on without it, what
+    /// was processed in its place may not be the venue's.
+    pub(super) fn note_forgotten(&mut self) {
+        if self.candidate.has_forgotten() | self.earlier.has_forgotten() {
+            self.conflict = Some(self.next - 1);
         }
     }
 
@@ -188,6 +207,7 @@ impl Arbiter {
         self.clock.set(&lowest);
         self.doubt = Doubt::None;
         self.earlier.clear();
+        self.note_forgotten();
         self.adopt();
         step.or_else(|| self.pop_waiting())
     }

@@ -85,7 +85,7 @@ impl SentTimes {
             return Likeness::Unknown;
         }
         let sent = self.slot(sequence);
-        if sent.sending_ns == sending_ns {
+        if sent.sending_ns == sending_ns && sent.bytes == bytes as u32 {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
             // It was sent before what was processed behind it; a sequence reset is sent later.
@@ -118,6 +118,7 @@ mod tests {
         let compare =
             |sequence, sending_ns, bytes| sent.compare(sequence, sending_ns, bytes, 8, 11 * SECOND);
         assert_eq!(compare(5, 10 * SECOND, 100), Likeness::Copy);
+        assert_eq!(compare(5, 10 * SECOND, 99), Likeness::Conflict);
         assert_eq!(compare(5, 10 * SECOND + 1, 22), Likeness::Conflict);
         assert_eq!(
             compare(5, 10 * SECOND + 1, 100),

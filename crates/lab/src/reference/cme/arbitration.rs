@@ -91,7 +91,8 @@ pub struct Arbitration {
     /// Those of an earlier time: copies of long ago, or a clock that was set back.
     earlier: Suspects,
     pending: Option<Move>,
-    conflict: Option<(u64, u64, usize)>,
+    /// What was processed may not be the venue's.
+    conflict: bool,
     heard: [u64; 2],
 }
 
@@ -113,7 +114,7 @@ impl Arbitration {
             suspects: Suspects::default(),
             earlier: Suspects::default(),
             pending: None,
-            conflict: None,
+            conflict: false,
             heard: [0; 2],
         }
     }
@@ -140,8 +141,11 @@ impl Arbitration {
     pub fn is_reached(&self, sending_time: u64, now_ns: u64) -> bool {
         let passed = now_ns.saturating_sub(self.newest_arrived);
         self.newest_ns == 0
-            || now_ns < self.newest_arrived
-            || sending_time <= self.newest_ns + passed + self.apart_ns
+            || sending_time
+                <= self
+                    .newest_ns
+                    .saturating_add(passed)
+                    .saturating_add(self.apart_ns)
     }
 
     /// Gives up the holes that were waited for long enough at `now_ns`, and looks at the suspects again.
@@ -177,13 +181,15 @@ impl Arbitration {
         let mut steps = Vec::new();
         let sequence = u64::from(packet.sequence);
         if let Some(next) = self.next.filter(|next| sequence < *next) {
-            if self.is_old_copy(next, &packet) {
+            if self.is_old_copy(next, bytes, &packet) {
                 return steps;
             }
             let is_old = packet.sending_time < self.begun.sending_time;
             let is_disputed = !self.suspects.packets.is_empty() || !self.earlier.packets.is_empty();
             if !is_disputed && !is_old && self.conflicts(next, bytes, &packet) {
-                self.conflict = Some((sequence, packet.sending_time, bytes));
+                self.processed
+                    .insert(sequence, (packet.sending_time, bytes));
+                self.conflict = true;
                 self.settle(0, &mut steps);
                 return steps;
             }
@@ -194,15 +200,26 @@ impl Arbitration {
             && self
                 .suspects
                 .continues(now_ns, self.suspects_max(), &packet);
-        if inside && !of_reset {
+        let of_earlier = self.next.is_some_and(|next| sequence >= next)
+            && self.earlier.is_doubtful()
+            && self.earlier.agrees(now_ns, self.suspects_max(), &packet);
+        if inside && !of_reset && !of_earlier {
             let is_new = !self.waiting.contains_key(&sequence);
             if is_new && !self.suspects.packets.is_empty() && self.claim() == Claim::FarAhead {
                 self.suspects.contested = true;
             }
-            self.waiting
-                .entry(sequence)
-                .or_insert((now_ns, bytes, packet));
-        } else if self.next.is_some_and(|next| self.is_earlier(next, &packet)) {
+            match self.waiting.get(&sequence) {
+                None => {
+                    self.waiting.insert(sequence, (now_ns, bytes, packet));
+                }
+                Some((_, length, waits))
+                    if *length != bytes || waits.sending_time != packet.sending_time =>
+                {
+                    self.waiting.remove(&sequence);
+                }
+                Some(_) => {}
+            }
+        } else if of_earlier || self.next.is_some_and(|next| self.is_earlier(next, &packet)) {
             if self.pending.is_none() {
                 std::mem::swap(&mut self.suspects, &mut self.earlier);
                 self.suspect(now_ns, line, bytes, inside, packet);
@@ -231,8 +248,18 @@ impl Arbitration {
     fn swap_back(&mut self) {
         match self.pending {
             None => std::mem::swap(&mut self.suspects, &mut self.earlier),
-            Some(_) => self.earlier = Suspects::default(),
+            Some(_) => self.forget_earlier(),
         }
+    }
+
+    fn forget(&mut self) {
+        let forgotten = std::mem::take(&mut self.suspects);
+        self.conflict |= forgotten.ambiguous;
+    }
+
+    fn forget_earlier(&mut self) {
+        let forgotten = std::mem::take(&mut self.earlier);
+        self.conflict |= forgotten.ambiguous;
     }
 
     /// Believes the suspects, or forgets those that the stream has denied for long enough.
@@ -244,7 +271,7 @@ impl Arbitration {
         let waits = if self.claim() == Claim::Reset { 10 } else { 1 };
         let is_over = now_ns.saturating_sub(self.suspects.since) >= waits * self.wait_ns;
         if self.pending.is_none() && self.suspects.contested && is_idle && is_over {
-            self.suspects = Suspects::default();
+            self.forget();
         }
     }
 
@@ -253,7 +280,7 @@ impl Arbitration {
         let max = self.suspects_max();
         let suspects = &mut self.suspects;
         if suspects.packets.is_empty() || suspects.give_way(now_ns, self.wait_ns, max, &packet) {
-            suspects.offer(now_ns, line as usize, bytes, max, packet);
+            self.conflict |= suspects.offer(now_ns, line as usize, bytes, max, packet);
             suspects.ambiguous |= inside;
             self.believe(now_ns);
         }
@@ -270,13 +297,13 @@ impl Arbitration {
     }
 
     /// A second copy of what was processed, or a late packet of a sequence that was lost.
-    fn is_old_copy(&self, next: u64, packet: &Packet) -> bool {
+    fn is_old_copy(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         if sequence + self.window < next {
             return false;
         }
         match self.processed.get(&sequence) {
-            Some((sending_time, _)) => *sending_time == packet.sending_time,
+            Some(sent) => *sent == (packet.sending_time, bytes),
             None => {
                 packet.sending_time <= self.newest_ns
                     && self.newest_ns - packet.sending_time < SECOND
@@ -342,11 +369,17 @@ impl Arbitration {
         }
     }
 
+    fn is_next_step(&self) -> bool {
+        let goes_on = Some(self.suspects.began) == self.next && !self.suspects.replace_others;
+        goes_on && self.waiting.is_empty()
+    }
+
     fn way(&self) -> Move {
-        match self.next {
-            None => Move::Join,
-            Some(next) if self.suspects.began < next => Move::Restart,
-            Some(_) => Move::Forward,
+        match self.claim() {
+            Claim::Beginning => Move::Join,
+            Claim::Inside | Claim::FarAhead => Move::Forward,
+            Claim::AgainstClock if self.is_next_step() => Move::Forward,
+            Claim::Reset | Claim::AgainstClock => Move::Restart,
         }
     }
 
@@ -374,8 +407,10 @@ impl Arbitration {
         };
         if believed && self.pending.is_none() {
             self.pending = Some(self.way());
-            if self.claim() == Claim::Reset {
-                self.take_over();
+            match self.claim() {
+                Claim::Reset => self.take_over(),
+                Claim::AgainstClock => self.waiting.clear(),
+                _ => {}
             }
         }
     }
@@ -394,10 +429,9 @@ impl Arbitration {
     }
 
     /// Takes every step that is due; holes up to `release_to` are lost.
-    fn settle(&mut self, release_to: u64, steps: &mut Vec<Step>) {
+    fn settle(&mut self, mut release_to: u64, steps: &mut Vec<Step>) {
         loop {
-            if let Some((sequence, sending_time, bytes)) = self.conflict.take() {
-                self.processed.insert(sequence, (sending_time, bytes));
+            if std::mem::take(&mut self.conflict) {
                 steps.push(Step::Conflict);
                 continue;
             }
@@ -420,6 +454,10 @@ impl Arbitration {
             let Some(way) = self.pending.take() else {
                 return;
             };
+            if way == Move::Restart && release_to < u64::MAX {
+                // What was waited for in the numbering before says nothing of this one.
+                release_to = 0;
+            }
             self.go(way, steps);
         }
     }
@@ -474,7 +512,7 @@ impl Arbitration {
             self.apart_ns = (back / 2).clamp(SECOND, MINUTE);
         }
         (self.newest_ns, self.newest_arrived) = (sending_time, lowest.arrived);
-        self.earlier = Suspects::default();
+        self.forget_earlier();
         self.adopt();
     }
 
@@ -482,7 +520,7 @@ impl Arbitration {
     fn adopt(&mut self) {
         let next = self.next.unwrap_or(0);
         for (sequence, suspect) in std::mem::take(&mut self.suspects).packets {
-            if (next..next + self.window).contains(&sequence) {
+            if (next..next + self.window).contains(&sequence) && !suspect.disputed {
                 let waits = (suspect.arrived, suspect.bytes, suspect.packet);
                 self.waiting.entry(sequence).or_insert(waits);
             }
@@ -502,14 +540,14 @@ impl Arbitration {
         if self.pending.is_some() {
             return;
         }
-        self.earlier = Suspects::default();
+        self.forget_earlier();
         if self.suspects.packets.is_empty() {
             return;
         }
         match self.claim() {
-            Claim::AgainstClock => self.suspects = Suspects::default(),
+            Claim::AgainstClock => self.forget(),
             Claim::Reset if sending_time >= self.suspects.lowest().packet.sending_time => {
-                self.suspects = Suspects::default();
+                self.forget();
             }
             _ => self.suspects.contested = true,
         }

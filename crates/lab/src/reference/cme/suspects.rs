@@ -20,6 +20,8 @@ pub struct Suspects {
     pub agreed: usize,
     pub contested: bool,
     pub ambiguous: bool,
+    /// Others were there before, that these do not agree with.
+    pub replace_others: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Suspect {
     pub arrived: u64,
     pub bytes: usize,
     pub lines: [bool; 2],
+    /// Another packet came under this sequence: neither is believed, and the next copy takes the place.
+    pub disputed: bool,
     pub packet: Packet,
 }
 
@@ -39,10 +43,20 @@ impl Suspects {
         self.packets.values().next_back().expect("there are some")
     }
 
+    fn undisputed(&self, sequence: u64) -> Option<&Suspect> {
+        let suspect = self.packets.get(&sequence);
+        suspect.filter(|suspect| !suspect.disputed)
+    }
+
     /// All from sequence 1 on, by the word of two packets.
     pub fn is_whole(&self) -> bool {
-        let shown = self.agreed > 0 || self.distinct > 1 && self.packets.contains_key(&2);
+        let shown = self.agreed > 0 || self.distinct > 1 && self.undisputed(2).is_some();
         self.packets.contains_key(&1) && shown && !self.ambiguous
+    }
+
+    /// Both lines bring them, or one line some.
+    pub fn is_doubtful(&self) -> bool {
+        self.agreed > 0 || self.distinct >= 3
     }
 
     pub fn continues(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
@@ -57,15 +71,15 @@ impl Suspects {
         let (sequence, sending_time) = (packet.sequence, packet.sending_time);
         let passed = now_ns.saturating_sub(highest.arrived);
         if sequence > highest.packet.sequence {
-            let latest = highest.packet.sending_time + passed + MINUTE;
+            let latest = highest.packet.sending_time.saturating_add(passed + MINUTE);
             u64::from(sequence - highest.packet.sequence) < max
                 && (highest.packet.sending_time..=latest).contains(&sending_time)
         } else if sequence < lowest.packet.sequence {
-            let earliest = lowest.packet.sending_time.saturating_sub(MINUTE);
+            let earliest = lowest.packet.sending_time.saturating_sub(SECOND / 4);
             u64::from(highest.packet.sequence - sequence) < max
                 && (earliest..=lowest.packet.sending_time).contains(&sending_time)
         } else {
-            match self.packets.get(&u64::from(sequence)) {
+            match self.undisputed(u64::from(sequence)) {
                 Some(same) => same.packet.sending_time == sending_time,
                 None => (lowest.packet.sending_time..=highest.packet.sending_time)
                     .contains(&sending_time),
@@ -80,17 +94,32 @@ impl Suspects {
             || self.agrees(now_ns, max, packet)
     }
 
-    /// One that does not agree with the others replaces them.
-    pub fn offer(&mut self, now_ns: u64, line: usize, bytes: usize, max: u64, packet: Packet) {
+    /// One that does not agree with the others replaces them; says whether one of those was ambiguous.
+    pub fn offer(
+        &mut self,
+        now_ns: u64,
+        line: usize,
+        bytes: usize,
+        max: u64,
+        packet: Packet,
+    ) -> bool {
+        let mut forgot = false;
         if !self.packets.is_empty() && !self.agrees(now_ns, max, &packet) {
-            *self = Self::default();
+            forgot = std::mem::take(self).ambiguous;
+            self.replace_others = true;
         }
         self.spoken = now_ns;
         let sequence = u64::from(packet.sequence);
-        if let Some(same) = self.packets.get_mut(&sequence) {
+        if let Some(same) = self.packets.get_mut(&sequence)
+            && !same.disputed
+        {
+            if same.bytes != bytes {
+                same.disputed = true;
+                return forgot;
+            }
             self.agreed += usize::from(!same.lines[line]);
             same.lines[line] = true;
-            return;
+            return forgot;
         }
         while self
             .packets
@@ -99,6 +128,9 @@ impl Suspects {
             .is_some_and(|lowest| sequence >= lowest + max)
         {
             self.packets.pop_first();
+            while self.packets.len() > 1 && self.lowest().disputed {
+                self.packets.pop_first();
+            }
         }
         if self.distinct == 0 {
             (self.began, self.since, self.first_line) = (sequence, now_ns, line);
@@ -111,8 +143,10 @@ impl Suspects {
             arrived: now_ns,
             bytes,
             lines,
+            disputed: false,
             packet,
         };
         self.packets.insert(sequence, suspect);
+        forgot
     }
 }

@@ -396,3 +396,28 @@ fn the_hosts_clock_may_be_set_back() {
         Verdict::Deliver
     );
 }
+
+/// What waits behind a hole under a number is no more believed than another packet of that number.
+#[test]
+fn of_two_packets_that_wait_under_one_number_neither_is_believed() {
+    let mut bench = at(3);
+    let when = When::at(NOW + 40);
+    bench.offer(Line::A, 5, NOW + 50, when, b"forged");
+    bench.both(5, NOW + 50, NOW + 51);
+    bench.both(4, NOW + 45, NOW + 52);
+    bench.expect("4 5");
+    bench.offer(Line::A, 7, NOW + 70, When::at(NOW + 70), b"forged");
+    bench.on(Line::B, 7, NOW + 70, NOW + 71);
+    bench.both(6, NOW + 65, NOW + 72);
+    bench.expect("6");
+}
+
+/// It was sent at the very time of the venue's, and only its length tells.
+#[test]
+fn a_packet_of_the_same_time_and_another_length_is_a_conflict() {
+    let mut bench = at(3);
+    let when = When::at(NOW + 40);
+    bench.offer(Line::A, 4, NOW + 40, when, b"forged, and longer");
+    bench.both(4, NOW + 40, NOW + 41);
+    bench.expect("4 conflict 4");
+}

@@ -1,0 +1,137 @@
+//! What the exchange did not send, or not now: forged packets, those of another session, clocks that are wrong.
+
+use super::{Copy, Lines};
+use crate::capture::Feed;
+use crate::cme::encode::{Block, Template, Version, message, packet};
+use crate::cme::{SentPacket, header};
+use crate::fault::{Forged, Forgery, Rule, damage};
+use crate::random::Random;
+use std::collections::BTreeSet;
+
+/// Makes of a packet a heartbeat that comes just before it.
+pub(super) fn heartbeat(copy: &mut Copy, Forgery { number, seconds }: Forgery) {
+    let template = Template {
+        id: 12,
+        version: Version::V9,
+        from_the_future: false,
+    };
+    let number = match number {
+        Forged::At(number) => number,
+        Forged::By(by) => header::number(&copy.payload).wrapping_add_signed(by),
+    };
+    let sending_time = header::moved(header::sending_time(&copy.payload), seconds);
+    copy.payload = packet(
+        number,
+        sending_time,
+        &[message(template, &Block::new(0), &[])],
+    );
+    copy.intact = false;
+    copy.time_ns -= 1;
+}
+
+/// A heartbeat before everything else.
+pub(super) fn first(copies: &mut Vec<Copy>, rule: &Rule, forgery: Forgery) -> u64 {
+    let Some(first) = copies
+        .iter()
+        .position(|copy| rule.feeds.contains(&copy.feed))
+    else {
+        return 0;
+    };
+    let mut forged = copies[first].clone();
+    heartbeat(&mut forged, forgery);
+    forged.time_ns = copies[0].time_ns - 1;
+    copies.push(forged);
+    1
+}
+
+/// Makes of a packet one of the same feed from the session before, with the time of its session.
+pub(super) fn earlier(
+    copy: &mut Copy,
+    before: &[SentPacket],
+    seconds_ago: u32,
+    random: &mut Random,
+) {
+    if let Some(sent) = any_of(before, copy.feed, random) {
+        copy.payload.clone_from(&sent.payload);
+        header::retime(&mut copy.payload, -i64::from(seconds_ago));
+        copy.intact = false;
+        copy.time_ns += 1;
+    }
+}
+
+/// Makes of a packet one of the same feed from the session before, as if it was sent now, whose snapshots reach so much
+/// further.
+pub(super) fn snapshot(copy: &mut Copy, before: &[SentPacket], ahead: u32, random: &mut Random) {
+    if let Some(sent) = any_of(before, copy.feed, random) {
+        let sending_time = header::sending_time(&copy.payload);
+        copy.payload.clone_from(&sent.payload);
+        header::set_sending_time(&mut copy.payload, sending_time);
+        damage::reach_further(&mut copy.payload, ahead);
+        copy.intact = false;
+        copy.time_ns += 1;
+    }
+}
+
+/// Lets a packet come on another feed.
+pub(super) fn misroute(copy: &mut Copy, random: &mut Random) {
+    let others: Vec<Feed> = Feed::ALL
+        .into_iter()
+        .filter(|feed| *feed != copy.feed)
+        .collect();
+    copy.feed = *random.pick(&others);
+    copy.intact = false;
+    copy.time_ns += 1;
+}
+
+/// One near a place in the session that is chosen anew for each.
+fn any_of<'a>(before: &'a [SentPacket], feed: Feed, random: &mut Random) -> Option<&'a SentPacket> {
+    if before.is_empty() {
+        return None;
+    }
+    let (ahead, behind) = before.split_at(random.index(before.len()));
+    behind.iter().chain(ahead).find(|sent| sent.feed == feed)
+}
+
+impl Lines<'_> {
+    /// A run of packets says another time, on every line.
+    pub(super) fn wrong_clock(
+        &mut self,
+        rule: &Rule,
+        packets: u64,
+        seconds: i64,
+        random: &mut Random,
+    ) -> u64 {
+        let copies = self.copies.iter_mut().flatten();
+        let struck = copies.filter(|copy| rule.strikes(copy));
+        let sent: BTreeSet<usize> = struck.map(|copy| copy.packet).collect();
+        let first = random.index(sent.len().max(1));
+        let run: BTreeSet<usize> = sent
+            .into_iter()
+            .skip(first)
+            .take(packets as usize)
+            .collect();
+        let mut struck = 0;
+        for copy in self.copies.iter_mut().flatten() {
+            if rule.strikes(copy) && run.contains(&copy.packet) {
+                header::retime(&mut copy.payload, seconds);
+                struck += 1;
+            }
+        }
+        struck
+    }
+
+    /// The clock of the receiving host is set at some time.
+    pub(super) fn set_host_clock(&mut self, seconds: i64, random: &mut Random) -> u64 {
+        let times: Vec<u64> = self
+            .copies
+            .iter()
+            .flatten()
+            .map(|copy| copy.time_ns)
+            .collect();
+        if times.is_empty() {
+            return 0;
+        }
+        self.clock_set.push((*random.pick(&times), seconds));
+        1
+    }
+}
