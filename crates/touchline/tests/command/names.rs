@@ -90,7 +90,7 @@ fn a_replay_that_loses_its_bus_says_so_and_ends() {
     let speed = desk.speed_for(600.0);
     let replay =
         format!("replay --config bus.toml --pcap session.pcap --publish --quiet --speed {speed}");
-    for name in ["buses/lab", "buses/lab/counters"] {
+    for name in ["buses/lab", "buses/lab/ring", "buses/lab/counters"] {
         let mut replay = publishing(&desk, &replay);
         desk.wait_for_messages(1);
         remove(&desk.path(name));
