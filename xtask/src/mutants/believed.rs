@@ -156,13 +156,6 @@ pub const WITNESSES: &[Mutant] = &[
 /// Copies of long ago beside a reset.
 pub const STRAYS: &[Mutant] = &[
     Mutant {
-        name: "feed: a stray packet ends a reset",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "self.next > 0 && (goes_on_earlier || self.is_earlier(sequence, sending_ns));",
-        replace: "self.next == u64::MAX && (goes_on_earlier || self.is_earlier(sequence, sending_ns));",
-        test: "-p touchline-feed --lib a_stray_packet_does_not_end_a_reset_that_is_on_its_way",
-    },
-    Mutant {
         name: "feed: what is of before a reset is a conflict",
         file: "crates/feed/src/cme/arbiter.rs",
         find: "&& sending_ns >= self.begun.sending_ns",
