@@ -154,15 +154,13 @@ pub const WITNESSES: &[Mutant] = &[
 ];
 
 /// Copies of long ago beside a reset.
-pub const STRAYS: &[Mutant] = &[
-    Mutant {
-        name: "feed: what is of before a reset is a conflict",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "&& sending_ns >= self.begun.sending_ns",
-        replace: "",
-        test: "-p touchline-feed --lib what_is_of_before_a_reset_is_no_conflict",
-    },
-];
+pub const STRAYS: &[Mutant] = &[Mutant {
+    name: "feed: what is of before a reset is a conflict",
+    file: "crates/feed/src/cme/arbiter.rs",
+    find: "&& sending_ns >= self.begun.sending_ns",
+    replace: "",
+    test: "-p touchline-feed --lib what_is_of_before_a_reset_is_no_conflict",
+}];
 
 /// Snapshots.
 pub const SNAPSHOTS: &[Mutant] = &[
