@@ -91,6 +91,23 @@ pub(crate) fn take_rest(source: &mut UdpSource) -> Vec<Taken> {
     all
 }
 
+/// Sends until the kernel stamps what comes: it begins a moment after the first socket on the host asks for it. Returns
+/// how many packets came without a stamp before.
+pub(crate) fn await_stamps(source: &mut UdpSource, sender: &Sender, to: SocketAddrV4) -> u64 {
+    let start = Instant::now();
+    loop {
+        assert!(start.elapsed() < PATIENCE, "the kernel does not stamp");
+        sender.send(to, b"stamped?").expect("it is sent");
+        let taken = take(source, 1);
+        if taken
+            .iter()
+            .all(|packet| packet.stamp == StampSource::Kernel)
+        {
+            return source.totals().stamps_missing;
+        }
+    }
+}
+
 fn poll(source: &mut UdpSource) -> Option<Taken> {
     match source.receive().expect("the sockets are sound") {
         Received::Packet(packet) => Some(Taken {
