@@ -300,7 +300,7 @@ impl Arbiter {
         when: When,
         payload: &[u8],
     ) -> Verdict {
-        let is_inside = self.is_inside(sequence, sending_ns, when);
+        let is_inside = self.is_inside(sequence, sending_ns, when.receive_ns);
         let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, when);
         if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, when) {
             return self.keep(sequence, sending_ns, when, payload);
@@ -379,11 +379,9 @@ impl Arbiter {
     }
 
     /// Whether a packet lies in the window, was sent at a time of now, and before what waits behind it.
-    fn is_inside(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+    fn is_inside(&self, sequence: u64, sending_ns: u64, receive_ns: u64) -> bool {
         let window = self.next..self.next + self.hold.capacity();
-        if self.next == 0
-            || !window.contains(&sequence)
-            || !self.clock.fits(sending_ns, when.receive_ns)
+        if self.next == 0 || !window.contains(&sequence) || !self.clock.fits(sending_ns, receive_ns)
         {
             return false;
         }
@@ -400,8 +398,9 @@ impl Arbiter {
             && self.candidate.continues(sequence, sending_ns, when)
     }
 
-    /// Whether a packet agrees with packets that are brought against the clock, and not by one word alone: those of an exchange that
-    /// began anew with its clock a little behind, whose numbers and times are by now such as those before would be.
+    /// Whether a packet agrees with packets against the clock that more than one packet speaks for: those of an exchange
+    /// that began anew with its clock a little behind. By now its numbers and times may be such as the one before would
+    /// send.
     fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
         sequence >= self.next
             && !self.earlier.is_empty()

@@ -126,8 +126,10 @@ impl Hold {
 
     /// Throws away all that waits from `lowest` on.
     pub fn clear(&mut self, lowest: u64) {
-        while let Some(first) = self.first(lowest) {
-            self.take(first);
+        if self.count > 0 {
+            for sequence in lowest..=self.highest {
+                self.take(sequence);
+            }
         }
     }
 

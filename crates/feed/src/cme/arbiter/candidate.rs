@@ -290,11 +290,7 @@ impl JumpCandidate {
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        if !self.is_empty() {
-            for sequence in self.lowest.sequence..=self.highest.sequence {
-                self.buffer.take(sequence);
-            }
-        }
+        self.buffer.clear(self.lowest.sequence);
         self.forgot |= self.ambiguous;
         (self.distinct, self.agreed) = (0, 0);
         (self.contested, self.ambiguous, self.replaces) = (false, false, false);

@@ -2,7 +2,8 @@
 
 use super::{Copy, Lines};
 use crate::capture::Feed;
-use crate::cme::encode::{Block, Template, Version, message, packet};
+use crate::cme::encode::incremental::{Body, encode};
+use crate::cme::encode::{Version, packet};
 use crate::cme::{SentPacket, header};
 use crate::fault::{Forged, Forgery, Rule, damage};
 use crate::random::Random;
@@ -10,11 +11,6 @@ use std::collections::BTreeSet;
 
 /// Makes of a packet a heartbeat that comes just before it.
 pub(super) fn heartbeat(copy: &mut Copy, Forgery { number, seconds }: Forgery) {
-    let template = Template {
-        id: 12,
-        version: Version::V9,
-        from_the_future: false,
-    };
     let number = match number {
         Forged::At(number) => number,
         Forged::By(by) => header::number(&copy.payload).wrapping_add_signed(by),
@@ -23,7 +19,7 @@ pub(super) fn heartbeat(copy: &mut Copy, Forgery { number, seconds }: Forgery) {
     copy.payload = packet(
         number,
         sending_time,
-        &[message(template, &Block::new(0), &[])],
+        &[encode(Version::V9, false, &Body::Heartbeat, 0, 0)],
     );
     copy.intact = false;
     copy.time_ns -= 1;
