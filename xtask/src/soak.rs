@@ -33,6 +33,9 @@ const PROCESSES: [&str; 4] = ["-p", "touchline-lab", "--test", "ring_processes"]
 /// The tests of `crates/touchline/tests/command`.
 const COMMAND: [&str; 4] = ["-p", "touchline", "--test", "command"];
 
+/// The tests of `crates/touchline/tests/live`.
+const LIVE: [&str; 4] = ["-p", "touchline", "--test", "live"];
+
 const PROMISES: &[Promise] = &[
     Promise {
         name: "loss on one line costs nothing",
@@ -52,6 +55,13 @@ const PROMISES: &[Promise] = &[
         tests: "reference::",
         // Sessions of these tests are short.
         amount: ("SEEDS", 6.0),
+    },
+    Promise {
+        name: "whoever lies, nothing false is live, and two loops heal everything",
+        program: SESSIONS,
+        // The comparison with the reference as well.
+        tests: "hostile::",
+        amount: ("SEEDS", 1.0),
     },
     Promise {
         name: "a reader of shared memory sees the next message or is told what it lost",
@@ -83,6 +93,19 @@ const PROMISES: &[Promise] = &[
         tests: "fix_kills::",
         // In each of the two roles.
         amount: ("KILLS", 0.1),
+    },
+    Promise {
+        name: "processes that are killed come back by themselves, and no false book is live",
+        program: LIVE,
+        tests: "soak::",
+        // An hour for 10,000 seeds.
+        amount: ("SOAK_SECONDS", 0.36),
+    },
+    Promise {
+        name: "processes that are stopped show nothing false, and neither memory nor descriptors grow",
+        program: LIVE,
+        tests: "stops::",
+        amount: ("SOAK_SECONDS", 0.36),
     },
 ];
 
@@ -222,7 +245,7 @@ fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
 
 /// Code that does not build breaks no promise.
 fn build(root: &Path) -> Result<()> {
-    for tests in [SESSIONS, RING, PROCESSES, COMMAND] {
+    for tests in [SESSIONS, RING, PROCESSES, COMMAND, LIVE] {
         let status = program(root, tests).arg("--no-run").status();
         if !status
             .context("cannot run cargo test; is cargo on the PATH?")?
@@ -283,6 +306,13 @@ mod tests {
         assert_eq!(messages.unwrap().amount(10_000), 1_000_000_000);
         let kills = PROMISES.iter().find(|promise| promise.amount.0 == "KILLS");
         assert_eq!(kills.unwrap().amount(10_000), 5_000);
+        let hostile = PROMISES
+            .iter()
+            .find(|promise| promise.tests == "hostile::" && promise.program == SESSIONS);
+        assert_eq!(hostile.unwrap().amount(10_000), 10_000);
+        let live = PROMISES.iter().filter(|promise| promise.program == LIVE);
+        let seconds: Vec<_> = live.map(|promise| promise.amount(10_000)).collect();
+        assert_eq!(seconds, [3_600, 3_600]);
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub struct Arguments {
     /// four lists, in the form of `sim cme --truth-log`.
     #[arg(long, value_name = "OUT")]
     states: Option<PathBuf>,
+    /// The same of each live order book: a hash of its orders, in the form of `sim cme --truth-order-log`.
+    #[arg(long, value_name = "OUT")]
+    order_states: Option<PathBuf>,
     /// Wait so many seconds for the bus to be there.
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait: u64,
@@ -87,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(mut subscriber) = join(arguments, &is_over)? else {
         return Ok(());
     };
-    let mut kept = Kept::new(open(&arguments.states)?);
+    let mut kept = Kept::new(open(&arguments.states)?, open(&arguments.order_states)?);
     let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while !is_over() {
         let work = subscriber.drain(BATCH, &mut kept);
@@ -135,7 +138,7 @@ impl Arguments {
     }
 
     fn takes_stdout(&self) -> bool {
-        let outputs = [&self.books, &self.orders, &self.states];
+        let outputs = [&self.books, &self.orders, &self.states, &self.order_states];
         outputs
             .into_iter()
             .flatten()

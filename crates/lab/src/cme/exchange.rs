@@ -78,6 +78,18 @@ impl Exchange {
         self.publisher.note_all_states();
     }
 
+    /// The states of order books since they were last taken; see [`keep_order_states`](Self::keep_order_states).
+    pub fn order_states(&mut self) -> &mut Vec<BookState> {
+        &mut self.publisher.order_states
+    }
+
+    /// Notes the state of each order book, and from now on of each that an event changed. They are to be taken as they
+    /// come.
+    pub fn keep_order_states(&mut self) {
+        self.publisher.keep_order_states = true;
+        self.publisher.note_all_states();
+    }
+
     /// Notes the best prices after each event for the truth, which grows without end by that.
     pub fn keep_tops(&mut self) {
         self.flow.keep_tops = true;

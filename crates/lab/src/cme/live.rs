@@ -181,6 +181,17 @@ impl Live {
         self.exchange.states()
     }
 
+    /// Notes the state of each order book now and, from now on, after each event; they are to be taken from
+    /// [`order_states`](Self::order_states).
+    pub fn keep_order_states(&mut self) {
+        self.exchange.keep_order_states();
+    }
+
+    /// The states of order books since they were last taken.
+    pub fn order_states(&mut self) -> &mut Vec<BookState> {
+        self.exchange.order_states()
+    }
+
     /// What a subscriber has who has everything; what was still to be sent of it is in [`packets`](Self::packets).
     pub fn truth(&mut self) -> Picture {
         self.exchange.flush();
@@ -327,7 +338,7 @@ mod tests {
     use crate::capture::Feed;
     use crate::cme::encode::Version;
     use crate::cme::truth;
-    use crate::picture::BookRow;
+    use crate::picture::{BookRow, OrderRow};
     use std::collections::BTreeMap;
 
     const WALL_NS: u64 = 1_800_000_000_000_000_000;
@@ -369,6 +380,12 @@ mod tests {
                 )
             })
         }))
+    }
+
+    fn orders(rows: &[OrderRow]) -> Vec<(i64, i64, u64)> {
+        let number = |number: Option<i64>| number.expect("a real order");
+        let parts = |row: &OrderRow| (number(row.price), number(row.quantity), row.id);
+        rows.iter().map(parts).collect()
     }
 
     #[test]
@@ -438,6 +455,7 @@ mod tests {
     fn the_end_is_heartbeats_and_whole_loops() {
         let mut live = Live::new(&options(20), 2_000.0, 9);
         live.keep_states();
+        live.keep_order_states();
         run(&mut live, 3 * SECOND_NS, drop);
         let closed_ns = live.due_ns();
         live.close(at(closed_ns));
@@ -457,6 +475,18 @@ mod tests {
             .books
             .iter()
             .map(|row| (row.security_id, hash_of(row)));
+        assert_eq!(ends, hashes.collect());
+        let states = live.order_states().drain(..);
+        let ends: BTreeMap<i32, u64> = states
+            .map(|state| (state.security_id, state.hash))
+            .collect();
+        let hashes = truth.orders.iter().map(|row| {
+            let sides = [&row.bids, &row.asks];
+            (
+                row.security_id,
+                truth::hash_of_orders(sides.map(|rows| orders(rows))),
+            )
+        });
         assert_eq!(ends, hashes.collect());
         let took_ns = live.due_ns() - closed_ns;
         assert!(took_ns < 4 * SECOND_NS, "{took_ns} ns");

@@ -45,6 +45,12 @@ pub struct Publisher {
     pub states: Vec<BookState>,
     /// Note the states.
     pub keep_states: bool,
+    /// Instruments whose orders changed in the open event.
+    pub changed_orders: BTreeSet<usize>,
+    /// The states of order books, as `states` has those of price books.
+    pub order_states: Vec<BookState>,
+    /// Note the states of order books.
+    pub keep_order_states: bool,
     /// The venue's clock, nanoseconds since 1970.
     pub now_ns: u64,
     /// Faults leave alone what is sent now.
@@ -72,6 +78,9 @@ impl Publisher {
             changed: BTreeSet::new(),
             states: Vec::new(),
             keep_states: false,
+            changed_orders: BTreeSet::new(),
+            order_states: Vec::new(),
+            keep_order_states: false,
             now_ns,
             spared: false,
             future_share: 0.0,
@@ -151,24 +160,28 @@ impl Publisher {
     /// Notes the state of each book, changed or not.
     pub fn note_all_states(&mut self) {
         self.changed = (0..self.instruments.len()).collect();
+        self.changed_orders = self.changed.clone();
         self.note_states();
     }
 
     /// Notes the state of each book that changed since this was last asked for.
     pub fn note_states(&mut self) {
         let changed = std::mem::take(&mut self.changed);
-        if !self.keep_states {
-            return;
+        let changed_orders = std::mem::take(&mut self.changed_orders);
+        let state = |index: usize, hash: fn(&Published) -> u64| BookState {
+            sequence: self.sequence + 1,
+            security_id: self.instruments[index].security_id,
+            hash: hash(&self.published[index]),
+        };
+        if self.keep_states {
+            let of = |index| state(index, |each| truth::hash_of_ladders(&each.ladders));
+            self.states.extend(changed.into_iter().map(of));
         }
-        let sequence = self.open_sequence();
-        self.states.extend(changed.into_iter().map(|index| {
-            let published = &self.published[index];
-            BookState {
-                sequence,
-                security_id: self.instruments[index].security_id,
-                hash: truth::hash_of_ladders(&published.ladders),
-            }
-        }));
+        if self.keep_order_states {
+            let of = |index| state(index, |each| truth::hash_of_published_orders(&each.orders));
+            let states = changed_orders.into_iter().map(of);
+            self.order_states.extend(states);
+        }
     }
 
     fn number(&mut self, body: &mut Body) {
@@ -216,16 +229,18 @@ impl Publisher {
                 for order in orders {
                     let entry = &levels[usize::from(order.reference) - 1];
                     let side = List::of_entry_type(entry.entry_type).side;
-                    let published =
-                        &mut self.published[index_of(&self.instruments, entry.security_id)];
+                    let index = index_of(&self.instruments, entry.security_id);
+                    self.changed_orders.insert(index);
+                    let published = &mut self.published[index];
                     let change = (order.id, Some(entry.price), order.quantity, order.priority);
                     note_order(published, side, order.action, change);
                 }
             }
             Body::Orders(orders) => {
                 for order in orders {
-                    let published =
-                        &mut self.published[index_of(&self.instruments, order.security_id)];
+                    let index = index_of(&self.instruments, order.security_id);
+                    self.changed_orders.insert(index);
+                    let published = &mut self.published[index];
                     published.transact_time = transact_time;
                     let change = (order.id, order.price, order.quantity, order.priority);
                     note_order(published, order.side, order.action, change);

@@ -11,6 +11,7 @@ use super::ladder::{Ladder, List};
 use super::market::{Market, RestingOrder};
 use super::publisher::{Published, Publisher};
 use crate::picture::{BookRow, Level, OrderRow, OrdersRow, Picture, Side, State};
+use std::collections::BTreeMap;
 
 /// The state of one book after an event that changed it, or at the end of a packet within that event: the state that
 /// snapshots show.
@@ -20,7 +21,7 @@ pub struct BookState {
     pub sequence: u32,
     /// The venue's id of the instrument.
     pub security_id: i32,
-    /// [`hash`] of its four lists.
+    /// [`hash`] of its four lists, or [`hash_of_orders`] of an order book.
     pub hash: u64,
 }
 
@@ -44,6 +45,16 @@ pub fn hash<L: IntoIterator<Item = (i64, i64, i64)>>(lists: [L; 4]) -> u64 {
     state
 }
 
+/// [`hash`] of an order book: bids and offers, each in the order in which they are served, as price in units of 1e-9,
+/// quantity, and the venue's id of the order.
+pub fn hash_of_orders<L: IntoIterator<Item = (i64, i64, u64)>>([bids, asks]: [L; 2]) -> u64 {
+    let lists = [Some(bids), Some(asks), None, None];
+    hash(lists.map(|orders| {
+        let orders = orders.into_iter().flatten();
+        orders.map(|(price, quantity, id)| (price, quantity, id as i64))
+    }))
+}
+
 /// The finaliser of SplitMix64: every bit of the input moves every bit of the output.
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -58,6 +69,23 @@ pub(super) fn hash_of_ladders(ladders: &[Ladder; 4]) -> u64 {
         ladder
             .iter()
             .map(|rung| (rung.price, rung.quantity, rung.orders.map_or(0, i64::from)))
+    }))
+}
+
+/// [`hash_of_orders`] of what was published.
+pub(super) fn hash_of_published_orders(orders: &BTreeMap<u64, RestingOrder>) -> u64 {
+    hash_of_orders([Side::Bid, Side::Ask].map(|side| {
+        let mut served: Vec<_> = orders.values().filter(|order| order.side == side).collect();
+        served.sort_unstable_by_key(|order| {
+            let from_best = if side == Side::Bid {
+                -order.price
+            } else {
+                order.price
+            };
+            (from_best, order.priority)
+        });
+        let parts = |order: &RestingOrder| (order.price, order.quantity, order.id);
+        served.into_iter().map(parts)
     }))
 }
 
@@ -166,5 +194,21 @@ mod tests {
             hash(book),
             "implied levels have no number of orders"
         );
+    }
+
+    #[test]
+    fn a_hash_of_orders_tells_price_quantity_id_side_and_rank() {
+        let books = [
+            [vec![(5, 1, 10), (5, 2, 11)], vec![(6, 1, 12)]],
+            [vec![(5, 2, 11), (5, 1, 10)], vec![(6, 1, 12)]],
+            [vec![(4, 1, 10), (5, 2, 11)], vec![(6, 1, 12)]],
+            [vec![(5, 3, 10), (5, 2, 11)], vec![(6, 1, 12)]],
+            [vec![(5, 1, 13), (5, 2, 11)], vec![(6, 1, 12)]],
+            [vec![(6, 1, 12)], vec![(5, 1, 10), (5, 2, 11)]],
+            [vec![(5, 1, 10)], vec![(6, 1, 12)]],
+        ];
+        let all = books.len();
+        let hashes: std::collections::BTreeSet<u64> = books.map(hash_of_orders).into();
+        assert_eq!(hashes.len(), all);
     }
 }

@@ -16,6 +16,7 @@ pub struct Kept {
     pub seen: Seen,
     known: Known,
     states: Option<States>,
+    order_states: Option<States>,
 }
 
 /// What happened to the subscription.
@@ -52,15 +53,13 @@ const LISTS: [(BookKind, Side); 4] = [
 
 impl Kept {
     /// Nothing is held yet. Memory grows with what the bus shows.
-    pub fn new(states: Option<Output>) -> Kept {
+    pub fn new(states: Option<Output>, order_states: Option<Output>) -> Kept {
         Kept {
             mirror: Mirror::new(INSTRUMENTS, ORDERS_MAX),
             seen: Seen::default(),
             known: Known::default(),
-            states: states.map(|output| States {
-                output,
-                failed: None,
-            }),
+            states: states.map(States::of),
+            order_states: order_states.map(States::of),
         }
     }
 
@@ -81,16 +80,33 @@ impl Kept {
     }
 }
 
-impl Kept {
-    /// Closes the file of states.
-    pub fn finish(self) -> Result<(), Failure> {
-        let Some(mut states) = self.states else {
-            return Ok(());
-        };
-        match states.failed {
-            Some(failed) => Err(failed),
-            None => states.output.flush().and_then(|()| states.output.finish()),
+impl States {
+    fn of(output: Output) -> States {
+        States {
+            output,
+            failed: None,
         }
+    }
+
+    fn note(&mut self, state: BookState) {
+        if self.failed.is_none() {
+            self.failed = self.output.line(&state.to_string()).err();
+        }
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        match self.failed {
+            Some(failed) => Err(failed),
+            None => self.output.flush().and_then(|()| self.output.finish()),
+        }
+    }
+}
+
+impl Kept {
+    /// Closes the files of states.
+    pub fn finish(self) -> Result<(), Failure> {
+        let mut all = self.states.into_iter().chain(self.order_states);
+        all.try_for_each(States::finish)
     }
 
     /// Notes the state of a book that an update left live.
@@ -98,7 +114,7 @@ impl Kept {
         let Some(states) = &mut self.states else {
             return;
         };
-        if self.mirror.validity(instrument) != Validity::Live || states.failed.is_some() {
+        if self.mirror.validity(instrument) != Validity::Live {
             return;
         }
         let book = self.mirror.book(instrument);
@@ -106,12 +122,34 @@ impl Kept {
             let levels = book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
             levels.iter().map(numbers)
         });
-        let state = BookState {
+        states.note(BookState {
             sequence: envelope.stamps.packet.sequence,
             security_id: self.known.of(instrument).venue_id as i32,
             hash: truth::hash(lists),
+        });
+    }
+
+    /// The same of its orders.
+    fn note_order_state(&mut self, instrument: Instrument, envelope: &Envelope<'_>) {
+        let Some(states) = &mut self.order_states else {
+            return;
         };
-        states.failed = states.output.line(&state.to_string()).err();
+        if self.mirror.orders_validity(instrument) != Validity::Live {
+            return;
+        }
+        let orders = self.mirror.orders();
+        let sides = [Side::Bid, Side::Ask].map(|side| {
+            let mut served = Vec::new();
+            orders.visit(instrument, side, |order| {
+                served.push((order.price.0, order.quantity.0, order.order_id));
+            });
+            served
+        });
+        states.note(BookState {
+            sequence: envelope.stamps.packet.sequence,
+            security_id: self.known.of(instrument).venue_id as i32,
+            hash: truth::hash_of_orders(sides),
+        });
     }
 }
 
@@ -135,6 +173,10 @@ impl Subscribe for Kept {
             Update::Book(update) => self.note_state(update.instrument, envelope),
             Update::BookSnapshot(snapshot) => self.note_state(snapshot.instrument, envelope),
             Update::State(state) => self.note_state(state.instrument, envelope),
+            Update::Orders(update) => self.note_order_state(update.instrument, envelope),
+            Update::OrdersSnapshot(snapshot) => {
+                self.note_order_state(snapshot.instrument, envelope);
+            }
             Update::Gap(_) => self.seen.gaps += 1,
             Update::Reset => self.seen.resets += 1,
             _ => {}

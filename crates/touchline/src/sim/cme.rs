@@ -109,6 +109,9 @@ pub struct Arguments {
     /// Write the state of each book after each event here, as it comes to be.
     #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
     truth_log: Option<PathBuf>,
+    /// The same of each order book.
+    #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
+    truth_order_log: Option<PathBuf>,
 }
 
 const AFTER_HELP: &str = "\

@@ -166,6 +166,14 @@ impl Actor {
         writeln!(input, "{line}").expect("it reads its input");
     }
 
+    /// Sends it a signal by its name.
+    #[track_caller]
+    pub fn signal(&self, name: &str) {
+        let pid = self.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &pid]).status();
+        assert!(status.expect("there is a kill").success());
+    }
+
     /// Waits for its end, which must be a good one.
     #[track_caller]
     pub fn ends_well(mut self) {

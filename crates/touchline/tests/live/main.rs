@@ -11,7 +11,9 @@ mod cast;
 mod matrix;
 mod namespaces;
 mod pauses;
+mod resources;
 mod soak;
+mod stops;
 mod truth;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -92,6 +92,9 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
         let verdict = judge(stage, "truth.log", &format!("{name}.out"));
         assert_eq!(verdict.wrong, 0, "{what}: {name} was shown {verdict:?}");
         assert!(verdict.right > 0, "{what}: {name} was shown nothing live");
+        let verdict = judge(stage, "truth.orders", &format!("{name}.orders"));
+        assert_eq!(verdict.wrong, 0, "{what}: {name}, orders: {verdict:?}");
+        assert!(verdict.right > 0, "{what}: {name} had no live order book");
     }
     let counter = |name: &str| board["counters"][name].as_u64().expect(name);
     assert_eq!(
@@ -140,7 +143,8 @@ fn exchange(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Act
     let line = format!(
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands \
          --interface {interface} --write @ --truth-books @/truth-books.jsonl \
-         --truth-orders @/truth-orders.jsonl --truth-log @/truth.log",
+         --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
+         --truth-order-log @/truth.orders",
         groups()
     );
     let faults: Vec<&str> = faults
@@ -169,11 +173,12 @@ pub fn gateway(stage: &Stage, interface: &str) -> Actor {
     gateway
 }
 
-/// A subscriber that writes each live state on its standard output.
+/// A subscriber that writes each live price book on its standard output, and each live order book into `sN.orders`
+/// when it ends.
 pub fn subscriber(stage: &Stage, number: usize) -> Actor {
     let line = format!(
         "follow live --until-eof --wait 30 --quiet --name s{number} --states - \
-         --books @/s{number}-books.jsonl --orders @/s{number}-orders.jsonl"
+         --order-states @/s{number}.orders --books @/s{number}-books.jsonl --orders @/s{number}-orders.jsonl"
     );
     stage.start(Place::Firm, &format!("s{number}"), &line, &[])
 }

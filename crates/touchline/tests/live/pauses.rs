@@ -10,7 +10,6 @@ use crate::matrix::subscriber;
 use crate::truth::judge;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
@@ -47,6 +46,8 @@ fn a_gateway_that_is_stopped_has_no_live_book_and_none_that_is_wrong_when_it_goe
         let verdict = judge(&stage, "truth.log", "s0.out");
         assert_eq!(verdict.wrong, 0, "seed {seed}: it was shown {verdict:?}");
         assert!(verdict.right > 0, "seed {seed}: {verdict:?}");
+        let verdict = judge(&stage, "truth.orders", "s0.orders");
+        assert_eq!(verdict.wrong, 0, "seed {seed}, orders: {verdict:?}");
         assert!(seen > 0, "seed {seed}: no book came back: no test");
     }
 }
@@ -98,7 +99,7 @@ fn pause(
 }
 
 /// Each command that sums up a bus.
-fn nothing_says_that_all_is_well(stage: &Stage, what: &str) {
+pub fn nothing_says_that_all_is_well(stage: &Stage, what: &str) {
     let board = stage.run("stat live --json").stdout;
     let board: Value = serde_json::from_slice(&board).expect("an object");
     assert_eq!(board["stalled"], true, "{what}");
@@ -124,7 +125,7 @@ fn nothing_says_that_all_is_well(stage: &Stage, what: &str) {
 }
 
 /// The books that are called live now, without what the exchange's have not.
-fn live_books(stage: &Stage) -> BTreeMap<i64, Value> {
+pub fn live_books(stage: &Stage) -> BTreeMap<i64, Value> {
     let output = stage.run("book live --json").stdout;
     let mut books = rows(&String::from_utf8(output).expect("text"));
     books.retain(|_, book| book["state"] == "live");
@@ -162,7 +163,7 @@ fn wait_until_ready(stage: &Stage) {
 fn exchange(stage: &Stage, seed: u64) -> Actor {
     let line = format!(
         "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
-         --truth-books @/truth-books.jsonl --truth-log @/truth.log",
+         --truth-books @/truth-books.jsonl --truth-log @/truth.log --truth-order-log @/truth.orders",
         groups()
     );
     let mut exchange = stage.start(Place::Exchange, "exchange", &line, &[]);
@@ -181,13 +182,4 @@ fn gateway(stage: &Stage, buffer_bytes: u64) -> Actor {
     let mut gateway = stage.start(Place::Firm, "gateway", line, &[]);
     gateway.wait_for("listening");
     gateway
-}
-
-impl Actor {
-    /// Sends a signal by its name.
-    fn signal(&self, name: &str) {
-        let pid = self.id().to_string();
-        let status = Command::new("kill").args(["-s", name, &pid]).status();
-        assert!(status.expect("there is a kill").success());
-    }
 }

@@ -11,13 +11,14 @@ use crate::matrix::{gateway, settled, subscriber};
 use crate::truth::{equals, judge};
 use std::thread;
 use std::time::{Duration, Instant};
-use touchline_lab::random::{Random, seeds};
+use touchline_lab::random::{Random, amount, seeds};
 
-/// Seconds of killing: `SOAK_SECONDS`, or what a test run has time for.
-fn seconds() -> u64 {
-    let given = std::env::var("SOAK_SECONDS").ok();
-    given.map_or(12, |text| text.parse().expect("SOAK_SECONDS is a number"))
+/// Seconds of killing, and of stopping: `SOAK_SECONDS`, or what a test run has time for. In less, nothing is tested.
+pub fn seconds() -> u64 {
+    amount("SOAK_SECONDS", SECONDS).max(SECONDS)
 }
+
+const SECONDS: u64 = 12;
 
 /// Subscribers at a time.
 const SUBSCRIBERS: usize = 3;
@@ -47,6 +48,8 @@ struct Troupe<'a> {
     exchange: Option<Actor>,
     gateway: Option<Actor>,
     subscribers: Vec<Actor>,
+    /// Order books that subscribers which were not killed called live: files.
+    order_states: Vec<String>,
     kills: [u64; 3],
 }
 
@@ -59,6 +62,7 @@ impl<'a> Troupe<'a> {
             exchange: None,
             gateway: None,
             subscribers: Vec::new(),
+            order_states: Vec::new(),
             kills: [0; 3],
         };
         troupe.exchange = Some(troupe.next_exchange());
@@ -75,7 +79,7 @@ impl<'a> Troupe<'a> {
         let line = format!(
             "sim cme --groups {} --seed {seed} --course {run} --instruments 6 --events-per-second 800 --commands --write @ \
              --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl \
-             --truth-log @/truth-{run}.log",
+             --truth-log @/truth-{run}.log --truth-order-log @/truth-{run}.orders",
             groups()
         );
         let faults = [
@@ -110,11 +114,26 @@ impl<'a> Troupe<'a> {
             }
             _ => {
                 let number = self.random.index(SUBSCRIBERS);
-                self.subscribers.remove(number).kill();
+                let ended = self.subscribers.remove(number);
+                match self.random.chance(0.5) {
+                    true => ended.kill(),
+                    false => self.close(ended, number),
+                }
                 thread::sleep(pause);
                 self.subscribers
                     .insert(number, subscriber(self.stage, number));
             }
+        }
+    }
+
+    /// Ends a subscriber as it wants to be ended, and keeps what it saw of order books.
+    fn close(&mut self, subscriber: Actor, number: usize) {
+        subscriber.close();
+        let from = self.stage.path(&format!("s{number}.orders"));
+        // One that found no gateway has none.
+        let kept = format!("kept-{}.orders", self.order_states.len());
+        if std::fs::rename(from, self.stage.path(&kept)).is_ok() {
+            self.order_states.push(kept);
         }
     }
 
@@ -137,11 +156,14 @@ impl<'a> Troupe<'a> {
         exchange.ends_well();
         self.subscribers.drain(..).for_each(Actor::close);
         self.gateway.take().expect("a gateway").close();
-        let runs = 0..=self.kills[0];
-        let truth: String = runs
-            .map(|run| stage.read(&format!("truth-{run}.log")))
-            .collect();
-        std::fs::write(stage.path("truth.log"), truth).expect("the session's folder");
+        for end in ["log", "orders"] {
+            let runs = 0..=self.kills[0];
+            let truth: String = runs
+                .map(|run| stage.read(&format!("truth-{run}.{end}")))
+                .collect();
+            let whole = stage.path(&format!("truth.{end}"));
+            std::fs::write(whole, truth).expect("the session's folder");
+        }
         let mut right = 0;
         for number in 0..SUBSCRIBERS {
             let name = format!("s{number}");
@@ -152,11 +174,22 @@ impl<'a> Troupe<'a> {
                 "seed {seed}: {name} was shown {verdict:?}"
             );
             right += verdict.right;
+            self.order_states.push(format!("{name}.orders"));
+        }
+        let mut orders_right = 0;
+        for states in &self.order_states {
+            let verdict = judge(stage, "truth.orders", states);
+            assert_eq!(verdict.wrong, 0, "seed {seed}: {states}: {verdict:?}");
+            orders_right += verdict.right;
         }
         let [exchanges, gateways, subscribers] = self.kills;
         println!(
             "seed {seed}: killed {exchanges} exchanges, {gateways} gateways, {subscribers} subscribers; \
-             {right} live books, each one right"
+             {right} live price books and {orders_right} live order books, each one right"
+        );
+        assert!(
+            orders_right > 100,
+            "seed {seed}: only {orders_right} live order books were seen"
         );
         assert!(
             right > 1_000,

@@ -72,9 +72,7 @@ impl<'a> Market<'a> {
                 .write(arguments, folder, way.host(), address)?;
         }
         let mut live = Live::new(&options, arguments.events_per_second, arguments.seed);
-        if truth.has_log() {
-            live.keep_states();
-        }
+        truth.keep_states(&mut live);
         Ok(Market {
             arguments,
             live,
@@ -132,7 +130,7 @@ impl<'a> Market<'a> {
     /// Sends what the exchange made.
     fn send(&mut self, now_ns: u64) -> Result<(), Failure> {
         // Before the packets: whoever kills the exchange finds the state of each packet in the log.
-        self.truth.states(self.live.states())?;
+        self.truth.write_states(&mut self.live)?;
         for packet in self.live.packets().drain(..) {
             if let Some(replay) = self
                 .replay

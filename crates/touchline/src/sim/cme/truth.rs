@@ -1,10 +1,10 @@
-//! The files of the truth: books and orders when they are asked for, and the log of all states.
+//! The files of the truth: books and orders when they are asked for, and the logs of all states.
 
 use super::Arguments;
 use crate::output::{Failure, Output};
 use crate::sim::truth_log::TruthLog;
 use std::path::PathBuf;
-use touchline_lab::cme::truth::BookState;
+use touchline_lab::cme::live::Live;
 use touchline_lab::picture::Picture;
 
 /// Where the truth is written.
@@ -13,6 +13,7 @@ pub struct Truth {
     books: Option<PathBuf>,
     orders: Option<PathBuf>,
     log: Option<TruthLog>,
+    order_log: Option<TruthLog>,
 }
 
 impl Truth {
@@ -25,21 +26,23 @@ impl Truth {
             // Nothing appears under the name, and what is there stays.
             drop(Output::open(path)?);
         }
-        let log = arguments
-            .truth_log
-            .as_deref()
-            .map(TruthLog::create)
-            .transpose()?;
+        let log = |path: &Option<PathBuf>| path.as_deref().map(TruthLog::create).transpose();
         Ok(Truth {
             books: arguments.truth_books.clone(),
             orders: arguments.truth_orders.clone(),
-            log,
+            log: log(&arguments.truth_log)?,
+            order_log: log(&arguments.truth_order_log)?,
         })
     }
 
-    /// Whether states are wanted as they come to be.
-    pub fn has_log(&self) -> bool {
-        self.log.is_some()
+    /// Asks the exchange for the states that are wanted as they come to be.
+    pub fn keep_states(&self, live: &mut Live) {
+        if self.log.is_some() {
+            live.keep_states();
+        }
+        if self.order_log.is_some() {
+            live.keep_order_states();
+        }
     }
 
     /// Whether books or orders are wanted.
@@ -47,10 +50,13 @@ impl Truth {
         self.books.is_some() || self.orders.is_some()
     }
 
-    /// Writes states to the log, at once.
-    pub fn states(&mut self, states: &mut Vec<BookState>) -> Result<(), Failure> {
-        match &mut self.log {
-            Some(log) => log.write(states),
+    /// Writes the states since the last time to the logs, at once.
+    pub fn write_states(&mut self, live: &mut Live) -> Result<(), Failure> {
+        if let Some(log) = &mut self.log {
+            log.write(live.states())?;
+        }
+        match &mut self.order_log {
+            Some(log) => log.write(live.order_states()),
             None => Ok(()),
         }
     }

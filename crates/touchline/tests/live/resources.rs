@@ -1,0 +1,164 @@
+//! Memory and descriptors of processes over time: what grows without end is a leak.
+//!
+//! Samples are taken at moments that compare: everything runs and every book is live. The first third is warm-up: buffers
+//! are touched, code is read in. After it the number of descriptors must not change, and the median of the resident
+//! memory must stay where it was, but for [`NOISE_KIB`] and a hundredth.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What the median may move by although nothing leaks, and a hundredth of it beside.
+const NOISE_KIB: u64 = 512;
+
+/// Fewer samples of a process say nothing.
+pub const SAMPLES_MIN: usize = 6;
+
+/// What processes took, sample by sample.
+#[derive(Default)]
+pub struct Watch {
+    processes: BTreeMap<(String, u32), Vec<Sample>>,
+}
+
+/// What a process has at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Resident memory (`VmRSS`), KiB.
+    pub resident_kib: u64,
+    /// Open descriptors.
+    pub descriptors: usize,
+}
+
+impl Sample {
+    /// Of a process of ours that runs.
+    #[track_caller]
+    pub fn of(pid: u32) -> Sample {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+        let status = status.expect("it runs");
+        let rss = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = rss.and_then(|text| text.split_whitespace().next()?.parse().ok());
+        let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd"));
+        Sample {
+            resident_kib: kib.expect("VmRSS"),
+            descriptors: descriptors.expect("it is ours").count(),
+        }
+    }
+}
+
+impl Watch {
+    /// Takes a sample.
+    #[track_caller]
+    pub fn note(&mut self, name: &str, pid: u32) {
+        let series = self.processes.entry((name.to_owned(), pid)).or_default();
+        series.push(Sample::of(pid));
+    }
+
+    /// What grew, a line each; processes with less than [`SAMPLES_MIN`] samples are left out.
+    pub fn leaks(&self) -> Vec<String> {
+        let judged = self.judged();
+        let found = judged.filter_map(|(name, series)| Some(format!("{name}: {}", leak(series)?)));
+        found.collect()
+    }
+
+    /// What each process had after warm-up and in the end.
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        for (name, series) in self.judged() {
+            let [before, after] = thirds(series);
+            let (from, to) = (median_kib(before), median_kib(after));
+            let descriptors = series[series.len() - 1].descriptors;
+            let samples = series.len();
+            let _ = writeln!(
+                text,
+                "{name}: resident {from} KiB after warm-up, {to} KiB in the end; {descriptors} descriptors; {samples} samples"
+            );
+        }
+        text
+    }
+
+    fn judged(&self) -> impl Iterator<Item = (&str, &[Sample])> {
+        let named = self.processes.iter();
+        let named = named.map(|((name, _), series)| (name.as_str(), series.as_slice()));
+        named.filter(|(_, series)| series.len() >= SAMPLES_MIN)
+    }
+}
+
+fn leak(series: &[Sample]) -> Option<String> {
+    let [before, after] = thirds(series);
+    let counts = before.iter().chain(after).map(|sample| sample.descriptors);
+    let (least, most) = (counts.clone().min()?, counts.max()?);
+    if least != most {
+        return Some(format!("{least} to {most} descriptors"));
+    }
+    let (from, to) = (median_kib(before), median_kib(after));
+    let is_more = to > from + NOISE_KIB + from / 100;
+    is_more.then(|| format!("resident memory grew from {from} to {to} KiB"))
+}
+
+/// The second and the last third.
+fn thirds(series: &[Sample]) -> [&[Sample]; 2] {
+    let third = series.len() / 3;
+    [
+        &series[third..series.len() - third],
+        &series[series.len() - third..],
+    ]
+}
+
+fn median_kib(series: &[Sample]) -> u64 {
+    let mut all: Vec<u64> = series.iter().map(|sample| sample.resident_kib).collect();
+    all.sort_unstable();
+    all[all.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader, Write as _};
+    use std::process::{Command, Stdio};
+
+    /// Watches a shell that does something with each line that it is given.
+    fn watched(what: &str) -> Vec<String> {
+        let script = format!("i=3; while read word; do {what}; i=$((i+1)); echo done; done");
+        let mut child = Command::new("sh")
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("there is a shell");
+        let mut input = child.stdin.take().expect("piped");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut watch = Watch::default();
+        for _ in 0..7 {
+            writeln!(input, "go").expect("it listens");
+            lines.next().expect("it goes on").expect("text");
+            watch.note("child", child.id());
+        }
+        drop(input);
+        assert!(child.wait().expect("our child").success());
+        assert!(watch.describe().contains("7 samples"));
+        watch.leaks()
+    }
+
+    #[test]
+    fn a_process_that_leaks_descriptors_is_noticed() {
+        let leaks = watched("eval \"exec $i</dev/null\"");
+        let [leak] = leaks.as_slice() else {
+            panic!("{leaks:?}");
+        };
+        assert!(leak.ends_with("descriptors"), "{leak}");
+    }
+
+    #[test]
+    fn a_process_that_leaks_memory_is_noticed() {
+        let leaks = watched("kept=\"$kept$(head -c 1000000 /dev/zero | tr '\\0' a)\"");
+        let [leak] = leaks.as_slice() else {
+            panic!("{leaks:?}");
+        };
+        assert!(leak.contains("resident memory grew"), "{leak}");
+    }
+
+    #[test]
+    fn a_process_that_works_and_keeps_nothing_is_not() {
+        let opened = "exec 3</dev/null; exec 3<&-; kept=$(head -c 1000000 /dev/zero | tr '\\0' a)";
+        assert_eq!(watched(opened), [""; 0]);
+    }
+}

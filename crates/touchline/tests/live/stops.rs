@@ -1,0 +1,327 @@
+//! T24 and R14: processes of the whole path are stopped (`SIGSTOP`) at random moments for random times, and go on.
+//!
+//! While the gateway is stopped, or hears nothing of a stopped exchange, no book is live to any reader once the stated
+//! limit is over. When the process goes on, every book is live again within [`WHOLE_MAX`]. What any reader ever called
+//! live, price book or order book, in the stream or in the images, is a state that the exchange's book had, in order.
+//! Meanwhile memory and descriptors of each process must not grow.
+
+use crate::alone;
+use crate::cast::{Actor, Place, Stage, groups};
+use crate::matrix::{settled, subscriber};
+use crate::pauses::{live_books, nothing_says_that_all_is_well};
+use crate::resources::{SAMPLES_MIN, Watch};
+use crate::soak::seconds;
+use crate::truth::{equals, hash_of, judge, judge_states};
+use serde_json::Value;
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_lab::random::{Random, seeds};
+
+/// A gateway without a sign of life for so long is stalled: two heartbeats of 100 ms.
+const STALLED_AFTER: Duration = Duration::from_millis(200);
+
+/// `stale_after_ms` of the gateway; the exchange sends at least once a second.
+const SILENT_AFTER: Duration = Duration::from_millis(1_500);
+
+/// How much later than that a look may be sure of it on a loaded host.
+const MARGIN: Duration = Duration::from_millis(150);
+
+/// How soon after the last stop every book is live again: some rounds of the snapshot loops, which take a second each
+/// and are lost in part themselves.
+const WHOLE_MAX: Duration = Duration::from_secs(15);
+
+/// Subscribers at a time.
+const SUBSCRIBERS: usize = 3;
+
+#[test]
+fn whatever_is_stopped_no_false_book_is_live_and_everything_is_back_soon() {
+    let _alone = alone();
+    for seed in seeds(1) {
+        let stage = Stage::new("stops");
+        let mut session = Session::start(&stage, seed);
+        let start = Instant::now();
+        // Each kind at least once, in any order; enough of them to tell growth from noise.
+        let mut turns = 0;
+        while turns < SAMPLES_MIN || start.elapsed() < Duration::from_secs(seconds()) {
+            let kind = match turns {
+                0..3 => (seed as usize + turns) % 3,
+                _ => session.random.index(3),
+            };
+            session.turn(kind);
+            turns += 1;
+        }
+        session.end();
+    }
+}
+
+/// The processes, and what was seen of them.
+struct Session<'a> {
+    stage: &'a Stage,
+    seed: u64,
+    random: Random,
+    exchange: Actor,
+    gateway: Actor,
+    subscribers: Vec<Actor>,
+    /// Order books that subscribers which have ended called live: files.
+    order_states: Vec<String>,
+    /// Books that images showed as live: venue id and hash, in order.
+    shown: Vec<(i32, u64)>,
+    watch: Watch,
+    stops: [u64; 3],
+    /// Looks that had to find no live book, by who was stopped.
+    looks: [u64; 3],
+    /// The longest time until every book was live again, by who was stopped.
+    whole_max: [Duration; 3],
+}
+
+impl<'a> Session<'a> {
+    fn start(stage: &'a Stage, seed: u64) -> Session<'a> {
+        let exchange = exchange(stage, seed);
+        let gateway = gateway(stage);
+        let subscribers = (0..SUBSCRIBERS).map(|number| subscriber(stage, number));
+        let mut session = Session {
+            stage,
+            seed,
+            random: Random::from_seed(seed),
+            exchange,
+            gateway,
+            subscribers: subscribers.collect(),
+            order_states: Vec::new(),
+            shown: Vec::new(),
+            watch: Watch::default(),
+            stops: [0; 3],
+            looks: [0; 3],
+            whole_max: [Duration::ZERO; 3],
+        };
+        session.until_whole("at the start");
+        session
+    }
+
+    /// Somebody is stopped for a while, and everything is whole again afterwards.
+    fn turn(&mut self, kind: usize) {
+        thread::sleep(Duration::from_millis(self.random.below(300)));
+        self.stops[kind] += 1;
+        match kind {
+            0 => self.stop_exchange(),
+            1 => self.stop_gateway(),
+            _ => self.stop_subscriber(),
+        }
+        let whole = self.until_whole(["the exchange", "the gateway", "a subscriber"][kind]);
+        self.whole_max[kind] = self.whole_max[kind].max(whole);
+        self.sample();
+    }
+
+    fn stop_exchange(&mut self) {
+        let is_short = self.stops[0] > 1 && self.random.chance(0.5);
+        let pause_ms = match is_short {
+            true => self.random.between(20, 900),
+            false => self.random.between(1_800, 3_000),
+        };
+        self.exchange.signal("STOP");
+        thread::sleep(Duration::from_millis(pause_ms as u64));
+        if !is_short {
+            self.nobody_has_a_live_book(0);
+        }
+        self.exchange.signal("CONT");
+    }
+
+    fn stop_gateway(&mut self) {
+        let pause_ms = self.random.between(20, 1_500) as u64;
+        let pause = Duration::from_millis(pause_ms);
+        self.gateway.signal("STOP");
+        // The first one is long enough.
+        thread::sleep(pause.max((STALLED_AFTER + MARGIN) * u32::from(self.stops[1] == 1)));
+        if self.stops[1] == 1 || pause >= STALLED_AFTER + MARGIN {
+            self.nobody_has_a_live_book(1);
+            nothing_says_that_all_is_well(self.stage, &format!("seed {}", self.seed));
+        }
+        self.gateway.signal("CONT");
+    }
+
+    /// It may be overtaken, and nobody waits for it.
+    fn stop_subscriber(&mut self) {
+        let number = self.random.index(SUBSCRIBERS);
+        let pause = Duration::from_millis(self.random.between(20, 2_000) as u64);
+        let messages = |session: &Session<'_>| session.board()["messages"].as_u64();
+        self.subscribers[number].signal("STOP");
+        let before = messages(self);
+        thread::sleep(pause);
+        // What is published reaches the others: an exchange of this rate is not quiet for so long.
+        if pause > Duration::from_secs(1) {
+            let seed = self.seed;
+            assert!(messages(self) > before, "seed {seed}: the gateway waits");
+            self.looks[2] += 1;
+        }
+        self.subscribers[number].signal("CONT");
+    }
+
+    /// Neither in an image nor with a subscriber that keeps the books, which ends and is replaced.
+    fn nobody_has_a_live_book(&mut self, kind: usize) {
+        let what = format!(
+            "seed {}: {} is stopped",
+            self.seed,
+            ["exchange", "gateway"][kind]
+        );
+        assert!(live_books(self.stage).is_empty(), "{what}: live in images");
+        assert_eq!(self.board()["counters"]["ready"], 0, "{what}");
+        assert_eq!(self.board()["counters"]["books_live"], 0, "{what}");
+        // The last one lives to the end, for its memory.
+        let number = self.random.index(SUBSCRIBERS - 1);
+        self.subscribers.remove(number).close();
+        for rows in ["books", "orders"] {
+            let rows = self.stage.read(&format!("s{number}-{rows}.jsonl"));
+            assert!(!rows.is_empty(), "{what}: s{number} had nothing");
+            assert!(
+                !rows.contains("\"state\":\"live\""),
+                "{what}: s{number}: {rows}"
+            );
+        }
+        self.keep_order_states(number);
+        self.subscribers
+            .insert(number, subscriber(self.stage, number));
+        self.looks[kind] += 1;
+    }
+
+    fn keep_order_states(&mut self, number: usize) {
+        let kept = format!("kept-{}.orders", self.order_states.len());
+        let from = self.stage.path(&format!("s{number}.orders"));
+        std::fs::rename(from, self.stage.path(&kept)).expect("it ended well");
+        self.order_states.push(kept);
+    }
+
+    /// Looks at every book until all of them are live, and notes what is. Says how long it took.
+    fn until_whole(&mut self, stopped: &str) -> Duration {
+        let start = Instant::now();
+        loop {
+            for (id, book) in live_books(self.stage) {
+                self.shown.push((id as i32, hash_of(&book)));
+            }
+            let board = self.board();
+            if is_whole(&board) {
+                return start.elapsed();
+            }
+            self.all_run();
+            let (seed, wait) = (self.seed, start.elapsed());
+            assert!(
+                wait < WHOLE_MAX,
+                "seed {seed}: not whole {wait:?} after {stopped} went on: {board:#}"
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn board(&self) -> Value {
+        let board = self.stage.run("stat live --json").stdout;
+        serde_json::from_slice(&board).unwrap_or_default()
+    }
+
+    fn sample(&mut self) {
+        self.watch.note("exchange", self.exchange.id());
+        self.watch.note("gateway", self.gateway.id());
+        for (number, subscriber) in self.subscribers.iter().enumerate() {
+            self.watch.note(&format!("s{number}"), subscriber.id());
+        }
+    }
+
+    fn all_run(&mut self) {
+        let seed = self.seed;
+        let actors = [&mut self.exchange, &mut self.gateway].into_iter();
+        for actor in actors.chain(&mut self.subscribers) {
+            assert!(actor.runs(), "seed {seed}: ended: {}", actor.said("err"));
+        }
+    }
+
+    fn end(mut self) {
+        let (stage, seed) = (self.stage, self.seed);
+        self.all_run();
+        settled(stage, &mut self.exchange);
+        self.exchange.tell("quit");
+        self.exchange.ends_well();
+        self.subscribers.drain(..).for_each(Actor::close);
+        self.gateway.close();
+        let mut right = [0; 3];
+        for number in 0..SUBSCRIBERS {
+            equals(stage, &format!("s{number}"), &format!("seed {seed}"));
+            let verdict = judge(stage, "truth.log", &format!("s{number}.out"));
+            assert_eq!(verdict.wrong, 0, "seed {seed}: s{number}: {verdict:?}");
+            right[0] += verdict.right;
+            self.order_states.push(format!("s{number}.orders"));
+        }
+        for states in &self.order_states {
+            let verdict = judge(stage, "truth.orders", states);
+            assert_eq!(verdict.wrong, 0, "seed {seed}: {states}: {verdict:?}");
+            right[1] += verdict.right;
+        }
+        let verdict = judge_states(stage, "truth.log", self.shown.into_iter());
+        assert_eq!(verdict.wrong, 0, "seed {seed}: images: {verdict:?}");
+        right[2] = verdict.right;
+        let [exchanges, gateways, subscribers] = self.stops;
+        println!(
+            "seed {seed}: stopped: exchange {exchanges}, gateway {gateways}, subscribers {subscribers} times; whole again \
+             after at most {:?}; {right:?} live price books, order books and images, each one right",
+            self.whole_max
+        );
+        print!("{}", self.watch.describe());
+        assert!(right.iter().all(|&right| right > 50), "{right:?}: no test");
+        assert!(self.looks[..2].iter().all(|&looks| looks > 0), "no test");
+        let leaks = self.watch.leaks();
+        assert!(leaks.is_empty(), "seed {seed}: {leaks:?}");
+    }
+}
+
+/// A subscriber that is no further behind than this has what is published.
+const BEHIND_BYTES_MAX: u64 = 16_384;
+
+/// Every book is live, and every subscriber has read it.
+fn is_whole(board: &Value) -> bool {
+    let reads = |reader: &Value| {
+        let behind = reader["behind_bytes"].as_u64();
+        reader["pid"].is_u64() && behind.is_some_and(|bytes| bytes <= BEHIND_BYTES_MAX)
+    };
+    let readers = board["readers_by_name"].as_array();
+    let reading = readers.map_or(0, |all| all.iter().filter(|reader| reads(reader)).count());
+    let counter = |name: &str| board["counters"][name].as_u64().unwrap_or(0);
+    let known = counter("books_known");
+    known > 0
+        && reading == SUBSCRIBERS
+        && board["stalled"] == false
+        && counter("ready") == 1
+        && counter("books_live") == known
+        && counter("order_books_live") == known
+}
+
+fn exchange(stage: &Stage, seed: u64) -> Actor {
+    let line = format!(
+        "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
+         --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
+         --truth-order-log @/truth.orders",
+        groups()
+    );
+    let faults = [
+        "drop ab 0.01",
+        "both 0.0002 4",
+        "reorder ab 0.02 4",
+        "corrupt ab 0.002",
+    ];
+    let more: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", fault]).collect();
+    let mut exchange = stage.start(Place::Exchange, "exchange", &line, &more);
+    exchange.wait_for("sending");
+    exchange
+}
+
+/// Its ring is so small that it wraps while processes warm up, and a stopped subscriber may be overtaken.
+fn gateway(stage: &Stage) -> Actor {
+    let config = format!(
+        "bus = \"live\"\n[venue]\nkind = \"cme\"\nchannel = 998\nconfig_xml = \"config.xml\"\n\
+         interface = \"127.0.0.1\"\n[limits]\ninstruments_max = 256\norders_max = 65536\n\
+         hold_packets_max = 1024\n[gateway]\nheartbeat_ms = {}\nstale_after_ms = {}\n\
+         [publication]\nring_bytes = 262144\n",
+        STALLED_AFTER.as_millis() / 2,
+        SILENT_AFTER.as_millis()
+    );
+    std::fs::write(stage.path("live.toml"), config).expect("the session's folder");
+    let line = "gateway --until-eof --config @/live.toml";
+    let mut gateway = stage.start(Place::Firm, "gateway", line, &[]);
+    gateway.wait_for("listening");
+    gateway
+}
