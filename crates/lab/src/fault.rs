@@ -5,6 +5,7 @@
 
 pub mod command;
 mod damage;
+pub mod forger;
 mod lines;
 pub mod stream;
 
@@ -177,6 +178,16 @@ pub enum Forged {
     At(u32),
     /// So far from the packet beside it (it wraps).
     By(i32),
+}
+
+impl Forged {
+    /// The number, where the packet beside it has this one.
+    pub fn beside(self, number: u32) -> u32 {
+        match self {
+            Self::At(forged) => forged,
+            Self::By(by) => number.wrapping_add_signed(by),
+        }
+    }
 }
 
 /// What came of a session under a plan.

@@ -119,6 +119,21 @@ impl Exchange {
         self.publisher.now_ns = now_ns.max(self.publisher.now_ns);
     }
 
+    /// The venue's clock jumps to `now_ns`, also back. What was open before is to be sent first.
+    pub fn jump_clock(&mut self, now_ns: u64) {
+        self.publisher.jump_clock(now_ns);
+    }
+
+    /// What the exchange before had sent, and its states, are taken as this one's; its states are noted if those were.
+    pub fn succeed(&mut self, before: &mut Exchange) {
+        self.publisher.packets.append(before.packets());
+        self.publisher.states.append(before.states());
+        self.publisher.order_states.append(before.order_states());
+        self.publisher.keep_states = before.publisher.keep_states;
+        self.publisher.keep_order_states = before.publisher.keep_order_states;
+        self.publisher.note_all_states();
+    }
+
     /// Participants act, and the venue tells it; the last packet of it may stay open.
     pub fn event(&mut self) {
         self.flow.event(&mut self.publisher, self.defined);

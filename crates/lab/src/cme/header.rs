@@ -40,6 +40,11 @@ pub fn moved(time_ns: u64, seconds: i64) -> u64 {
     }
 }
 
+/// A time so many nanoseconds away; those before 1970 and behind the last one are these.
+pub fn moved_ns(time_ns: u64, by_ns: i64) -> u64 {
+    time_ns.saturating_add_signed(by_ns)
+}
+
 /// Moves the number; it wraps.
 pub fn renumber(payload: &mut [u8], ahead: u32) {
     if let Some(field) = payload.first_chunk_mut::<4>() {

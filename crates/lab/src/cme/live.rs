@@ -5,7 +5,7 @@
 
 use super::exchange::Exchange;
 use super::truth::BookState;
-use super::{Options, SentPacket};
+use super::{Options, SentPacket, header};
 use crate::picture::Picture;
 use crate::random::Random;
 
@@ -22,6 +22,14 @@ pub struct Moment {
 #[derive(Clone, Debug)]
 pub struct Live {
     exchange: Exchange,
+    /// What the exchange is made of, should it start again.
+    options: Options,
+    seed: u64,
+    /// Exchanges before this one, and their packets of the incremental feed.
+    exchanges_before: u64,
+    packets_before: u64,
+    /// The venue's clock, from the wall clock.
+    clock_off_ns: i64,
     random: Random,
     pauses: Pauses,
     events: u64,
@@ -30,6 +38,8 @@ pub struct Live {
     definition: usize,
     /// The first definition loop runs.
     is_opening: bool,
+    /// From when on there may be events.
+    opened_ns: u64,
     /// Sequence at the last look; the feed is quiet while it stays.
     heard: u32,
     restarts: u64,
@@ -54,7 +64,7 @@ const TASKS: [Task; 5] = [
     Task::Snapshots(1),
 ];
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Due {
     at_ns: u64,
     /// From one time to the next; events have pauses of their own.
@@ -83,6 +93,8 @@ const OPENING_EVERY_NS: u64 = MILLISECOND_NS;
 const OPENING_NS: u64 = 20 * MILLISECOND_NS;
 /// Further behind than this, the schedule begins anew: the process stood still, and nobody wants all that at once.
 const LATE_NS_MAX: u64 = SECOND_NS;
+/// From it and the seed come the courses of exchanges that start again.
+const COURSES: u64 = 0x636f_7572_7365_7321;
 /// Share of the pauses that are long.
 const LONG_SHARE: f64 = 0.3;
 /// At the end, a heartbeat so often, so many of them before loops count, and so many whole loops.
@@ -94,34 +106,65 @@ impl Live {
     /// The exchange of a seed that is open from 0 on. Events come at this rate on the average: most of them in bursts a
     /// few microseconds apart, with pauses between. At 0 nothing happens but loops and heartbeats.
     pub fn new(options: &Options, events_per_second: f64, seed: u64) -> Self {
-        let exchange = Exchange::new(options, seed);
-        let instruments = exchange.instruments() as u64;
-        let definitions = exchange.definition_packets() as u64;
-        let opened_ns = definitions * OPENING_EVERY_NS + OPENING_NS;
-        let has_events = events_per_second > 0.0;
-        let due = TASKS.map(|task| {
-            // A price snapshot takes half a packet; with its orders it takes up to three packets.
-            let (at_ns, every_ns) = match task {
-                Task::Event => (if has_events { opened_ns } else { u64::MAX }, 0),
-                Task::Heartbeat => (0, SECOND_NS),
-                Task::Definitions => (1, pace(definitions)),
-                Task::Snapshots(0) => (opened_ns, pace(instruments)),
-                Task::Snapshots(_) => (opened_ns, pace(instruments * 3)),
-            };
-            Due { at_ns, every_ns }
-        });
-        Self {
-            exchange,
+        let mut live = Self {
+            exchange: Exchange::new(options, seed),
+            options: options.clone(),
+            seed,
+            exchanges_before: 0,
+            packets_before: 0,
+            clock_off_ns: 0,
             random: Random::from_seed(seed ^ 0x7363_6865_6475_6c65),
             pauses: Pauses::at(events_per_second),
             events: 0,
-            due,
+            due: TASKS.map(|_| Due::default()),
             definition: 0,
             is_opening: true,
+            opened_ns: 0,
             heard: 0,
             restarts: 0,
             closing: None,
-        }
+        };
+        live.open(0, events_per_second > 0.0);
+        live
+    }
+
+    /// The exchange process ends, and another one starts at once: the same instruments, empty books, another course of
+    /// events, all numbers from 1, and no channel reset. Its clock is `clock_off_ns` from the wall clock. The packets that
+    /// are left in [`packets`](Self::packets) are the last ones of the exchange before. Not once it is to
+    /// [`close`](Self::close).
+    pub fn restart(&mut self, clock_off_ns: i64, now: Moment) {
+        self.exchange.flush();
+        self.packets_before += u64::from(self.exchange.sequence());
+        self.exchanges_before += 1;
+        let course = Random::from_seed(self.seed ^ self.exchanges_before ^ COURSES).next_u64();
+        let options = Options {
+            course: Some(course),
+            ..self.options.clone()
+        };
+        let mut next = Exchange::new(&options, self.seed);
+        next.succeed(&mut self.exchange);
+        self.exchange = next;
+        self.clock_off_ns = clock_off_ns;
+        self.exchange.jump_clock(self.venue_ns(now));
+        let has_events = self.due[0].at_ns < u64::MAX;
+        self.open(now.elapsed_ns, has_events);
+    }
+
+    /// The venue's clock steps by so much, also back. Events and packets have the new time from now on.
+    pub fn step_clock(&mut self, by_ns: i64, now: Moment) {
+        self.exchange.flush();
+        self.clock_off_ns = self.clock_off_ns.saturating_add(by_ns);
+        self.exchange.jump_clock(self.venue_ns(now));
+    }
+
+    /// What the venue's clock says, nanoseconds since 1970.
+    pub fn venue_ns(&self, now: Moment) -> u64 {
+        header::moved_ns(now.wall_ns, self.clock_off_ns)
+    }
+
+    /// How far the venue's clock is from the wall clock, nanoseconds.
+    pub fn clock_off_ns(&self) -> i64 {
+        self.clock_off_ns
     }
 
     /// Sets how many events come a second on the average; 0 leaves loops and heartbeats.
@@ -131,7 +174,7 @@ impl Live {
         let opens_ns = self.due[0].at_ns;
         self.due[0].at_ns = match events_per_second > 0.0 && self.closing.is_none() {
             // Not before the market has opened.
-            true if opens_ns == u64::MAX => now.elapsed_ns,
+            true if opens_ns == u64::MAX => now.elapsed_ns.max(self.opened_ns),
             true => opens_ns,
             false => u64::MAX,
         };
@@ -145,7 +188,8 @@ impl Live {
     /// Does the one thing that is due next, whether or not its time has come. What is sent is in
     /// [`packets`](Self::packets).
     pub fn step(&mut self, now: Moment) {
-        self.exchange.set_clock(now.wall_ns);
+        let venue_ns = self.venue_ns(now);
+        self.exchange.set_clock(venue_ns);
         if now.elapsed_ns.saturating_sub(self.due_ns()) > LATE_NS_MAX {
             self.restart_schedule(now.elapsed_ns);
         }
@@ -155,7 +199,7 @@ impl Live {
             Task::Event => self.event(),
             Task::Heartbeat => self.heartbeat(at),
             Task::Definitions => self.definitions(at),
-            Task::Snapshots(kind) => self.snapshots(at, kind, now.wall_ns),
+            Task::Snapshots(kind) => self.snapshots(at, kind, venue_ns),
         };
         self.due[at].at_ns = due_ns + every_ns;
         // What follows at once may stand in the same packet.
@@ -200,13 +244,13 @@ impl Live {
 
     /// A channel reset now. Faults leave its packets alone: see [`Options::spare_resets`].
     pub fn reset_channel(&mut self, now: Moment) {
-        self.exchange.set_clock(now.wall_ns);
+        self.exchange.set_clock(self.venue_ns(now));
         self.exchange.reset_channel(false);
     }
 
     /// No more events. What follows heals whoever listens: heartbeats, then whole loops of all feeds, twice as fast.
     pub fn close(&mut self, now: Moment) {
-        self.exchange.set_clock(now.wall_ns);
+        self.exchange.set_clock(self.venue_ns(now));
         self.exchange.flush();
         for (due, task) in self.due.iter_mut().zip(TASKS) {
             match task {
@@ -234,9 +278,39 @@ impl Live {
         self.exchange.sequence()
     }
 
+    /// Packets of the incremental feed, also of the exchanges before this one.
+    pub fn incremental_packets(&self) -> u64 {
+        self.packets_before + u64::from(self.exchange.sequence())
+    }
+
+    /// How often the exchange started again.
+    pub fn exchanges_before(&self) -> u64 {
+        self.exchanges_before
+    }
+
     /// How often the schedule began anew because it was more than a second behind.
     pub fn restarts(&self) -> u64 {
         self.restarts
+    }
+
+    /// The schedule of an exchange that starts at `from_ns`: definitions first, then everything else.
+    fn open(&mut self, from_ns: u64, has_events: bool) {
+        let instruments = self.exchange.instruments() as u64;
+        let definitions = self.exchange.definition_packets() as u64;
+        let opened_ns = from_ns + definitions * OPENING_EVERY_NS + OPENING_NS;
+        self.due = TASKS.map(|task| {
+            // A price snapshot takes half a packet; with its orders it takes up to three packets.
+            let (at_ns, every_ns) = match task {
+                Task::Event => (if has_events { opened_ns } else { u64::MAX }, 0),
+                Task::Heartbeat => (from_ns, SECOND_NS),
+                Task::Definitions => (from_ns + 1, pace(definitions)),
+                Task::Snapshots(0) => (opened_ns, pace(instruments)),
+                Task::Snapshots(_) => (opened_ns, pace(instruments * 3)),
+            };
+            Due { at_ns, every_ns }
+        });
+        (self.definition, self.is_opening) = (0, true);
+        (self.opened_ns, self.heard) = (opened_ns, 0);
     }
 
     fn next(&self) -> usize {
@@ -296,9 +370,9 @@ impl Live {
         }
     }
 
-    fn snapshots(&mut self, at: usize, kind: usize, wall_ns: u64) -> u64 {
+    fn snapshots(&mut self, at: usize, kind: usize, venue_ns: u64) -> u64 {
         self.exchange.flush();
-        if !self.exchange.loop_packet(kind, wall_ns) {
+        if !self.exchange.loop_packet(kind, venue_ns) {
             self.loop_ended(1 + kind);
         }
         self.due[at].every_ns
@@ -333,194 +407,4 @@ fn pace(packets: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::capture::Feed;
-    use crate::cme::encode::Version;
-    use crate::cme::truth;
-    use crate::picture::{BookRow, OrderRow};
-    use std::collections::BTreeMap;
-
-    const WALL_NS: u64 = 1_800_000_000_000_000_000;
-
-    fn options(instruments: usize) -> Options {
-        Options {
-            version: Version::V13,
-            instruments,
-            ..Options::default()
-        }
-    }
-
-    /// Steps an exchange on time until a moment; what it sends goes to `take`.
-    fn run(live: &mut Live, until_ns: u64, mut take: impl FnMut(SentPacket)) {
-        while live.due_ns() < until_ns {
-            let elapsed_ns = live.due_ns();
-            live.step(at(elapsed_ns));
-            live.packets().drain(..).for_each(&mut take);
-        }
-    }
-
-    fn at(elapsed_ns: u64) -> Moment {
-        Moment {
-            elapsed_ns,
-            wall_ns: WALL_NS + elapsed_ns,
-        }
-    }
-
-    fn hash_of(row: &BookRow) -> u64 {
-        let lists = [&row.bids, &row.asks, &row.implied_bids, &row.implied_asks];
-        let number = |number: Option<i64>| number.unwrap_or(0);
-        truth::hash(lists.map(|list| {
-            let known = list.iter().flatten();
-            known.map(|level| {
-                (
-                    number(level.price),
-                    number(level.quantity),
-                    number(level.orders),
-                )
-            })
-        }))
-    }
-
-    fn orders(rows: &[OrderRow]) -> Vec<(i64, i64, u64)> {
-        let number = |number: Option<i64>| number.expect("a real order");
-        let parts = |row: &OrderRow| (number(row.price), number(row.quantity), row.id);
-        rows.iter().map(parts).collect()
-    }
-
-    #[test]
-    fn events_keep_their_rate_and_loops_their_second() {
-        for (instruments, rate) in [(1, 50.0), (10, 2_000.0), (64, 300.0)] {
-            let mut live = Live::new(&options(instruments), rate, 3);
-            let mut loops = [0; 4];
-            run(&mut live, 20 * SECOND_NS, |packet| {
-                loops[packet.feed as usize] += u32::from(packet.sequence == 1);
-            });
-            let expected = rate * 20.0;
-            let events = live.events() as f64;
-            assert!(
-                (0.9 * expected..1.1 * expected).contains(&events),
-                "{events} events instead of {expected}"
-            );
-            for feed in [Feed::Definitions, Feed::Snapshot, Feed::OrderSnapshot] {
-                let loops = loops[feed as usize];
-                assert!(loops >= 10, "{loops} loops of {feed:?} with {instruments}");
-            }
-            assert_eq!(live.restarts(), 0);
-        }
-    }
-
-    #[test]
-    fn sending_times_are_now() {
-        let mut live = Live::new(&options(8), 5_000.0, 1);
-        let mut sent = 0;
-        while live.due_ns() < 2 * SECOND_NS {
-            let now = at(live.due_ns() + 7_000);
-            live.step(now);
-            for packet in live.packets().drain(..) {
-                let sending =
-                    u64::from_le_bytes(packet.payload[4..12].try_into().expect("8 bytes"));
-                assert!(
-                    sending.abs_diff(now.wall_ns) < 1_000,
-                    "{sending} at {now:?}"
-                );
-                sent += 1;
-            }
-        }
-        assert!(sent > 10_000, "{sent}");
-    }
-
-    #[test]
-    fn a_quiet_feed_has_heartbeats() {
-        let mut live = Live::new(&options(3), 0.0, 1);
-        let mut heartbeats = 0;
-        run(&mut live, 10 * SECOND_NS, |packet| {
-            heartbeats += u32::from(packet.feed == Feed::Incremental);
-        });
-        assert_eq!((heartbeats, live.events()), (10, 0));
-    }
-
-    #[test]
-    fn who_stood_still_does_not_catch_up_for_hours() {
-        let mut live = Live::new(&options(3), 1_000.0, 1);
-        run(&mut live, SECOND_NS, drop);
-        let before = live.events();
-        live.step(at(3_600 * SECOND_NS));
-        assert!(live.due_ns() >= 3_600 * SECOND_NS);
-        assert_eq!(live.restarts(), 1);
-        assert!(live.events() <= before + 1);
-    }
-
-    #[test]
-    fn the_end_is_heartbeats_and_whole_loops() {
-        let mut live = Live::new(&options(20), 2_000.0, 9);
-        live.keep_states();
-        live.keep_order_states();
-        run(&mut live, 3 * SECOND_NS, drop);
-        let closed_ns = live.due_ns();
-        live.close(at(closed_ns));
-        let mut last = Vec::new();
-        while !live.is_over() {
-            let now = at(live.due_ns());
-            live.step(now);
-            last.append(live.packets());
-        }
-        // The last state of each book is the one that it ends with.
-        let states = live.states().drain(..);
-        let ends: BTreeMap<i32, u64> = states
-            .map(|state| (state.security_id, state.hash))
-            .collect();
-        let truth = live.truth();
-        let hashes = truth
-            .books
-            .iter()
-            .map(|row| (row.security_id, hash_of(row)));
-        assert_eq!(ends, hashes.collect());
-        let states = live.order_states().drain(..);
-        let ends: BTreeMap<i32, u64> = states
-            .map(|state| (state.security_id, state.hash))
-            .collect();
-        let hashes = truth.orders.iter().map(|row| {
-            let sides = [&row.bids, &row.asks];
-            (
-                row.security_id,
-                truth::hash_of_orders(sides.map(|rows| orders(rows))),
-            )
-        });
-        assert_eq!(ends, hashes.collect());
-        let took_ns = live.due_ns() - closed_ns;
-        assert!(took_ns < 4 * SECOND_NS, "{took_ns} ns");
-        let of = |feed| last.iter().filter(move |packet| packet.feed == feed);
-        assert!(of(Feed::Incremental).all(|packet| packet.payload.len() == 22));
-        for feed in [Feed::Definitions, Feed::Snapshot, Feed::OrderSnapshot] {
-            assert!(of(feed).filter(|packet| packet.sequence == 1).count() >= 2);
-        }
-    }
-
-    #[test]
-    fn a_hundred_thousand_events_take_no_more_memory_than_a_thousand() {
-        let mut live = Live::new(&options(4), 2_000.0, 2);
-        live.keep_states();
-        let (mut states, mut orders_max) = (0, 0);
-        while live.events() < 100_000 {
-            let now = at(live.due_ns());
-            live.step(now);
-            assert!(live.packets().len() < 100);
-            live.packets().clear();
-            states += live.states().len();
-            live.states().clear();
-            if live.events().is_multiple_of(1_000) {
-                let truth = live.truth();
-                assert!(truth.tops.is_empty());
-                let orders = truth.orders.iter();
-                let orders = orders.map(|row| row.bids.len() + row.asks.len()).max();
-                orders_max = orders_max.max(orders.unwrap_or(0));
-            }
-        }
-        assert!(states > 50_000, "{states}");
-        assert!(
-            (1..1_000).contains(&orders_max),
-            "{orders_max} orders in a book"
-        );
-    }
-}
+mod tests;

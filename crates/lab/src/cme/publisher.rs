@@ -150,6 +150,12 @@ impl Publisher {
         });
     }
 
+    /// The venue's clock is set, also back: sending times and arrivals go on from there.
+    pub fn jump_clock(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+        self.last_sent.clear();
+    }
+
     /// Every book starts again, empty, with RptSeq 0.
     pub fn forget_published(&mut self) {
         self.published.fill(Published::default());

@@ -5,12 +5,19 @@
 //! burst LINE SHARE MAX         corrupt LINE SHARE                 clear
 //! both SHARE MAX               outage LINE SECONDS                reset
 //! duplicate LINE SHARE         rate EVENTS                        truth
-//! reorder LINE SHARE BY                                           quit
+//! reorder LINE SHARE BY        clock SECONDS                      quit
+//!
+//! forge LINE NUMBER SECONDS    forge-snapshot LINE NUMBER SECONDS
+//! old LINE COUNT               restart [SECONDS]
 //! ```
 //!
 //! LINE is `a`, `b` or `ab`. Behind a fault may stand the feed that it is for, by CME's letters: `i`, `n`, `s` or
-//! `smbo`; otherwise it is for all.
+//! `smbo`; otherwise it is for all, `forge` for `i`, and `forge-snapshot` for `s`. The faults of the first block are
+//! settings, which hold until they are lifted; `forge`, `forge-snapshot` and `old` send packets once. NUMBER is a packet's
+//! number, or with a sign so far from the newest one.
 
+use super::Forged;
+use super::forger::{Forgery, Injected, Injection, KEPT_PACKETS_MAX};
 use super::stream::{Begin, Fault, Setting};
 use crate::capture::{Feed, Line};
 use crate::cme::replay_server::Behaviour;
@@ -21,6 +28,12 @@ use std::str::FromStr;
 pub enum Command {
     /// A fault on the lines.
     Fault(Setting),
+    /// Packets that the exchange does not send itself, once.
+    Inject(Injection),
+    /// The venue's clock steps by so many nanoseconds.
+    Clock(i64),
+    /// The exchange starts again, as a process would, its clock so many nanoseconds from the host's.
+    Restart(i64),
     /// How the replay server behaves from now on.
     Replay(Behaviour),
     /// Lifts all faults, of the lines and of the replay server.
@@ -51,6 +64,19 @@ const FAULT_FORMS: [(&str, &str); 8] = [
     ("outage", "outage LINE SECONDS"),
 ];
 
+/// How each injection is written.
+const INJECTION_FORMS: [(&str, &str); 3] = [
+    ("forge", "forge LINE NUMBER SECONDS"),
+    ("forge-snapshot", "forge-snapshot LINE NUMBER SECONDS"),
+    ("old", "old LINE COUNT"),
+];
+
+/// The commands that are neither.
+const OTHERS: &str = "clock, restart, replay, rate, clear, reset, truth, quit";
+
+/// Furthest that a clock is off, either way: it reaches 1970 and the year 2089.
+const OFF_SECONDS_MAX: f64 = 2e9;
+
 /// Longest delay and outage, so that no time overflows: a week.
 const SECONDS_MAX: f64 = 604_800.0;
 
@@ -75,11 +101,26 @@ impl FromStr for Command {
                 words.form = "rate EVENTS";
                 Self::Rate(words.rate()?)
             }
+            "clock" => {
+                words.form = "clock SECONDS";
+                Self::Clock(words.off()?)
+            }
+            "restart" => {
+                words.form = "restart [SECONDS]";
+                let is_off = !words.rest.is_empty();
+                Self::Restart(if is_off { words.off()? } else { 0 })
+            }
             "clear" => Self::Clear,
             "reset" => Self::Reset,
             "truth" => Self::Truth,
             "quit" => Self::Quit,
-            name => Self::Fault(words.setting(name)?),
+            name => match INJECTION_FORMS.iter().find(|(known, _)| *known == name) {
+                Some((name, form)) => {
+                    words.form = form;
+                    Self::Inject(words.injection(name)?)
+                }
+                None => Self::Fault(words.setting(name)?),
+            },
         };
         match words.rest.first() {
             None => Ok(command),
@@ -99,9 +140,10 @@ impl<'a> Words<'a> {
     fn setting(&mut self, name: &str) -> Result<Setting, Refused> {
         let form = FAULT_FORMS.iter().find(|(known, _)| *known == name);
         let Some((_, form)) = form else {
-            let known: Vec<_> = FAULT_FORMS.iter().map(|(known, _)| *known).collect();
+            let known = FAULT_FORMS.iter().chain(&INJECTION_FORMS);
+            let known: Vec<_> = known.map(|(known, _)| *known).collect();
             return Err(Refused(format!(
-                "`{}`: there is no command `{name}`; the faults are {}, the others replay, rate, clear, reset, truth, quit",
+                "`{}`: there is no command `{name}`; the faults are {}, the others {OTHERS}",
                 self.line,
                 known.join(", ")
             )));
@@ -136,11 +178,46 @@ impl<'a> Words<'a> {
                 duration_ns: self.time("SECONDS", 1e9)?,
             },
         };
-        let feeds = self.feeds()?;
+        let feeds = self.feeds(&Feed::ALL)?;
         Ok(Setting {
             lines,
             feeds,
             fault,
+        })
+    }
+
+    fn injection(&mut self, name: &str) -> Result<Injection, Refused> {
+        let lines = self.lines()?;
+        let (packets, feeds) = match name {
+            "old" => {
+                let count = self.whole("COUNT", KEPT_PACKETS_MAX as u64)? as usize;
+                (Injected::Old { count }, self.feeds(&Feed::ALL)?)
+            }
+            "forge" => {
+                let forgery = self.forgery()?;
+                let feeds = self.feeds(&[Feed::Incremental])?;
+                (Injected::Heartbeat(forgery), feeds)
+            }
+            _ => {
+                let forgery = self.forgery()?;
+                let feeds = self.feeds(&[Feed::Snapshot])?;
+                if let [Feed::Incremental | Feed::Definitions] = feeds[..] {
+                    return Err(self.refuse("the feed has no snapshots, s and smbo do".to_owned()));
+                }
+                (Injected::Snapshot(forgery), feeds)
+            }
+        };
+        Ok(Injection {
+            lines,
+            feeds,
+            packets,
+        })
+    }
+
+    fn forgery(&mut self) -> Result<Forgery, Refused> {
+        Ok(Forgery {
+            number: self.number()?,
+            off_ns: self.off()?,
         })
     }
 
@@ -174,10 +251,10 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The feed that may stand at the end; all of them where none does.
-    fn feeds(&mut self) -> Result<Vec<Feed>, Refused> {
+    /// The feed that may stand at the end; `otherwise` where none does.
+    fn feeds(&mut self, otherwise: &[Feed]) -> Result<Vec<Feed>, Refused> {
         if self.rest.is_empty() {
-            return Ok(Feed::ALL.to_vec());
+            return Ok(otherwise.to_vec());
         }
         let word = self.next("FEED")?;
         let feed = Feed::ALL
@@ -196,11 +273,42 @@ impl<'a> Words<'a> {
     }
 
     fn count(&mut self, name: &str) -> Result<u64, Refused> {
+        self.whole(name, 1_000_000)
+    }
+
+    fn whole(&mut self, name: &str, most: u64) -> Result<u64, Refused> {
         let word = self.next(name)?;
         match word.parse() {
-            Ok(count @ 1..=1_000_000) => Ok(count),
+            Ok(count) if (1..=most).contains(&count) => Ok(count),
             _ => Err(self.refuse(format!(
-                "{name} is `{word}`, not a whole number from 1 to 1000000"
+                "{name} is `{word}`, not a whole number from 1 to {most}"
+            ))),
+        }
+    }
+
+    /// A number, or with a sign so far from the newest one; numbers wrap.
+    fn number(&mut self) -> Result<Forged, Refused> {
+        let word = self.next("NUMBER")?;
+        let digits = word.strip_prefix(['+', '-']).unwrap_or(word);
+        let is_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+        match (word.chars().next(), digits.parse::<u32>()) {
+            (Some('+'), Ok(by)) if is_digits => Ok(Forged::By(by as i32)),
+            (Some('-'), Ok(by)) if is_digits => Ok(Forged::By(by.wrapping_neg() as i32)),
+            (_, Ok(number)) if is_digits => Ok(Forged::At(number)),
+            _ => Err(self.refuse(format!(
+                "NUMBER is `{word}`, not a number from 0 to {}, nor one with + or -",
+                u32::MAX
+            ))),
+        }
+    }
+
+    /// How far a clock is off, nanoseconds.
+    fn off(&mut self) -> Result<i64, Refused> {
+        let word = self.next("SECONDS")?;
+        match word.parse::<f64>() {
+            Ok(off) if off.abs() <= OFF_SECONDS_MAX => Ok((off * 1e9).round() as i64),
+            _ => Err(self.refuse(format!(
+                "SECONDS is `{word}`, not a number from -{OFF_SECONDS_MAX} to {OFF_SECONDS_MAX}"
             ))),
         }
     }
@@ -257,126 +365,4 @@ impl std::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn fault(line: &str) -> (Fault, usize, usize) {
-        match line.parse() {
-            Ok(Command::Fault(setting)) => {
-                (setting.fault, setting.lines.len(), setting.feeds.len())
-            }
-            other => panic!("{line}: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn each_command_is_understood() {
-        let begin = Begin {
-            share: 0.25,
-            packets_max: 6,
-        };
-        for (line, expected) in [
-            ("drop a 0.25", (Fault::Drop { share: 0.25 }, 1, 4)),
-            (" DROP AB 1 I ", (Fault::Drop { share: 1.0 }, 2, 1)),
-            ("burst b 0.25 6", (Fault::Burst { begin }, 1, 4)),
-            ("both 0.25 6 smbo", (Fault::Both { begin }, 2, 1)),
-            ("duplicate ab 0", (Fault::Duplicate { share: 0.0 }, 2, 4)),
-            (
-                "reorder a 0.5 3 n",
-                (
-                    Fault::Reorder {
-                        share: 0.5,
-                        by_max: 3,
-                    },
-                    1,
-                    1,
-                ),
-            ),
-            (
-                "delay a .5 0.5 20",
-                (
-                    Fault::Delay {
-                        share: 0.5,
-                        min_ns: 500_000,
-                        max_ns: 20_000_000,
-                    },
-                    1,
-                    4,
-                ),
-            ),
-            ("corrupt b 0.001", (Fault::Corrupt { share: 0.001 }, 1, 4)),
-            (
-                "outage a 1.5",
-                (
-                    Fault::Outage {
-                        duration_ns: 1_500_000_000,
-                    },
-                    1,
-                    4,
-                ),
-            ),
-        ] {
-            assert_eq!(fault(line), expected, "{line}");
-        }
-        for (line, expected) in [
-            ("clear", Command::Clear),
-            ("reset", Command::Reset),
-            ("rate 0", Command::Rate(0.0)),
-            ("truth", Command::Truth),
-            ("Quit", Command::Quit),
-            ("replay half", Command::Replay(Behaviour::Half)),
-        ] {
-            assert_eq!(line.parse(), Ok(expected), "{line}");
-        }
-    }
-
-    #[test]
-    fn a_wrong_line_is_answered_with_what_is_wrong_and_what_is_right() {
-        for (line, words) in [
-            ("", "an empty line"),
-            ("drp a 0.1", "there is no command `drp`"),
-            ("drop", "LINE is missing; write `drop LINE SHARE`"),
-            ("drop c 0.1", "LINE is `c`, not a, b or ab"),
-            ("drop a", "SHARE is missing"),
-            ("drop a 1.01", "SHARE is `1.01`, not a number from 0 to 1"),
-            ("drop a NaN", "SHARE is `NaN`"),
-            ("drop a -0.1", "SHARE is `-0.1`"),
-            ("drop a 0.1 x", "the feed is `x`, not i, n, s or smbo"),
-            ("drop a 0.1 i i", "`i` is too much"),
-            ("burst a 0.1 0", "MAX is `0`"),
-            ("reorder a 0.1 1.5", "BY is `1.5`"),
-            ("delay a 0.1 5 4", "MIN_MS is more than MAX_MS"),
-            (
-                "delay a 0.1 0 1e300",
-                "MAX_MS is `1e300`, not a number from 0 to 604800000",
-            ),
-            ("outage a inf", "SECONDS is `inf`"),
-            ("replay nice", "there is no behaviour `nice`"),
-            ("clear all", "`all` is too much; leave the rest out"),
-        ] {
-            let refused = line.parse::<Command>().expect_err(line).to_string();
-            assert!(refused.contains(words), "{line}: {refused}");
-            assert_eq!(refused.lines().count(), 1, "{refused}");
-        }
-    }
-
-    #[test]
-    fn any_text_is_answered() {
-        for seed in crate::random::seeds(2_000) {
-            let mut random = crate::random::Random::from_seed(seed);
-            let words = [
-                "drop", "delay", "a", "ab", "0.5", "-1", "1e9", "outage", "é", "replay", "\u{0}",
-                "i",
-            ];
-            let line: Vec<&str> = (0..random.below(7)).map(|_| *random.pick(&words)).collect();
-            if let Err(refused) = line.join(" ").parse::<Command>() {
-                assert_eq!(
-                    refused.to_string().lines().count(),
-                    1,
-                    "seed {seed}: {refused}"
-                );
-            }
-        }
-    }
-}
+mod tests;

@@ -44,8 +44,30 @@ pub fn truncate(payload: &mut Vec<u8>, random: &mut Random) {
     payload.truncate(invalid.unwrap_or(0));
 }
 
-/// Moves the number of the last packet that it contains, in each message of a snapshot.
+/// Moves LastMsgSeqNumProcessed in each message of a snapshot packet; it wraps.
 pub fn reach_further(payload: &mut [u8], ahead: u32) {
+    for_each_reach(payload, |block| header::renumber(block, ahead));
+}
+
+/// Sets LastMsgSeqNumProcessed in each message of a snapshot packet.
+pub fn reach(payload: &mut [u8], last: u32) {
+    for_each_reach(payload, |block| {
+        if let Some(field) = block.first_chunk_mut::<4>() {
+            *field = last.to_le_bytes();
+        }
+    });
+}
+
+/// LastMsgSeqNumProcessed of the first message of a snapshot packet.
+pub fn reach_of(payload: &[u8]) -> Option<u32> {
+    let template = u16::from_le_bytes(*payload.get(MESSAGE + TEMPLATE..)?.first_chunk()?);
+    let block = payload.get(MESSAGE + BLOCK..)?;
+    let is_snapshot = SNAPSHOTS.contains(&template);
+    is_snapshot.then(|| header::number(block))
+}
+
+/// Hands on the root block of each snapshot message, which begins with LastMsgSeqNumProcessed.
+fn for_each_reach(payload: &mut [u8], mut change: impl FnMut(&mut [u8])) {
     let mut message = MESSAGE;
     while let Some(&size) = payload.get(message..).and_then(<[u8]>::first_chunk::<2>) {
         let size = usize::from(u16::from_le_bytes(size));
@@ -55,7 +77,7 @@ pub fn reach_further(payload: &mut [u8], ahead: u32) {
             .iter()
             .any(|known| template == Some(known));
         if is_snapshot && let Some(block) = payload.get_mut(message + BLOCK..) {
-            header::renumber(block, ahead);
+            change(block);
         }
         message += size.max(BLOCK);
     }

@@ -4,6 +4,7 @@
 //! happens on another. Time is an argument. What is held back is bounded.
 
 use super::damage;
+use super::forger::Injected;
 use crate::capture::{Feed, Line};
 use crate::random::Random;
 use std::cmp::Reverse;
@@ -92,7 +93,7 @@ pub struct Counts {
 }
 
 /// The names of the faults in the order of [`Counts::struck`].
-pub const FAULT_NAMES: [&str; 8] = [
+pub const FAULT_NAMES: [&str; 11] = [
     "outage",
     "both",
     "drop",
@@ -101,6 +102,9 @@ pub const FAULT_NAMES: [&str; 8] = [
     "duplicate",
     "reorder",
     "delay",
+    "forge",
+    "forge-snapshot",
+    "old",
 ];
 const OUTAGE: usize = 0;
 const BOTH: usize = 1;
@@ -110,6 +114,9 @@ const CORRUPT: usize = 4;
 const DUPLICATE: usize = 5;
 const REORDER: usize = 6;
 const DELAY: usize = 7;
+const FORGE: usize = 8;
+const FORGE_SNAPSHOT: usize = 9;
+const OLD: usize = 10;
 
 /// The most packets that are held back, over all lanes; beyond it no more are.
 pub const HELD_PACKETS_MAX: usize = 65_536;
@@ -317,6 +324,29 @@ impl FaultStream {
         }
         self.waiting -= lane.release(|overtaken| overtaken.by == 0, |payload| sent.send(payload));
         true
+    }
+
+    /// Sends a packet that the exchange did not send now over one line. No fault strikes it.
+    pub fn inject(
+        &mut self,
+        line: Line,
+        feed: Feed,
+        what: Injected,
+        payload: &[u8],
+        out: &mut impl FnMut(Line, Feed, &[u8]),
+    ) {
+        let mut sent = Sent {
+            line,
+            feed,
+            counts: &mut self.counts,
+            out,
+        };
+        sent.strike(match what {
+            Injected::Heartbeat(_) => FORGE,
+            Injected::Snapshot(_) => FORGE_SNAPSHOT,
+            Injected::Old { .. } => OLD,
+        });
+        sent.send(payload);
     }
 
     /// Sends what was held back until now.

@@ -1,6 +1,7 @@
 //! `touchline sim cme`: a CME channel on the network, of a generated market or out of captures.
 
 mod addresses;
+mod injected;
 mod market;
 mod playback;
 mod summary;
@@ -15,6 +16,7 @@ use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use touchline_lab::cme::config::GROUP_SETS;
 use touchline_lab::fault::command::Command;
+use touchline_lab::fault::forger::Injected;
 use way::Way;
 
 /// A CME channel on the network: definitions, snapshots and increments on lines A and B, and TCP replay.
@@ -132,6 +134,19 @@ behind a fault may stand its feed: i, n, s or smbo):
   delay LINE SHARE MIN MAX   late by so many milliseconds
   corrupt LINE SHARE         damaged
   outage LINE SECONDS        a line is dead for so long
+  clock SECONDS              the venue's clock steps, also back: sending and transaction times
+  forge LINE NUMBER SECONDS  one heartbeat that the exchange did not send; NUMBER is its number, or with
+                             + or - so far from the newest one, SECONDS how far its sending time is from
+                             the venue's clock (feed i where none is given; with --fault before all
+                             other packets)
+  forge-snapshot LINE NUMBER SECONDS
+                             one old snapshot packet; NUMBER is its LastMsgSeqNumProcessed, or with + or
+                             - so far from the newest packet of i (feed s or smbo, s where none is given;
+                             only as a command)
+  old LINE COUNT             the last COUNT packets of before the last restart, up to 2048 of each feed;
+                             without a restart the oldest ones of the last 2048 (only as a command)
+  restart [SECONDS]          the exchange starts again: empty books, numbers from 1, no channel reset;
+                             its clock is SECONDS off this host's (only as a command)
   replay HOW                 TCP replay behaves: ok, refuse, half, slow, close, silent
   clear                      no faults any more
   rate EVENTS                so many events a second; 0 leaves loops and heartbeats
@@ -179,7 +194,11 @@ fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
 /// What can be set from the start on.
 fn fault(text: &str) -> Result<Command, String> {
     match text.parse() {
-        Ok(command @ (Command::Fault(_) | Command::Replay(_))) => Ok(command),
+        Ok(command @ (Command::Fault(_) | Command::Replay(_) | Command::Clock(_))) => Ok(command),
+        Ok(Command::Inject(injection)) => match injection.packets {
+            Injected::Heartbeat(_) => Ok(Command::Inject(injection)),
+            _ => Err("nothing is sent before it; it can be a command of --commands".to_owned()),
+        },
         Ok(_) => Err("it is no fault; it can be a command of --commands".to_owned()),
         Err(refused) => Err(refused.to_string()),
     }

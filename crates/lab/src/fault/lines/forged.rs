@@ -2,25 +2,16 @@
 
 use super::{Copy, Lines};
 use crate::capture::Feed;
-use crate::cme::encode::incremental::{Body, encode};
-use crate::cme::encode::{Version, packet};
 use crate::cme::{SentPacket, header};
-use crate::fault::{Forged, Forgery, Rule, damage};
+use crate::fault::{Forgery, Rule, damage, forger};
 use crate::random::Random;
 use std::collections::BTreeSet;
 
 /// Makes of a packet a heartbeat that comes just before it.
 pub(super) fn heartbeat(copy: &mut Copy, Forgery { number, seconds }: Forgery) {
-    let number = match number {
-        Forged::At(number) => number,
-        Forged::By(by) => header::number(&copy.payload).wrapping_add_signed(by),
-    };
+    let number = number.beside(header::number(&copy.payload));
     let sending_time = header::moved(header::sending_time(&copy.payload), seconds);
-    copy.payload = packet(
-        number,
-        sending_time,
-        &[encode(Version::V9, false, &Body::Heartbeat, 0, 0)],
-    );
+    copy.payload = forger::heartbeat(number, sending_time);
     copy.intact = false;
     copy.time_ns -= 1;
 }

@@ -1,9 +1,9 @@
 //! A generated market on the network.
 
 use super::Arguments;
-use super::summary;
 use super::truth::Truth;
 use super::way::Way;
+use super::{injected, summary};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::sim::orders::{Orders, answer};
@@ -40,6 +40,7 @@ pub fn run(
 ) -> Result<(), Failure> {
     let mut market = Market::open(arguments, way)?;
     say(&market.describe())?;
+    market.begin();
     while !market.live.is_over() {
         while let Some(command) = orders.next() {
             market.obey(command)?;
@@ -82,6 +83,20 @@ impl<'a> Market<'a> {
             pacer: Pacer::start(),
             closed_ns: None,
         })
+    }
+
+    /// Does what is asked for from the start on.
+    fn begin(&mut self) {
+        for command in &self.arguments.fault {
+            let now = self.now();
+            match command {
+                Command::Clock(by_ns) => self.live.step_clock(*by_ns, now),
+                Command::Inject(injection) => {
+                    self.way.inject(injection, self.live.venue_ns(now));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn describe(&self) -> String {
@@ -156,6 +171,17 @@ impl<'a> Market<'a> {
                 self.way.set(&setting, now.elapsed_ns);
                 answer("ok");
             }
+            Command::Inject(injection) => {
+                let packets = self.way.inject(&injection, self.live.venue_ns(now));
+                self.way.check()?;
+                answer(&injected::describe(injection.packets, &packets));
+            }
+            Command::Clock(by_ns) => {
+                self.live.step_clock(by_ns, now);
+                self.send(now.elapsed_ns)?;
+                answer(&format!("ok: {}", self.clock()));
+            }
+            Command::Restart(off_ns) => self.restart(off_ns, now)?,
             Command::Replay(behaviour) => match &self.replay {
                 Some(replay) => {
                     replay.behave(behaviour);
@@ -186,6 +212,22 @@ impl<'a> Market<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Another exchange with the same instruments, as if this process was started again.
+    fn restart(&mut self, off_ns: i64, now: Moment) -> Result<(), Failure> {
+        let last = self.live.sequence();
+        self.live.restart(off_ns, now);
+        self.send(now.elapsed_ns)?;
+        self.way.session_over();
+        let clock = self.clock();
+        answer(&format!("ok: packet {last} was the last one; {clock}"));
+        Ok(())
+    }
+
+    fn clock(&self) -> String {
+        let off_s = self.live.clock_off_ns() as f64 / 1e9;
+        format!("the exchange's clock is {off_s} s off this host's")
     }
 
     fn write_truth(&mut self, now_ns: u64) -> Result<(), Failure> {

@@ -203,7 +203,13 @@ impl<'a> Playback<'a> {
 /// Why captures cannot do that, if they cannot.
 fn refusal(arguments: &Arguments, command: &Command) -> Option<&'static str> {
     match command {
-        Command::Reset | Command::Truth | Command::Rate(_) | Command::Replay(_) => {
+        Command::Reset
+        | Command::Truth
+        | Command::Rate(_)
+        | Command::Replay(_)
+        | Command::Inject(_)
+        | Command::Clock(_)
+        | Command::Restart(_) => {
             Some("captures have no exchange behind them; leave --pcap out for a generated market")
         }
         Command::Fault(setting) if matches!(setting.fault, Fault::Both { .. }) => {

@@ -54,10 +54,14 @@ pub fn market(live: &Live, elapsed_ns: u64) -> String {
     let mut text = format!(
         "{} and {} of the incremental feed in {}: {} events\n",
         counted(live.events(), "event"),
-        counted(live.sequence().into(), "packet"),
+        counted(live.incremental_packets(), "packet"),
         duration(elapsed_ns),
         rate(live.events(), elapsed_ns as f64 / 1e9),
     );
+    if live.exchanges_before() > 0 {
+        let times = counted(live.exchanges_before(), "time");
+        let _ = writeln!(text, "the exchange started again {times}");
+    }
     if live.restarts() > 0 {
         let times = counted(live.restarts(), "time");
         let _ = writeln!(

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use touchline_lab::capture::{Feed, Line};
 use touchline_lab::claim::Claim;
 use touchline_lab::fault::command::Command;
+use touchline_lab::fault::forger::{Forger, Injection};
 use touchline_lab::fault::stream::{Counts, FaultStream, Setting};
 use touchline_net::udp::{Error, Sender, SenderSettings, Sent};
 
@@ -18,6 +19,7 @@ pub struct Way {
     /// Nobody else sends to where this sends.
     claim: Claim,
     faults: FaultStream,
+    forger: Forger,
     out: Out,
 }
 
@@ -66,6 +68,7 @@ impl Way {
             addresses,
             claim,
             faults,
+            forger: Forger::default(),
             out: Out {
                 sender,
                 full: 0,
@@ -84,9 +87,33 @@ impl Way {
 
     /// Sends a packet over both lines.
     pub fn send(&mut self, feed: Feed, payload: &[u8], spared: bool, now_ns: u64) {
+        self.forger.note(feed, payload);
         let (addresses, out) = (&self.addresses, &mut self.out);
         let mut out = |line, feed, payload: &[u8]| out.send_on(addresses, line, feed, payload);
         self.faults.send(feed, payload, spared, now_ns, &mut out);
+    }
+
+    /// Sends packets that the exchange does not send itself, once. The packets of each feed, which may be none.
+    pub fn inject(&mut self, injection: &Injection, venue_ns: u64) -> Vec<(Feed, Vec<Vec<u8>>)> {
+        let (addresses, out) = (&self.addresses, &mut self.out);
+        let mut out = |line, feed, payload: &[u8]| out.send_on(addresses, line, feed, payload);
+        let mut injected = Vec::new();
+        for &feed in &injection.feeds {
+            let packets = self.forger.packets(injection.packets, feed, venue_ns);
+            for &line in &injection.lines {
+                for payload in &packets {
+                    self.faults
+                        .inject(line, feed, injection.packets, payload, &mut out);
+                }
+            }
+            injected.push((feed, packets));
+        }
+        injected
+    }
+
+    /// The exchange starts again: its packets so far are of the session before.
+    pub fn session_over(&mut self) {
+        self.forger.session_over();
     }
 
     /// Sends a packet over one line.

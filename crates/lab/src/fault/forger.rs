@@ -1,0 +1,138 @@
+//! Packets that the exchange did not send, or sent before: made and sent once, while a session runs.
+//!
+//! A forger hears what the exchange sends. From that it knows the newest number of each feed, and it keeps the latest
+//! packets of this session and of the session before.
+
+pub use super::damage::reach_of;
+use super::{Forged, damage};
+use crate::capture::{Feed, Line};
+use crate::cme::encode::incremental::{Body, encode};
+use crate::cme::encode::{Version, packet};
+use crate::cme::header;
+use std::collections::VecDeque;
+
+/// Packets to send once, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Injection {
+    /// The lines, each of which gets the same packets.
+    pub lines: Vec<Line>,
+    /// The feeds, each with packets of its own.
+    pub feeds: Vec<Feed>,
+    /// The packets.
+    pub packets: Injected,
+}
+
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Injected {
+    /// A heartbeat with this number, relative to the newest one of its feed.
+    Heartbeat(Forgery),
+    /// A snapshot packet that was sent before, whose LastMsgSeqNumProcessed is this number, relative to the newest one of
+    /// the incremental feed.
+    Snapshot(Forgery),
+    /// Packets that were sent before, byte for byte.
+    Old {
+        /// How many of each feed, at most [`KEPT_PACKETS_MAX`].
+        count: usize,
+    },
+}
+
+/// What a forged packet says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forgery {
+    /// A number.
+    pub number: Forged,
+    /// When it says that it was sent: from the venue's clock, nanoseconds.
+    pub off_ns: i64,
+}
+
+/// Packets that are kept of each feed and session.
+pub const KEPT_PACKETS_MAX: usize = 2_048;
+
+/// What is known of an exchange's packets.
+#[derive(Clone, Debug, Default)]
+pub struct Forger {
+    feeds: [Kept; Feed::ALL.len()],
+}
+
+/// The packets of one feed, oldest first.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    /// Number of the last packet of this session; 0 before the first.
+    newest: u32,
+    session: VecDeque<Vec<u8>>,
+    session_before: VecDeque<Vec<u8>>,
+}
+
+impl Forger {
+    /// The exchange sends a packet.
+    pub fn note(&mut self, feed: Feed, payload: &[u8]) {
+        let kept = &mut self.feeds[feed as usize];
+        kept.newest = header::number(payload);
+        let mut copy = match kept.session.len() {
+            KEPT_PACKETS_MAX => kept.session.pop_front().unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        copy.clear();
+        copy.extend_from_slice(payload);
+        kept.session.push_back(copy);
+    }
+
+    /// The session is over: the packets so far are of the session before.
+    pub fn session_over(&mut self) {
+        for kept in &mut self.feeds {
+            kept.newest = 0;
+            if !kept.session.is_empty() {
+                kept.session_before = std::mem::take(&mut kept.session);
+            }
+        }
+    }
+
+    /// The packets to send on a feed when the venue's clock says `venue_ns`; none where nothing was sent on it before that
+    /// they could be made of.
+    pub fn packets(&self, what: Injected, feed: Feed, venue_ns: u64) -> Vec<Vec<u8>> {
+        match what {
+            Injected::Heartbeat(forgery) => {
+                let sending_ns = header::moved_ns(venue_ns, forgery.off_ns);
+                vec![heartbeat(self.number(forgery.number, feed), sending_ns)]
+            }
+            Injected::Snapshot(forgery) => {
+                let mut packets = self.feeds[feed as usize].old(1);
+                for packet in &mut packets {
+                    header::set_sending_time(packet, header::moved_ns(venue_ns, forgery.off_ns));
+                    damage::reach(packet, self.number(forgery.number, Feed::Incremental));
+                }
+                packets
+            }
+            Injected::Old { count } => self.feeds[feed as usize].old(count),
+        }
+    }
+
+    /// A forged number, relative to the newest one of a feed.
+    pub fn number(&self, number: Forged, feed: Feed) -> u32 {
+        number.beside(self.feeds[feed as usize].newest)
+    }
+}
+
+impl Kept {
+    /// The last packets of the session before, which reach furthest; without one the oldest of this session.
+    fn old(&self, count: usize) -> Vec<Vec<u8>> {
+        let before = &self.session_before;
+        match before.is_empty() {
+            false => {
+                let skipped = before.len().saturating_sub(count);
+                before.iter().skip(skipped).cloned().collect()
+            }
+            true => self.session.iter().take(count).cloned().collect(),
+        }
+    }
+}
+
+/// A packet with a heartbeat in it.
+pub(super) fn heartbeat(number: u32, sending_ns: u64) -> Vec<u8> {
+    let message = encode(Version::V9, false, &Body::Heartbeat, 0, 0);
+    packet(number, sending_ns, &[message])
+}
+
+#[cfg(test)]
+mod tests;
