@@ -4,6 +4,7 @@ mod book;
 mod decode_fix;
 mod event;
 mod feed;
+mod hash;
 mod ipc;
 mod ipc_rtt;
 mod ipc_throughput;
@@ -37,6 +38,8 @@ enum Bench {
     /// The exchange of `feed`.
     #[command(hide = true)]
     FeedSender(feed::SenderArguments),
+    /// The keyed hash of an order's key, against others and against a change of an order.
+    Hash(hash::Arguments),
     /// A message there and back between two processes, through shared memory.
     IpcRtt(ipc_rtt::Arguments),
     /// A stream of messages to one process or several, through shared memory.
@@ -59,6 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Feed(arguments) => feed::run(arguments),
         Bench::FeedGateway(arguments) => feed::run_gateway(arguments),
         Bench::FeedSender(arguments) => feed::run_sender(arguments),
+        Bench::Hash(arguments) => hash::run(arguments),
         Bench::IpcRtt(arguments) => ipc_rtt::run(arguments),
         Bench::IpcThroughput(arguments) => ipc_throughput::run(arguments),
         Bench::Publish(arguments) => publish::run(arguments),

@@ -2,6 +2,7 @@
 
 mod children;
 mod folder;
+mod left_bus;
 mod live;
 mod memory;
 mod progress;
@@ -90,8 +91,8 @@ Files that --save writes:
   truth-books.jsonl, truth-orders.jsonl   what a lossless subscriber has
 
 It needs no privileges, and some 20 MiB of shared memory; with less it says
-what it does. Its files in the temporary folder (TMPDIR) are gone when it ends,
-also by a kill. Colours are shown on a terminal, unless NO_COLOR is set.
+what it does. Its bus and its files in the temporary folder (TMPDIR) are gone
+when it ends, also by a kill. Colours are shown on a terminal, unless NO_COLOR is set.
 
 Exit status:
   0  every book of the subscriber equals the exchange's

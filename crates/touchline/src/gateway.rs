@@ -74,8 +74,9 @@ Log:
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof
-  1  the run failed: a socket, the bus, or somebody else publishes on it
-  2  bad arguments or configuration; an interface that is not there";
+  1  the run failed: a socket, the bus, somebody else publishes on it, or an
+     interface or address of this host is not there; another try may succeed
+  2  bad arguments or configuration: another try fails the same way";
 
 /// A gateway of one kind of venue.
 type Live<L> = Gateway<L, Selected<Publisher>>;

@@ -58,9 +58,11 @@ impl Failure {
         }
     }
 
-    /// Sockets of a source that cannot be opened.
+    /// Sockets of a gateway's source that cannot be opened. An interface that is not there may come up: the service
+    /// manager is to try again, which it does not after exit status 2.
     pub fn source(error: &touchline_net::Error) -> Failure {
         match error {
+            touchline_net::Error::Udp(error) if error.may_come_up() => Failure::run(error),
             touchline_net::Error::Udp(error) => Failure::socket(error),
             other => Failure::run(other),
         }

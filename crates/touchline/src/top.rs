@@ -5,7 +5,6 @@ mod keys;
 pub mod model;
 
 use crate::interrupt::Interrupt;
-use crate::missing;
 use crate::output::{Failure, say};
 use crate::place::Place;
 use draw::{Around, draw};
@@ -324,7 +323,7 @@ fn once(arguments: &Arguments, root: &Root) -> Result<(), Failure> {
     std::thread::sleep(Duration::from_millis(arguments.interval_ms));
     model.look();
     if let Some(trouble) = &model.picture().trouble {
-        return Err(missing::refused(root, &bus, trouble));
+        return Err(Failure::run(trouble));
     }
     say(&printed(&model))
 }

@@ -28,6 +28,7 @@ mod lossless;
 mod overview;
 mod publisher;
 mod reader_board;
+mod removal;
 mod settings;
 mod subscriber;
 mod tables;
@@ -45,6 +46,7 @@ pub use publisher::Publisher;
 pub use reader_board::{
     FineClock, READER_HISTOGRAMS, READERS_MAX, ReaderBoard, ReaderCounters, ReaderView,
 };
+pub use removal::remove;
 pub use settings::{Lossless, Settings};
 pub use subscriber::{Filter, Item, Join, Received, Subscriber};
 pub use touchline_shm::broadcast::Activity;

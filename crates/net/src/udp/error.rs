@@ -118,6 +118,11 @@ impl Error {
                 | Error::Address { .. }
         )
     }
+
+    /// Whether it may come right by waiting: an interface or address of this host that is not there, as during boot.
+    pub fn may_come_up(&self) -> bool {
+        matches!(self, Error::NoInterface { .. } | Error::NotOurs { .. })
+    }
 }
 
 /// Something is less than was asked for; reception works. Printed, it is one line with the fix.

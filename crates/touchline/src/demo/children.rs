@@ -46,6 +46,11 @@ impl Process {
         Ok(Process { name, child, said })
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until it has written a line on standard output or error that contains `word`.
     pub fn wait_for(&mut self, word: &str, patience: Duration) -> Result<(), Failure> {
         let start = Instant::now();

@@ -1,13 +1,14 @@
-//! The demo's folder, which goes with the demo however that ends.
+//! The demo's folder and its bus, which go with the demo however that ends.
 //!
-//! Beside the demo runs a process that only waits for its end, which it learns from a pipe, and removes the folder.
+//! Beside the demo runs a process that only waits for its end, which it learns from a pipe, and removes both.
 //! Where both were killed at once, the next demo removes what they left.
 
+use super::left_bus::LeftBus;
 use crate::output::Failure;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags};
 use rustix::process::{Pid, geteuid, test_kill_process};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
@@ -59,6 +60,14 @@ impl Folder {
         })
     }
 
+    /// The bus goes with the folder, from now on.
+    pub fn takes_along(&self, bus: &LeftBus) {
+        if let Some(mut input) = self.cleaner.0.stdin.as_ref() {
+            // A cleaner that was killed removes nothing; the demo goes on.
+            let _ = input.write_all(bus.to_line().as_bytes());
+        }
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -93,9 +102,10 @@ impl Cleaner {
     }
 }
 
-/// Removes the folder of a demo as soon as standard input, and with it the demo, has ended.
+/// Removes the folder and the bus of a demo as soon as standard input, and with it the demo, has ended.
 pub fn clean_up_after(process: u32) -> Result<(), Failure> {
-    let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+    let mut told = String::new();
+    let _ = std::io::stdin().read_to_string(&mut told);
     let path = path_of(process);
     let patience = Instant::now() + PATIENCE;
     // Its pipe may end a moment before its lock. Its other processes have not ended yet, and may just make a file.
@@ -104,6 +114,9 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
             let _ = fs::remove_dir_all(&path);
         }
         thread::sleep(NAP);
+    }
+    if let Some(bus) = LeftBus::of_line(&told) {
+        bus.remove(PATIENCE, NAP);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::children::Process;
 use super::folder::Folder;
+use super::left_bus::LeftBus;
 use super::memory::{Choice, choose};
 use super::progress::Picture;
 use super::{Arguments, truth};
@@ -71,13 +72,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     ))?;
     let start = Instant::now();
     // Another demo may have begun at the same moment; that is the better reason.
-    let started = Cast::start(&plan);
+    let started = Cast::start(&plan, &folder);
     let mut cast = started.or_else(|failure| plan.check_alone().and(Err(failure)))?;
     let watched = watch(&plan, &mut cast, &interrupt);
     let picture = Picture::of(&plan.root, &plan.bus);
     // What the watch found wrong is the better reason.
     let ended = cast.end();
-    let _ = fs::remove_dir_all(plan.root.path().join(&plan.bus));
     watched?;
     let sent = ended?;
     let comparison = truth::compare(plan.folder)?;
@@ -149,7 +149,7 @@ fn write_lines(
 
 impl Cast {
     /// The exchange first, then who listens to it, then who listens to that.
-    fn start(plan: &Plan<'_>) -> Result<Cast, Failure> {
+    fn start(plan: &Plan<'_>, home: &Folder) -> Result<Cast, Failure> {
         let mut exchange = Process::start("exchange", &plan.exchange())?;
         exchange.wait_for("sending", PATIENCE)?;
         let folder = plan.folder;
@@ -158,6 +158,11 @@ impl Cast {
             "gateway",
             &words(&["gateway", "--until-eof", "--config"], &[&config]),
         )?;
+        home.takes_along(&LeftBus {
+            directory: plan.root.path().to_owned(),
+            bus: plan.bus.clone(),
+            gateway: gateway.id(),
+        });
         gateway.wait_for("listening", PATIENCE)?;
         let (books, orders) = (folder.join("books.jsonl"), folder.join("orders.jsonl"));
         let mut follow = words(

@@ -13,6 +13,7 @@ pub use ladder::Ladder;
 pub use readers::{Condition, Reader};
 pub use sample::{Points, Sample};
 
+use crate::missing;
 use ladder::Choice;
 use readers::Before;
 use std::collections::VecDeque;
@@ -215,7 +216,7 @@ impl Model {
             self.last = None;
             self.picture = Picture {
                 bus: self.bus.clone(),
-                trouble: Some(error.to_string()),
+                trouble: Some(missing::words(&self.root, &self.bus, error)),
                 ..Picture::default()
             };
         }

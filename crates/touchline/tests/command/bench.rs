@@ -30,6 +30,18 @@ fn bench_feed_brings_every_packet_to_the_bus_and_the_consumer() {
 }
 
 #[test]
+fn bench_hash_measures_each_hash_and_a_change_of_an_order() {
+    let arguments = "--orders 1000 --samples 50 --rounds 2 --json";
+    let lines = lines("hash", &format!("bench hash {arguments}"));
+    for subject in ["fixed", "keyed", "siphash", "order-change"] {
+        assert_eq!(of(&lines, subject, "count"), 100);
+        // Not optimised away.
+        let shortest = of(&lines, subject, "min").as_f64();
+        assert!(shortest > Some(0.0), "{subject}: {shortest:?}");
+    }
+}
+
+#[test]
 fn bench_receive_measures_each_way_of_receiving() {
     let arguments = "--rounds 1 --packets 5 --stream-packets 500 --batch 1,4 --json";
     let lines = lines("receive", &format!("bench receive {arguments}"));

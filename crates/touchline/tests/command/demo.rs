@@ -69,23 +69,27 @@ fn ctrl_c_ends_it_in_order_with_a_summary() {
     assert_eq!(child.wait().expect("our child").code(), Some(0));
 }
 
-/// Whatever becomes of the demo, nobody goes on without it.
+/// Whatever becomes of the demo, nobody goes on without it, and its bus is gone with it.
 #[test]
-fn a_killed_demo_leaves_no_process_behind() {
+fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
     let _alone = alone();
     let desk = Desk::bare("demo-killed");
     let (mut child, _reader) = running(&desk, "demo");
     let before = desk.run("stat demo").done().stdout;
     assert!(before.contains("touchline gateway"), "{before}");
+    let processes = children_of(&child);
+    assert!(processes.len() >= 4, "{processes:?}");
+    let bus = desk.path("buses").join("demo");
+    assert!(bus.exists());
     child.kill().expect("our child");
     child.wait().expect("our child");
-    let start = Instant::now();
-    while !desk.run("stat demo").done().stdout.contains("nobody") {
-        assert!(
-            start.elapsed() < Duration::from_secs(30),
-            "the gateway goes on"
-        );
-        std::thread::sleep(Duration::from_millis(50));
+    until("the bus is gone", || !bus.exists());
+    for (process, line) in processes {
+        // One that nobody has waited for yet has no arguments any more.
+        let arguments = || std::fs::read(format!("/proc/{process}/cmdline"));
+        until(&format!("{line} has ended"), || {
+            arguments().unwrap_or_default().is_empty()
+        });
     }
 }
 
@@ -191,6 +195,7 @@ fn a_demo_removes_what_killed_ones_left() {
     until("no publisher", || {
         desk.run("stat demo").stdout.contains("nobody")
     });
+    assert!(desk.path("buses/demo").exists(), "nobody was to remove it");
     let mut second = demo_with_folder(&desk);
     until("all processes", || children_of(&second).len() >= 4);
     let running = format!("touchline-demo-{}", second.id());
@@ -202,6 +207,7 @@ fn a_demo_removes_what_killed_ones_left() {
     second.kill().expect("our child");
     second.wait().expect("our child");
     until("an empty folder", || left(&desk).is_empty());
+    until("the bus is gone", || !desk.path("buses/demo").exists());
 }
 
 #[test]

@@ -52,6 +52,14 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// Something of it cannot be removed.
+    #[error("cannot remove {path}: {source}")]
+    Removal {
+        /// The directory of the bus.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// Its writer is just starting, and does not come to an end with it.
     #[error("bus {bus} is half started; its gateway died while starting, or hangs: start it again")]
     HalfStarted {

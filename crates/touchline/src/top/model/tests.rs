@@ -178,12 +178,28 @@ fn rates_and_latencies_are_of_the_time_between_two_looks() {
 }
 
 #[test]
+fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let mut model = Model::of(&stage.root(), "tset");
+    model.look();
+    let trouble = model
+        .picture()
+        .trouble
+        .clone()
+        .expect("there is no such bus");
+    let listed = "tset does not exist; did you mean test? buses in that directory: test";
+    assert!(trouble.ends_with(listed), "{trouble}");
+}
+
+#[test]
 fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     let stage = Stage::new();
     let mut model = Model::of(&stage.root(), "test");
     model.look();
     let trouble = model.picture().trouble.clone().expect("there is no bus");
-    assert!(trouble.contains("does not exist"), "{trouble}");
+    let start = "does not exist, and there is no other bus; start a gateway";
+    assert!(trouble.contains(start), "{trouble}");
 
     let mut publisher = stage.publisher();
     assert_eq!(looked(&mut model).state, State::Starting);

@@ -1,0 +1,184 @@
+//! `touchline bench hash`: what it costs that the hash of an order's key is keyed with a secret.
+
+use super::ipc::failure;
+use crate::output::Failure;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::hint::black_box;
+use touchline_book::OrderBooks;
+use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::ipc::pin;
+use touchline_lab::bench::{Figures, Host};
+use touchline_lab::random::Random;
+use touchline_net::clock::{Clock, ticks};
+use touchline_types::hash::HashKeys;
+use touchline_types::{Instrument, OrderAction, OrderEvent, Price, Quantity, Side};
+
+/// What the keyed hash of an order's key costs, against one without a secret, SipHash, and a whole change of an order.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  touchline bench hash
+  touchline bench hash --orders 1000000 --json
+
+Output:
+  One sample is the time of 32 in a row, each of which waits for the one before: a single hash is too short for
+  the clock. The subjects are measured alternately.
+  fixed         a multiplication by a public constant: no secret, and anybody can choose ids that collide
+  keyed         the hash of the order books
+  siphash       that of the standard library
+  order-change  a new quantity for an order among many, which has one keyed hash in it")]
+pub struct Arguments {
+    /// Orders in the book.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(32..=4_000_000))]
+    orders: u32,
+    /// Samples of each subject in each round.
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
+    samples: u64,
+    /// Times that each subject is measured.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// The processor.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    cpu: usize,
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Hashes, or changes, of one sample.
+const BATCH: usize = 32;
+
+const SUBJECTS: [&str; 4] = ["fixed", "keyed", "siphash", "order-change"];
+
+const INSTRUMENT: Instrument = Instrument(0);
+
+/// 2^64 divided by the golden ratio.
+const CONSTANT: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let host = Host::here();
+    pin(arguments.cpu).map_err(failure)?;
+    let clock = Clock::calibrated();
+    let mut histograms = SUBJECTS.map(|_| latency_histogram());
+    let mut subjects = Subjects::new(arguments.orders)?;
+    for _ in 0..arguments.rounds {
+        for (subject, histogram) in histograms.iter_mut().enumerate() {
+            for _ in 0..arguments.samples {
+                subjects.draw();
+                let begin = ticks();
+                subjects.sample(subject)?;
+                let end = ticks();
+                histogram.saturating_record(clock.between_ns(begin, end));
+            }
+        }
+    }
+    let figures = SUBJECTS.iter().zip(histograms);
+    let figures: Vec<_> = figures
+        .map(|(subject, histogram)| Figures {
+            bench: "hash",
+            subject: (*subject).to_owned(),
+            payload_bytes: 0,
+            histogram,
+        })
+        .collect();
+    if arguments.json {
+        let json = |line: &Figures| println!("{}", line.to_json(&host));
+        figures.iter().for_each(json);
+        return Ok(());
+    }
+    println!("{host}");
+    println!(
+        "{} orders; ns for {BATCH} in a row, on processor {}",
+        arguments.orders, arguments.cpu
+    );
+    println!("{}", Figures::HEAD);
+    figures.iter().for_each(|line| println!("{line}"));
+    Ok(())
+}
+
+/// The hashes, a book, and the orders that the next sample is of.
+struct Subjects {
+    keyed: HashKeys<2>,
+    siphash: RandomState,
+    books: OrderBooks,
+    changes: Vec<touchline_types::OrderChange>,
+    random: Random,
+    orders: u32,
+    ids: [u64; BATCH],
+}
+
+impl Subjects {
+    fn new(orders: u32) -> Result<Subjects, Failure> {
+        let source = RandomState::new();
+        let mut subjects = Subjects {
+            keyed: HashKeys::drawn_from(&source),
+            siphash: source,
+            books: OrderBooks::new(1, orders as usize),
+            changes: Vec::with_capacity(1),
+            random: Random::from_seed(1),
+            orders,
+            ids: [0; BATCH],
+        };
+        for number in 0..u64::from(orders) {
+            subjects.apply(OrderAction::New, id_of(number), 1)?;
+        }
+        Ok(subjects)
+    }
+
+    fn draw(&mut self) {
+        for id in &mut self.ids {
+            *id = id_of(self.random.below(u64::from(self.orders)));
+        }
+    }
+
+    fn sample(&mut self, subject: usize) -> Result<(), Failure> {
+        let Subjects { keyed, siphash, .. } = self;
+        match subject {
+            0 => chain(&self.ids, |id| id.wrapping_mul(CONSTANT)),
+            1 => chain(&self.ids, |id| keyed.hash([id, 0])),
+            2 => chain(&self.ids, |id| siphash.hash_one((id, 0u64))),
+            _ => {
+                let mut quantity = 1;
+                for id in self.ids {
+                    quantity = self.apply(OrderAction::Update, id, quantity % 1_000 + 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The quantity that the order has then.
+    #[inline]
+    fn apply(&mut self, action: OrderAction, order_id: u64, quantity: i64) -> Result<i64, Failure> {
+        let event = OrderEvent {
+            order_id,
+            priority: Some(order_id),
+            price: Price((order_id % 64) as i64 * 250_000_000),
+            quantity: Quantity(quantity),
+            instrument: INSTRUMENT,
+            action,
+            side: Side::Bid,
+        };
+        self.changes.clear();
+        let applied = self.books.apply(black_box(&event), &mut self.changes);
+        match (applied, self.changes.as_slice()) {
+            (Ok(()), [change]) if change.action == action => Ok(change.quantity.0),
+            (applied, changes) => Err(Failure::run(format!("{event:?}: {applied:?}, {changes:?}"))),
+        }
+    }
+}
+
+/// Hashes each id, one behind the other: the next key is not known before the last hash.
+#[inline]
+fn chain(ids: &[u64; BATCH], hash: impl Fn(u64) -> u64) {
+    let nothing = black_box(0);
+    let last = ids.iter().fold(0, |last, id| hash(id ^ (last & nothing)));
+    black_box(last);
+}
+
+/// Ids as venues give them: rising, and not one by one.
+fn id_of(number: u64) -> u64 {
+    6_400_000_000_000 + number * 3
+}

@@ -1,0 +1,115 @@
+//! The bus that a demo leaves in shared memory: a demo that is killed cannot remove it.
+//!
+//! The cleaner that outlives the demo removes it once the demo's gateway is gone. It is told which bus and which gateway
+//! in one line, as soon as that gateway runs.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_transport::shm::{Overview, Root, remove};
+
+/// Which bus, and the process that published it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftBus {
+    /// Directory of the buses.
+    pub directory: PathBuf,
+    /// Its name.
+    pub bus: String,
+    /// The demo's gateway.
+    pub gateway: u32,
+}
+
+impl LeftBus {
+    /// As one line for the cleaner. The directory is last: it may have spaces in it.
+    pub fn to_line(&self) -> String {
+        let LeftBus {
+            directory,
+            bus,
+            gateway,
+        } = self;
+        format!("{gateway} {bus} {}\n", directory.display())
+    }
+
+    /// Reads such a line; `None` of any other, and of a part of one.
+    pub fn of_line(line: &str) -> Option<LeftBus> {
+        let mut words = line.strip_suffix('\n')?.splitn(3, ' ');
+        let gateway = words.next()?.parse().ok()?;
+        let bus = words.next()?.to_owned();
+        let directory = words.next().filter(|path| !path.is_empty())?;
+        Some(LeftBus {
+            directory: Path::new(directory).to_owned(),
+            bus,
+            gateway,
+        })
+    }
+
+    /// Waits until the gateway has ended and removes the bus. One that somebody else publishes by then is left alone,
+    /// as is one whose gateway goes on beyond `patience`.
+    pub fn remove(&self, patience: Duration, nap: Duration) {
+        let root = Root::at(&self.directory);
+        let start = Instant::now();
+        while start.elapsed() < patience {
+            match Overview::publisher_of(&root, &self.bus) {
+                Ok(Some(holder)) if holder.pid == self.gateway => thread::sleep(nap),
+                Ok(None) => {
+                    // Who takes it at this very moment keeps it.
+                    let _ = remove(&root, &self.bus);
+                    return;
+                }
+                Ok(Some(_)) | Err(_) => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_transport::shm::{Publisher, Settings};
+
+    fn left(directory: &Path, gateway: u32) -> LeftBus {
+        LeftBus {
+            directory: directory.to_owned(),
+            bus: "demo".to_owned(),
+            gateway,
+        }
+    }
+
+    #[test]
+    fn a_line_reads_back_and_a_part_of_one_is_nothing() {
+        let left = left(Path::new("/dev/shm/a place"), 4711);
+        let line = left.to_line();
+        assert_eq!(line, "4711 demo /dev/shm/a place\n");
+        assert_eq!(LeftBus::of_line(&line), Some(left));
+        for cut in 0..line.len() {
+            assert_eq!(LeftBus::of_line(&line[..cut]), None, "{}", &line[..cut]);
+        }
+    }
+
+    /// This process publishes: as the demo's gateway, or as somebody else.
+    #[test]
+    fn a_bus_goes_when_nobody_publishes_it_and_not_before() {
+        let name = format!("touchline-left-bus-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).expect("a temporary folder");
+        let root = Root::at(directory.join("buses"));
+        let open = || Publisher::open(&root, "demo", &Settings::default());
+        let path = root.path().join("demo");
+        let us = std::process::id();
+        let (long, short) = (Duration::from_secs(30), Duration::from_millis(30));
+        let nap = Duration::from_millis(1);
+
+        let publisher = open().expect("a bus");
+        std::fs::create_dir_all(path.join("boards/reader")).expect("our folder");
+        left(root.path(), us + 1).remove(long, nap);
+        assert!(path.exists(), "somebody else's went");
+        left(root.path(), us).remove(short, nap);
+        assert!(path.exists(), "it went while its gateway published");
+        drop(publisher);
+        left(root.path(), us).remove(long, nap);
+        assert!(!path.exists(), "it stays");
+        // There is none any more, which is no trouble.
+        left(root.path(), us).remove(long, nap);
+        std::fs::remove_dir_all(&directory).expect("our folder");
+    }
+}
