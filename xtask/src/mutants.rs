@@ -16,6 +16,7 @@ mod list;
 mod market;
 mod names;
 mod ring;
+mod simulator;
 mod sockets;
 mod stalled;
 mod trial;

@@ -2,7 +2,7 @@
 
 use super::{
     Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, image, market, names,
-    ring, sockets, stalled,
+    ring, simulator, sockets, stalled,
 };
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
@@ -32,6 +32,7 @@ pub const ALL: &[&[Mutant]] = &[
     fix_session::SESSION,
     names::NAMES,
     stalled::STALLED,
+    simulator::SIMULATOR,
     market::MARKET,
     market::SHOWN,
     fix_store::STORE,

@@ -2,6 +2,8 @@
 //!
 //! Each exchange sends to sockets of the test's own on 127.0.0.1, so that tests do not hear each other.
 
+mod forged;
+
 use crate::{Desk, Run, signal};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Lines, Read, Write};
@@ -392,6 +394,22 @@ fn what_cannot_be_done_is_refused_in_one_line() {
             &["SHARE is missing; write `drop LINE SHARE`"],
         ),
         ("--fault reset", 2, &["it is no fault"]),
+        ("--fault restart", 2, &["it is no fault"]),
+        (
+            "--fault old~a~12",
+            2,
+            &["nothing is sent before it", "a command of --commands"],
+        ),
+        (
+            "--fault forge~a~1",
+            2,
+            &["SECONDS is missing; write `forge LINE NUMBER SECONDS`"],
+        ),
+        (
+            "--pcap session.pcap --fault clock~-60",
+            2,
+            &["captures have no exchange behind them"],
+        ),
         ("--fault replay~half", 2, &["--replay-listen"]),
         ("--schema-version 10", 2, &["[possible values: 9, 13]"]),
         ("--instruments 0", 2, &["--instruments"]),

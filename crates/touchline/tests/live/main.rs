@@ -8,6 +8,7 @@
 //! a pair of virtual Ethernet devices between exchange and gateway.
 
 mod cast;
+mod hostile;
 mod matrix;
 mod namespaces;
 mod pauses;

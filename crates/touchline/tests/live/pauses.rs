@@ -132,7 +132,7 @@ pub fn live_books(stage: &Stage) -> BTreeMap<i64, Value> {
     books
 }
 
-fn rows(text: &str) -> BTreeMap<i64, Value> {
+pub fn rows(text: &str) -> BTreeMap<i64, Value> {
     let row = |line: &str| {
         let mut row: Value = serde_json::from_str(line).expect("a row of JSON");
         let fields = row.as_object_mut().expect("an object");

@@ -5,7 +5,7 @@ use crate::capture::Feed;
 use crate::cme::encode::Version;
 use crate::cme::truth;
 use crate::picture::{BookRow, OrderRow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const WALL_NS: u64 = 1_800_000_000_000_000_000;
 
@@ -138,68 +138,76 @@ fn a_clock_that_steps_is_that_of_all_feeds_and_of_events() {
     }
 }
 
+/// Clocks of exchanges that start again, seconds from the wall clock.
+const CLOCKS_S: [i64; 3] = [0, -86_400, 31_536_000];
+
 #[test]
-fn an_exchange_that_starts_again_has_empty_books_numbers_from_1_and_a_truth_of_its_own() {
+fn an_exchange_that_starts_again_sends_definitions_first_and_numbers_from_1() {
+    let mut live = Live::new(&options(8), 2_000.0, 1);
+    run(&mut live, 2 * SECOND_NS, drop);
+    let events = live.events();
+    for off_s in CLOCKS_S {
+        let before = live.incremental_packets();
+        live.restart(off_s * SECOND_NS as i64, at(live.due_ns()));
+        let mut left = live.packets().drain(..);
+        assert!(left.all(|packet| packet.sequence > 1), "of the one before");
+        drop(left);
+        let starts_ns = live.due_ns();
+        let said_ns = header::moved(WALL_NS + starts_ns, off_s);
+        let (mut last, mut loops) = (0, BTreeMap::new());
+        run(&mut live, starts_ns + 2 * SECOND_NS, |packet| {
+            let sending_ns = header::sending_time(&packet.payload);
+            assert!(
+                sending_ns.wrapping_sub(said_ns) < 2 * SECOND_NS,
+                "{sending_ns}"
+            );
+            if packet.feed != Feed::Incremental {
+                let first = *loops.entry(packet.feed).or_insert(packet.sequence);
+                assert_eq!(first, 1, "{:?}", packet.feed);
+                return;
+            }
+            last += 1;
+            assert_eq!(packet.sequence, last);
+            let is_event = packet.payload.len() > 22;
+            assert!(!is_event || loops.contains_key(&Feed::Definitions));
+        });
+        assert_eq!(loops.len(), 3);
+        assert_eq!(live.incremental_packets(), before + u64::from(last));
+        assert!(last > 500, "{last}");
+    }
+    assert!(live.events() > events + 5_000);
+    assert_eq!((live.exchanges_before(), live.restarts()), (3, 0));
+}
+
+#[test]
+fn an_exchange_that_starts_again_has_empty_books_another_course_and_a_truth_of_its_own() {
     let mut live = Live::new(&options(8), 2_000.0, 1);
     live.keep_states();
     live.keep_order_states();
-    run(&mut live, 2 * SECOND_NS, drop);
-    let (first_truth, events) = (live.truth(), live.events());
-    live.packets().clear();
-    let mut last: BTreeMap<Feed, u32> = BTreeMap::new();
-    for (starts, off_s) in (1..).zip([0, -86_400, 31_536_000]) {
-        let before = live.incremental_packets();
-        live.restart(off_s * SECOND_NS as i64, at(live.due_ns()));
-        let left: Vec<_> = live.packets().drain(..).collect();
-        assert!(
-            left.iter().all(|packet| packet.sequence > 1),
-            "of the one before"
-        );
-        // The last states before, and then the empty books of all instruments.
-        let states = live.states();
-        let empty = states.split_off(states.len() - 8);
-        let no_levels = truth::hash([[], [], [], []]);
-        assert!(
-            empty
+    let no_levels = truth::hash([[], [], [], []]);
+    let no_orders = truth::hash_of_orders([[], []]);
+    let mut courses = BTreeSet::new();
+    let mut ids = BTreeSet::new();
+    for off_s in CLOCKS_S {
+        // Those of all instruments, which each exchange begins with.
+        let states = std::mem::take(live.states());
+        let order_states = std::mem::take(live.order_states());
+        for (states, nothing) in [(states, no_levels), (order_states, no_orders)] {
+            let empty = &states[states.len() - 8..];
+            let is_empty = |state: &BookState| (state.hash, state.sequence) == (nothing, 1);
+            assert!(empty.iter().all(is_empty), "{empty:?}");
+        }
+        let ends_ns = live.due_ns() + 2 * SECOND_NS;
+        run(&mut live, ends_ns, drop);
+        let states: Vec<_> = live.states().drain(..).collect();
+        courses.insert(
+            states[..5]
                 .iter()
-                .all(|state| state.hash == no_levels && state.sequence == 1)
+                .map(|state| state.hash)
+                .collect::<Vec<_>>(),
         );
-        let states = live.order_states();
-        let empty = states.split_off(states.len() - 8);
-        let no_orders = truth::hash_of_orders([[], []]);
-        assert!(
-            empty
-                .iter()
-                .all(|state| state.hash == no_orders && state.sequence == 1)
-        );
-        live.order_states().clear();
-        live.states().clear();
-        let (mut definitions, mut first) = (0, BTreeMap::new());
-        last.clear();
-        let starts_ns = live.due_ns();
-        run(&mut live, starts_ns + 2 * SECOND_NS, |packet| {
-            first.entry(packet.feed).or_insert(packet.sequence);
-            if packet.feed == Feed::Incremental {
-                let next = last.get(&packet.feed).map_or(1, |last| last + 1);
-                assert_eq!(packet.sequence, next);
-                let sending_ns = header::sending_time(&packet.payload);
-                let said_ns = header::moved(WALL_NS + starts_ns, off_s);
-                assert!(
-                    sending_ns - said_ns < 2 * SECOND_NS,
-                    "{off_s}: {sending_ns}"
-                );
-            }
-            if packet.payload.len() > 22 && packet.feed == Feed::Incremental {
-                assert_eq!(definitions, 2, "definitions come before events");
-            }
-            definitions += u32::from(packet.feed == Feed::Definitions && definitions < 2);
-            last.insert(packet.feed, packet.sequence);
-        });
-        assert_eq!(first.into_values().collect::<Vec<_>>(), [1; 4]);
-        assert_eq!(live.exchanges_before(), starts);
-        assert!(live.incremental_packets() > before + 500);
-        let states = live.states().drain(..);
         let ends: BTreeMap<i32, u64> = states
+            .iter()
             .map(|state| (state.security_id, state.hash))
             .collect();
         let books = live.truth().books;
@@ -208,16 +216,13 @@ fn an_exchange_that_starts_again_has_empty_books_numbers_from_1_and_a_truth_of_i
             .iter()
             .filter(|row| ends.contains_key(&row.security_id))
         {
-            assert_eq!(ends[&row.security_id], hash_of(row), "off {off_s}");
+            assert_eq!(ends[&row.security_id], hash_of(row));
         }
-        assert_ne!(books, first_truth.books, "another course");
-        let ids =
-            |books: &[BookRow]| -> Vec<i32> { books.iter().map(|row| row.security_id).collect() };
-        assert_eq!(ids(&books), ids(&first_truth.books), "the same instruments");
-        live.packets().clear();
+        ids.insert(books.iter().map(|row| row.security_id).collect::<Vec<_>>());
+        live.restart(off_s * SECOND_NS as i64, at(live.due_ns()));
     }
-    assert!(live.events() > events + 5_000);
-    assert_eq!(live.restarts(), 0);
+    assert_eq!(ids.len(), 1, "the same instruments");
+    assert_eq!(courses.len(), 3, "another course each time");
 }
 
 #[test]

@@ -87,14 +87,16 @@ impl<'a> Market<'a> {
 
     /// Does what is asked for from the start on.
     fn begin(&mut self) {
+        let now = self.now();
+        // What is forged is relative to the clock as it is set.
         for command in &self.arguments.fault {
-            let now = self.now();
-            match command {
-                Command::Clock(by_ns) => self.live.step_clock(*by_ns, now),
-                Command::Inject(injection) => {
-                    self.way.inject(injection, self.live.venue_ns(now));
-                }
-                _ => {}
+            if let Command::Clock(by_ns) = command {
+                self.live.step_clock(*by_ns, now);
+            }
+        }
+        for command in &self.arguments.fault {
+            if let Command::Inject(injection) = command {
+                self.way.inject(injection, self.live.venue_ns(now));
             }
         }
     }

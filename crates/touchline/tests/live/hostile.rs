@@ -1,0 +1,290 @@
+//! Packets that the exchange did not send, clocks that step, and an exchange that starts again: as `sim cme --commands`
+//! does them, over real sockets.
+//!
+//! After each command every book is live again within two snapshot loops, and right. What any reader called live on the
+//! way, price book or order book, in the stream or in the images, is a state that the exchange's book had, in order.
+
+use crate::alone;
+use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::matrix::{gateway, settled, subscriber};
+use crate::pauses::{live_books, rows};
+use crate::truth::{equals, hash_of, judge, judge_states};
+use serde_json::Value;
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_lab::random::{Random, seeds};
+
+/// What is done in one turn, a line for each command; faults are lifted behind it.
+const TURNS: [&[&str]; 16] = [
+    &["forge a 5000000 -86400"],
+    &["forge ab 4294967295 31536000"],
+    &["forge a 1 30"],
+    &["forge ab 1 -0.5"],
+    &["forge a +2147483648 0", "forge a +2147483649 0"],
+    &["forge b +1 31536000"],
+    &["forge-snapshot a +100000 0"],
+    &["old a 2000"],
+    &["old b 12 s"],
+    &["clock 30"],
+    &["clock -3600"],
+    &["clock 31536000"],
+    &["restart"],
+    &["restart -3600", "old a 100 i"],
+    &["restart 86400", "old ab 100 smbo"],
+    // Old snapshots and forged ones reach a gateway that has lost packets, and nothing else.
+    &[
+        "drop ab 1 s",
+        "drop ab 1 smbo",
+        "restart",
+        "wait",
+        "both 0.2 5 i",
+        "wait",
+        "old ab 12 s",
+        "old ab 50 smbo",
+        "forge-snapshot a 4294967280 0",
+        "forge-snapshot b 4294967280 0 smbo",
+        "wait",
+    ],
+];
+
+/// Loops of the two snapshot feeds within which every book must be right: those that run, two whole ones of each, and two
+/// that may pass before a look.
+const LOOPS_MAX: u64 = 8;
+
+/// How long the market goes on behind a command.
+const EFFECT: Duration = Duration::from_millis(400);
+
+#[test]
+fn whoever_sends_what_no_false_book_is_live_and_two_loops_heal_everything() {
+    let _alone = alone();
+    for seed in seeds(1) {
+        let stage = Stage::new("hostile");
+        let mut turns = TURNS.to_vec();
+        let mut random = Random::from_seed(seed);
+        // Behind each other in any order: what is old, and by whose clock, depends on what was before.
+        for last in (1..turns.len()).rev() {
+            turns.swap(last, random.index(last + 1));
+        }
+        let mut session = Session::start(&stage, seed);
+        turns.into_iter().for_each(|turn| session.turn(turn));
+        session.end();
+    }
+}
+
+/// The gateway listens already when the exchange opens, and hears something else first.
+#[test]
+fn what_comes_before_the_exchange_does_not_blind_the_gateway() {
+    let _alone = alone();
+    for first in [
+        "forge a 5000000 -120",
+        "forge ab 4294967295 -2000000000",
+        "forge a 1 31536000",
+        "forge b 4294967295 31536000",
+        "clock -86400",
+    ] {
+        let stage = Stage::new("first");
+        let line = format!(
+            "sim cme --groups {} --events-per-second 0 --seconds 1 --write @",
+            groups()
+        );
+        stage
+            .start(Place::Exchange, "maker", &line, &[])
+            .ends_well();
+        let gateway = gateway(&stage, "127.0.0.1");
+        let exchange = exchange(&stage, 1, &["--fault", first]);
+        let follower = subscriber(&stage, 0);
+        let mut session = Session::of(&stage, 1, exchange, gateway, follower);
+        session.turn(&["forge a +1 0"]);
+        session.turn(&["restart"]);
+        session.end();
+    }
+}
+
+/// The processes, and what was seen of them.
+struct Session<'a> {
+    stage: &'a Stage,
+    seed: u64,
+    exchange: Actor,
+    gateway: Actor,
+    follower: Actor,
+    /// Commands that were answered.
+    answered: usize,
+    /// Books that images showed as live: venue id and hash, in order.
+    shown: Vec<(i32, u64)>,
+    loops_max: u64,
+}
+
+impl<'a> Session<'a> {
+    fn start(stage: &'a Stage, seed: u64) -> Session<'a> {
+        let exchange = exchange(stage, seed, &[]);
+        let gateway = gateway(stage, "127.0.0.1");
+        let follower = subscriber(stage, 0);
+        Session::of(stage, seed, exchange, gateway, follower)
+    }
+
+    fn of(
+        stage: &'a Stage,
+        seed: u64,
+        exchange: Actor,
+        gateway: Actor,
+        follower: Actor,
+    ) -> Session<'a> {
+        let session = Session {
+            stage,
+            seed,
+            exchange,
+            gateway,
+            follower,
+            answered: 0,
+            shown: Vec::new(),
+            loops_max: 0,
+        };
+        let start = Instant::now();
+        while !is_whole(&session.board()) {
+            assert!(start.elapsed() < PATIENCE, "seed {seed}: never whole");
+            thread::sleep(Duration::from_millis(20));
+        }
+        session
+    }
+
+    fn turn(&mut self, commands: &[&str]) {
+        let before = self.board();
+        for command in commands {
+            match *command {
+                "wait" => thread::sleep(EFFECT),
+                command => self.say(command),
+            }
+        }
+        self.say("clear");
+        let loops = counter(&self.board(), "loops_whole");
+        thread::sleep(EFFECT);
+        self.say("rate 0");
+        let truth = self.stage.path("truth-books.jsonl");
+        let _ = std::fs::remove_file(&truth);
+        self.say("truth");
+        self.until_right(commands, loops);
+        let restarts = commands
+            .iter()
+            .filter(|command| command.starts_with("restart"))
+            .count();
+        let noticed =
+            counter(&self.board(), "numbering_restarts") - counter(&before, "numbering_restarts");
+        assert!(
+            noticed >= restarts as u64,
+            "{}: not noticed",
+            self.what(commands)
+        );
+        self.say("rate 600");
+        thread::sleep(EFFECT / 4);
+    }
+
+    /// Looks at every book until all of them are live and the exchange's, and notes what is.
+    fn until_right(&mut self, commands: &[&str], loops: u64) {
+        let truth = rows(&self.stage.read("truth-books.jsonl"));
+        let start = Instant::now();
+        loop {
+            // Before the books, which are of that time or later.
+            let board = self.board();
+            let took = counter(&board, "loops_whole") - loops;
+            let books = live_books(self.stage);
+            for (id, book) in &books {
+                self.shown.push((*id as i32, hash_of(book)));
+            }
+            if is_whole(&board) && books == truth {
+                self.loops_max = self.loops_max.max(took);
+                return;
+            }
+            let what = self.what(commands);
+            assert!(
+                took <= LOOPS_MAX,
+                "{what}: not whole after {took} loops: {board:#}\n{books:?}\n{truth:?}"
+            );
+            assert!(start.elapsed() < PATIENCE, "{what}: not whole: {board:#}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Says a command, which must be answered with `ok`.
+    fn say(&mut self, command: &str) {
+        self.exchange.tell(command);
+        let start = Instant::now();
+        loop {
+            let said = self.exchange.said("out");
+            let answers = said
+                .lines()
+                .filter(|line| line.starts_with("ok") || line.starts_with("refused"));
+            if let Some(answer) = answers.skip(self.answered).last() {
+                assert!(answer.starts_with("ok"), "{command}: {answer}");
+                self.answered += 1;
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "{command}: no answer");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn board(&self) -> Value {
+        let board = self.stage.run("stat live --json").stdout;
+        serde_json::from_slice(&board).unwrap_or_default()
+    }
+
+    fn what(&self, commands: &[&str]) -> String {
+        format!("seed {}, {commands:?}", self.seed)
+    }
+
+    fn end(mut self) {
+        let (stage, seed) = (self.stage, self.seed);
+        let board = settled(stage, &mut self.exchange);
+        self.exchange.tell("quit");
+        self.exchange.ends_well();
+        self.follower.close();
+        self.gateway.close();
+        let what = format!("seed {seed}");
+        equals(stage, "s0", &what);
+        let stream = judge(stage, "truth.log", "s0.out");
+        let orders = judge(stage, "truth.orders", "s0.orders");
+        let images = judge_states(stage, "truth.log", self.shown.into_iter());
+        for verdict in [stream, orders, images] {
+            assert_eq!(verdict.wrong, 0, "{what}: {verdict:?}");
+            assert!(verdict.right > 10, "{what}: {verdict:?}: no test");
+        }
+        let doubted = [
+            "packets_implausible",
+            "packets_far_ahead",
+            "recovery_refused",
+            "packets_old_numbering",
+        ];
+        let doubted = doubted.map(|name| (name, counter(&board, name)));
+        assert!(
+            doubted.iter().any(|&(_, packets)| packets > 0),
+            "nothing was noticed: no test"
+        );
+        println!(
+            "{what}: whole and right after at most {} loops; {doubted:?}",
+            self.loops_max
+        );
+    }
+}
+
+/// Every book is live.
+fn is_whole(board: &Value) -> bool {
+    let known = counter(board, "books_known");
+    let live = |name| counter(board, name) == known;
+    known > 0 && counter(board, "ready") == 1 && live("books_live") && live("order_books_live")
+}
+
+fn counter(board: &Value, name: &str) -> u64 {
+    board["counters"][name].as_u64().unwrap_or(0)
+}
+
+fn exchange(stage: &Stage, seed: u64, more: &[&str]) -> Actor {
+    let line = format!(
+        "sim cme --groups {} --seed {seed} --instruments 6 --events-per-second 600 --commands --write @ \
+         --truth-books @/truth-books.jsonl --truth-orders @/truth-orders.jsonl --truth-log @/truth.log \
+         --truth-order-log @/truth.orders",
+        groups()
+    );
+    let mut exchange = stage.start(Place::Exchange, "exchange", &line, more);
+    exchange.wait_for("sending");
+    exchange
+}
