@@ -17,6 +17,7 @@ mod market;
 mod names;
 mod ring;
 mod simulator;
+mod soaks;
 mod sockets;
 mod stalled;
 mod trial;

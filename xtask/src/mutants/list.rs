@@ -2,7 +2,7 @@
 
 use super::{
     Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, image, market, names,
-    ring, simulator, sockets, stalled,
+    ring, simulator, soaks, sockets, stalled,
 };
 
 /// All of them. `find` occurs exactly once in `file`; the test needs nothing from outside the repository.
@@ -36,6 +36,7 @@ pub const ALL: &[&[Mutant]] = &[
     market::MARKET,
     market::SHOWN,
     fix_store::STORE,
+    soaks::SOAKS,
 ];
 
 /// Books.

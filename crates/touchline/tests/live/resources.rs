@@ -1,14 +1,17 @@
 //! Memory and descriptors of processes over time: what grows without end is a leak.
 //!
 //! Samples are taken at moments that compare: everything runs and every book is live. The first third is warm-up: buffers
-//! are touched, code is read in. After it the number of descriptors must not change, and the median of the resident
-//! memory must stay where it was, but for [`NOISE_KIB`] and a hundredth.
+//! are touched, code is read in. Between the second third and the last one the lowest number of descriptors must not
+//! rise (a reader opens one for a moment when it looks who publishes), and the median of the resident memory must stay
+//! where it was, but for [`NOISE_KIB`] and a hundredth.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What the median may move by although nothing leaks, and a hundredth of it beside.
-const NOISE_KIB: u64 = 512;
+/// What the median may move by although nothing leaks, and a hundredth of it beside: in a run of seconds, memory that was
+/// taken at start is still being touched for the first time (measured: 800 KiB). In a run of an hour the two medians are
+/// twenty minutes apart, so that 3 bytes for each event of a market of 600 a second are more.
+const NOISE_KIB: u64 = 2_048;
 
 /// Fewer samples of a process say nothing.
 pub const SAMPLES_MIN: usize = 6;
@@ -84,10 +87,10 @@ impl Watch {
 
 fn leak(series: &[Sample]) -> Option<String> {
     let [before, after] = thirds(series);
-    let counts = before.iter().chain(after).map(|sample| sample.descriptors);
-    let (least, most) = (counts.clone().min()?, counts.max()?);
-    if least != most {
-        return Some(format!("{least} to {most} descriptors"));
+    let least = |samples: &[Sample]| samples.iter().map(|sample| sample.descriptors).min();
+    let (held, holds) = (least(before)?, least(after)?);
+    if holds > held {
+        return Some(format!("it holds {holds} descriptors and held {held}"));
     }
     let (from, to) = (median_kib(before), median_kib(after));
     let is_more = to > from + NOISE_KIB + from / 100;
@@ -144,12 +147,12 @@ mod tests {
         let [leak] = leaks.as_slice() else {
             panic!("{leaks:?}");
         };
-        assert!(leak.ends_with("descriptors"), "{leak}");
+        assert!(leak.starts_with("child: it holds"), "{leak}");
     }
 
     #[test]
     fn a_process_that_leaks_memory_is_noticed() {
-        let leaks = watched("kept=\"$kept$(head -c 1000000 /dev/zero | tr '\\0' a)\"");
+        let leaks = watched("kept=\"$kept$(head -c 2000000 /dev/zero | tr '\\0' a)\"");
         let [leak] = leaks.as_slice() else {
             panic!("{leaks:?}");
         };

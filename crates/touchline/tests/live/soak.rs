@@ -13,12 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, amount, seeds};
 
-/// Seconds of killing, and of stopping: `SOAK_SECONDS`, or what a test run has time for. In less, nothing is tested.
-pub fn seconds() -> u64 {
-    amount("SOAK_SECONDS", SECONDS).max(SECONDS)
+/// Seconds of killing, or of stopping: `SOAK_SECONDS`, or what a test run has time for. In less, nothing is tested.
+pub fn seconds(usual: u64) -> u64 {
+    amount("SOAK_SECONDS", usual).max(usual)
 }
-
-const SECONDS: u64 = 12;
 
 /// Subscribers at a time.
 const SUBSCRIBERS: usize = 3;
@@ -30,7 +28,7 @@ fn whatever_is_killed_comes_back_and_no_wrong_book_is_called_live() {
         let stage = Stage::new("soak");
         let mut troupe = Troupe::start(&stage, seed);
         let start = Instant::now();
-        while start.elapsed() < Duration::from_secs(seconds()) {
+        while start.elapsed() < Duration::from_secs(seconds(12)) {
             let pause_ms = troupe.random.between(200, 1_500) as u64;
             thread::sleep(Duration::from_millis(pause_ms));
             troupe.kill_one();

@@ -1,0 +1,71 @@
+//! Faults of what the soak holds, and of the demo's end: stale when nothing is heard, right order books after a loss, no
+//! leaks, nothing left behind.
+
+use super::Mutant;
+
+/// All of them.
+pub const SOAKS: &[Mutant] = &[
+    Mutant {
+        name: "soak: books stay live while nothing is heard of the venue",
+        file: "crates/feed/src/cme/feed.rs",
+        find: "            self.silence.is_on = true;",
+        replace: "            self.silence.is_on = false;",
+        test: "-p touchline --test live whatever_is_stopped",
+    },
+    Mutant {
+        name: "soak: silence is measured by a clock that a busy host slows down",
+        file: "crates/gateway/src/host_time.rs",
+        find: "sure + std::mem::replace(&mut self.unsure, round - sure);",
+        replace: "sure;",
+        test: "-p touchline-gateway --lib long_rounds_count_whole",
+    },
+    Mutant {
+        name: "soak: the order books of a reader that was overtaken stay live",
+        file: "crates/transport/src/mirror.rs",
+        find: "self.set_all(|(price, _)| (price, Validity::Recovering));",
+        replace: "",
+        test: "-p touchline --test live whatever_is_stopped",
+    },
+    Mutant {
+        name: "soak: a subscriber leaks a little each time it reads",
+        file: "crates/touchline/src/follow.rs",
+        find: "        idler.idle(work);",
+        replace: "        idler.idle(work);\n        std::mem::forget(vec![1_u8; 4_096]);",
+        test: "-p touchline --test live whatever_is_stopped",
+    },
+    Mutant {
+        name: "demo: its bus stays",
+        file: "crates/touchline/src/demo/folder.rs",
+        find: "        bus.remove(PATIENCE, NAP);",
+        replace: "        let _ = bus;",
+        test: "-p touchline --test command a_killed_demo_leaves_no_process",
+    },
+    Mutant {
+        name: "demo: the bus of somebody else goes",
+        file: "crates/touchline/src/demo/left_bus.rs",
+        find: "Ok(Some(_)) | Err(_) => return,",
+        replace: "Ok(Some(_)) | Err(_) => return drop(std::fs::remove_dir_all(root.path().join(&self.bus))),",
+        test: "-p touchline --bin touchline a_bus_goes_when_nobody",
+    },
+    Mutant {
+        name: "gateway: an interface that is not there is a wrong configuration",
+        file: "crates/touchline/src/output.rs",
+        find: "if error.may_come_up() =>",
+        replace: "if error.may_come_up() && false =>",
+        test: "-p touchline --test command what_cannot_work_is_refused",
+    },
+    Mutant {
+        name: "top: buses are not listed for one that does not exist",
+        file: "crates/touchline/src/top/model.rs",
+        find: "missing::words(&self.root, &self.bus, error)",
+        replace: "{ let _ = missing::words; error.to_string() }",
+        test: "-p touchline --bin touchline a_bus_that_does_not_exist",
+    },
+    Mutant {
+        name: "simulator: an order with a price level changes no order book of the truth",
+        file: "crates/lab/src/cme/publisher.rs",
+        find: "let index = index_of(&self.instruments, entry.security_id);\n                    self.changed_orders.insert(index);",
+        replace: "let index = index_of(&self.instruments, entry.security_id);",
+        test: "-p touchline-lab --lib the_end_is_heartbeats",
+    },
+];
