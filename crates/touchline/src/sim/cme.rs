@@ -134,19 +134,20 @@ behind a fault may stand its feed: i, n, s or smbo):
   delay LINE SHARE MIN MAX   late by so many milliseconds
   corrupt LINE SHARE         damaged
   outage LINE SECONDS        a line is dead for so long
-  clock SECONDS              the venue's clock steps, also back: sending and transaction times
-  forge LINE NUMBER SECONDS  one heartbeat that the exchange did not send; NUMBER is its number, or with
-                             + or - so far from the newest one, SECONDS how far its sending time is from
-                             the venue's clock (feed i where none is given; with --fault before all
-                             other packets)
+  clock SECONDS              the venue's clock steps, also back
+  forge LINE NUMBER SECONDS  a heartbeat that the exchange did not send, once (with --fault
+                             before all other packets): its number, or with + or - so far from
+                             the newest one of its feed, which is i if none is given; its
+                             sending time, so far from the venue's clock
   forge-snapshot LINE NUMBER SECONDS
-                             one old snapshot packet; NUMBER is its LastMsgSeqNumProcessed, or with + or
-                             - so far from the newest packet of i (feed s or smbo, s where none is given;
-                             only as a command)
-  old LINE COUNT             the last COUNT packets of before the last restart, up to 2048 of each feed;
-                             without a restart the oldest ones of the last 2048 (only as a command)
-  restart [SECONDS]          the exchange starts again: empty books, numbers from 1, no channel reset;
-                             its clock is SECONDS off this host's (only as a command)
+                             an old snapshot packet, once, with this LastMsgSeqNumProcessed, or
+                             with + or - so far from the newest packet of i; feed s, if not
+                             smbo (only as a command)
+  old LINE COUNT             COUNT packets of each feed again, once: the last ones of before the
+                             last restart, or else the oldest of the latest 2048 (only as a
+                             command)
+  restart [SECONDS]          the exchange starts again: empty books, numbers from 1, no channel
+                             reset, its clock SECONDS off this host's (only as a command)
   replay HOW                 TCP replay behaves: ok, refuse, half, slow, close, silent
   clear                      no faults any more
   rate EVENTS                so many events a second; 0 leaves loops and heartbeats
