@@ -56,8 +56,8 @@ pub const STORE: &[Mutant] = &[
     Mutant {
         name: "fix store: an empty file is a new store",
         file: "crates/gateway/src/session_store.rs",
-        find: "Err(Errno::NOENT) => Rewrite::begin(&folder, name).run()?.0,",
-        replace: "Err(Errno::NOENT) => Rewrite::begin(&folder, name).run()?.0,\n            Ok(file) if file.metadata()?.len() == 0 => Rewrite::begin(&folder, name).run()?.0,",
+        find: "            Ok(file) => file,\n            Err(Errno::NOENT) =>",
+        replace: "            Ok(file) if file.metadata()?.len() > 0 => file,\n            Ok(_) | Err(Errno::NOENT) =>",
         test: "-p touchline-gateway --test fix_store every_cut",
     },
     Mutant {
@@ -77,8 +77,8 @@ pub const STORE: &[Mutant] = &[
     Mutant {
         name: "fix store: the name comes before the bytes",
         file: "crates/gateway/src/session_store/rewrite.rs",
-        find: "        Rewrite::create,\n        Rewrite::write_head,",
-        replace: "        Rewrite::create,\n        Rewrite::rename,\n        Rewrite::write_head,",
+        find: "        Rewrite::write_head,\n        Rewrite::write_records,\n        Rewrite::synchronise,\n        Rewrite::rename,\n",
+        replace: "        Rewrite::rename,\n        Rewrite::write_head,\n        Rewrite::write_records,\n        Rewrite::synchronise,\n",
         test: "-p touchline-gateway --lib a_death_after_any_step",
     },
     Mutant {

@@ -153,6 +153,10 @@ fn every_cut_is_refused() {
     }
 }
 
+/// Longer than the message that takes its place, and than the head of a record behind that: whatever of it stayed in the
+/// file would be read as a record.
+const LAST: &str = "the last one, of which more stays than is covered";
+
 /// What a process leaves that dies while it stores a message: the slots from before, and any part of the record. It
 /// was not sent, so its number may have another content.
 #[test]
@@ -160,7 +164,7 @@ fn a_record_that_was_not_finished_is_removed() {
     for case in cases() {
         let mut store = open_with(&case.folder, &case.bytes).expect("whole");
         let rewrites = store.rewrites();
-        texts(&mut store, &["the last one"]);
+        texts(&mut store, &[LAST]);
         if store.rewrites() > rewrites {
             panic!("{}: the case leaves no room for one more", case.name);
         }
