@@ -72,7 +72,7 @@ pub const STALLED: &[Mutant] = &[
         file: "crates/transport/src/shm/subscriber.rs",
         find: "            None if self.watch.is_any_seen() => Step::Passed,",
         replace: "            None if std::mem::take(&mut self.watch.turn_seen) => {\n                Step::Given(take(Item::Notice(self.turn())))\n            }\n            None if self.watch.is_any_seen() => Step::Passed,",
-        test: "-p touchline-transport --test bus no_book_is_live_before_the_reader_has_read",
+        test: "-p touchline-transport --lib what_came_before_the_statement_is_read",
     },
     Mutant {
         name: "live: what one publisher stated is said of the next",

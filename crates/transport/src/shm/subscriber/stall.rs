@@ -5,6 +5,9 @@
 //! order, and states nothing until it has caught up. So books are followed meanwhile, as stale ones, and when the
 //! statement comes, everything that was published before it is read before any book is live.
 
+#[cfg(test)]
+mod tests;
+
 use super::{Joining, Subscriber};
 use crate::Notice;
 use touchline_types::native::{Body, Message, mark_stale};

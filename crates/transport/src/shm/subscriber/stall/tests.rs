@@ -1,0 +1,134 @@
+//! What is published between a read that finds nothing and the look at the publisher that follows it.
+
+use super::super::{Item, Join, Step, Subscriber};
+use crate::shm::{Activity, Publisher, Root, Settings};
+use crate::{Notice, Publish, boot_ns};
+use std::path::PathBuf;
+use touchline_types::{
+    Depth, Instrument, InstrumentDefinition, OrderAction, OrderChange, OrdersSnapshot,
+    OrdersUpdate, Price, Quantity, Side, Stamps, Update, Validity,
+};
+
+const INSTRUMENT: Instrument = Instrument(0);
+
+/// A folder that goes away.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a subscriber is told of the order book, and of itself.
+#[derive(Debug, PartialEq)]
+enum Told {
+    Orders(Validity),
+    Notice(Notice),
+    Other,
+}
+
+fn told(item: Item<'_>) -> Told {
+    let Item::Update(received) = item else {
+        return match item {
+            Item::Notice(notice) => Told::Notice(notice),
+            _ => Told::Other,
+        };
+    };
+    match received.update {
+        Update::Orders(update) => Told::Orders(update.validity),
+        Update::OrdersSnapshot(snapshot) => Told::Orders(snapshot.validity),
+        _ => Told::Other,
+    }
+}
+
+fn publish(publisher: &mut Publisher, update: &Update<'_>) {
+    publisher.publish(update, &Stamps::default());
+    publisher.commit();
+}
+
+/// The publisher gave its last sign of life so long ago, and so much is allowed.
+fn state(publisher: &mut Publisher, ago_ns: u64, timeout_ns: u64) {
+    publisher.state_activity(Activity {
+        at_ns: boot_ns() - ago_ns,
+        timeout_ns,
+    });
+}
+
+/// Everything there is, up to a look at the publisher that shows nothing new.
+fn settle(subscriber: &mut Subscriber) -> Vec<Told> {
+    subscriber.look_again();
+    std::iter::from_fn(|| subscriber.poll(told)).collect()
+}
+
+/// A bus with one live order book, which a subscriber holds.
+fn begun(folder: &Folder) -> (Publisher, Subscriber) {
+    let settings = Settings {
+        ring_bytes: 1 << 16,
+        instruments_max: 4,
+        ..Settings::default()
+    };
+    let root = Root::at(&folder.0);
+    let mut publisher = Publisher::open(&root, "test", &settings).expect("nobody else has it");
+    let depth = Depth {
+        direct: 10,
+        implied: 0,
+    };
+    let definition = InstrumentDefinition {
+        defined: true,
+        ..InstrumentDefinition::unknown(INSTRUMENT, 1, depth)
+    };
+    publish(&mut publisher, &Update::Definition(&definition));
+    let mut subscriber = Subscriber::join(&root, "test", Join::default()).expect("a bus");
+    settle(&mut subscriber);
+    let order = OrderChange {
+        order_id: 7,
+        priority: 1,
+        price: Price(100),
+        quantity: Quantity(5),
+        side: Side::Bid,
+        action: OrderAction::New,
+    };
+    let snapshot = OrdersSnapshot {
+        instrument: INSTRUMENT,
+        validity: Validity::Live,
+        orders: &[order],
+    };
+    publish(&mut publisher, &Update::OrdersSnapshot(snapshot));
+    assert_eq!(settle(&mut subscriber), [Told::Orders(Validity::Live)]);
+    (publisher, subscriber)
+}
+
+/// A statement that was seen counts only behind what was published before it: the order book that was lost meanwhile is
+/// not called live on the way there.
+#[test]
+fn what_came_before_the_statement_is_read_though_the_look_came_first() {
+    let name = format!("touchline-before-statement-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let (mut publisher, mut subscriber) = begun(&folder);
+    // A timeout that is over at once; the host has been up for longer than that.
+    state(&mut publisher, 2, 1);
+    let stalled = [Told::Notice(Notice::PublisherStalled)];
+    assert_eq!(settle(&mut subscriber), stalled);
+    // A step, in its two halves: the read finds nothing, and behind it the publisher catches up.
+    assert!(matches!(subscriber.reading.ring.read(|_| ()), Ok(None)));
+    let lost = OrdersUpdate {
+        instrument: INSTRUMENT,
+        validity: Validity::Recovering,
+        changes: &[],
+    };
+    publish(&mut publisher, &Update::Orders(lost));
+    state(&mut publisher, 0, 3_600_000_000_000);
+    subscriber.look_again();
+    let mut seen = Vec::new();
+    if let Step::Given(first) = subscriber.nothing(&mut told) {
+        seen.push(first);
+    }
+    seen.extend(settle(&mut subscriber));
+    let in_order = [
+        Told::Orders(Validity::Recovering),
+        Told::Notice(Notice::PublisherResumed),
+        Told::Notice(Notice::CaughtUp),
+    ];
+    assert_eq!(seen, in_order);
+}
