@@ -135,8 +135,10 @@ impl Session {
         clock_seconds: i64,
     ) -> Session {
         let mut packets: Vec<_> = self.packets.iter().take(at).cloned().collect();
-        let begins_ns = packets.last().map_or(0, |last| last.time_ns + pause_ns);
         let first_ns = next.packets.first().map_or(0, |first| first.time_ns);
+        let begins_ns = packets
+            .last()
+            .map_or(first_ns, |last| last.time_ns + pause_ns);
         packets.extend(next.packets.iter().map(|sent| {
             let mut sent = sent.clone();
             let moved_ns = begins_ns.wrapping_sub(first_ns);

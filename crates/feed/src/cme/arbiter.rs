@@ -14,12 +14,14 @@ use awaited::Awaited;
 use candidate::{JumpCandidate, Place};
 use clock::VenueClock;
 use jump::Jump;
+use refused::Refused;
 use sent::{Likeness, SentTimes};
 
 mod awaited;
 mod candidate;
 mod clock;
 mod jump;
+mod refused;
 mod sent;
 
 /// What became of an offered packet.
@@ -117,6 +119,7 @@ pub struct Arbiter {
     candidate: JumpCandidate,
     /// Packets of an earlier time that contradict.
     earlier: JumpCandidate,
+    refused: Refused,
     /// The candidate is believed: the window is to move there.
     jump: Option<Jump>,
     /// The number under which a packet was processed that may not be the venue's.
@@ -166,6 +169,7 @@ impl Arbiter {
             sent: SentTimes::new(hold.capacity()),
             candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
+            refused: Refused::default(),
             hold,
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -348,8 +352,13 @@ impl Arbiter {
         payload: &[u8],
         is_inside: bool,
     ) -> Verdict {
-        let candidate = &mut self.candidate;
-        if !candidate.is_empty() && !candidate.gives_way(sequence, sending_ns, when, self.wait_ns) {
+        let Arbiter {
+            candidate, refused, ..
+        } = self;
+        if !candidate.is_empty()
+            && !candidate.gives_way(sequence, sending_ns, when, self.wait_ns)
+            && !refused.is_shown(sequence, sending_ns, payload.len(), line)
+        {
             return Verdict::Contradicts;
         }
         let is_new = candidate.offer(sequence, sending_ns, line, when, payload);

@@ -69,6 +69,12 @@ impl EarlySnapshots {
         self.next = self.next.min(u64::from(through));
     }
 
+    /// Forgets all: the numbers that they wait for are over.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.next = u64::MAX;
+    }
+
     /// Whether a packet waits for `processed` or a packet before it.
     #[inline]
     pub fn is_due(&self, processed: u32) -> bool {

@@ -133,6 +133,8 @@ impl CmeFeed {
             } => {
                 counters.numbering_restarts += 1;
                 (self.behind, self.doubted) = (false, false);
+                // They may be of the numbering before.
+                self.early.clear();
                 self.channel
                     .restarted(first, whole, sending_ns, &mut batch.events);
             }

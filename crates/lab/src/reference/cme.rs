@@ -318,12 +318,16 @@ impl Handler {
                     whole: true,
                     sending_time,
                     ..
-                } => self.reset(0, sending_time),
+                } => {
+                    self.early.clear();
+                    self.reset(0, sending_time);
+                }
                 Step::Restarted {
                     first,
                     sending_time,
                     ..
                 } => {
+                    self.early.clear();
                     self.reset(0, sending_time);
                     self.last_lost = Some(first.max(2) - 1);
                     self.instruments

@@ -2,7 +2,7 @@
 //! contradicts: the first packet, a jump, a numbering that started again, a clock that was set.
 
 use super::packet::Packet;
-use super::suspects::{MINUTE, SECOND, Suspects};
+use super::suspects::{MINUTE, Refused, SECOND, Suspects};
 use crate::capture::Line;
 use std::collections::BTreeMap;
 
@@ -90,6 +90,7 @@ pub struct Arbitration {
     suspects: Suspects,
     /// Those of an earlier time: copies of long ago, or a clock that was set back.
     earlier: Suspects,
+    refused: Refused,
     pending: Option<Move>,
     /// What was processed may not be the venue's.
     conflict: bool,
@@ -113,6 +114,7 @@ impl Arbitration {
             last_sent_ns: 0,
             suspects: Suspects::default(),
             earlier: Suspects::default(),
+            refused: Refused::default(),
             pending: None,
             conflict: false,
             heard: [0; 2],
@@ -279,7 +281,10 @@ impl Arbitration {
     fn suspect(&mut self, now_ns: u64, line: Line, bytes: usize, inside: bool, packet: Packet) {
         let max = self.suspects_max();
         let suspects = &mut self.suspects;
-        if suspects.packets.is_empty() || suspects.give_way(now_ns, self.wait_ns, max, &packet) {
+        if suspects.packets.is_empty()
+            || suspects.give_way(now_ns, self.wait_ns, max, &packet)
+            || self.refused.is_shown(line as usize, bytes, &packet)
+        {
             self.conflict |= suspects.offer(now_ns, line as usize, bytes, max, packet);
             suspects.ambiguous |= inside;
             self.believe(now_ns);

@@ -1,10 +1,29 @@
 //! Packets that contradict what was processed, and wait for others that agree with them.
 
 use super::packet::Packet;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 pub const SECOND: u64 = 1_000_000_000;
 pub const MINUTE: u64 = 60 * SECOND;
+
+/// Those that were refused last: sequence, SendingTime, length, line.
+#[derive(Clone, Debug, Default)]
+pub struct Refused(VecDeque<(u64, u64, usize, usize)>);
+
+impl Refused {
+    /// Whether the other line brought it, too.
+    pub fn is_shown(&mut self, line: usize, bytes: usize, packet: &Packet) -> bool {
+        let brought = |line| (u64::from(packet.sequence), packet.sending_time, bytes, line);
+        if self.0.contains(&brought(1 - line)) {
+            return true;
+        }
+        self.0.push_back(brought(line));
+        if self.0.len() > 16 {
+            self.0.pop_front();
+        }
+        false
+    }
+}
 
 /// Packets that contradict, and wait for witnesses.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,66 @@
+//! Packets that a candidate refused. One that both lines bring was sent by the venue, so it is worth more than the
+//! candidate that it does not agree with: numbering may begin anew while what came before is not believed yet.
+
+use super::Line;
+
+/// Packets remembered: the copies of one lie this close together, or the next number's do.
+const KEPT: usize = 16;
+
+/// The packets refused last.
+#[derive(Debug, Default)]
+pub struct Refused {
+    packets: [Brought; KEPT],
+    oldest: usize,
+}
+
+/// A packet, and the line that brought it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Brought {
+    /// 0 for none.
+    sequence: u64,
+    sending_ns: u64,
+    bytes: usize,
+    line: usize,
+}
+
+impl Refused {
+    /// Whether the other line brought this packet as well and it was refused; remembers it.
+    pub fn is_shown(&mut self, sequence: u64, sending_ns: u64, bytes: usize, line: Line) -> bool {
+        let line = line as usize;
+        let brought = Brought {
+            sequence,
+            sending_ns,
+            bytes,
+            line,
+        };
+        let other = Brought {
+            line: 1 - line,
+            ..brought
+        };
+        if self.packets.contains(&other) {
+            return true;
+        }
+        self.packets[self.oldest] = brought;
+        self.oldest = (self.oldest + 1) % KEPT;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_shown_by_both_lines_and_only_for_a_while() {
+        let mut refused = Refused::default();
+        assert!(!refused.is_shown(1, 10, 22, Line::A));
+        assert!(!refused.is_shown(1, 10, 22, Line::A), "the same line");
+        assert!(!refused.is_shown(1, 11, 22, Line::B), "of another time");
+        assert!(!refused.is_shown(1, 10, 23, Line::B), "of another length");
+        assert!(refused.is_shown(1, 10, 22, Line::B));
+        for sequence in 2..18 {
+            assert!(!refused.is_shown(sequence, 10, 22, Line::A));
+        }
+        assert!(!refused.is_shown(1, 10, 22, Line::B), "long ago");
+    }
+}
