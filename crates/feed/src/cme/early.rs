@@ -148,6 +148,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_forgotten_is_waited_for_no_more() {
+        let mut early = EarlySnapshots::new(4);
+        early.keep(Feed::Snapshot, 9, When::at(1), b"1");
+        early.clear();
+        assert!(!early.is_due(9));
+        assert_eq!(taken(&mut early, 9), None);
+        early.keep(Feed::Snapshot, 9, When::at(2), b"2");
+        assert_eq!(taken(&mut early, 9), Some(b'2'));
+    }
+
+    #[test]
     fn with_no_room_the_oldest_goes() {
         let mut early = EarlySnapshots::new(4);
         for number in 0..PACKETS_MAX as u32 + 2 {

@@ -334,7 +334,7 @@ impl Handler {
                         .values_mut()
                         .for_each(|instrument| instrument.orders.lose());
                 }
-                Step::Conflict => self.distrust(),
+                Step::Conflict { newest } => self.distrust(newest),
                 Step::Packet(packet) => self.process(&packet),
             }
         }
@@ -406,11 +406,7 @@ impl Handler {
     }
 
     /// A packet that was processed may not be the venue's: every book waits for a snapshot.
-    fn distrust(&mut self) {
-        let newest = self
-            .arbitration
-            .newest()
-            .map_or(0, |newest| newest.sequence as u32);
+    fn distrust(&mut self, newest: u32) {
         self.last_lost = Some(newest);
         self.loops = Default::default();
         self.touched.clear();

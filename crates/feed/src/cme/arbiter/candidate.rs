@@ -84,6 +84,8 @@ pub struct JumpCandidate {
     replaces: bool,
     /// A packet that could be of the present numbering was forgotten.
     forgot: bool,
+    /// The newest of the packets forgotten last that both lines brought.
+    forgot_agreed: Option<Held>,
 }
 
 impl JumpCandidate {
@@ -105,6 +107,7 @@ impl JumpCandidate {
             ambiguous: false,
             replaces: false,
             forgot: false,
+            forgot_agreed: None,
         }
     }
 
@@ -157,6 +160,11 @@ impl JumpCandidate {
     /// Whether a packet that could be of the present numbering was forgotten since the last time this was asked.
     pub fn has_forgotten(&mut self) -> bool {
         std::mem::take(&mut self.forgot)
+    }
+
+    /// The newest of the packets that both lines brought and that were forgotten since the last time this was asked.
+    pub fn take_forgotten(&mut self) -> Option<Held> {
+        self.forgot_agreed.take()
     }
 
     /// There will be no witness any more, and nothing denies it.
@@ -284,7 +292,7 @@ impl JumpCandidate {
                 keep(&held, self.buffer.payload(&held));
             }
         }
-        self.ambiguous = false;
+        (self.ambiguous, self.agreed) = (false, 0);
         self.clear();
     }
 
@@ -292,6 +300,9 @@ impl JumpCandidate {
     pub fn clear(&mut self) {
         self.buffer.clear(self.lowest.sequence);
         self.forgot |= self.ambiguous;
+        if self.agreed > 0 {
+            self.forgot_agreed = Some(self.highest);
+        }
         (self.distinct, self.agreed) = (0, 0);
         (self.contested, self.ambiguous, self.replaces) = (false, false, false);
     }

@@ -162,9 +162,20 @@ impl Arbiter {
     }
 
     /// Where a candidate had a packet that could be of the present numbering, and the stream goes on without it, what
-    /// was processed in its place may not be the venue's.
+    /// was processed in its place may not be the venue's. Where both lines brought it at a time of now, numbering may have
+    /// begun anew unnoticed.
     pub(super) fn note_forgotten(&mut self) {
-        if self.candidate.has_forgotten() | self.earlier.has_forgotten() {
+        let Arbiter {
+            candidate,
+            earlier,
+            clock,
+            ..
+        } = self;
+        let mut forgot = candidate.has_forgotten() | earlier.has_forgotten();
+        for held in [candidate.take_forgotten(), earlier.take_forgotten()] {
+            forgot |= held.is_some_and(|held| clock.fits(held.sending_ns, held.when.receive_ns));
+        }
+        if forgot && self.next > 0 {
             self.conflict = Some(self.next - 1);
         }
     }

@@ -32,8 +32,11 @@ pub enum Step {
         /// SendingTime of the first packet.
         sending_time: u64,
     },
-    /// Another packet of a sequence that was processed: one of the two is not the venue's.
-    Conflict,
+    /// What was processed up to here may not be the venue's, or its numbering may be over.
+    Conflict {
+        /// The newest one processed; 0 before the first of a numbering.
+        newest: u32,
+    },
     /// The next packet.
     Packet(Packet),
 }
@@ -256,12 +259,21 @@ impl Arbitration {
 
     fn forget(&mut self) {
         let forgotten = std::mem::take(&mut self.suspects);
-        self.conflict |= forgotten.ambiguous;
+        self.note_forgotten(&forgotten);
     }
 
     fn forget_earlier(&mut self) {
         let forgotten = std::mem::take(&mut self.earlier);
-        self.conflict |= forgotten.ambiguous;
+        self.note_forgotten(&forgotten);
+    }
+
+    fn note_forgotten(&mut self, forgotten: &Suspects) {
+        if self.next.is_none() || forgotten.packets.is_empty() {
+            return;
+        }
+        let highest = forgotten.highest();
+        let of_now = self.fits(highest.packet.sending_time, highest.arrived);
+        self.conflict |= forgotten.ambiguous || forgotten.agreed > 0 && of_now;
     }
 
     /// Believes the suspects, or forgets those that the stream has denied for long enough.
@@ -285,8 +297,11 @@ impl Arbitration {
             || suspects.give_way(now_ns, self.wait_ns, max, &packet)
             || self.refused.is_shown(line as usize, bytes, &packet)
         {
-            self.conflict |= suspects.offer(now_ns, line as usize, bytes, max, packet);
+            let replaced = suspects.offer(now_ns, line as usize, bytes, max, packet);
             suspects.ambiguous |= inside;
+            if let Some(replaced) = replaced {
+                self.note_forgotten(&replaced);
+            }
             self.believe(now_ns);
         }
     }
@@ -437,7 +452,8 @@ impl Arbitration {
     fn settle(&mut self, mut release_to: u64, steps: &mut Vec<Step>) {
         loop {
             if std::mem::take(&mut self.conflict) {
-                steps.push(Step::Conflict);
+                let newest = self.next.map_or(0, |next| next - 1) as u32;
+                steps.push(Step::Conflict { newest });
                 continue;
             }
             if !self.suspects.packets.is_empty()

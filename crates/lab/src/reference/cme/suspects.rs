@@ -113,7 +113,7 @@ impl Suspects {
             || self.agrees(now_ns, max, packet)
     }
 
-    /// One that does not agree with the others replaces them; says whether one of those was ambiguous.
+    /// One that does not agree with the others replaces them; gives those.
     pub fn offer(
         &mut self,
         now_ns: u64,
@@ -121,10 +121,10 @@ impl Suspects {
         bytes: usize,
         max: u64,
         packet: Packet,
-    ) -> bool {
-        let mut forgot = false;
+    ) -> Option<Suspects> {
+        let mut replaced = None;
         if !self.packets.is_empty() && !self.agrees(now_ns, max, &packet) {
-            forgot = std::mem::take(self).ambiguous;
+            replaced = Some(std::mem::take(self));
             self.replace_others = true;
         }
         self.spoken = now_ns;
@@ -134,11 +134,11 @@ impl Suspects {
         {
             if same.bytes != bytes {
                 same.disputed = true;
-                return forgot;
+                return replaced;
             }
             self.agreed += usize::from(!same.lines[line]);
             same.lines[line] = true;
-            return forgot;
+            return replaced;
         }
         while self
             .packets
@@ -166,6 +166,6 @@ impl Suspects {
             packet,
         };
         self.packets.insert(sequence, suspect);
-        forgot
+        replaced
     }
 }

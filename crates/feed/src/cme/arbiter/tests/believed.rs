@@ -291,6 +291,38 @@ fn a_restart_with_the_clock_behind_is_believed_after_a_while() {
     }
 }
 
+/// The exchange begins anew with its clock behind, and once more before that is believed.
+#[test]
+fn a_numbering_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
+    let mut bench = at(100);
+    let both = |bench: &mut Bench, sequence: u32, after_ns: u64| {
+        bench.both(sequence, NOW - HOUR + after_ns, NOW + 2_000 + after_ns);
+    };
+    for sequence in 1..=5 {
+        both(&mut bench, sequence, u64::from(sequence));
+    }
+    for sequence in 1..=3 {
+        both(&mut bench, sequence, 20 + u64::from(sequence));
+    }
+    both(&mut bench, 4, 1_100);
+    bench.log.retain(|step| step != "doubt");
+    bench.expect(&format!("restarted at {} 1 2 3 4", NOW - HOUR + 21));
+}
+
+/// Both lines bring number 1, and the clock goes wrong before a second one shows the reset.
+#[test]
+fn what_both_lines_brought_is_not_forgotten_without_a_word() {
+    let mut bench = at(3);
+    bench.both(1, NOW + 40, NOW + 40);
+    bench.both(2, NOW + HOUR, NOW + 41);
+    bench.expect("conflict 3");
+    // One line alone says nothing, and what was sent before the numbering began is known to be over.
+    let mut bench = at(3);
+    bench.on(Line::A, 1, NOW + 40, NOW + 40);
+    bench.both(2, NOW + HOUR, NOW + 41);
+    bench.expect("");
+}
+
 /// A line that is far behind the other, which ends: its packets are old, not new.
 #[test]
 fn one_of_two_lines_alone_needs_a_minute_to_set_the_clock_back() {

@@ -27,7 +27,7 @@ fn steps(packets: &[(u64, u32, u64)]) -> String {
         Step::Lost { first, last } => format!("-{first}..{last}"),
         Step::Restarted { whole: true, .. } => "!".to_string(),
         Step::Restarted { first, .. } => format!("! from {first}"),
-        Step::Conflict => "conflict".to_string(),
+        Step::Conflict { newest } => format!("conflict {newest}"),
     });
     words.collect::<Vec<_>>().join(" ")
 }
@@ -104,6 +104,6 @@ fn two_packets_of_one_sequence_are_a_conflict() {
         accept(0, line, 12, 1, 1);
     }
     assert_eq!(accept(1, Line::A, 22, 2, 2).len(), 1);
-    assert_eq!(accept(2, Line::A, 90, 2, 3), [Step::Conflict]);
+    assert_eq!(accept(2, Line::A, 90, 2, 3), [Step::Conflict { newest: 2 }]);
     assert_eq!(accept(2, Line::B, 90, 2, 3), []);
 }
