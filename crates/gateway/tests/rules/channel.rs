@@ -180,6 +180,31 @@ fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
     bench.book(ID, "live 1399 |");
 }
 
+/// A snapshot of the exchange that died waits for a packet that it never sent, and the next one, whose clock is a little
+/// behind, comes to that number.
+#[test]
+fn a_snapshot_that_waits_does_not_outlive_its_numbering() {
+    let mut bench = Bench::new();
+    bench.sent_at(
+        Feed::Incremental,
+        1,
+        100_100,
+        &[book(&[bid(1, NEW, 1, 100)])],
+    );
+    bench.sent_at(Feed::Snapshot, 1, 100_200, &[snapshot(30, 7, &[107])]);
+    assert_eq!(bench.counters().snapshots_early, 1);
+    for sequence in 1..20 {
+        bench.both_at(sequence, 99_000 + u64::from(sequence), &[heartbeat()]);
+    }
+    (0..20).for_each(|_| bench.wait());
+    assert_eq!(bench.counters().numbering_restarts, 1);
+    for sequence in (20..40).filter(|sequence| *sequence != 25) {
+        bench.both_at(sequence, 99_800 + u64::from(sequence), &[heartbeat()]);
+    }
+    bench.wait();
+    bench.book(ID, "gapped |");
+}
+
 /// Where the beginning of a new numbering is missed, nothing is known, and nothing of before is shown.
 #[test]
 fn a_sequence_reset_without_its_beginning_leaves_nothing_live() {

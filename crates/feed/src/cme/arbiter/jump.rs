@@ -162,18 +162,21 @@ impl Arbiter {
     }
 
     /// Where a candidate had a packet that could be of the present numbering, and the stream goes on without it, what
-    /// was processed in its place may not be the venue's. Where both lines brought it at a time of now, numbering may have
-    /// begun anew unnoticed.
+    /// was processed in its place may not be the venue's. Where both lines brought a low number at a time of now, numbering
+    /// may have begun anew unnoticed.
     pub(super) fn note_forgotten(&mut self) {
         let Arbiter {
             candidate,
             earlier,
             clock,
+            next,
             ..
         } = self;
         let mut forgot = candidate.has_forgotten() | earlier.has_forgotten();
-        for held in [candidate.take_forgotten(), earlier.take_forgotten()] {
-            forgot |= held.is_some_and(|held| clock.fits(held.sending_ns, held.when.receive_ns));
+        for agreed in [candidate.take_forgotten(), earlier.take_forgotten()] {
+            forgot |= agreed.is_some_and(|held| {
+                held.sequence < *next && clock.fits(held.sending_ns, held.when.receive_ns)
+            });
         }
         if forgot && self.next > 0 {
             self.conflict = Some(self.next - 1);

@@ -268,12 +268,13 @@ impl Arbitration {
     }
 
     fn note_forgotten(&mut self, forgotten: &Suspects) {
-        if self.next.is_none() || forgotten.packets.is_empty() {
+        let Some(next) = self.next.filter(|_| !forgotten.packets.is_empty()) else {
             return;
-        }
+        };
         let highest = forgotten.highest();
         let of_now = self.fits(highest.packet.sending_time, highest.arrived);
-        self.conflict |= forgotten.ambiguous || forgotten.agreed > 0 && of_now;
+        let of_reset = of_now && u64::from(highest.packet.sequence) < next;
+        self.conflict |= forgotten.ambiguous || forgotten.agreed > 0 && of_reset;
     }
 
     /// Believes the suspects, or forgets those that the stream has denied for long enough.
