@@ -280,7 +280,9 @@ impl JumpCandidate {
                 let a_while = age_ns >= WAITS_MIN.saturating_mul(wait_ns);
                 let alone_ns = if other == 0 { 0 } else { BEHIND_NS_MAX };
                 let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;
-                a_while && (self.agreed >= AGREED_MIN || is_alone)
+                // What others have followed may be over as well.
+                let goes_on = now_ns.saturating_sub(self.spoken_ns) < wait_ns;
+                a_while && goes_on && (self.agreed >= AGREED_MIN || is_alone)
             }
         }
     }

@@ -423,7 +423,8 @@ impl Arbitration {
             }
             Claim::AgainstClock => {
                 let alone = alone && suspects.distinct >= 8 && (other == 0 || age >= MINUTE);
-                age >= 10 * self.wait_ns && (suspects.agreed >= 2 || alone)
+                let goes_on = now_ns.saturating_sub(suspects.spoken) < self.wait_ns;
+                goes_on && age >= 10 * self.wait_ns && (suspects.agreed >= 2 || alone)
             }
         };
         if believed && self.pending.is_none() {
