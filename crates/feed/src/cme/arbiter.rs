@@ -124,6 +124,8 @@ pub struct Arbiter {
     jump: Option<Jump>,
     /// The number under which a packet was processed that may not be the venue's.
     conflict: Option<u64>,
+    /// The packet that is processed next denies what may be so: it may not be the venue's either.
+    denied: bool,
     doubt: Doubt,
     /// When each line brought a packet last.
     heard_ns: [u64; 2],
@@ -175,6 +177,7 @@ impl Arbiter {
             release_to: 0,
             jump: None,
             conflict: None,
+            denied: false,
             doubt: Doubt::None,
             heard_ns: [0; 2],
             lost: (0, 0),
@@ -456,8 +459,16 @@ impl Arbiter {
             return step;
         }
         self.adopt_reached();
+        if self.hold.has(self.next)
+            && let Some(sequence) = self.deny()
+        {
+            return Some(Step::Conflict(sequence as u32));
+        }
         if let Some(held) = self.hold.take(self.next) {
             self.delivered(held.sending_ns, held.when.receive_ns, held.len());
+            if std::mem::take(&mut self.denied) {
+                self.conflict = Some(held.sequence);
+            }
             if self.hold.is_empty() {
                 self.oldest_ns = u64::MAX;
             }
@@ -475,16 +486,14 @@ impl Arbiter {
         self.jump_to_candidate(jump)
     }
 
-    /// A packet is processed. What contradicted it is over, unless it says that a later numbering has begun.
+    /// A packet is processed.
     #[inline]
     fn delivered(&mut self, sending_ns: u64, receive_ns: u64, bytes: usize) {
         self.sent.record(self.next, sending_ns, bytes);
         self.next += 1;
         self.delivered_ns = sending_ns;
         self.clock.pass(sending_ns, receive_ns);
-        if !self.is_undisputed() || self.doubt != Doubt::None {
-            self.contest(sending_ns);
-        }
+        self.doubt = Doubt::None;
     }
 
     /// Declares everything before `target` lost.

@@ -11,7 +11,7 @@ use crate::When;
 use crate::cme::hold::{Held, Hold};
 
 /// Rising numbers that both lines must bring, with the same sending times.
-const AGREED_MIN: u32 = 2;
+pub const AGREED_MIN: u32 = 2;
 
 /// Rising numbers that one line must bring while the other is silent.
 const ALONE_MIN: u32 = 8;
@@ -84,8 +84,8 @@ pub struct JumpCandidate {
     replaces: bool,
     /// A packet that could be of the present numbering was forgotten.
     forgot: bool,
-    /// The newest of the packets forgotten last that both lines brought.
-    forgot_agreed: Option<Held>,
+    /// The newest of the packets forgotten last that both lines brought, and how many numbers those were.
+    forgot_agreed: Option<(Held, u32)>,
 }
 
 impl JumpCandidate {
@@ -162,8 +162,9 @@ impl JumpCandidate {
         std::mem::take(&mut self.forgot)
     }
 
-    /// The newest of the packets that both lines brought and that were forgotten since the last time this was asked.
-    pub fn take_forgotten(&mut self) -> Option<Held> {
+    /// The newest of the packets that both lines brought and that were forgotten since the last time this was asked, and
+    /// how many numbers those were.
+    pub fn take_forgotten(&mut self) -> Option<(Held, u32)> {
         self.forgot_agreed.take()
     }
 
@@ -303,7 +304,7 @@ impl JumpCandidate {
         self.buffer.clear(self.lowest.sequence);
         self.forgot |= self.ambiguous;
         if self.agreed > 0 {
-            self.forgot_agreed = Some(self.highest);
+            self.forgot_agreed = Some((self.highest, self.agreed));
         }
         (self.distinct, self.agreed) = (0, 0);
         (self.contested, self.ambiguous, self.replaces) = (false, false, false);

@@ -1,6 +1,6 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
-use super::candidate::{Place, Situation};
+use super::candidate::{AGREED_MIN, Place, Situation};
 use super::{Arbiter, Doubt, Line, Step, StreamPoint, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
@@ -142,12 +142,14 @@ impl Arbiter {
         }
     }
 
+    /// Before the next packet is processed: what contradicts it is over, unless it says that a later numbering has begun.
+    /// Gives the number that was processed last where what is forgotten may be so nevertheless.
     #[cold]
-    pub(super) fn contest(&mut self, sending_ns: u64) {
-        self.doubt = Doubt::None;
-        if self.jump.is_some() {
-            return;
+    pub(super) fn deny(&mut self) -> Option<u64> {
+        if self.is_undisputed() || self.jump.is_some() {
+            return None;
         }
+        let sending_ns = self.hold.peek(self.next).sending_ns;
         self.earlier.clear();
         if !self.candidate.is_empty() {
             match self.place() {
@@ -159,11 +161,13 @@ impl Arbiter {
             }
         }
         self.note_forgotten();
+        self.denied = self.conflict.is_some();
+        self.conflict.take()
     }
 
     /// Where a candidate had a packet that could be of the present numbering, and the stream goes on without it, what
-    /// was processed in its place may not be the venue's. Where both lines brought a low number at a time of now, numbering
-    /// may have begun anew unnoticed.
+    /// was processed in its place may not be the venue's. Where both lines brought low numbers, one at a time of now or more of
+    /// them, numbering may have begun anew unnoticed.
     pub(super) fn note_forgotten(&mut self) {
         let Arbiter {
             candidate,
@@ -174,8 +178,9 @@ impl Arbiter {
         } = self;
         let mut forgot = candidate.has_forgotten() | earlier.has_forgotten();
         for agreed in [candidate.take_forgotten(), earlier.take_forgotten()] {
-            forgot |= agreed.is_some_and(|held| {
-                held.sequence < *next && clock.fits(held.sending_ns, held.when.receive_ns)
+            forgot |= agreed.is_some_and(|(held, agreed)| {
+                let is_of_now = clock.fits(held.sending_ns, held.when.receive_ns);
+                held.sequence < *next && (agreed >= AGREED_MIN || is_of_now)
             });
         }
         if forgot && self.next > 0 {

@@ -273,8 +273,9 @@ impl Arbitration {
         };
         let highest = forgotten.highest();
         let of_now = self.fits(highest.packet.sending_time, highest.arrived);
-        let of_reset = of_now && u64::from(highest.packet.sequence) < next;
-        self.conflict |= forgotten.ambiguous || forgotten.agreed > 0 && of_reset;
+        let is_shown = forgotten.agreed > 1 || forgotten.agreed > 0 && of_now;
+        let is_low = u64::from(highest.packet.sequence) < next;
+        self.conflict |= forgotten.ambiguous || is_shown && is_low;
     }
 
     /// Believes the suspects, or forgets those that the stream has denied for long enough.
@@ -553,6 +554,11 @@ impl Arbitration {
 
     fn pass_on(&mut self, arrived: u64, bytes: usize, packet: Packet, steps: &mut Vec<Step>) {
         let (sequence, sending_time) = (u64::from(packet.sequence), packet.sending_time);
+        self.deny(sending_time);
+        if self.conflict {
+            let newest = (sequence - 1) as u32;
+            steps.push(Step::Conflict { newest });
+        }
         self.processed.insert(sequence, (sending_time, bytes));
         self.next = Some(sequence + 1);
         self.last_sent_ns = sending_time;
@@ -560,6 +566,10 @@ impl Arbitration {
             (self.newest_ns, self.newest_arrived) = (self.newest_ns.max(sending_time), arrived);
         }
         steps.push(Step::Packet(packet));
+    }
+
+    /// Forgets the suspects that a packet denies which is to be passed on.
+    fn deny(&mut self, sending_time: u64) {
         if self.pending.is_some() {
             return;
         }
