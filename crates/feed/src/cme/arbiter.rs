@@ -204,7 +204,7 @@ impl Arbiter {
         }
         match self
             .sent
-            .compare(sequence, sending_ns, bytes, self.next, self.clock.newest_ns)
+            .compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)
         {
             Likeness::Copy => Some(self.duplicate_or_late(sequence)),
             Likeness::Lost => Some(Verdict::Late),
@@ -298,6 +298,15 @@ impl Arbiter {
         self.candidate.is_empty() && self.earlier.is_empty()
     }
 
+    /// Whether both lines speak for another numbering just now. Until they are believed, or fall silent, nothing is given
+    /// up for what waits here.
+    fn is_another_on_its_way(&self, now_ns: u64) -> bool {
+        let is_spoken_for = |candidate: &JumpCandidate| {
+            !candidate.is_empty() && candidate.is_spoken_for(now_ns, self.wait_ns)
+        };
+        is_spoken_for(&self.candidate) || is_spoken_for(&self.earlier)
+    }
+
     #[inline(never)]
     fn accept_out_of_order(
         &mut self,
@@ -318,7 +327,7 @@ impl Arbiter {
                 sending_ns,
                 payload.len(),
                 self.next,
-                self.clock.newest_ns,
+                self.delivered_ns,
             );
             if likeness == Likeness::Conflict
                 && self.is_undisputed()
@@ -511,7 +520,7 @@ impl Arbiter {
     #[cold]
     fn release_overdue(&mut self, now_ns: u64) {
         self.released_ns = now_ns;
-        if self.is_awaiting(now_ns) {
+        if self.is_awaiting(now_ns) || self.is_another_on_its_way(now_ns) {
             return;
         }
         self.oldest_ns = u64::MAX;

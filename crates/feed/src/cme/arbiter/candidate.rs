@@ -189,8 +189,7 @@ impl JumpCandidate {
     /// for so long. A stray packet of old must not end a sequence reset that is on its way.
     pub fn gives_way(&self, sequence: u64, sending_ns: u64, when: When, wait_ns: u64) -> bool {
         let is_alone = self.distinct == 1 && self.agreed == 0;
-        let is_over = when.now_ns.saturating_sub(self.spoken_ns) >= wait_ns;
-        is_alone || is_over || self.agrees(sequence, sending_ns, when)
+        is_alone || !self.goes_on(when.now_ns, wait_ns) || self.agrees(sequence, sending_ns, when)
     }
 
     /// Takes a packet that contradicts. One that does not agree with those before it replaces them: the newest is
@@ -253,6 +252,16 @@ impl JumpCandidate {
         }
     }
 
+    /// Whether both lines brought some of it, the last not so long ago that it is over.
+    pub fn is_spoken_for(&self, now_ns: u64, wait_ns: u64) -> bool {
+        self.agreed >= AGREED_MIN && self.goes_on(now_ns, WAITS_MIN.saturating_mul(wait_ns))
+    }
+
+    /// Whether something spoke for it less than `wait_ns` ago.
+    fn goes_on(&self, now_ns: u64, wait_ns: u64) -> bool {
+        now_ns.saturating_sub(self.spoken_ns) < wait_ns
+    }
+
     /// Whether it is to be believed now.
     pub fn is_believed(&self, situation: Situation) -> bool {
         let Situation {
@@ -282,7 +291,7 @@ impl JumpCandidate {
                 let alone_ns = if other == 0 { 0 } else { BEHIND_NS_MAX };
                 let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;
                 // What others have followed may be over as well.
-                let goes_on = now_ns.saturating_sub(self.spoken_ns) < wait_ns;
+                let goes_on = self.goes_on(now_ns, wait_ns);
                 a_while && goes_on && (self.agreed >= AGREED_MIN || is_alone)
             }
         }

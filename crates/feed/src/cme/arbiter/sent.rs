@@ -71,7 +71,8 @@ impl SentTimes {
         self.slots[sequence as usize & (self.slots.len() - 1)]
     }
 
-    /// Compares a packet whose number is below `next`. A lost number's packet was sent no later than `processed_ns`.
+    /// Compares a packet whose number is below `next`. A lost number's packet was sent no later than
+    /// the packet processed last, at `processed_ns`.
     #[inline]
     pub fn compare(
         &self,

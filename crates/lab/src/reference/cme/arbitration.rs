@@ -164,7 +164,8 @@ impl Arbitration {
             .iter()
             .rev()
             .find(|(_, waits)| overdue(waits))
-            .map(|(sequence, _)| *sequence);
+            .map(|(sequence, _)| *sequence)
+            .filter(|_| !self.is_another_on_its_way(now_ns));
         let is_idle = self.waiting.is_empty();
         self.look_again(now_ns, is_idle);
         if self.pending.is_none() {
@@ -174,6 +175,13 @@ impl Arbitration {
         }
         self.settle(release_to.unwrap_or(0), &mut steps);
         steps
+    }
+
+    /// Both lines speak for other numbers, the last time less than ten waits ago.
+    fn is_another_on_its_way(&self, now_ns: u64) -> bool {
+        [&self.suspects, &self.earlier].iter().any(|suspects| {
+            suspects.agreed >= 2 && now_ns.saturating_sub(suspects.spoken) < 10 * self.wait_ns
+        })
     }
 
     /// Takes note that a line brought something, valid or not.
@@ -327,8 +335,8 @@ impl Arbitration {
         match self.processed.get(&sequence) {
             Some(sent) => *sent == (packet.sending_time, bytes),
             None => {
-                packet.sending_time <= self.newest_ns
-                    && self.newest_ns - packet.sending_time < SECOND
+                packet.sending_time <= self.last_sent_ns
+                    && self.last_sent_ns - packet.sending_time < SECOND
             }
         }
     }
