@@ -161,7 +161,7 @@ impl Arbiter {
             }
         }
         self.note_forgotten();
-        self.denied = self.conflict.is_some();
+        self.denied |= self.conflict.is_some();
         self.conflict.take()
     }
 
