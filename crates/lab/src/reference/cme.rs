@@ -408,7 +408,7 @@ impl Handler {
     /// A packet that was processed may not be the venue's: every book waits for a snapshot.
     fn distrust(&mut self, newest: u32) {
         self.last_lost = Some(newest);
-        self.loops = Default::default();
+        self.loops.iter_mut().for_each(SnapshotLoop::abandon);
         self.touched.clear();
         for instrument in self.instruments.values_mut() {
             instrument.prices.distrust(newest);

@@ -48,6 +48,11 @@ impl SnapshotLoop {
         (self.last_sequence, self.last_ns) = (sequence, sending_time);
     }
 
+    /// What it named so far is not known any more: the next loop counts.
+    pub fn abandon(&mut self) {
+        self.started_ns = None;
+    }
+
     /// Sees a message of a packet. Answers once per loop, when it is whole.
     pub fn see_message(
         &mut self,
