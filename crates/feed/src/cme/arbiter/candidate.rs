@@ -254,7 +254,12 @@ impl JumpCandidate {
 
     /// Whether both lines brought some of it, the last not so long ago that it is over.
     pub fn is_spoken_for(&self, now_ns: u64, wait_ns: u64) -> bool {
-        self.agreed >= AGREED_MIN && self.goes_on(now_ns, WAITS_MIN.saturating_mul(wait_ns))
+        self.is_agreed() && self.goes_on(now_ns, WAITS_MIN.saturating_mul(wait_ns))
+    }
+
+    /// Whether both lines brought enough of it for a numbering of its own.
+    pub fn is_agreed(&self) -> bool {
+        self.agreed >= AGREED_MIN
     }
 
     /// Whether something spoke for it less than `wait_ns` ago.

@@ -113,11 +113,12 @@ impl Arbiter {
         };
         if self.jump.is_none() && self.candidate.is_believed(situation) {
             self.jump = Some(self.way(situation.place));
-            match situation.place {
-                Place::Reset => self.take_over(),
+            if situation.place == Place::Reset {
+                self.take_over();
+            }
+            if situation.place == Place::AgainstClock || self.earlier.is_agreed() {
                 // What waits may be of either numbering.
-                Place::AgainstClock => self.hold.clear(self.next),
-                Place::First | Place::Inside | Place::FarAhead => {}
+                self.hold.clear(self.next);
             }
         }
     }

@@ -438,10 +438,12 @@ impl Arbitration {
         };
         if believed && self.pending.is_none() {
             self.pending = Some(self.way());
-            match self.claim() {
-                Claim::Reset => self.take_over(),
-                Claim::AgainstClock => self.waiting.clear(),
-                _ => {}
+            let claim = self.claim();
+            if claim == Claim::Reset {
+                self.take_over();
+            }
+            if claim == Claim::AgainstClock || self.earlier.agreed >= 2 {
+                self.waiting.clear();
             }
         }
     }
