@@ -77,7 +77,7 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: a clock that is behind is never believed",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "a_while && (self.agreed >= AGREED_MIN || is_alone)",
+        find: "a_while && goes_on && (self.agreed >= AGREED_MIN || is_alone)",
         replace: "a_while && is_alone && self.agreed > u32::MAX - 1",
         test: "-p touchline-feed --lib a_restart_with_the_clock_behind_is_believed_after_a_while",
     },
@@ -111,9 +111,9 @@ pub const WITNESSES: &[Mutant] = &[
     },
     Mutant {
         name: "feed: doubt never ends",
-        file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "self.doubt = Doubt::None;\n        if self.jump",
-        replace: "if self.jump",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "self.clock.pass(sending_ns, receive_ns);\n        self.doubt = Doubt::None;",
+        replace: "self.clock.pass(sending_ns, receive_ns);",
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
     },
     Mutant {
@@ -258,7 +258,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: what both lines brought is forgotten without a word",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "self.forgot_agreed = Some(self.highest);",
+        find: "self.forgot_agreed = Some((self.highest, self.agreed));",
         replace: "self.forgot_agreed = None;",
         test: "-p touchline-feed --lib what_both_lines_brought_is_not_forgotten",
     },
@@ -270,10 +270,45 @@ pub const SNAPSHOTS: &[Mutant] = &[
         test: "-p touchline-feed --lib what_both_lines_brought_is_not_forgotten",
     },
     Mutant {
+        name: "feed: what has ended is believed",
+        file: "crates/feed/src/cme/arbiter/candidate.rs",
+        find: "a_while && goes_on && (self.agreed",
+        replace: "a_while && (self.agreed",
+        test: "-p touchline-feed --lib what_has_ended_is_not_believed",
+    },
+    Mutant {
+        name: "feed: a hole is given up while another numbering is on its way",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if self.is_awaiting(now_ns) || self.is_another_on_its_way(now_ns) {",
+        replace: "if self.is_awaiting(now_ns) {",
+        test: "-p touchline-feed --lib nothing_is_given_up_while_another_numbering",
+    },
+    Mutant {
+        name: "feed: what waits is delivered although another numbering was spoken for",
+        file: "crates/feed/src/cme/arbiter/jump.rs",
+        find: "|| self.earlier.is_agreed() {",
+        replace: "{",
+        test: "-p touchline-feed --lib nothing_is_given_up_while_another_numbering",
+    },
+    Mutant {
+        name: "feed: a packet that denies what may be so is believed",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if std::mem::take(&mut self.denied) {",
+        replace: "if std::mem::take(&mut self.denied) && false {",
+        test: "-p touchline-feed --lib a_packet_that_denies_what_both_lines_brought",
+    },
+    Mutant {
+        name: "feed: a reset is late where the clock was a little ahead",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: ".compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)",
+        replace: ".compare(sequence, sending_ns, bytes, self.next, self.clock.newest_ns)",
+        test: "-p touchline-feed --lib a_reset_behind_a_clock_that_was_a_little_ahead",
+    },
+    Mutant {
         name: "feed: a forgotten packet of another time is one of now",
         file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "held.sequence < *next && clock.fits(held.sending_ns, held.when.receive_ns)",
-        replace: "held.sequence < *next",
+        find: "held.sequence < *next && (agreed >= AGREED_MIN || is_of_now)",
+        replace: "held.sequence < *next && (agreed >= AGREED_MIN || is_of_now || true)",
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
     },
     Mutant {

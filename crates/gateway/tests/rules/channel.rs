@@ -197,11 +197,11 @@ fn a_snapshot_that_waits_does_not_outlive_its_numbering() {
         bench.both_at(sequence, 99_000 + u64::from(sequence), &[heartbeat()]);
     }
     (0..20).for_each(|_| bench.wait());
-    assert_eq!(bench.counters().numbering_restarts, 1);
     for sequence in (20..40).filter(|sequence| *sequence != 25) {
         bench.both_at(sequence, 99_800 + u64::from(sequence), &[heartbeat()]);
     }
     bench.wait();
+    assert_eq!(bench.counters().numbering_restarts, 1);
     bench.book(ID, "gapped |");
 }
 

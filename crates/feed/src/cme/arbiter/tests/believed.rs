@@ -313,6 +313,70 @@ fn a_numbering_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
     ));
 }
 
+/// Two lines brought it for a while, and then nothing: by now it may be over.
+#[test]
+fn what_has_ended_is_not_believed() {
+    let mut bench = at(100);
+    for sequence in 1..=5 {
+        bench.both(sequence, NOW - HOUR + u64::from(sequence), NOW + 2_000);
+    }
+    bench.advance(NOW + 9_000);
+    bench.expect("doubt");
+    bench.both(6, NOW - HOUR + 6, NOW + 9_001);
+    bench.expect(&format!("restarted at {} 1 2 3 4 5 6", NOW - HOUR + 1));
+}
+
+/// Packets in the window wait behind a hole, and both lines bring another numbering.
+#[test]
+fn nothing_is_given_up_while_another_numbering_is_on_its_way() {
+    let another = |bench: &mut Bench, sequence: u32| {
+        let sent_ns = NOW - HOUR + u64::from(sequence);
+        bench.both(sequence, sent_ns, NOW + 2_000 + u64::from(sequence));
+    };
+    let mut bench = at(100);
+    (1..=3).for_each(|sequence| another(&mut bench, sequence));
+    bench.on(Line::A, 103, NOW + 2_010, NOW + 2_010);
+    bench.advance(NOW + 2_010 + 3 * WAIT);
+    bench.expect("doubt");
+    // Nothing more comes of the other, so what waits is all there is, and what is known of it is doubtful.
+    bench.advance(NOW + 2_010 + 11 * WAIT);
+    bench.expect("lost 101-102 conflict 102 103 conflict 103");
+    // A third one begins anew while both are undecided: what waits may be of either.
+    let mut bench = at(100);
+    (1..=3).for_each(|sequence| another(&mut bench, sequence));
+    bench.on(Line::A, 103, NOW + 2_010, NOW + 2_010);
+    bench.both(1, NOW + 2_020, NOW + 2_020);
+    bench.both(2, NOW + 2_021, NOW + 2_021);
+    bench.log.retain(|step| !step.starts_with("conflict"));
+    bench.expect(&format!("restarted at {} 1 2", NOW + 2_020));
+}
+
+#[test]
+fn a_packet_that_denies_what_both_lines_brought_is_doubted_as_well() {
+    let mut bench = at(100);
+    for sequence in 1..=3 {
+        bench.both(sequence, NOW - HOUR + u64::from(sequence), NOW + 2_000);
+    }
+    bench.both(101, NOW + 2_010, NOW + 2_010);
+    bench.expect("conflict 100 101 conflict 101");
+    bench.both(102, NOW + 2_011, NOW + 2_011);
+    bench.expect("102");
+}
+
+/// The first packet of all said a time that is a little ahead, and the venue begins anew before it comes to that.
+#[test]
+fn a_reset_behind_a_clock_that_was_a_little_ahead_is_no_late_packet() {
+    let mut bench = Bench::new();
+    bench.both(5, NOW + SECOND / 2, NOW);
+    bench.both(6, NOW + 10, NOW + 10);
+    bench.log.clear();
+    assert_eq!(
+        bench.on(Line::A, 1, NOW + 20, NOW + 20),
+        Verdict::Contradicts
+    );
+    assert_eq!(bench.on(Line::A, 4, NOW + 5, NOW + 20), Verdict::Late);
+}
+
 /// Both lines bring number 1, and the clock goes wrong before a second one shows the reset.
 #[test]
 fn what_both_lines_brought_is_not_forgotten_without_a_word() {
