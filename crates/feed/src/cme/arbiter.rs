@@ -11,7 +11,7 @@ use super::hold::{Held, Hold};
 use super::settings::{Line, Replay};
 use crate::When;
 use awaited::Awaited;
-use candidate::{JumpCandidate, Place};
+use candidate::{JumpCandidate, Place, is_on_its_way};
 use clock::VenueClock;
 use jump::Jump;
 use refused::Refused;
@@ -120,6 +120,8 @@ pub struct Arbiter {
     /// Packets of an earlier time that contradict.
     earlier: JumpCandidate,
     refused: Refused,
+    /// When something spoke last for another numbering that both lines brought and that was forgotten; 0 for never.
+    other_spoken_ns: u64,
     /// The candidate is believed: the window is to move there.
     jump: Option<Jump>,
     /// The number under which a packet was processed that may not be the venue's.
@@ -172,6 +174,7 @@ impl Arbiter {
             candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             refused: Refused::default(),
+            other_spoken_ns: 0,
             hold,
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -304,7 +307,9 @@ impl Arbiter {
         let is_spoken_for = |candidate: &JumpCandidate| {
             !candidate.is_empty() && candidate.is_spoken_for(now_ns, self.wait_ns)
         };
-        is_spoken_for(&self.candidate) || is_spoken_for(&self.earlier)
+        let was_spoken_for =
+            self.other_spoken_ns > 0 && is_on_its_way(self.other_spoken_ns, now_ns, self.wait_ns);
+        is_spoken_for(&self.candidate) || is_spoken_for(&self.earlier) || was_spoken_for
     }
 
     #[inline(never)]

@@ -61,6 +61,24 @@ pub struct Situation {
     pub heard_ns: [u64; 2],
 }
 
+/// A candidate that both lines had brought some of, and that is forgotten.
+#[derive(Clone, Copy, Debug)]
+pub struct Forgotten {
+    /// The lowest number that came.
+    pub began: u64,
+    /// The packet with the highest number.
+    pub newest: Held,
+    /// When something spoke for it last.
+    pub spoken_ns: u64,
+    /// Both lines had brought enough of it for a numbering of its own.
+    pub is_agreed: bool,
+}
+
+/// Whether a numbering of which something came then may still come.
+pub fn is_on_its_way(spoken_ns: u64, now_ns: u64, wait_ns: u64) -> bool {
+    now_ns.saturating_sub(spoken_ns) < WAITS_MIN.saturating_mul(wait_ns)
+}
+
 /// The jump that packets speak for. Empty if nothing contradicts.
 #[derive(Debug)]
 pub struct JumpCandidate {
@@ -84,8 +102,8 @@ pub struct JumpCandidate {
     replaces: bool,
     /// A packet that could be of the present numbering was forgotten.
     forgot: bool,
-    /// The newest of the packets forgotten last that both lines brought, and how many numbers those were.
-    forgot_agreed: Option<(Held, u32)>,
+    /// Of the packets forgotten last that both lines brought.
+    forgot_agreed: Option<Forgotten>,
 }
 
 impl JumpCandidate {
@@ -162,9 +180,8 @@ impl JumpCandidate {
         std::mem::take(&mut self.forgot)
     }
 
-    /// The newest of the packets that both lines brought and that were forgotten since the last time this was asked, and
-    /// how many numbers those were.
-    pub fn take_forgotten(&mut self) -> Option<(Held, u32)> {
+    /// What was forgotten, since the last time this was asked, that both lines brought.
+    pub fn take_forgotten(&mut self) -> Option<Forgotten> {
         self.forgot_agreed.take()
     }
 
@@ -254,7 +271,7 @@ impl JumpCandidate {
 
     /// Whether both lines brought some of it, the last not so long ago that it is over.
     pub fn is_spoken_for(&self, now_ns: u64, wait_ns: u64) -> bool {
-        self.is_agreed() && self.goes_on(now_ns, WAITS_MIN.saturating_mul(wait_ns))
+        self.is_agreed() && is_on_its_way(self.spoken_ns, now_ns, wait_ns)
     }
 
     /// Whether both lines brought enough of it for a numbering of its own.
@@ -318,7 +335,12 @@ impl JumpCandidate {
         self.buffer.clear(self.lowest.sequence);
         self.forgot |= self.ambiguous;
         if self.agreed > 0 {
-            self.forgot_agreed = Some((self.highest, self.agreed));
+            self.forgot_agreed = Some(Forgotten {
+                began: self.began,
+                newest: self.highest,
+                spoken_ns: self.spoken_ns,
+                is_agreed: self.is_agreed(),
+            });
         }
         (self.distinct, self.agreed) = (0, 0);
         (self.contested, self.ambiguous, self.replaces) = (false, false, false);

@@ -1,6 +1,6 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
-use super::candidate::{AGREED_MIN, Place, Situation};
+use super::candidate::{Place, Situation};
 use super::{Arbiter, Doubt, Line, Step, StreamPoint, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
@@ -175,14 +175,19 @@ impl Arbiter {
             earlier,
             clock,
             next,
+            other_spoken_ns,
             ..
         } = self;
         let mut forgot = candidate.has_forgotten() | earlier.has_forgotten();
-        for agreed in [candidate.take_forgotten(), earlier.take_forgotten()] {
-            forgot |= agreed.is_some_and(|(held, agreed)| {
-                let is_of_now = clock.fits(held.sending_ns, held.when.receive_ns);
-                held.sequence < *next && (agreed >= AGREED_MIN || is_of_now)
-            });
+        for other in [candidate.take_forgotten(), earlier.take_forgotten()]
+            .into_iter()
+            .flatten()
+        {
+            let is_of_now = clock.fits(other.newest.sending_ns, other.newest.when.receive_ns);
+            forgot |= other.began < *next && (other.is_agreed || is_of_now);
+            if other.is_agreed {
+                *other_spoken_ns = other.spoken_ns;
+            }
         }
         if forgot && self.next > 0 {
             self.conflict = Some(self.next - 1);
@@ -228,6 +233,7 @@ impl Arbiter {
         self.doubt = Doubt::None;
         self.earlier.clear();
         self.note_forgotten();
+        self.other_spoken_ns = 0;
         self.adopt();
         step.or_else(|| self.pop_waiting())
     }

@@ -53,6 +53,8 @@ pub struct Arbitration {
     /// Those of an earlier time: copies of long ago, or a clock that was set back.
     earlier: Suspects,
     refused: Refused,
+    /// When others that both lines had brought, and that were forgotten, came last.
+    other_spoken: Option<u64>,
     pending: Option<Move>,
     /// What was processed may not be the venue's.
     conflict: bool,
@@ -77,6 +79,7 @@ impl Arbitration {
             suspects: Suspects::default(),
             earlier: Suspects::default(),
             refused: Refused::default(),
+            other_spoken: None,
             pending: None,
             conflict: false,
             heard: [0; 2],
@@ -138,9 +141,12 @@ impl Arbitration {
 
     /// Both lines speak for other numbers, the last time less than ten waits ago.
     fn is_another_on_its_way(&self, now_ns: u64) -> bool {
-        [&self.suspects, &self.earlier].iter().any(|suspects| {
-            suspects.agreed >= 2 && now_ns.saturating_sub(suspects.spoken) < 10 * self.wait_ns
-        })
+        let standing = [&self.suspects, &self.earlier].into_iter();
+        standing
+            .filter(|suspects| suspects.agreed > 1)
+            .map(|suspects| suspects.spoken)
+            .chain(self.other_spoken)
+            .any(|spoken| now_ns.saturating_sub(spoken) < 10 * self.wait_ns)
     }
 
     /// Takes note that a line brought something, valid or not.
@@ -241,8 +247,10 @@ impl Arbitration {
         let highest = forgotten.highest();
         let of_now = self.fits(highest.packet.sending_time, highest.arrived);
         let is_shown = forgotten.agreed > 1 || forgotten.agreed > 0 && of_now;
-        let is_low = u64::from(highest.packet.sequence) < next;
-        self.conflict |= forgotten.ambiguous || is_shown && is_low;
+        self.conflict |= forgotten.ambiguous || is_shown && forgotten.began < next;
+        if forgotten.agreed > 1 {
+            self.other_spoken = Some(forgotten.spoken);
+        }
     }
 
     /// Believes the suspects, or forgets those that the stream has denied for long enough.
@@ -506,6 +514,7 @@ impl Arbitration {
         }
         (self.newest_ns, self.newest_arrived) = (sending_time, lowest.arrived);
         self.forget_earlier();
+        self.other_spoken = None;
         self.adopt();
     }
 
