@@ -257,9 +257,9 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: what both lines brought is forgotten without a word",
-        file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "self.forgot_agreed = Some((self.highest, self.agreed));",
-        replace: "self.forgot_agreed = None;",
+        file: "crates/feed/src/cme/arbiter/jump.rs",
+        find: "forgot |= other.began < *next && (other.is_agreed || is_of_now);",
+        replace: "forgot |= other.began < *next && other.is_agreed;",
         test: "-p touchline-feed --lib what_both_lines_brought_is_not_forgotten",
     },
     Mutant {
@@ -282,6 +282,13 @@ pub const SNAPSHOTS: &[Mutant] = &[
         find: "if self.is_awaiting(now_ns) || self.is_another_on_its_way(now_ns) {",
         replace: "if self.is_awaiting(now_ns) {",
         test: "-p touchline-feed --lib nothing_is_given_up_while_another_numbering",
+    },
+    Mutant {
+        name: "feed: a numbering that was denied does not come any more",
+        file: "crates/feed/src/cme/arbiter/jump.rs",
+        find: "*other_spoken_ns = other.spoken_ns;",
+        replace: "*other_spoken_ns = 0;",
+        test: "-p touchline-feed --lib a_packet_that_denies_what_both_lines_brought",
     },
     Mutant {
         name: "feed: what waits is delivered although another numbering was spoken for",
@@ -307,8 +314,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a forgotten packet of another time is one of now",
         file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "held.sequence < *next && (agreed >= AGREED_MIN || is_of_now)",
-        replace: "held.sequence < *next && (agreed >= AGREED_MIN || is_of_now || true)",
+        find: "other.began < *next && (other.is_agreed || is_of_now)",
+        replace: "other.began < *next",
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
     },
     Mutant {

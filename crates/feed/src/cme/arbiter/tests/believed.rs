@@ -361,6 +361,12 @@ fn a_packet_that_denies_what_both_lines_brought_is_doubted_as_well() {
     bench.expect("conflict 100 101 conflict 101");
     bench.both(102, NOW + 2_011, NOW + 2_011);
     bench.expect("102");
+    // It may still be what comes, so a hole is not given up for what denied it.
+    bench.both(104, NOW + 2_012, NOW + 2_012);
+    bench.advance(NOW + 2_012 + 5 * WAIT);
+    bench.expect("");
+    bench.advance(NOW + 2_012 + 10 * WAIT);
+    bench.expect("lost 103-103 104");
 }
 
 /// The first packet of all said a time that is a little ahead, and the venue begins anew before it comes to that.
