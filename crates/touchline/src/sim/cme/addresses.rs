@@ -19,8 +19,6 @@ use touchline_lab::cme::config;
 pub struct Addresses {
     /// The channel's number.
     pub channel: u32,
-    /// Which set of the built-in groups.
-    groups: u16,
     /// Where a feed on a line is sent; `None` where the channel does not have it.
     table: [[Option<SocketAddrV4>; Feed::ALL.len()]; 2],
     /// The file that they are from, if they are not built in.
@@ -33,7 +31,6 @@ impl Addresses {
         let (Some(file), Some(channel)) = (&arguments.config_xml, arguments.channel) else {
             return Ok(Addresses {
                 channel: config::CHANNEL.into(),
-                groups: arguments.groups,
                 table: Line::BOTH.map(|line| {
                     Feed::ALL.map(|feed| Some(config::group_of(arguments.groups, feed, line)))
                 }),
@@ -56,7 +53,6 @@ impl Addresses {
         }
         Ok(Addresses {
             channel,
-            groups: 0,
             table,
             config: Some(config),
         })
@@ -144,13 +140,8 @@ impl Addresses {
 
     fn gateway_toml(&self, interface: &str, host: Option<Ipv4Addr>) -> String {
         let channel = self.channel;
-        // Each set has a gateway of its own, and each gateway a bus.
-        let bus = match self.groups {
-            0 => format!("cme-{channel}"),
-            set => format!("cme-{channel}-{set}"),
-        };
         let mut toml = format!(
-            "bus = \"{bus}\"\n\n[venue]\nkind = \"cme\"\nchannel = {channel}\n\
+            "bus = \"cme-{channel}\"\n\n[venue]\nkind = \"cme\"\nchannel = {channel}\n\
              config_xml = \"config.xml\"\ninterface = \"{interface}\"\n"
         );
         let Some(config) = &self.config else {
