@@ -247,7 +247,7 @@ fn plan(random: &mut Random, clock: i64) -> FaultPlan {
             _ => rule.feeds.retain(|feed| *feed != Feed::Definitions),
         }
         // Two lines that agree are believed, whoever sends.
-        if let Fault::Earlier { .. } = rule.fault {
+        if let Fault::Earlier { .. } | Fault::ForgeFirst { .. } = rule.fault {
             rule.lines.truncate(1);
         }
     }
@@ -271,6 +271,7 @@ fn usual(random: &mut Random) -> Vec<Fault> {
     ]
 }
 
+/// No two have one time in common: lies that agree make a stream of their own, which is another exchange.
 fn lies(random: &mut Random) -> Vec<Fault> {
     let [first, some, many] = [(); 3].map(|()| forgery(random));
     vec![
@@ -285,7 +286,7 @@ fn lies(random: &mut Random) -> Vec<Fault> {
         },
         Fault::Earlier {
             share: 0.05,
-            seconds_ago: *random.pick(&[120, 7_200, 172_800]),
+            seconds_ago: *random.pick(&[150, 7_200, 172_800]),
         },
         Fault::ForgeSnapshot {
             share: 0.03,
@@ -294,7 +295,7 @@ fn lies(random: &mut Random) -> Vec<Fault> {
         Fault::Misroute { share: 0.02 },
         Fault::WrongClock {
             packets: random.below(100) + 1,
-            seconds: *random.pick(&[-90_000, -5_400, -120, 120, 5_400, 40_000_000]),
+            seconds: *random.pick(&[-90_000, -5_400, -130, 130, 5_400, 40_000_000]),
         },
         // Not far ahead: as far as our clock says, the venue's may have come, and so may what is forged at that moment.
         Fault::HostClock {
