@@ -327,7 +327,8 @@ impl Stages {
         }
     }
 
-    /// What subscribers hold is of this validity now, whatever the open event has changed since.
+    /// What subscribers hold is of this validity now, whatever the open event has changed since. A book that was rebuilt in
+    /// the open event is not what they hold: nothing of theirs is live before it is shown.
     fn shown(
         &mut self,
         instrument: Instrument,
@@ -335,14 +336,20 @@ impl Stages {
         orders: Option<Validity>,
         out: &mut impl Publish,
     ) {
-        if let Some(validity) = price {
+        if let (Some(touched), Some(Validity::Live)) = (self.levels.rebuilt(instrument), price) {
+            touched.validity = Validity::Live;
+        } else if let Some(validity) = price {
             let state = State {
                 instrument,
                 validity,
             };
             self.publish(&Update::State(state), out);
         }
-        if let Some(validity) = orders {
+        if let (Some(touched), Some(Validity::Live)) =
+            (self.order_changes.rebuilt(instrument), orders)
+        {
+            touched.validity = Validity::Live;
+        } else if let Some(validity) = orders {
             let unchanged = OrdersUpdate {
                 instrument,
                 validity,

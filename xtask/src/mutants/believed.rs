@@ -319,6 +319,13 @@ pub const SNAPSHOTS: &[Mutant] = &[
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
     },
     Mutant {
+        name: "stages: a book that is yet to be shown is live when a silence ends",
+        file: "crates/gateway/src/stages.rs",
+        find: "(self.levels.rebuilt(instrument), price)",
+        replace: "(self.levels.rebuilt(instrument).filter(|_| false), price)",
+        test: "-p touchline-gateway --test rules a_book_that_is_yet_to_be_shown",
+    },
+    Mutant {
         name: "feed: a forged packet of the highest number stops the feed",
         file: "crates/feed/src/cme/early.rs",
         find: "self.next = through.min().unwrap_or(u64::MAX);",

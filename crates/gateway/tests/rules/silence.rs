@@ -27,6 +27,21 @@ fn a_silent_channel_is_stale_until_it_is_heard_again() {
     assert_eq!(bench.counters().silences, 1);
 }
 
+/// A book is rebuilt while an event is open, and shown when that ends: what subscribers hold until then is empty.
+#[test]
+fn a_book_that_is_yet_to_be_shown_is_not_live_when_a_silence_ends() {
+    let mut bench = live();
+    bench.packet(3, &[open_book(&[bid(3, NEW, 1, 103)])]);
+    bench.snapshots(1, &[snapshot(2, 2, &[102, 100])]);
+    bench.silence(100);
+    bench.take_published();
+    bench.packet(4, &[heartbeat()]);
+    bench.published(&["4: orders live"]);
+    bench.packet(5, &[end_of_event()]);
+    bench.published(&["whole book live 3"]);
+    bench.book(ID, "live 103 102 100 |");
+}
+
 #[test]
 fn a_heartbeat_is_a_sign_of_life() {
     let mut bench = live();
