@@ -351,6 +351,6 @@ pub const SNAPSHOTS: &[Mutant] = &[
         file: "crates/feed/src/cme/arbiter.rs",
         find: "let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, when);",
         replace: "let goes_on_earlier = false;",
-        test: "-p touchline --test sessions whoever_lies",
+        test: "-p touchline-feed --lib an_exchange_that_begins_anew_a_little_behind",
     },
 ];

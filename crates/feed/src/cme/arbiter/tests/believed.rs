@@ -313,6 +313,24 @@ fn a_numbering_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
     ));
 }
 
+/// Half a second behind, so that its times could be those of the numbering before, and so could its numbers once they come
+/// to the next one.
+#[test]
+fn an_exchange_that_begins_anew_a_little_behind_does_not_go_on_in_the_old_numbering() {
+    let mut bench = at(5);
+    for sequence in 1..=7 {
+        let after_ns = u64::from(sequence);
+        bench.both(
+            sequence,
+            NOW - SECOND / 2 + after_ns,
+            NOW + 1_000 + after_ns,
+        );
+    }
+    bench.expect("");
+    bench.both(8, NOW - SECOND / 2 + 1_100, NOW + 2_100);
+    bench.expect("doubt restarted late 1 1 2 3 4 5 6 7 8");
+}
+
 /// Two lines brought it for a while, and then nothing: by now it may be over.
 #[test]
 fn what_has_ended_is_not_believed() {
