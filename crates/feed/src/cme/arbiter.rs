@@ -122,6 +122,8 @@ pub struct Arbiter {
     refused: Refused,
     /// When something spoke last for another numbering that both lines brought and that was forgotten; 0 for never.
     other_spoken_ns: u64,
+    /// Something waited for longer than a hole is waited for, since another numbering was on its way.
+    undecided: bool,
     /// The candidate is believed: the window is to move there.
     jump: Option<Jump>,
     /// The number under which a packet was processed that may not be the venue's.
@@ -175,6 +177,7 @@ impl Arbiter {
             earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             refused: Refused::default(),
             other_spoken_ns: 0,
+            undecided: false,
             hold,
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -484,7 +487,7 @@ impl Arbiter {
                 self.conflict = Some(held.sequence);
             }
             if self.hold.is_empty() {
-                self.oldest_ns = u64::MAX;
+                (self.oldest_ns, self.undecided) = (u64::MAX, false);
             }
             return Some(Step::Packet(held));
         }
@@ -525,7 +528,17 @@ impl Arbiter {
     #[cold]
     fn release_overdue(&mut self, now_ns: u64) {
         self.released_ns = now_ns;
-        if self.is_awaiting(now_ns) || self.is_another_on_its_way(now_ns) {
+        if self.is_awaiting(now_ns) {
+            return;
+        }
+        if self.is_another_on_its_way(now_ns) {
+            self.undecided = true;
+            return;
+        }
+        if std::mem::take(&mut self.undecided) {
+            // What waited meanwhile may be of either numbering.
+            self.hold.clear(self.next);
+            self.oldest_ns = u64::MAX;
             return;
         }
         self.oldest_ns = u64::MAX;

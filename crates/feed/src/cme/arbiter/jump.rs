@@ -233,7 +233,7 @@ impl Arbiter {
         self.doubt = Doubt::None;
         self.earlier.clear();
         self.note_forgotten();
-        self.other_spoken_ns = 0;
+        (self.other_spoken_ns, self.undecided) = (0, false);
         self.adopt();
         step.or_else(|| self.pop_waiting())
     }

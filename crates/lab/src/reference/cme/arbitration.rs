@@ -55,6 +55,8 @@ pub struct Arbitration {
     refused: Refused,
     /// When others that both lines had brought, and that were forgotten, came last.
     other_spoken: Option<u64>,
+    /// What waits is overdue, and those others may still come.
+    undecided: bool,
     pending: Option<Move>,
     /// What was processed may not be the venue's.
     conflict: bool,
@@ -80,6 +82,7 @@ impl Arbitration {
             earlier: Suspects::default(),
             refused: Refused::default(),
             other_spoken: None,
+            undecided: false,
             pending: None,
             conflict: false,
             heard: [0; 2],
@@ -121,13 +124,22 @@ impl Arbitration {
         let overdue = |(arrived, _, _): &(u64, usize, Packet)| {
             now_ns.saturating_sub(*arrived) >= self.wait_ns
         };
-        let release_to = self
+        let mut release_to = self
             .waiting
             .iter()
             .rev()
             .find(|(_, waits)| overdue(waits))
-            .map(|(sequence, _)| *sequence)
-            .filter(|_| !self.is_another_on_its_way(now_ns));
+            .map(|(sequence, _)| *sequence);
+        if release_to.is_some() {
+            let was_undecided = self.undecided;
+            self.undecided = self.is_another_on_its_way(now_ns);
+            if self.undecided {
+                release_to = None;
+            } else if was_undecided {
+                release_to = None;
+                self.waiting.clear();
+            }
+        }
         let is_idle = self.waiting.is_empty();
         self.look_again(now_ns, is_idle);
         if self.pending.is_none() {
@@ -514,7 +526,7 @@ impl Arbitration {
         }
         (self.newest_ns, self.newest_arrived) = (sending_time, lowest.arrived);
         self.forget_earlier();
-        self.other_spoken = None;
+        (self.other_spoken, self.undecided) = (None, false);
         self.adopt();
     }
 
@@ -543,6 +555,7 @@ impl Arbitration {
         if sending_time > self.newest_ns || arrived < self.newest_arrived {
             (self.newest_ns, self.newest_arrived) = (self.newest_ns.max(sending_time), arrived);
         }
+        self.undecided &= !self.waiting.is_empty();
         steps.push(Step::Packet(packet));
     }
 

@@ -356,9 +356,12 @@ fn nothing_is_given_up_while_another_numbering_is_on_its_way() {
     bench.on(Line::A, 103, NOW + 2_010, NOW + 2_010);
     bench.advance(NOW + 2_010 + 3 * WAIT);
     bench.expect("doubt");
-    // Nothing more comes of the other, so what waits is all there is, and what is known of it is doubtful.
+    // Nothing more comes of the other. What waited meanwhile may be of either.
     bench.advance(NOW + 2_010 + 11 * WAIT);
-    bench.expect("lost 101-102 conflict 102 103 conflict 103");
+    bench.expect("");
+    bench.both(104, NOW + 3_200, NOW + 3_200);
+    bench.advance(NOW + 3_200 + WAIT);
+    bench.expect("lost 101-103 conflict 103 104 conflict 104");
     // A third one begins anew while both are undecided: what waits may be of either.
     let mut bench = at(100);
     (1..=3).for_each(|sequence| another(&mut bench, sequence));
@@ -384,7 +387,9 @@ fn a_packet_that_denies_what_both_lines_brought_is_doubted_as_well() {
     bench.advance(NOW + 2_012 + 5 * WAIT);
     bench.expect("");
     bench.advance(NOW + 2_012 + 10 * WAIT);
-    bench.expect("lost 103-103 104");
+    bench.both(105, NOW + 3_100, NOW + 3_100);
+    bench.advance(NOW + 3_100 + WAIT);
+    bench.expect("lost 103-104 105");
 }
 
 /// The first packet of all said a time that is a little ahead, and the venue begins anew before it comes to that.
