@@ -277,32 +277,11 @@ pub const SNAPSHOTS: &[Mutant] = &[
         test: "-p touchline-feed --lib what_has_ended_is_not_believed",
     },
     Mutant {
-        name: "feed: a hole is given up while another numbering is on its way",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "if self.is_another_on_its_way(now_ns) {",
-        replace: "if false && self.is_another_on_its_way(now_ns) {",
-        test: "-p touchline-feed --lib nothing_is_given_up_while_another_numbering",
-    },
-    Mutant {
-        name: "feed: a numbering that was denied does not come any more",
-        file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "*other_spoken_ns = other.spoken_ns;",
-        replace: "*other_spoken_ns = 0;",
-        test: "-p touchline-feed --lib a_packet_that_denies_what_both_lines_brought",
-    },
-    Mutant {
-        name: "feed: what waited while another numbering was on its way is delivered",
-        file: "crates/feed/src/cme/arbiter.rs",
-        find: "if std::mem::take(&mut self.undecided) {",
-        replace: "if std::mem::take(&mut self.undecided) && false {",
-        test: "-p touchline-feed --lib nothing_is_given_up_while_another_numbering",
-    },
-    Mutant {
         name: "feed: what waits is delivered although another numbering was spoken for",
         file: "crates/feed/src/cme/arbiter/jump.rs",
         find: "|| self.earlier.is_agreed() {",
         replace: "{",
-        test: "-p touchline-feed --lib nothing_is_given_up_while_another_numbering",
+        test: "-p touchline-feed --lib what_waits_is_of_no_numbering",
     },
     Mutant {
         name: "feed: a packet that denies what may be so is believed",

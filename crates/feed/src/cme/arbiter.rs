@@ -11,7 +11,7 @@ use super::hold::{Held, Hold};
 use super::settings::{Line, Replay};
 use crate::When;
 use awaited::Awaited;
-use candidate::{JumpCandidate, Place, is_on_its_way};
+use candidate::{JumpCandidate, Place};
 use clock::VenueClock;
 use jump::Jump;
 use refused::Refused;
@@ -120,10 +120,6 @@ pub struct Arbiter {
     /// Packets of an earlier time that contradict.
     earlier: JumpCandidate,
     refused: Refused,
-    /// When something spoke last for another numbering that both lines brought and that was forgotten; 0 for never.
-    other_spoken_ns: u64,
-    /// Something waited for longer than a hole is waited for, since another numbering was on its way.
-    undecided: bool,
     /// The candidate is believed: the window is to move there.
     jump: Option<Jump>,
     /// The number under which a packet was processed that may not be the venue's.
@@ -176,8 +172,6 @@ impl Arbiter {
             candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             refused: Refused::default(),
-            other_spoken_ns: 0,
-            undecided: false,
             hold,
             oldest_ns: u64::MAX,
             release_to: 0,
@@ -302,17 +296,6 @@ impl Arbiter {
     #[inline]
     fn is_undisputed(&self) -> bool {
         self.candidate.is_empty() && self.earlier.is_empty()
-    }
-
-    /// Whether both lines speak for another numbering just now. Until they are believed, or fall silent, nothing is given
-    /// up for what waits here.
-    fn is_another_on_its_way(&self, now_ns: u64) -> bool {
-        let is_spoken_for = |candidate: &JumpCandidate| {
-            !candidate.is_empty() && candidate.is_spoken_for(now_ns, self.wait_ns)
-        };
-        let was_spoken_for =
-            self.other_spoken_ns > 0 && is_on_its_way(self.other_spoken_ns, now_ns, self.wait_ns);
-        is_spoken_for(&self.candidate) || is_spoken_for(&self.earlier) || was_spoken_for
     }
 
     #[inline(never)]
@@ -487,7 +470,7 @@ impl Arbiter {
                 self.conflict = Some(held.sequence);
             }
             if self.hold.is_empty() {
-                (self.oldest_ns, self.undecided) = (u64::MAX, false);
+                self.oldest_ns = u64::MAX;
             }
             return Some(Step::Packet(held));
         }
@@ -529,16 +512,6 @@ impl Arbiter {
     fn release_overdue(&mut self, now_ns: u64) {
         self.released_ns = now_ns;
         if self.is_awaiting(now_ns) {
-            return;
-        }
-        if self.is_another_on_its_way(now_ns) {
-            self.undecided = true;
-            return;
-        }
-        if std::mem::take(&mut self.undecided) {
-            // What waited meanwhile may be of either numbering.
-            self.hold.clear(self.next);
-            self.oldest_ns = u64::MAX;
             return;
         }
         self.oldest_ns = u64::MAX;

@@ -68,15 +68,8 @@ pub struct Forgotten {
     pub began: u64,
     /// The packet with the highest number.
     pub newest: Held,
-    /// When something spoke for it last.
-    pub spoken_ns: u64,
     /// Both lines had brought enough of it for a numbering of its own.
     pub is_agreed: bool,
-}
-
-/// Whether a numbering of which something came then may still come.
-pub fn is_on_its_way(spoken_ns: u64, now_ns: u64, wait_ns: u64) -> bool {
-    now_ns.saturating_sub(spoken_ns) < WAITS_MIN.saturating_mul(wait_ns)
 }
 
 /// The jump that packets speak for. Empty if nothing contradicts.
@@ -269,11 +262,6 @@ impl JumpCandidate {
         }
     }
 
-    /// Whether both lines brought some of it, the last not so long ago that it is over.
-    pub fn is_spoken_for(&self, now_ns: u64, wait_ns: u64) -> bool {
-        self.is_agreed() && is_on_its_way(self.spoken_ns, now_ns, wait_ns)
-    }
-
     /// Whether both lines brought enough of it for a numbering of its own.
     pub fn is_agreed(&self) -> bool {
         self.agreed >= AGREED_MIN
@@ -338,7 +326,6 @@ impl JumpCandidate {
             self.forgot_agreed = Some(Forgotten {
                 began: self.began,
                 newest: self.highest,
-                spoken_ns: self.spoken_ns,
                 is_agreed: self.is_agreed(),
             });
         }

@@ -175,7 +175,6 @@ impl Arbiter {
             earlier,
             clock,
             next,
-            other_spoken_ns,
             ..
         } = self;
         let mut forgot = candidate.has_forgotten() | earlier.has_forgotten();
@@ -185,9 +184,6 @@ impl Arbiter {
         {
             let is_of_now = clock.fits(other.newest.sending_ns, other.newest.when.receive_ns);
             forgot |= other.began < *next && (other.is_agreed || is_of_now);
-            if other.is_agreed {
-                *other_spoken_ns = other.spoken_ns;
-            }
         }
         if forgot && self.next > 0 {
             self.conflict = Some(self.next - 1);
@@ -233,7 +229,6 @@ impl Arbiter {
         self.doubt = Doubt::None;
         self.earlier.clear();
         self.note_forgotten();
-        (self.other_spoken_ns, self.undecided) = (0, false);
         self.adopt();
         step.or_else(|| self.pop_waiting())
     }

@@ -53,10 +53,6 @@ pub struct Arbitration {
     /// Those of an earlier time: copies of long ago, or a clock that was set back.
     earlier: Suspects,
     refused: Refused,
-    /// When others that both lines had brought, and that were forgotten, came last.
-    other_spoken: Option<u64>,
-    /// What waits is overdue, and those others may still come.
-    undecided: bool,
     pending: Option<Move>,
     /// What was processed may not be the venue's.
     conflict: bool,
@@ -81,8 +77,6 @@ impl Arbitration {
             suspects: Suspects::default(),
             earlier: Suspects::default(),
             refused: Refused::default(),
-            other_spoken: None,
-            undecided: false,
             pending: None,
             conflict: false,
             heard: [0; 2],
@@ -124,22 +118,12 @@ impl Arbitration {
         let overdue = |(arrived, _, _): &(u64, usize, Packet)| {
             now_ns.saturating_sub(*arrived) >= self.wait_ns
         };
-        let mut release_to = self
+        let release_to = self
             .waiting
             .iter()
             .rev()
             .find(|(_, waits)| overdue(waits))
             .map(|(sequence, _)| *sequence);
-        if release_to.is_some() {
-            let was_undecided = self.undecided;
-            self.undecided = self.is_another_on_its_way(now_ns);
-            if self.undecided {
-                release_to = None;
-            } else if was_undecided {
-                release_to = None;
-                self.waiting.clear();
-            }
-        }
         let is_idle = self.waiting.is_empty();
         self.look_again(now_ns, is_idle);
         if self.pending.is_none() {
@@ -149,16 +133,6 @@ impl Arbitration {
         }
         self.settle(release_to.unwrap_or(0), &mut steps);
         steps
-    }
-
-    /// Both lines speak for other numbers, the last time less than ten waits ago.
-    fn is_another_on_its_way(&self, now_ns: u64) -> bool {
-        let standing = [&self.suspects, &self.earlier].into_iter();
-        standing
-            .filter(|suspects| suspects.agreed > 1)
-            .map(|suspects| suspects.spoken)
-            .chain(self.other_spoken)
-            .any(|spoken| now_ns.saturating_sub(spoken) < 10 * self.wait_ns)
     }
 
     /// Takes note that a line brought something, valid or not.
@@ -260,9 +234,6 @@ impl Arbitration {
         let of_now = self.fits(highest.packet.sending_time, highest.arrived);
         let is_shown = forgotten.agreed > 1 || forgotten.agreed > 0 && of_now;
         self.conflict |= forgotten.ambiguous || is_shown && forgotten.began < next;
-        if forgotten.agreed > 1 {
-            self.other_spoken = Some(forgotten.spoken);
-        }
     }
 
     /// Believes the suspects, or forgets those that the stream has denied for long enough.
@@ -526,7 +497,6 @@ impl Arbitration {
         }
         (self.newest_ns, self.newest_arrived) = (sending_time, lowest.arrived);
         self.forget_earlier();
-        (self.other_spoken, self.undecided) = (None, false);
         self.adopt();
     }
 
@@ -555,7 +525,6 @@ impl Arbitration {
         if sending_time > self.newest_ns || arrived < self.newest_arrived {
             (self.newest_ns, self.newest_arrived) = (self.newest_ns.max(sending_time), arrived);
         }
-        self.undecided &= !self.waiting.is_empty();
         steps.push(Step::Packet(packet));
     }
 
