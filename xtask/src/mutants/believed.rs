@@ -49,15 +49,15 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: one packet resets the numbering",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "self.agreed >= AGREED_MIN || is_alone && self.distinct >= ALONE_MIN;\n                // Its",
+        find: "self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;\n                // Its",
         replace: "true;\n                // Its",
         test: "-p touchline-feed --lib one_forged_reset_moves_nothing",
     },
     Mutant {
         name: "feed: a line alone resets nothing",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "self.agreed >= AGREED_MIN || is_alone && self.distinct >= ALONE_MIN;\n                // Its",
-        replace: "self.agreed >= AGREED_MIN;\n                // Its",
+        find: "self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;\n                // Its",
+        replace: "self.is_agreed();\n                // Its",
         test: "-p touchline-feed --lib with_one_line_silent_it_takes_eight_numbers",
     },
     Mutant {
@@ -77,7 +77,7 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: a clock that is behind is never believed",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "a_while && goes_on && (self.agreed >= AGREED_MIN || is_alone)",
+        find: "a_while && goes_on && (self.is_agreed() || is_alone)",
         replace: "a_while && is_alone && self.agreed > u32::MAX - 1",
         test: "-p touchline-feed --lib a_restart_with_the_clock_behind_is_believed_after_a_while",
     },
@@ -258,22 +258,22 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: what both lines brought is forgotten without a word",
         file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "forgot |= other.began < *next && (other.is_agreed || is_of_now);",
-        replace: "forgot |= other.began < *next && other.is_agreed;",
+        find: "other.began < *next && (other.is_agreed || is_of_now)",
+        replace: "other.began < *next && other.is_agreed",
         test: "-p touchline-feed --lib what_both_lines_brought_is_not_forgotten",
     },
     Mutant {
         name: "feed: what one line brought is no less than what both did",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "        if self.agreed > 0 {\n            self.forgot_agreed",
-        replace: "        if self.distinct > 0 {\n            self.forgot_agreed",
+        find: "if self.ambiguous || self.agreed > 0 {",
+        replace: "if self.distinct > 0 {",
         test: "-p touchline-feed --lib what_both_lines_brought_is_not_forgotten",
     },
     Mutant {
         name: "feed: what has ended is believed",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "a_while && goes_on && (self.agreed",
-        replace: "a_while && (self.agreed",
+        find: "a_while && goes_on && (self.is_agreed()",
+        replace: "a_while && (self.is_agreed()",
         test: "-p touchline-feed --lib what_has_ended_is_not_believed",
     },
     Mutant {

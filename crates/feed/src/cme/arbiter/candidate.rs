@@ -11,7 +11,7 @@ use crate::When;
 use crate::cme::hold::{Held, Hold};
 
 /// Rising numbers that both lines must bring, with the same sending times.
-pub const AGREED_MIN: u32 = 2;
+const AGREED_MIN: u32 = 2;
 
 /// Rising numbers that one line must bring while the other is silent.
 const ALONE_MIN: u32 = 8;
@@ -61,13 +61,16 @@ pub struct Situation {
     pub heard_ns: [u64; 2],
 }
 
-/// A candidate that both lines had brought some of, and that is forgotten.
+/// A candidate that is forgotten although a packet of it could be of the present numbering, or both lines had brought some
+/// of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Forgotten {
     /// The lowest number that came.
     pub began: u64,
     /// The packet with the highest number.
     pub newest: Held,
+    /// A packet of it could be of the present numbering.
+    pub is_ambiguous: bool,
     /// Both lines had brought enough of it for a numbering of its own.
     pub is_agreed: bool,
 }
@@ -93,10 +96,8 @@ pub struct JumpCandidate {
     ambiguous: bool,
     /// Others contradicted before it, since the stream went on last.
     replaces: bool,
-    /// A packet that could be of the present numbering was forgotten.
-    forgot: bool,
-    /// Of the packets forgotten last that both lines brought.
-    forgot_agreed: Option<Forgotten>,
+    /// What was forgotten last, and may be so nevertheless.
+    forgotten: Option<Forgotten>,
 }
 
 impl JumpCandidate {
@@ -117,8 +118,7 @@ impl JumpCandidate {
             contested: false,
             ambiguous: false,
             replaces: false,
-            forgot: false,
-            forgot_agreed: None,
+            forgotten: None,
         }
     }
 
@@ -168,14 +168,9 @@ impl JumpCandidate {
         self.ambiguous = true;
     }
 
-    /// Whether a packet that could be of the present numbering was forgotten since the last time this was asked.
-    pub fn has_forgotten(&mut self) -> bool {
-        std::mem::take(&mut self.forgot)
-    }
-
-    /// What was forgotten, since the last time this was asked, that both lines brought.
+    /// What was forgotten since the last time this was asked, and may be so nevertheless.
     pub fn take_forgotten(&mut self) -> Option<Forgotten> {
-        self.forgot_agreed.take()
+        self.forgotten.take()
     }
 
     /// There will be no witness any more, and nothing denies it.
@@ -292,7 +287,7 @@ impl JumpCandidate {
             Place::Inside => false,
             Place::FarAhead => self.distinct > 1,
             Place::Reset => {
-                let is_shown = self.agreed >= AGREED_MIN || is_alone && self.distinct >= ALONE_MIN;
+                let is_shown = self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;
                 // Its beginning may have been overtaken.
                 is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)
             }
@@ -302,7 +297,7 @@ impl JumpCandidate {
                 let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;
                 // What others have followed may be over as well.
                 let goes_on = self.goes_on(now_ns, wait_ns);
-                a_while && goes_on && (self.agreed >= AGREED_MIN || is_alone)
+                a_while && goes_on && (self.is_agreed() || is_alone)
             }
         }
     }
@@ -321,11 +316,11 @@ impl JumpCandidate {
     /// Forgets all.
     pub fn clear(&mut self) {
         self.buffer.clear(self.lowest.sequence);
-        self.forgot |= self.ambiguous;
-        if self.agreed > 0 {
-            self.forgot_agreed = Some(Forgotten {
+        if self.ambiguous || self.agreed > 0 {
+            self.forgotten = Some(Forgotten {
                 began: self.began,
                 newest: self.highest,
+                is_ambiguous: self.ambiguous,
                 is_agreed: self.is_agreed(),
             });
         }

@@ -1,6 +1,6 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
-use super::candidate::{Place, Situation};
+use super::candidate::{Forgotten, Place, Situation};
 use super::{Arbiter, Doubt, Line, Step, StreamPoint, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
@@ -177,15 +177,12 @@ impl Arbiter {
             next,
             ..
         } = self;
-        let mut forgot = candidate.has_forgotten() | earlier.has_forgotten();
-        for other in [candidate.take_forgotten(), earlier.take_forgotten()]
-            .into_iter()
-            .flatten()
-        {
+        let may_be_so = |other: Forgotten| {
             let is_of_now = clock.fits(other.newest.sending_ns, other.newest.when.receive_ns);
-            forgot |= other.began < *next && (other.is_agreed || is_of_now);
-        }
-        if forgot && self.next > 0 {
+            other.is_ambiguous || other.began < *next && (other.is_agreed || is_of_now)
+        };
+        let forgotten = [candidate.take_forgotten(), earlier.take_forgotten()];
+        if forgotten.into_iter().flatten().any(may_be_so) && self.next > 0 {
             self.conflict = Some(self.next - 1);
         }
     }

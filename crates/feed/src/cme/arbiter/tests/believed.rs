@@ -393,7 +393,7 @@ fn what_both_lines_brought_is_not_forgotten_without_a_word() {
     bench.both(1, NOW + 40, NOW + 40);
     bench.both(2, NOW + HOUR, NOW + 41);
     bench.expect("conflict 3");
-    // One line alone says nothing, and what was sent before the numbering began is known to be over.
+    // One line alone says nothing.
     let mut bench = at(3);
     bench.on(Line::A, 1, NOW + 40, NOW + 40);
     bench.both(2, NOW + HOUR, NOW + 41);
