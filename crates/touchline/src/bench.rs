@@ -13,7 +13,7 @@ mod receive;
 
 use crate::output::Failure;
 use std::path::Path;
-use touchline_lab::bench::Figures;
+use touchline_lab::bench::{Figures, Host};
 
 /// Measure, and print figures from full histograms.
 #[derive(Debug, clap::Args)]
@@ -69,6 +69,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Receive(arguments) => receive::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
+}
+
+/// Prints figures: a line of JSON each, or a table under the host and `head`, which says what they are of.
+fn report(json: bool, host: &Host, head: &str, figures: &[Figures]) {
+    if json {
+        let json = |line: &Figures| println!("{}", line.to_json(host));
+        return figures.iter().for_each(json);
+    }
+    println!("{host}\n{head}\n{}", Figures::HEAD);
+    figures.iter().for_each(|line| println!("{line}"));
 }
 
 /// Writes the whole distribution of each figure into a folder.

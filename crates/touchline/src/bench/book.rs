@@ -111,18 +111,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             histogram,
         })
         .collect();
-    if arguments.json {
-        let json = |line: &Figures| println!("{}", line.to_json(&host));
-        lines.iter().for_each(json);
-        return Ok(());
-    }
-    println!("{host}");
-    println!(
+    let head = format!(
         "{} levels a side, or 10; ns a change, {BATCH} changes at a time, on processor {}",
         arguments.levels, arguments.cpu
     );
-    println!("{}", Figures::HEAD);
-    lines.iter().for_each(|line| println!("{line}"));
+    super::report(arguments.json, &host, &head, &lines);
     Ok(())
 }
 

@@ -83,18 +83,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             histogram,
         })
         .collect();
-    if arguments.json {
-        let json = |line: &Figures| println!("{}", line.to_json(&host));
-        figures.iter().for_each(json);
-        return Ok(());
-    }
-    println!("{host}");
-    println!(
+    let head = format!(
         "{} orders; ns for {BATCH} in a row, on processor {}",
         arguments.orders, arguments.cpu
     );
-    println!("{}", Figures::HEAD);
-    figures.iter().for_each(|line| println!("{line}"));
+    super::report(arguments.json, &host, &head, &figures);
     Ok(())
 }
 
