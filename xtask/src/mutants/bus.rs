@@ -19,6 +19,20 @@ pub const USERS: &[Mutant] = &[
         test: "-p touchline --test command what_is_counted_can_be_read_after_the_end",
     },
     Mutant {
+        name: "bus: order books outlive a reset that was told with the images",
+        file: "crates/transport/src/shm/subscriber/rows.rs",
+        find: "if is_told && self.orders_blank {",
+        replace: "if is_told {",
+        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+    },
+    Mutant {
+        name: "bus: a reader that was handed an order book holds none",
+        file: "crates/transport/src/shm/subscriber/rows.rs",
+        find: "        self.orders_blank = false;\n        Verdict::Deliver\n",
+        replace: "        Verdict::Deliver\n",
+        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+    },
+    Mutant {
         name: "bus: the book of a publisher that is gone is live",
         file: "crates/transport/src/shm/images.rs",
         find: "(self.publisher.is_none() || ",

@@ -93,10 +93,10 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
         assert_eq!(verdict.wrong, 0, "{what}: {name} was shown {verdict:?}");
         assert!(verdict.right > 0, "{what}: {name} was shown nothing live");
         let verdict = judge(stage, "truth.orders", &format!("{name}.orders"));
-        // Under all faults at once single order states differ from the exchange's: a known limit (docs/venues/cme.md).
-        if verdict.wrong > 0 {
-            println!("{what}: {name}, orders: {verdict:?}");
-        }
+        assert_eq!(
+            verdict.wrong, 0,
+            "{what}: {name} was shown orders {verdict:?}"
+        );
         assert!(verdict.right > 0, "{what}: {name} had no live order book");
     }
     let counter = |name: &str| board["counters"][name].as_u64().expect(name);

@@ -7,6 +7,7 @@ mod live_only;
 mod losing;
 mod lossless;
 mod names;
+mod orders;
 mod restarting;
 mod seen;
 mod stage;

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_book::{PriceBook, PriceBooks};
 use touchline_lab::random::Random;
-use touchline_transport::shm::{Join, Publisher, PublisherCounters, Root, Settings, Subscriber};
-use touchline_transport::{Mirror, Publish};
+use touchline_transport::shm::{
+    Activity, Join, Publisher, PublisherCounters, Root, Settings, Subscriber,
+};
+use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, LevelEvent,
     Place, Price, Quantity, Side, Stamps, Symbol, Update, UpdateAction, Validity,
@@ -258,4 +260,22 @@ pub fn definition(index: u32) -> InstrumentDefinition {
 /// What a publisher counted.
 pub fn counts(publisher: &Publisher) -> PublisherCounters {
     *publisher.counters()
+}
+
+pub const TIMEOUT_NS: u64 = 3_600_000_000_000;
+
+/// The publisher states that it is current, as of so long ago.
+pub fn state(publisher: &mut Publisher, ago_ns: u64) {
+    publisher.state_activity(Activity {
+        at_ns: boot_ns() - ago_ns,
+        timeout_ns: TIMEOUT_NS,
+    });
+}
+
+pub fn stall(publisher: &mut Publisher) {
+    // A timeout that is over at once; the host has been up for longer than that.
+    publisher.state_activity(Activity {
+        at_ns: boot_ns() - 2,
+        timeout_ns: 1,
+    });
 }

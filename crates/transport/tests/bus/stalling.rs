@@ -1,6 +1,6 @@
 //! A publisher that has its bus and does nothing: no book of it is live, and all are as they were when it resumes.
 
-use crate::stage::{Market, Stage, mirror};
+use crate::stage::{Market, Stage, TIMEOUT_NS, mirror, stall, state};
 use std::time::{Duration, Instant};
 use touchline_transport::shm::{Activity, Images, Item, Join, Overview, Publisher, Subscriber};
 use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe, boot_ns};
@@ -9,7 +9,6 @@ use touchline_types::{
     Stamps, Update, Validity,
 };
 
-const TIMEOUT_NS: u64 = 3_600_000_000_000;
 /// Names that books of the market have, and one that orders have alone.
 const BOOKS: u32 = 4;
 
@@ -50,22 +49,6 @@ type Reader = (Told, Mirror);
 
 fn reader() -> Reader {
     (Told::default(), mirror())
-}
-
-/// The publisher states that it is current, as of so long ago.
-fn state(publisher: &mut Publisher, ago_ns: u64) {
-    publisher.state_activity(Activity {
-        at_ns: boot_ns() - ago_ns,
-        timeout_ns: TIMEOUT_NS,
-    });
-}
-
-fn stall(publisher: &mut Publisher) {
-    // A timeout that is over at once; the host has been up for longer than that.
-    publisher.state_activity(Activity {
-        at_ns: boot_ns() - 2,
-        timeout_ns: 1,
-    });
 }
 
 /// Reads everything, and looks at the publisher.

@@ -22,6 +22,9 @@ pub struct Rows {
     channel: ChannelState,
     /// Nothing was told, since that was being changed: its message is yet to come.
     channel_unknown: bool,
+    /// The receiver holds no order, and no order book that is live: nothing was handed out of any since the last loss.
+    /// Order books have no images, so only then may a reset or a loss be passed over that was told with the images.
+    orders_blank: bool,
     /// The publisher is stalled: messages say less than it does of how far books may be trusted.
     stalled: bool,
 }
@@ -79,6 +82,7 @@ impl Rows {
             ahead_until: None,
             channel: ChannelState::default(),
             channel_unknown: false,
+            orders_blank: true,
             stalled: false,
         }
     }
@@ -182,6 +186,7 @@ impl Rows {
 
     /// Order books are unknown.
     pub fn forget_orders(&mut self) {
+        self.orders_blank = true;
         self.unseen.orders_held = false;
         for row in &mut self.rows {
             row.orders_held = false;
@@ -269,10 +274,11 @@ impl Rows {
             };
         }
         row.orders_held |= whole;
-        match row.orders_held {
-            true => Verdict::Deliver,
-            false => Verdict::Skip,
+        if !row.orders_held {
+            return Verdict::Skip;
         }
+        self.orders_blank = false;
+        Verdict::Deliver
     }
 
     /// An order book is as it was, and not as new as it could be: who wants live books alone is told
@@ -284,10 +290,13 @@ impl Rows {
         if !stalled {
             row.orders = validity;
         }
-        match row.wanted && row.orders_held {
-            true if live_only => Verdict::OrdersState(instrument, validity),
-            true => Verdict::Deliver,
-            false => Verdict::Skip,
+        if !(row.wanted && row.orders_held) {
+            return Verdict::Skip;
+        }
+        self.orders_blank = false;
+        match live_only {
+            true => Verdict::OrdersState(instrument, validity),
+            false => Verdict::Deliver,
         }
     }
 
@@ -327,9 +336,14 @@ impl Rows {
             Body::Download(_) => return self.judge_download(end),
             _ => return Verdict::Deliver,
         };
-        if self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end)) {
+        let is_told = self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
+        if is_told && self.orders_blank {
             return Verdict::Skip;
         }
+        self.orders_blank = match body {
+            Body::Gap(gap) => gap.orders != Validity::Live,
+            _ => false,
+        };
         // A reset leaves books empty and live, a loss leaves them as they are and not live; either
         // empties the order books.
         let held = matches!(body, Body::Reset) || !self.live_only;
