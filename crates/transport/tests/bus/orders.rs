@@ -66,7 +66,7 @@ impl OrderMarket {
         if self.validity[instrument.index()] != Validity::Live {
             return;
         }
-        let quantity = self.random.between(1, 1 << 40) as i64;
+        let quantity = self.random.between(1, 1 << 40);
         let oldest = book.keys().next().copied();
         let (order_id, action) = match (oldest, self.random.below(3)) {
             (Some(order_id), 0) => (order_id, OrderAction::Delete),

@@ -262,7 +262,7 @@ pub fn counts(publisher: &Publisher) -> PublisherCounters {
     *publisher.counters()
 }
 
-pub const TIMEOUT_NS: u64 = 3_600_000_000_000;
+const TIMEOUT_NS: u64 = 3_600_000_000_000;
 
 /// The publisher states that it is current, as of so long ago.
 pub fn state(publisher: &mut Publisher, ago_ns: u64) {

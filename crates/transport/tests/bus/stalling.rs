@@ -1,9 +1,9 @@
 //! A publisher that has its bus and does nothing: no book of it is live, and all are as they were when it resumes.
 
-use crate::stage::{Market, Stage, TIMEOUT_NS, mirror, stall, state};
+use crate::stage::{Market, Stage, mirror, stall, state};
 use std::time::{Duration, Instant};
-use touchline_transport::shm::{Activity, Images, Item, Join, Overview, Publisher, Subscriber};
-use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe, boot_ns};
+use touchline_transport::shm::{Images, Item, Join, Overview, Publisher, Subscriber};
+use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe};
 use touchline_types::{
     Instrument, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price, Quantity, Side,
     Stamps, Update, Validity,
