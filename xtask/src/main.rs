@@ -12,7 +12,8 @@ usage: cargo xtask <chore> [arguments]
   tidy                           hold the repository against its own rules
   licences                       hold the licences of all dependencies against the list
   codegen <templates.xml>...     write the message views that the schemas describe
-  mutants [FILTER]               break the code on purpose; a test must notice each time
+  mutants [FILTER] [--share PART/PARTS]
+                                 break the code on purpose; a test must notice each time
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
   sbe-oracle [--seed N] [--messages N]
@@ -50,8 +51,9 @@ fn run() -> Result<()> {
         ["memory-model", ref options @ ..] => {
             xtask::memory_model::run(&root, xtask::memory_model::Options::parse(options)?)
         }
-        ["mutants"] => xtask::mutants::run(&root, ""),
-        ["mutants", filter] => xtask::mutants::run(&root, filter),
+        ["mutants", ref options @ ..] => {
+            xtask::mutants::run(&root, &xtask::mutants::Options::parse(options)?)
+        }
         ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),
         ["fuzz", ref options @ ..] => {
             xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)

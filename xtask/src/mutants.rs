@@ -15,6 +15,7 @@ mod image;
 mod list;
 mod market;
 mod names;
+mod options;
 mod ring;
 mod simulator;
 mod soaks;
@@ -23,6 +24,7 @@ mod stalled;
 mod trial;
 
 use anyhow::{Result, bail};
+pub use options::Options;
 use std::{path::Path, time::Duration};
 use trial::{Outcome, Trial};
 
@@ -45,14 +47,13 @@ pub struct Mutant {
     pub test: &'static str,
 }
 
-/// Tries every mutant whose name contains `filter`.
+/// Tries the mutants that `options` choose.
 ///
 /// # Errors
 /// Names each mutant that was not noticed, with the reason; an empty list is an error as well.
-pub fn run(root: &Path, filter: &str) -> Result<()> {
-    let chosen: Vec<&Mutant> = all()
-        .filter(|mutant| mutant.name.contains(filter))
-        .collect();
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let filter = options.filter();
+    let chosen = options.share_of(all().filter(|mutant| mutant.name.contains(filter)));
     if chosen.is_empty() {
         bail!(
             "no mutants to try: none of the {} in xtask/src/mutants/list.rs has '{filter}' in its name",
@@ -71,7 +72,11 @@ pub fn run(root: &Path, filter: &str) -> Result<()> {
             chosen.len()
         );
     }
-    println!("mutants: all {} noticed", chosen.len());
+    println!(
+        "mutants: all {} noticed, of {} there are",
+        chosen.len(),
+        all().count()
+    );
     Ok(())
 }
 
@@ -204,7 +209,8 @@ fn counts() {
 
     #[test]
     fn no_mutants_is_an_error() {
-        assert!(run(&crate::root(), "no mutant has this name").is_err());
+        let options = Options::parse(&["no mutant has this name"]).unwrap();
+        assert!(run(&crate::root(), &options).is_err());
     }
 
     /// Cheap, so that a mutant that went stale is noticed long before the mutants run.

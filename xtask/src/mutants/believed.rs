@@ -29,7 +29,7 @@ pub const WITNESSES: &[Mutant] = &[
         name: "feed: a wrong first packet stays",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
         find: "            self.clear();\n            self.replaces = true;\n",
-        replace: "",
+        replace: "            return false;\n",
         test: "-p touchline-feed --lib a_wrong_first_packet_is_replaced",
     },
     Mutant {
@@ -324,6 +324,27 @@ pub const SNAPSHOTS: &[Mutant] = &[
         find: "if sent.sending_ns == sending_ns && sent.bytes == bytes as u32 {",
         replace: "if sent.sending_ns == sending_ns {",
         test: "-p touchline-feed --lib a_packet_of_the_same_time_and_another_length",
+    },
+    Mutant {
+        name: "feed: what is forged a second ahead is denied by nothing",
+        file: "crates/feed/src/cme/arbiter/sent.rs",
+        find: "const SAME_PLACE_NS: u64 = 2 * CLOCK_BACK_NS;",
+        replace: "const SAME_PLACE_NS: u64 = CLOCK_BACK_NS;",
+        test: "-p touchline-feed --lib a_packet_a_second_ahead_is_denied",
+    },
+    Mutant {
+        name: "feed: an exchange that begins anew begins with a packet of another time",
+        file: "crates/feed/src/cme/arbiter/jump.rs",
+        find: "self.candidate.keep_agreed();",
+        replace: "",
+        test: "-p touchline-feed --lib what_one_line_alone_brings_is_no_beginning",
+    },
+    Mutant {
+        name: "feed: the copy that was refused is not counted",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "candidate.offer(sequence, sending_ns, line.other(), when, payload);",
+        replace: "",
+        test: "-p touchline-feed --lib a_numbering_that_ends_before_it_is_believed",
     },
     Mutant {
         name: "feed: the first of two packets that wait under one number is believed",

@@ -358,13 +358,16 @@ impl Arbiter {
         let Arbiter {
             candidate, refused, ..
         } = self;
-        if !candidate.is_empty()
-            && !candidate.gives_way(sequence, sending_ns, when, self.wait_ns)
-            && !refused.is_shown(sequence, sending_ns, payload.len(), line)
-        {
+        let takes_two =
+            !candidate.is_empty() && !candidate.gives_way(sequence, sending_ns, when, self.wait_ns);
+        if takes_two && !refused.is_shown(sequence, sending_ns, payload.len(), line) {
             return Verdict::Contradicts;
         }
         let is_new = candidate.offer(sequence, sending_ns, line, when, payload);
+        if takes_two {
+            // Its copy came before it, and was refused.
+            candidate.offer(sequence, sending_ns, line.other(), when, payload);
+        }
         if is_inside {
             candidate.set_ambiguous();
         }

@@ -302,6 +302,29 @@ impl JumpCandidate {
         }
     }
 
+    /// Forgets what one line alone brought before the first number of both lines, or beyond the last: that may be of
+    /// another time. If no number is of both lines, all of it stays.
+    pub fn keep_agreed(&mut self) {
+        let JumpCandidate {
+            buffer,
+            lines,
+            lowest,
+            highest,
+            ..
+        } = self;
+        let slot = |sequence: u64| sequence as usize & (lines.len() - 1);
+        let mut agreed = (lowest.sequence..=highest.sequence)
+            .filter(|sequence| buffer.has(*sequence) && lines[slot(*sequence)] == 3);
+        let Some(first) = agreed.next() else {
+            return;
+        };
+        let last = agreed.next_back().unwrap_or(first);
+        for sequence in (lowest.sequence..first).chain(last + 1..=highest.sequence) {
+            buffer.take(sequence);
+        }
+        (*lowest, *highest) = (*buffer.peek(first), *buffer.peek(last));
+    }
+
     /// Gives each packet, lowest number first, to `keep`, and forgets all.
     pub fn drain(&mut self, mut keep: impl FnMut(&Held, &[u8])) {
         for sequence in self.lowest.sequence..=self.highest.sequence {

@@ -7,7 +7,7 @@ use crate::cme::hold::Held;
 pub const CLOCKS_APART_NS: u64 = 60_000_000_000;
 
 /// How much earlier than the packet before it a packet may be sent.
-const CLOCK_BACK_NS: u64 = 1_000_000_000;
+pub const CLOCK_BACK_NS: u64 = 1_000_000_000;
 
 /// The venue's clock, as the packets processed show it.
 #[derive(Clone, Copy, Debug)]

@@ -112,9 +112,13 @@ impl Arbiter {
             heard_ns: self.heard_ns,
         };
         if self.jump.is_none() && self.candidate.is_believed(situation) {
-            self.jump = Some(self.way(situation.place));
+            let way = self.way(situation.place);
+            self.jump = Some(way);
             if situation.place == Place::Reset {
                 self.take_over();
+            }
+            if situation.place == Place::AgainstClock && way == Jump::Restart {
+                self.candidate.keep_agreed();
             }
             if situation.place == Place::AgainstClock || self.earlier.is_agreed() {
                 // What waits may be of either numbering.

@@ -1,5 +1,7 @@
 //! What was processed under each of the last numbers, to tell a copy from another packet of the same number.
 
+use super::clock::CLOCK_BACK_NS;
+
 /// Sending time and length of the packets processed last.
 #[derive(Debug)]
 pub struct SentTimes {
@@ -26,8 +28,9 @@ pub enum Likeness {
     Unknown,
 }
 
-/// Two packets of one number that were sent so close to each other claim the same place of the same stream.
-const SAME_PLACE_NS: u64 = 1_000_000_000;
+/// Two packets of one number that were sent so close to each other claim the same place of the same stream. More than a
+/// packet may be sent before the one processed last: what is ahead by a little more stands against the clock.
+const SAME_PLACE_NS: u64 = 2 * CLOCK_BACK_NS;
 
 impl SentTimes {
     /// Room for `packets_max` numbers, a power of two, taken now.

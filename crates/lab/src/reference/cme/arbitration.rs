@@ -253,11 +253,13 @@ impl Arbitration {
     fn suspect(&mut self, now_ns: u64, line: Line, bytes: usize, inside: bool, packet: Packet) {
         let max = self.suspects_max();
         let suspects = &mut self.suspects;
-        if suspects.packets.is_empty()
-            || suspects.give_way(now_ns, self.wait_ns, max, &packet)
-            || self.refused.is_shown(line as usize, bytes, &packet)
-        {
-            let replaced = suspects.offer(now_ns, line as usize, bytes, max, packet);
+        let takes_two =
+            !suspects.packets.is_empty() && !suspects.give_way(now_ns, self.wait_ns, max, &packet);
+        if !takes_two || self.refused.is_shown(line as usize, bytes, &packet) {
+            let replaced = suspects.offer(now_ns, line as usize, bytes, max, packet.clone());
+            if takes_two {
+                suspects.offer(now_ns, 1 - line as usize, bytes, max, packet);
+            }
             suspects.ambiguous |= inside;
             if let Some(replaced) = replaced {
                 self.note_forgotten(&replaced);
@@ -286,7 +288,7 @@ impl Arbitration {
             Some(sent) => *sent == (packet.sending_time, bytes),
             None => {
                 packet.sending_time <= self.last_sent_ns
-                    && self.last_sent_ns - packet.sending_time < SECOND
+                    && self.last_sent_ns - packet.sending_time < 2 * SECOND
             }
         }
     }
@@ -307,7 +309,7 @@ impl Arbitration {
             return false;
         };
         *length != bytes
-            && sending_time.abs_diff(packet.sending_time) < SECOND
+            && sending_time.abs_diff(packet.sending_time) < 2 * SECOND
             && sent(sequence - 1).is_none_or(|before| packet.sending_time >= before)
             && sent(sequence + 1).is_none_or(|behind| packet.sending_time <= behind)
     }
@@ -387,8 +389,11 @@ impl Arbitration {
             }
         };
         if believed && self.pending.is_none() {
-            self.pending = Some(self.way());
-            let claim = self.claim();
+            let (way, claim) = (self.way(), self.claim());
+            self.pending = Some(way);
+            if claim == Claim::AgainstClock && way == Move::Restart {
+                self.suspects.keep_agreed();
+            }
             if claim == Claim::Reset {
                 self.take_over();
             }

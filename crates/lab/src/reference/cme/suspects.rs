@@ -106,6 +106,18 @@ impl Suspects {
         }
     }
 
+    /// Leaves those between the first and the last sequence of both lines, if there is one.
+    pub fn keep_agreed(&mut self) {
+        let of_both = |suspect: &Suspect| !suspect.disputed && suspect.lines == [true; 2];
+        let mut agreed = self.packets.iter().filter(|(_, suspect)| of_both(suspect));
+        let Some((&first, _)) = agreed.next() else {
+            return;
+        };
+        let last = agreed.next_back().map_or(first, |(&last, _)| last);
+        self.packets
+            .retain(|sequence, _| (first..=last).contains(sequence));
+    }
+
     /// Whether the others give way to one that does not agree with them: nothing else spoke for them, or not for so long.
     pub fn give_way(&self, now_ns: u64, wait_ns: u64, max: u64, packet: &Packet) -> bool {
         self.distinct == 1 && self.agreed == 0

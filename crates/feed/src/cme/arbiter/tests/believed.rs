@@ -291,6 +291,24 @@ fn a_restart_with_the_clock_behind_is_believed_after_a_while() {
     }
 }
 
+/// Beside an exchange that begins anew with its clock behind, one line brings packets of other times whose numbers are
+/// near: neither a lower nor a higher one is a part of it.
+#[test]
+fn what_one_line_alone_brings_is_no_beginning_and_no_end() {
+    let mut bench = at(100);
+    let sent = |after_ns: u64| NOW - HOUR + after_ns;
+    bench.on(Line::A, 1, sent(0) - 20 * SECOND, NOW + 2_000);
+    bench.both(3, sent(3), NOW + 2_003);
+    bench.both(4, sent(4), NOW + 2_004);
+    bench.on(Line::A, 8, sent(20 * SECOND), NOW + 2_005);
+    for sequence in 5..=6 {
+        let after_ns = 1_100 + u64::from(sequence);
+        bench.both(sequence, sent(after_ns), NOW + 2_000 + after_ns);
+    }
+    bench.log.retain(|step| step != "doubt");
+    bench.expect("restarted late 3 3 4 5 6");
+}
+
 /// The exchange begins anew with its clock behind, and once more before that is believed.
 #[test]
 fn a_numbering_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
@@ -519,6 +537,19 @@ fn of_two_packets_that_wait_under_one_number_neither_is_believed() {
     bench.on(Line::B, 7, NOW + 70, NOW + 71);
     bench.both(6, NOW + 65, NOW + 72);
     bench.expect("6");
+}
+
+/// What is forged as the next packet is processed, however far ahead of the venue's clock it may be sent; where the venue's
+/// own packets still fit that clock, the first of them denies it.
+#[test]
+fn a_packet_a_second_ahead_is_denied_by_the_venues_own() {
+    for ahead_ns in [SECOND, SECOND + 15] {
+        let mut bench = at(3);
+        let when = When::at(NOW + 40);
+        bench.offer(Line::A, 4, NOW + 40 + ahead_ns, when, b"forged, and longer");
+        bench.both(4, NOW + 40, NOW + 41);
+        bench.expect("4 conflict 4");
+    }
 }
 
 /// It was sent at the very time of the venue's, and only its length tells.
