@@ -512,7 +512,7 @@ fn exchanges_on_the_same_groups_refuse_each_other_with_the_fix() {
     let desk = Desk::bare("sim-claimed");
     let set = 1_000 + std::process::id() % 7_000;
     let first = on_groups(&desk, set);
-    let second = desk.run(&format!("sim cme --groups {set}"));
+    let second = desk.run(&format!("sim cme --groups {set} --seconds 2"));
     let said = second.stderr.clone();
     let holder = format!(
         ":14998 is in use by another simulator, process {};",
