@@ -342,7 +342,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: the copy that was refused is not counted",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "candidate.offer(sequence, sending_ns, line.other(), when, payload);",
+        find: "candidate.set_of_both(sequence);",
         replace: "",
         test: "-p touchline-feed --lib a_numbering_that_ends_before_it_is_believed",
     },

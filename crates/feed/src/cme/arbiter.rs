@@ -365,8 +365,7 @@ impl Arbiter {
         }
         let is_new = candidate.offer(sequence, sending_ns, line, when, payload);
         if takes_two {
-            // Its copy came before it, and was refused.
-            candidate.offer(sequence, sending_ns, line.other(), when, payload);
+            candidate.set_of_both(sequence);
         }
         if is_inside {
             candidate.set_ambiguous();

@@ -26,16 +26,6 @@ pub enum Line {
     B,
 }
 
-impl Line {
-    /// The one that carries the other copy.
-    pub fn other(self) -> Line {
-        match self {
-            Line::A => Line::B,
-            Line::B => Line::A,
-        }
-    }
-}
-
 /// How an instrument whose book misses something is shown until a snapshot comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Join {

@@ -168,6 +168,13 @@ impl JumpCandidate {
         self.ambiguous = true;
     }
 
+    /// The copy of the packet that was taken last came before it on the other line, and was refused. It is no further
+    /// witness: one packet that both lines bring is to give way as easily as one.
+    pub fn set_of_both(&mut self, sequence: u64) {
+        let slot = sequence as usize & (self.lines.len() - 1);
+        self.lines[slot] = 3;
+    }
+
     /// What was forgotten since the last time this was asked, and may be so nevertheless.
     pub fn take_forgotten(&mut self) -> Option<Forgotten> {
         self.forgotten.take()

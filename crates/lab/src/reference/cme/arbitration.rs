@@ -256,9 +256,10 @@ impl Arbitration {
         let takes_two =
             !suspects.packets.is_empty() && !suspects.give_way(now_ns, self.wait_ns, max, &packet);
         if !takes_two || self.refused.is_shown(line as usize, bytes, &packet) {
-            let replaced = suspects.offer(now_ns, line as usize, bytes, max, packet.clone());
-            if takes_two {
-                suspects.offer(now_ns, 1 - line as usize, bytes, max, packet);
+            let sequence = u64::from(packet.sequence);
+            let replaced = suspects.offer(now_ns, line as usize, bytes, max, packet);
+            if takes_two && let Some(shown) = suspects.packets.get_mut(&sequence) {
+                shown.lines = [true; 2];
             }
             suspects.ambiguous |= inside;
             if let Some(replaced) = replaced {
