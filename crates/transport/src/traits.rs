@@ -70,7 +70,8 @@ pub enum Notice {
     /// The publisher has overtaken this subscriber. Order books are unknown from here on, price
     /// books follow as snapshots, if that was asked for.
     Lapped {
-        /// Messages that were lost.
+        /// Messages that were lost. 0 for a subscriber that was handed price books of behind a reset or a loss, and order
+        /// books of before it: there is no image of those.
         messages: u64,
         /// Bytes of them.
         bytes: u64,

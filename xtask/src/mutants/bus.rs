@@ -26,6 +26,13 @@ pub const USERS: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
     },
     Mutant {
+        name: "bus: a reset that was told sets price books back",
+        file: "crates/transport/src/shm/subscriber/rows.rs",
+        find: "            return Verdict::Rejoin;\n",
+        replace: "            return Verdict::DeliverAndRejoin;\n",
+        test: "-p touchline-transport --test bus a_price_book_is_not_set_back",
+    },
+    Mutant {
         name: "bus: a reader that was handed an order book holds none",
         file: "crates/transport/src/shm/subscriber/rows.rs",
         find: "        self.orders_blank = false;\n        Verdict::Deliver\n",

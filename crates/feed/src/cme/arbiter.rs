@@ -412,13 +412,13 @@ impl Arbiter {
             && self.candidate.continues(sequence, sending_ns, when)
     }
 
-    /// Whether a packet agrees with packets against the clock that more than one packet speaks for: those of an exchange
+    /// Whether a packet agrees with packets against the clock that both lines brought: those of an exchange
     /// that began anew with its clock a little behind. By now its numbers and times may be such as the one before would
     /// send.
     fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
         sequence >= self.next
             && !self.earlier.is_empty()
-            && self.earlier.is_doubtful(Place::AgainstClock)
+            && self.earlier.is_shown()
             && self.earlier.agrees(sequence, sending_ns, when)
     }
 
@@ -427,6 +427,7 @@ impl Arbiter {
         if self.hold.disputes(sequence, sending_ns, payload.len()) {
             // Neither is believed; the next copy of either takes the place.
             self.hold.discard(self.next, sequence);
+            self.went(sequence);
             return Verdict::Contradicts;
         }
         if !self.hold.keep(sequence, sending_ns, when, payload) {

@@ -34,8 +34,9 @@ fn whoever_lies_no_wrong_book_is_called_live_and_two_loops_heal_everything() {
         checked += seen.claims;
         standing += seen.standing;
     }
+    // One seed alone may have little to check.
     assert!(
-        checked > 1_000 && standing > 1_000,
+        seeds(64).count() == 1 || checked > 1_000 && standing > 1_000,
         "{checked} claims, {standing} looks at live books: no test"
     );
     println!("{checked} claims and {standing} live books checked; {done:?}");
@@ -106,7 +107,9 @@ impl Scene {
             cut = random.index(first.packets.len() * 9 / 10);
             let next = generate(&course(1), seed);
             let pause_ns = random.below(300_000_000);
-            clock = *random.pick(&[0, 0, -1, -30, -3_600, -86_400, 30, 3_600, 31_536_000]);
+            clock = *random.pick(&[
+                0, 0, -1, -2, -5, -30, -3_600, -86_400, 2, 30, 3_600, 31_536_000,
+            ]);
             news = format!(
                 "another exchange behind packet {cut}, {pause_ns} ns later, its clock {clock} s off,"
             );
@@ -239,7 +242,12 @@ fn plan(random: &mut Random, clock: i64) -> FaultPlan {
         true => vec![],
         false => usual(random),
     };
-    let mut plan = FaultPlan::all_feeds(faults).then(FaultPlan::all_feeds(lies));
+    let late = random.chance(0.3).then(|| Fault::JoinLate {
+        share: random.below(300) as f64 / 1_000.0,
+    });
+    let mut plan = FaultPlan::all_feeds(late)
+        .then(FaultPlan::all_feeds(faults))
+        .then(FaultPlan::all_feeds(lies));
     for rule in &mut plan.rules {
         match rule.fault {
             Fault::ForgeFirst { .. } => rule.feeds = vec![Feed::Incremental],
@@ -295,7 +303,9 @@ fn lies(random: &mut Random) -> Vec<Fault> {
         Fault::Misroute { share: 0.02 },
         Fault::WrongClock {
             packets: random.below(100) + 1,
-            seconds: *random.pick(&[-90_000, -5_400, -130, 130, 5_400, 40_000_000]),
+            seconds: *random.pick(&[
+                -90_000, -5_400, -130, -50, -5, -2, 2, 5, 50, 130, 5_400, 40_000_000,
+            ]),
         },
         // Not far ahead: as far as our clock says, the venue's may have come, and so may what is forged at that moment.
         Fault::HostClock {

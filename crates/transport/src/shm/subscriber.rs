@@ -286,10 +286,7 @@ impl Subscriber {
         let step = match rows.judge(&message, frame.end, &mut settings.filter) {
             verdict @ (Verdict::Deliver | Verdict::DeliverAndRejoin) => {
                 if verdict == Verdict::DeliverAndRejoin {
-                    match &mut self.joining {
-                        Some(joining) => joining.rejoin(),
-                        None => self.joining = Some(Joining::new()),
-                    }
+                    Joining::begin_again(&mut self.joining);
                 }
                 match (message.body, decoder.update(&message, room)) {
                     (Body::TopOfBook(top), _) => {
@@ -323,6 +320,13 @@ impl Subscriber {
                 }
             }
             Verdict::Skip => Step::Passed,
+            Verdict::Rejoin => {
+                Joining::begin_again(&mut self.joining);
+                Step::Given(take(Item::Notice(Notice::Lapped {
+                    messages: 0,
+                    bytes: 0,
+                })))
+            }
             Verdict::Image(instrument) => self.image_instead(instrument, batch_end, take),
             Verdict::BookState(instrument, validity) => give(Update::State(State {
                 instrument,

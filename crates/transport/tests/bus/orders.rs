@@ -7,8 +7,8 @@ use touchline_lab::random::{Random, seeds};
 use touchline_transport::shm::{Join, Publisher, Subscriber};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
-    Gap, Instrument, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price, Quantity, Side,
-    Stamps, Update, Validity,
+    BookKind, BookSnapshot, Gap, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot,
+    OrdersUpdate, Price, Quantity, Side, Stamps, Update, Validity,
 };
 
 /// Order id and quantity of each order of a book.
@@ -268,4 +268,51 @@ fn a_slow_reader_is_shown_no_order_book_that_never_was() {
             reader.assert_equal(&market, &format!("{context} {number}"));
         }
     }
+}
+
+/// Order books of before a reset were handed out, and the price book is of behind it: who is told of the reset then
+/// loses the order books alone.
+#[test]
+fn a_price_book_is_not_set_back_by_a_reset_that_was_told() {
+    for live_only in [false, true] {
+        let stage = Stage::new();
+        let mut publisher = stage.publisher();
+        let mut market = OrderMarket::begin(1, &mut publisher);
+        price(&mut publisher, 1);
+        let mut reader = Reader::join(&stage, live_only);
+        market.refresh(Instrument(0), &mut publisher);
+        market.remember();
+        market.reset(&mut publisher);
+        market.remember();
+        price(&mut publisher, 2);
+        let mut seen = Vec::new();
+        while reader.step(&market, "a reset") {
+            let book = reader.mirror.book(Instrument(0));
+            let bids = book.map(|book| book.levels(BookKind::Direct, Side::Bid));
+            let quantity = bids.and_then(|bids| bids.first().map(|level| level.quantity.0));
+            seen.push(quantity.unwrap_or(0));
+        }
+        seen.dedup();
+        assert_eq!(seen, [0, 2], "live books alone: {live_only}");
+        assert_eq!(reader.mirror.validity(Instrument(0)), Validity::Live);
+    }
+}
+
+/// Publishes a price book of one level.
+fn price(out: &mut Publisher, quantity: i64) {
+    let level = Level {
+        price: Price(100),
+        quantity: Quantity(quantity),
+        ..Level::UNKNOWN
+    };
+    let snapshot = BookSnapshot {
+        instrument: Instrument(0),
+        validity: Validity::Live,
+        bids: &[level],
+        asks: &[],
+        implied_bids: &[],
+        implied_asks: &[],
+    };
+    out.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+    out.commit();
 }

@@ -76,6 +76,15 @@ impl Arbiter {
         }
     }
 
+    /// A number is missing again: which of two packets is the venue's is not known.
+    pub(super) fn went(&mut self, sequence: u64) {
+        if let Some(awaited) = &mut self.awaited
+            && sequence <= awaited.last
+        {
+            awaited.missing += 1;
+        }
+    }
+
     /// Whether packets are or were awaited: then nothing else is let go now. What was awaited for
     /// too long is given up.
     pub(super) fn is_awaiting(&mut self, now_ns: u64) -> bool {

@@ -264,6 +264,11 @@ impl JumpCandidate {
         }
     }
 
+    /// Whether both lines brought some of it.
+    pub fn is_shown(&self) -> bool {
+        self.agreed > 0
+    }
+
     /// Whether both lines brought enough of it for a numbering of its own.
     pub fn is_agreed(&self) -> bool {
         self.agreed >= AGREED_MIN
@@ -291,14 +296,14 @@ impl JumpCandidate {
                 let is_shown = self.distinct > 1 || self.agreed > 0;
                 is_shown && (self.lowest.sequence != 1 || self.is_whole() || age_ns >= wait_ns)
             }
-            Place::Inside => false,
             Place::FarAhead => self.distinct > 1,
             Place::Reset => {
                 let is_shown = self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;
                 // Its beginning may have been overtaken.
                 is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)
             }
-            Place::AgainstClock => {
+            // What began against the clock lies inside where its first packets had no room any more.
+            Place::AgainstClock | Place::Inside => {
                 let a_while = age_ns >= WAITS_MIN.saturating_mul(wait_ns);
                 let alone_ns = if other == 0 { 0 } else { BEHIND_NS_MAX };
                 let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;

@@ -236,7 +236,7 @@ impl Arbiter {
 
     /// Takes the candidate into the window once the window has reached it.
     pub(super) fn adopt_reached(&mut self) {
-        if !self.candidate.is_empty() && self.place() == Place::Inside {
+        if self.jump.is_none() && !self.candidate.is_empty() && self.place() == Place::Inside {
             self.adopt();
         }
     }

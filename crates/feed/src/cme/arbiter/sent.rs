@@ -2,6 +2,9 @@
 
 use super::clock::CLOCK_BACK_NS;
 
+/// A packet that comes behind the one processed last was sent no longer before it.
+const LATE_NS_MAX: u64 = 1_000_000_000;
+
 /// Sending time and length of the packets processed last.
 #[derive(Debug)]
 pub struct SentTimes {
@@ -70,6 +73,12 @@ impl SentTimes {
         is_near && is_before && sending_ns >= before_ns
     }
 
+    /// When the first number behind this one was sent that was processed. Bounded by what is kept.
+    fn behind(&self, sequence: u64, next: u64) -> Option<u64> {
+        let times = (sequence + 1..next).map(|sequence| self.slot(sequence).sending_ns);
+        times.into_iter().find(|sending_ns| *sending_ns > 0)
+    }
+
     fn slot(&self, sequence: u64) -> Sent {
         self.slots[sequence as usize & (self.slots.len() - 1)]
     }
@@ -93,8 +102,9 @@ impl SentTimes {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
             // It was sent before what was processed behind it; a sequence reset is sent later.
-            let is_before = sending_ns <= processed_ns && processed_ns - sending_ns < SAME_PLACE_NS;
-            if is_before {
+            let is_before = sending_ns <= self.behind(sequence, next).unwrap_or(processed_ns);
+            let is_recent = sending_ns <= processed_ns && processed_ns - sending_ns < LATE_NS_MAX;
+            if is_before && is_recent {
                 Likeness::Lost
             } else {
                 Likeness::Unknown

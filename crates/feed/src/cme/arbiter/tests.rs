@@ -313,6 +313,21 @@ fn nothing_is_asked_for_before_its_time() {
     bench.expect("await 6-6");
 }
 
+/// A packet that was asked for is taken out again where another one claims its number.
+#[test]
+fn a_dispute_does_not_fill_what_is_asked_for() {
+    let mut bench = Bench::asking(4);
+    bench.packet(1, 0);
+    bench.packet(4, 10);
+    bench.advance(110);
+    bench.offer(Line::A, 3, 9, When::at(111), b"forged!");
+    bench.on(Line::B, 3, 9, 112);
+    bench.on(Line::A, 3, 9, 113);
+    assert_eq!(bench.asked(), Some((2, 3)));
+    assert!(bench.replayed(2, 8, 114));
+    bench.expect("joined 1 1 await 2-3 filled 2 3 4");
+}
+
 #[test]
 fn one_request_reaches_over_several_holes() {
     let mut bench = Bench::asking(4);

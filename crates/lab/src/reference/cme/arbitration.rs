@@ -165,7 +165,7 @@ impl Arbitration {
                 .suspects
                 .continues(now_ns, self.suspects_max(), &packet);
         let of_earlier = self.next.is_some_and(|next| sequence >= next)
-            && self.earlier.is_doubtful()
+            && self.earlier.agreed > 0
             && self.earlier.agrees(now_ns, self.suspects_max(), &packet);
         if inside && !of_reset && !of_earlier {
             let is_new = !self.waiting.contains_key(&sequence);
@@ -288,8 +288,10 @@ impl Arbitration {
         match self.processed.get(&sequence) {
             Some(sent) => *sent == (packet.sending_time, bytes),
             None => {
-                packet.sending_time <= self.last_sent_ns
-                    && self.last_sent_ns - packet.sending_time < 2 * SECOND
+                let behind = self.processed.range(sequence..).next();
+                behind.is_none_or(|(_, (sent, _))| packet.sending_time <= *sent)
+                    && packet.sending_time <= self.last_sent_ns
+                    && self.last_sent_ns - packet.sending_time < SECOND
             }
         }
     }
@@ -377,13 +379,12 @@ impl Arbitration {
                 let shown = suspects.distinct > 1 || suspects.agreed > 0;
                 shown && (!starts_at_one || suspects.is_whole() || age >= self.wait_ns)
             }
-            Claim::Inside => false,
             Claim::FarAhead => suspects.distinct > 1,
             Claim::Reset => {
                 let shown = suspects.agreed >= 2 || alone && suspects.distinct >= 8;
                 shown && (starts_at_one || age >= self.wait_ns)
             }
-            Claim::AgainstClock => {
+            Claim::AgainstClock | Claim::Inside => {
                 let alone = alone && suspects.distinct >= 8 && (other == 0 || age >= MINUTE);
                 let goes_on = now_ns.saturating_sub(suspects.spoken) < self.wait_ns;
                 goes_on && age >= 10 * self.wait_ns && (suspects.agreed >= 2 || alone)
@@ -425,7 +426,8 @@ impl Arbitration {
                 steps.push(Step::Conflict { newest });
                 continue;
             }
-            if !self.suspects.packets.is_empty()
+            if self.pending.is_none()
+                && !self.suspects.packets.is_empty()
                 && self.next.is_some()
                 && self.claim() == Claim::Inside
             {

@@ -73,11 +73,6 @@ impl Suspects {
         self.packets.contains_key(&1) && shown && !self.ambiguous
     }
 
-    /// Both lines bring them, or one line some.
-    pub fn is_doubtful(&self) -> bool {
-        self.agreed > 0 || self.distinct >= 3
-    }
-
     pub fn continues(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
         let highest = &self.highest().packet;
         packet.sequence > highest.sequence && self.agrees(now_ns, max, packet)

@@ -95,9 +95,12 @@ impl Joining {
         }
     }
 
-    /// Reads the tables after what is to be said first.
-    pub fn rejoin(&mut self) {
-        self.next = Part::Stalled(true);
+    /// Reads the tables, after what is to be said first.
+    pub fn begin_again(joining: &mut Option<Joining>) {
+        match joining {
+            Some(joining) => joining.next = Part::Stalled(true),
+            None => *joining = Some(Joining::new()),
+        }
     }
 }
 

@@ -61,6 +61,9 @@ pub enum Verdict {
     OrdersState(Instrument, Validity),
     /// Hand it out, and then every image again: some were handed out that are newer.
     DeliverAndRejoin,
+    /// It was told with the images, and order books of before it were handed out: say that they are unknown, and hand
+    /// out every image again.
+    Rejoin,
 }
 
 impl Rows {
@@ -339,6 +342,11 @@ impl Rows {
         let is_told = self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
         if is_told && self.orders_blank {
             return Verdict::Skip;
+        }
+        if is_told {
+            // Price books are newer: to be told of it now would set them back.
+            self.forget_orders();
+            return Verdict::Rejoin;
         }
         self.orders_blank = match body {
             Body::Gap(gap) => gap.orders != Validity::Live,
