@@ -399,6 +399,11 @@ impl Arbiter {
         {
             return false;
         }
+        self.is_in_order(sequence, sending_ns)
+    }
+
+    /// Whether a packet of this numbering can have been sent then, before the highest number that waits.
+    fn is_in_order(&self, sequence: u64, sending_ns: u64) -> bool {
         let highest = self.hold.highest();
         let is_last = self.hold.is_empty() || sequence >= highest;
         is_last || sending_ns <= self.hold.peek(highest).sending_ns

@@ -31,7 +31,9 @@ impl Arbiter {
             Place::AgainstClock
         } else if self.candidate.began() >= self.next + self.hold.capacity() {
             Place::FarAhead
-        } else if self.candidate.began() >= self.next {
+        } else if self.candidate.began() >= self.next
+            && self.is_in_order(lowest.sequence, lowest.sending_ns)
+        {
             Place::Inside
         } else if lowest.sending_ns > self.clock.newest_ns {
             Place::Reset

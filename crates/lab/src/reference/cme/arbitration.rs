@@ -321,15 +321,17 @@ impl Arbitration {
     fn is_inside(&self, now_ns: u64, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         let Some(next) = self.next else { return false };
-        let in_order = self
-            .waiting
-            .last_key_value()
-            .is_none_or(|(highest, (_, _, waits))| {
-                sequence >= *highest || packet.sending_time <= waits.sending_time
-            });
         (next..next + self.window).contains(&sequence)
             && self.fits(packet.sending_time, now_ns)
-            && in_order
+            && self.in_order(packet)
+    }
+
+    /// Sent before the highest sequence that waits, if that is a higher one.
+    fn in_order(&self, packet: &Packet) -> bool {
+        let highest = self.waiting.last_key_value();
+        highest.is_none_or(|(highest, (_, _, waits))| {
+            u64::from(packet.sequence) >= *highest || packet.sending_time <= waits.sending_time
+        })
     }
 
     fn fits(&self, sending_time: u64, now_ns: u64) -> bool {
@@ -348,7 +350,7 @@ impl Arbitration {
         match self.suspects.began {
             _ if !fits => Claim::AgainstClock,
             began if began >= next + self.window => Claim::FarAhead,
-            began if began >= next => Claim::Inside,
+            began if began >= next && self.in_order(&lowest.packet) => Claim::Inside,
             _ if lowest.packet.sending_time > self.newest_ns => Claim::Reset,
             _ => Claim::AgainstClock,
         }
