@@ -382,6 +382,20 @@ pub const SNAPSHOTS: &[Mutant] = &[
         test: "-p touchline-feed --lib what_begins_anew_behind_a_late_join",
     },
     Mutant {
+        name: "feed: a snapshot of long before a late join is used",
+        file: "crates/feed/src/cme/feed.rs",
+        find: "let is_older = is_behind || is_before || ahead",
+        replace: "let is_older = is_behind || ahead",
+        test: "SEED=710 -p touchline --test sessions whoever_lies",
+    },
+    Mutant {
+        name: "feed: what was sent after what waits behind it is of the same numbering",
+        file: "crates/feed/src/cme/arbiter/jump.rs",
+        find: "            && self.is_in_order(lowest.sequence, lowest.sending_ns)\n",
+        replace: "",
+        test: "SEED=100 -p touchline --test sessions whoever_lies",
+    },
+    Mutant {
         name: "feed: the first of two packets that wait under one number is believed",
         file: "crates/feed/src/cme/arbiter.rs",
         find: "if self.hold.disputes(sequence, sending_ns, payload.len()) {",

@@ -33,7 +33,7 @@ impl Options {
         let (filter, share) = match *arguments {
             [] => ("", None),
             ["--share", share] => ("", Some(share)),
-            [filter] => (filter, None),
+            [filter] if filter != "--share" => (filter, None),
             [filter, "--share", share] => (filter, Some(share)),
             _ => bail!(
                 "'{}' is not understood; mutants takes [FILTER] [--share PART/PARTS]",
@@ -64,7 +64,7 @@ impl Share {
             let (part, parts) = (part.parse().ok()?, parts.parse().ok()?);
             (1..=parts).contains(&part).then_some(Share { part, parts })
         });
-        numbers.with_context(|| format!("'{text}' is no share; 2/6 is the second of six parts"))
+        numbers.with_context(|| format!("'{text}' is not a share; 2/6 is the second of six parts"))
     }
 }
 
@@ -92,8 +92,9 @@ mod tests {
         );
         for wrong in ["0/2", "3/2", "1/0", "1", "a/2", ""] {
             let error = Options::parse(&["--share", wrong]).unwrap_err();
-            assert!(error.to_string().contains("is no share"), "{wrong}");
+            assert!(error.to_string().contains("is not a share"), "{wrong}");
         }
         assert!(Options::parse(&["feed", "bus"]).is_err());
+        assert!(Options::parse(&["--share"]).is_err());
     }
 }

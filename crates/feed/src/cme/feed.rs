@@ -40,6 +40,9 @@ struct Arrival {
     when: When,
 }
 
+/// A snapshot that holds less than the first packet of the numbering goes on from was sent no longer before it.
+const SNAPSHOT_AGE_NS_MAX: u64 = 1_000_000_000;
+
 impl CmeFeed {
     /// All memory is taken here.
     pub fn new(settings: Settings) -> CmeFeed {
@@ -263,7 +266,11 @@ impl CmeFeed {
         let ahead = u64::from(through).saturating_sub(newest.sequence);
         let begun = self.arbiter.begun();
         let is_behind = u64::from(through) >= begun.sequence && sending_ns < begun.sending_ns;
-        let is_older = is_behind || ahead > 0 && sending_ns < newest.sending_ns;
+        // What came between is missing; the venue sends none that is so old.
+        let is_before = through > 0
+            && u64::from(through) + 1 < begun.sequence
+            && sending_ns + SNAPSHOT_AGE_NS_MAX < begun.sending_ns;
+        let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
         if is_older
             || ahead > self.arbiter.reach()
             || !self.arbiter.is_of_now(sending_ns, when.receive_ns)

@@ -19,6 +19,7 @@ use packet::Packet;
 use prices::Prices;
 use snapshot_loop::SnapshotLoop;
 use std::collections::{BTreeMap, BTreeSet};
+use suspects::SECOND;
 
 /// How to handle a channel.
 #[derive(Clone, Copy, Debug)]
@@ -236,6 +237,9 @@ impl Handler {
         let is_ahead = through > newest.sequence;
         !(is_ahead && sending_time < newest.sending_time
             || through >= begun.sequence && sending_time < begun.sending_time
+            || through > 0
+                && through + 1 < begun.sequence
+                && sending_time + SECOND < begun.sending_time
             || through > newest.sequence + self.arbitration.window()
             || !self.arbitration.is_reached(sending_time, now_ns))
     }
