@@ -63,8 +63,8 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: a reset does not wait for its beginning",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)\n            }\n            Place::AgainstClock",
-        replace: "is_shown\n            }\n            Place::AgainstClock",
+        find: "is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)",
+        replace: "is_shown",
         test: "-p touchline-feed --lib a_reset_whose_beginning_is_lost_is_waited_for_and_leaves_nothing_known",
     },
     Mutant {

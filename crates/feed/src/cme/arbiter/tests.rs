@@ -3,6 +3,7 @@
 use super::*;
 
 mod believed;
+mod stray;
 
 const WAIT: u64 = 100;
 
