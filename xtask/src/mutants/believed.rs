@@ -181,8 +181,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a snapshot that was sent before what it holds is used",
         file: "crates/feed/src/cme/feed.rs",
-        find: "let is_older = is_behind || ahead > 0 && sending_ns < newest.sending_ns;",
-        replace: "let is_older = is_behind;",
+        find: "let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;",
+        replace: "let is_older = is_behind || is_before;",
         test: "-p touchline-gateway --test rules a_snapshot_of_another_session_is_refused",
     },
     Mutant {
