@@ -188,8 +188,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a snapshot from before the first packet is used",
         file: "crates/feed/src/cme/feed.rs",
-        find: "let is_older = is_behind || ahead",
-        replace: "let is_older = ahead",
+        find: "let is_older = is_behind || is_before || ahead",
+        replace: "let is_older = is_before || ahead",
         test: "-p touchline-gateway --test rules a_snapshot_from_before_the_first_packet_holds_nothing_of_it",
     },
     Mutant {
