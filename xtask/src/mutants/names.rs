@@ -33,8 +33,15 @@ pub const NAMES: &[Mutant] = &[
     Mutant {
         name: "names: a file in use is written by a second one",
         file: MAPPING,
-        find: "if options.readers_write || flock",
-        replace: "if true || options.readers_write || flock",
+        find: "if options.readers_write {",
+        replace: "if true || options.readers_write {",
+        test: "-p touchline-shm --test segment names::a_file_in_use_is_written_by_nobody_else",
+    },
+    Mutant {
+        name: "names: a file of a process that is just dying stays in use",
+        file: MAPPING,
+        find: "if Instant::now() >= deadline {",
+        replace: "if true || Instant::now() >= deadline {",
         test: "-p touchline-shm --test segment names::a_file_in_use_is_written_by_nobody_else",
     },
     Mutant {

@@ -17,6 +17,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a file may still be in use by a process that has died.
+const IN_USE_AFTER_DEATH: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(1);
 
 /// What a process may do with a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,7 +209,8 @@ impl Mapping {
     /// Maps a file that stands in the bus. Its size is taken now, and never again from anywhere.
     ///
     /// # Errors
-    /// Among others [`Error::InUse`]: to be written, and another mapping writes it, wherever its lock file is.
+    /// Among others [`Error::InUse`]: to be written, and another mapping writes it, wherever its lock file is,
+    /// and still does after a second.
     pub fn open(
         directory: &Directory,
         file: &str,
@@ -492,13 +498,21 @@ impl Drop for Region {
 /// A file that one process writes has one that does: who finds it in use under a new lock file, or in a new
 /// directory, must not write into it.
 fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error> {
-    if options.readers_write || flock::try_lock(file).map_err(Error::system("lock", path))? {
+    if options.readers_write {
         return Ok(());
     }
-    Err(Error::InUse {
-        path: path.to_owned(),
-        process: Identity::of(file).ok().and_then(flock::holder),
-    })
+    // The system gives up the files of a dead process before its memory, and that only when nobody looks
+    // at it any more, as a tool does that reads its maps.
+    let deadline = Instant::now() + IN_USE_AFTER_DEATH;
+    while !flock::try_lock(file).map_err(Error::system("lock", path))? {
+        if Instant::now() >= deadline {
+            let process = Identity::of(file).ok().and_then(flock::holder);
+            let path = path.to_owned();
+            return Err(Error::InUse { path, process });
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
 }
 
 /// What the system does about huge pages in shared memory, in its own word.

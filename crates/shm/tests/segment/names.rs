@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
+use std::time::Duration;
 use touchline_shm::segment::{Access, Error, Mapping, Options, SlotLocks, WriterLock};
 
 pub fn play_owner(folder: &Path) {
@@ -138,8 +139,13 @@ fn a_file_in_use_is_written_by_nobody_else_wherever_it_is_found() {
         "{error}"
     );
     Mapping::open(lock.directory(), "ring", Access::Read, &Options::default()).unwrap();
-    owner.kill();
-    open().unwrap();
+    // Who comes a moment before its end is let in.
+    thread::scope(|scope| {
+        let opened = scope.spawn(open);
+        thread::sleep(Duration::from_millis(100));
+        owner.kill();
+        opened.join().unwrap().unwrap();
+    });
 }
 
 #[test]
