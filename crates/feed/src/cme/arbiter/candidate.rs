@@ -337,11 +337,12 @@ impl JumpCandidate {
         (*lowest, *highest) = (*buffer.peek(first), *buffer.peek(last));
     }
 
-    /// Gives each packet, lowest number first, to `keep`, and forgets all.
-    pub fn drain(&mut self, mut keep: impl FnMut(&Held, &[u8])) {
+    /// Gives each packet, lowest number first, to `keep`, with whether both lines brought it, and forgets all.
+    pub fn drain(&mut self, mut keep: impl FnMut(&Held, &[u8], bool)) {
         for sequence in self.lowest.sequence..=self.highest.sequence {
             if let Some(held) = self.buffer.take(sequence) {
-                keep(&held, self.buffer.payload(&held));
+                let of_both_lines = self.lines[sequence as usize & (self.lines.len() - 1)] == 3;
+                keep(&held, self.buffer.payload(&held), of_both_lines);
             }
         }
         (self.ambiguous, self.agreed) = (false, 0);

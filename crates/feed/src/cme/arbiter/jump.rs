@@ -1,7 +1,7 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
 use super::candidate::{Forgotten, Place, Situation};
-use super::{Arbiter, Doubt, Line, Step, StreamPoint, is_over};
+use super::{Arbiter, Doubt, Held, Line, Step, StreamPoint, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
 const WAITS_MAX: u64 = 10;
@@ -251,10 +251,23 @@ impl Arbiter {
             oldest_ns,
             ..
         } = self;
-        candidate.drain(|held, payload| {
-            let is_inside = (*next..*next + hold.capacity()).contains(&held.sequence);
-            if is_inside && hold.keep(held.sequence, held.sending_ns, held.when, payload) {
-                *oldest_ns = (*oldest_ns).min(held.when.now_ns);
+        candidate.drain(|held, payload, of_both_lines| {
+            let Held {
+                sequence,
+                sending_ns,
+                when,
+                ..
+            } = *held;
+            if !(*next..*next + hold.capacity()).contains(&sequence) {
+                return;
+            }
+            let is_disputed = hold.disputes(sequence, sending_ns, payload.len());
+            if is_disputed {
+                hold.discard(*next, sequence);
+            }
+            // Of two packets of one number the one of both lines is the venue's, or neither is believed.
+            if (!is_disputed || of_both_lines) && hold.keep(sequence, sending_ns, when, payload) {
+                *oldest_ns = (*oldest_ns).min(when.now_ns);
             }
         });
         self.jump = None;

@@ -515,8 +515,20 @@ impl Arbitration {
         let next = self.next.unwrap_or(0);
         for (sequence, suspect) in std::mem::take(&mut self.suspects).packets {
             if (next..next + self.window).contains(&sequence) && !suspect.disputed {
+                let place = (suspect.bytes, suspect.packet.sending_time);
                 let waits = (suspect.arrived, suspect.bytes, suspect.packet);
-                self.waiting.entry(sequence).or_insert(waits);
+                match self.waiting.get(&sequence) {
+                    Some((_, bytes, other)) if (*bytes, other.sending_time) == place => {}
+                    Some(_) if suspect.lines == [true; 2] => {
+                        self.waiting.insert(sequence, waits);
+                    }
+                    Some(_) => {
+                        self.waiting.remove(&sequence);
+                    }
+                    None => {
+                        self.waiting.insert(sequence, waits);
+                    }
+                }
             }
         }
         self.pending = None;
