@@ -194,8 +194,8 @@ impl Arbiter {
         self.heard_ns[line as usize] = now_ns;
     }
 
-    /// The verdict on a packet that is of no use whatever its contents: a second copy, one that is
-    /// late, or one of the old numbering. `None` for one that must be looked at.
+    /// The verdict on a packet that is of no use whatever its contents: a second copy. `None` for one that must be looked
+    /// at.
     #[inline]
     pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
         let sequence = u64::from(sequence);
@@ -207,8 +207,7 @@ impl Arbiter {
             .compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)
         {
             Likeness::Copy => Some(self.duplicate_or_late(sequence)),
-            Likeness::Lost => Some(Verdict::Late),
-            Likeness::Conflict | Likeness::Unknown => None,
+            Likeness::Lost | Likeness::Conflict | Likeness::Unknown => None,
         }
     }
 
@@ -312,23 +311,24 @@ impl Arbiter {
         if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, when) {
             return self.keep(sequence, sending_ns, when, payload);
         }
-        if self.next > 0 && sequence < self.next {
-            let likeness = self.sent.compare(
+        let likeness = match self.next > 0 && sequence < self.next {
+            true => self.sent.compare(
                 sequence,
                 sending_ns,
                 payload.len(),
                 self.next,
                 self.delivered_ns,
-            );
-            if likeness == Likeness::Conflict
-                && self.is_undisputed()
-                && sending_ns >= self.begun.sending_ns
-            {
-                // Its own copy is no further conflict.
-                self.sent.record(sequence, sending_ns, payload.len());
-                self.conflict = Some(sequence);
-                return Verdict::Contradicts;
-            }
+            ),
+            false => Likeness::Unknown,
+        };
+        if likeness == Likeness::Conflict
+            && self.is_undisputed()
+            && sending_ns >= self.begun.sending_ns
+        {
+            // Its own copy is no further conflict.
+            self.sent.record(sequence, sending_ns, payload.len());
+            self.conflict = Some(sequence);
+            return Verdict::Contradicts;
         }
         let is_earlier =
             self.next > 0 && (goes_on_earlier || self.is_earlier(sequence, sending_ns));
@@ -338,10 +338,14 @@ impl Arbiter {
         let offer = |arbiter: &mut Arbiter| {
             arbiter.contradicted(sequence, sending_ns, line, when, payload, is_inside)
         };
-        if is_earlier {
-            self.on_earlier(offer)
-        } else {
-            offer(self)
+        let verdict = match is_earlier {
+            true => self.on_earlier(offer),
+            false => offer(self),
+        };
+        match (verdict, likeness) {
+            // It waits all the same: numbering may have begun anew with its clock a little behind.
+            (Verdict::Contradicts | Verdict::OldNumbering, Likeness::Lost) => Verdict::Late,
+            _ => verdict,
         }
     }
 

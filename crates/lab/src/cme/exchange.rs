@@ -277,12 +277,13 @@ impl Exchange {
         self.defined = instruments.len();
     }
 
-    /// The end that heals everything: time for the last holes to be given up, then whole loops of all feeds.
+    /// The end that heals everything: time for the last holes to be given up and for a clock that was set to be
+    /// believed, then whole loops of all feeds.
     pub(super) fn wind_down(&mut self) {
         self.publisher.flush();
         self.publisher.now_ns += 1_000_000_000;
         self.publisher.spared = true;
-        for _ in 0..3 {
+        for _ in 0..6 {
             self.paused_heartbeat();
             self.publisher.now_ns += 100_000_000;
         }

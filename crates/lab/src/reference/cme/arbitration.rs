@@ -279,21 +279,13 @@ impl Arbitration {
         SUSPECTS_MAX.min(self.window)
     }
 
-    /// A second copy of what was processed, or a late packet of a sequence that was lost.
+    /// A second copy of what was processed.
     fn is_old_copy(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         if sequence + self.window < next {
             return false;
         }
-        match self.processed.get(&sequence) {
-            Some(sent) => *sent == (packet.sending_time, bytes),
-            None => {
-                let behind = self.processed.range(sequence..).next();
-                behind.is_none_or(|(_, (sent, _))| packet.sending_time <= *sent)
-                    && packet.sending_time <= self.last_sent_ns
-                    && self.last_sent_ns - packet.sending_time < SECOND
-            }
-        }
+        self.processed.get(&sequence) == Some(&(packet.sending_time, bytes))
     }
 
     /// Another packet in the place of one that was processed.
