@@ -286,6 +286,16 @@ impl Arbiter {
         self.clock.is_reached(sending_ns, receive_ns)
     }
 
+    /// Whether a snapshot that was sent then may be of a numbering that both lines show and that is not believed yet.
+    pub fn may_be_of_next(&self, sending_ns: u64) -> bool {
+        let is_behind = |candidate: &JumpCandidate| {
+            !candidate.is_empty()
+                && candidate.is_shown()
+                && sending_ns >= candidate.lowest().sending_ns
+        };
+        self.next > 0 && (is_behind(&self.candidate) || is_behind(&self.earlier))
+    }
+
     /// How far beyond the newest number the venue may be.
     pub fn reach(&self) -> u64 {
         self.hold.capacity()

@@ -270,8 +270,10 @@ impl CmeFeed {
         let is_before = through > 0
             && u64::from(through) + 1 < begun.sequence
             && sending_ns + SNAPSHOT_AGE_NS_MAX < begun.sending_ns;
+        let is_of_next = through > 0 && self.arbiter.may_be_of_next(sending_ns);
         let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
         if is_older
+            || is_of_next
             || ahead > self.arbiter.reach()
             || !self.arbiter.is_of_now(sending_ns, when.receive_ns)
         {

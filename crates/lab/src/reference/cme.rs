@@ -235,7 +235,9 @@ impl Handler {
         };
         let (through, begun) = (u64::from(through), self.arbitration.begun());
         let is_ahead = through > newest.sequence;
-        !(is_ahead && sending_time < newest.sending_time
+        let is_in_doubt = through > 0 && self.arbitration.is_in_doubt(sending_time);
+        !(is_in_doubt
+            || is_ahead && sending_time < newest.sending_time
             || through >= begun.sequence && sending_time < begun.sending_time
             || through > 0
                 && through + 1 < begun.sequence

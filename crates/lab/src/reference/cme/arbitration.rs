@@ -96,6 +96,16 @@ impl Arbitration {
         self.begun
     }
 
+    /// Whether what was sent then may be of a numbering that both lines show, and that is not believed yet.
+    pub fn is_in_doubt(&self, sending_time: u64) -> bool {
+        let behind = |suspects: &Suspects| {
+            suspects.agreed > 0
+                && !suspects.packets.is_empty()
+                && sending_time >= suspects.lowest().packet.sending_time
+        };
+        self.next.is_some() && (behind(&self.suspects) || behind(&self.earlier))
+    }
+
     /// How many sequences may wait behind a hole.
     pub fn window(&self) -> u64 {
         self.window
