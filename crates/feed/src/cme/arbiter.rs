@@ -332,7 +332,7 @@ impl Arbiter {
             false => Likeness::Unknown,
         };
         if likeness == Likeness::Conflict
-            && self.is_undisputed()
+            && !self.is_spoken_for(sequence, sending_ns, when)
             && sending_ns >= self.begun.sending_ns
         {
             // Its own copy is no further conflict.
@@ -439,6 +439,14 @@ impl Arbiter {
             && !self.earlier.is_empty()
             && self.earlier.is_shown()
             && self.earlier.agrees(sequence, sending_ns, when)
+    }
+
+    /// Whether a packet agrees with others that contradict.
+    fn is_spoken_for(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+        let agrees = |candidate: &JumpCandidate| {
+            !candidate.is_empty() && candidate.agrees(sequence, sending_ns, when)
+        };
+        agrees(&self.candidate) || agrees(&self.earlier)
     }
 
     /// Keeps a packet inside the window.

@@ -159,8 +159,12 @@ impl Arbitration {
                 return steps;
             }
             let is_old = packet.sending_time < self.begun.sending_time;
-            let is_disputed = !self.suspects.packets.is_empty() || !self.earlier.packets.is_empty();
-            if !is_disputed && !is_old && self.conflicts(next, bytes, &packet) {
+            let speak_for = |suspects: &Suspects| {
+                !suspects.packets.is_empty()
+                    && suspects.agrees(now_ns, self.suspects_max(), &packet)
+            };
+            let is_spoken_for = speak_for(&self.suspects) || speak_for(&self.earlier);
+            if !is_spoken_for && !is_old && self.conflicts(next, bytes, &packet) {
                 self.processed
                     .insert(sequence, (packet.sending_time, bytes));
                 self.conflict = true;
