@@ -110,6 +110,8 @@ pub struct Arbiter {
     /// When the packet delivered last was sent.
     delivered_ns: u64,
     begun: StreamPoint,
+    /// When that packet came, by the clock of waiting.
+    begun_at_ns: u64,
     sent: SentTimes,
     hold: Hold,
     /// No packet in `hold` was received before this.
@@ -168,6 +170,7 @@ impl Arbiter {
             clock: VenueClock::default(),
             delivered_ns: 0,
             begun: StreamPoint::default(),
+            begun_at_ns: 0,
             sent: SentTimes::new(hold.capacity()),
             candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
@@ -270,6 +273,16 @@ impl Arbiter {
     /// The first packet of the present numbering that came, or of the present setting of the venue's clock.
     pub fn begun(&self) -> StreamPoint {
         self.begun
+    }
+
+    /// Whether what came at `now_ns` was sent `age_ns` longer before the first packet than it came before it: then it is
+    /// not of the time it came at.
+    pub fn is_long_before(&self, sending_ns: u64, now_ns: u64, age_ns: u64) -> bool {
+        let came_before_ns = self.begun_at_ns.saturating_sub(now_ns);
+        sending_ns
+            .saturating_add(came_before_ns)
+            .saturating_add(age_ns)
+            < self.begun.sending_ns
     }
 
     /// The newest packet that was processed; `None` before the first.

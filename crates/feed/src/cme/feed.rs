@@ -265,11 +265,15 @@ impl CmeFeed {
         };
         let ahead = u64::from(through).saturating_sub(newest.sequence);
         let begun = self.arbiter.begun();
-        let is_behind = u64::from(through) >= begun.sequence && sending_ns < begun.sending_ns;
-        // What came between is missing; the venue sends none that is so old.
+        // The venue's clock may have been set back a little since.
+        let earliest_ns = begun.sending_ns.min(newest.sending_ns);
+        let is_behind = u64::from(through) >= begun.sequence && sending_ns < earliest_ns;
+        // The venue sends none that is so old.
         let is_before = through > 0
-            && u64::from(through) + 1 < begun.sequence
-            && sending_ns + SNAPSHOT_AGE_NS_MAX < begun.sending_ns;
+            && u64::from(through) < begun.sequence
+            && self
+                .arbiter
+                .is_long_before(sending_ns, when.now_ns, SNAPSHOT_AGE_NS_MAX);
         let is_of_next = through > 0 && self.arbiter.may_be_of_next(sending_ns);
         let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
         if is_older

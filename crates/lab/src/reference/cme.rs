@@ -19,7 +19,6 @@ use packet::Packet;
 use prices::Prices;
 use snapshot_loop::SnapshotLoop;
 use std::collections::{BTreeMap, BTreeSet};
-use suspects::SECOND;
 
 /// How to handle a channel.
 #[derive(Clone, Copy, Debug)]
@@ -238,10 +237,11 @@ impl Handler {
         let is_in_doubt = through > 0 && self.arbitration.is_in_doubt(sending_time);
         !(is_in_doubt
             || is_ahead && sending_time < newest.sending_time
-            || through >= begun.sequence && sending_time < begun.sending_time
+            || through >= begun.sequence
+                && sending_time < begun.sending_time.min(newest.sending_time)
             || through > 0
-                && through + 1 < begun.sequence
-                && sending_time + SECOND < begun.sending_time
+                && through < begun.sequence
+                && self.arbitration.is_long_before(sending_time, now_ns)
             || through > newest.sequence + self.arbitration.window()
             || !self.arbitration.is_reached(sending_time, now_ns))
     }

@@ -104,7 +104,7 @@ impl Scene {
         let mut session = first.clone();
         let (mut cut, mut clock, mut news) = (0, 0, "one exchange".to_owned());
         if random.chance(0.5) {
-            cut = random.index(first.packets.len() * 9 / 10);
+            cut = behind_a_second(&first, random.index(first.packets.len() * 9 / 10));
             let next = generate(&course(1), seed);
             let pause_ns = random.below(300_000_000);
             clock = *random.pick(&[
@@ -229,6 +229,18 @@ impl Scene {
         let before = before.then_some(&self.before);
         before.into_iter().chain(after.then_some(&self.after))
     }
+}
+
+/// A place in a session, and not between the first two numbers of a numbering: an exchange whose own first packet is lost
+/// goes on there as if none had begun anew.
+fn behind_a_second(session: &Session, place: usize) -> usize {
+    let last = |place: usize| {
+        let before = session.packets[..place].iter();
+        before.rev().find(|sent| sent.feed == Feed::Incremental)
+    };
+    (place..session.packets.len())
+        .find(|place| last(*place).is_none_or(|sent| sent.sequence != 1))
+        .expect("a numbering has more than one packet")
 }
 
 /// Some lies, and the usual faults. An exchange that begins anew with a wrong clock must be told from the one before by

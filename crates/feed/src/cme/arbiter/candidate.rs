@@ -6,7 +6,7 @@
 //! with it, or until the stream goes on without it.
 
 use super::Line;
-use super::clock::CLOCKS_APART_NS;
+use super::clock::{CLOCK_BACK_NS, CLOCKS_APART_NS};
 use crate::When;
 use crate::cme::hold::{Held, Hold};
 
@@ -185,10 +185,14 @@ impl JumpCandidate {
         self.agreed += 1;
     }
 
-    /// Whether it holds all from number 1 on, by the word of two packets.
+    /// Whether it holds all from number 1 on, by the word of two packets. Where the clock was set between them, number 1
+    /// may be of an exchange that began anew twice.
     pub fn is_whole(&self) -> bool {
         let is_shown = self.agreed > 0 || self.distinct > 1 && self.buffer.has(2);
-        self.lowest.sequence == 1 && is_shown && !self.ambiguous
+        let sent_ns = self.highest.sending_ns - self.lowest.sending_ns;
+        let came_ns = (self.highest.when.now_ns).saturating_sub(self.lowest.when.now_ns);
+        let is_of_one_clock = sent_ns <= came_ns.saturating_add(CLOCK_BACK_NS);
+        self.lowest.sequence == 1 && is_shown && is_of_one_clock && !self.ambiguous
     }
 
     /// Whether a packet goes on where the highest number ends.

@@ -227,6 +227,7 @@ impl Arbiter {
                 sequence: lowest.sequence,
                 sending_ns,
             };
+            self.begun_at_ns = lowest.when.now_ns;
         }
         self.clock.set(&lowest);
         self.doubt = Doubt::None;

@@ -48,6 +48,7 @@ pub struct Arbitration {
     /// What was sent before this is of an older numbering.
     begun_ns: u64,
     begun: Moment,
+    begun_arrived: u64,
     last_sent_ns: u64,
     suspects: Suspects,
     /// Those of an earlier time: copies of long ago, or a clock that was set back.
@@ -73,6 +74,7 @@ impl Arbitration {
             apart_ns: MINUTE,
             begun_ns: 0,
             begun: Moment::default(),
+            begun_arrived: 0,
             last_sent_ns: 0,
             suspects: Suspects::default(),
             earlier: Suspects::default(),
@@ -104,6 +106,12 @@ impl Arbitration {
                 && sending_time >= suspects.lowest().packet.sending_time
         };
         self.next.is_some() && (behind(&self.suspects) || behind(&self.earlier))
+    }
+
+    /// Whether what arrived then was sent a second longer before the first packet than it arrived before it.
+    pub fn is_long_before(&self, sending_time: u64, arrived: u64) -> bool {
+        let before = self.begun_arrived.saturating_sub(arrived);
+        sending_time + before + SECOND < self.begun.sending_time
     }
 
     /// How many sequences may wait behind a hole.
@@ -506,6 +514,7 @@ impl Arbitration {
                 sequence: u64::from(first),
                 sending_time,
             };
+            self.begun_arrived = lowest.arrived;
         }
         let back = self.newest_ns.saturating_sub(sending_time);
         if back > 0 {

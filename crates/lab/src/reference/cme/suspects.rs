@@ -70,7 +70,10 @@ impl Suspects {
     /// All from sequence 1 on, by the word of two packets.
     pub fn is_whole(&self) -> bool {
         let shown = self.agreed > 0 || self.distinct > 1 && self.undisputed(2).is_some();
-        self.packets.contains_key(&1) && shown && !self.ambiguous
+        let (lowest, highest) = (self.lowest(), self.highest());
+        let sent = highest.packet.sending_time - lowest.packet.sending_time;
+        let one_clock = sent <= highest.arrived.saturating_sub(lowest.arrived) + SECOND;
+        self.packets.contains_key(&1) && shown && one_clock && !self.ambiguous
     }
 
     pub fn continues(&self, now_ns: u64, max: u64, packet: &Packet) -> bool {
