@@ -252,7 +252,7 @@ fn plan(random: &mut Random, clock: i64) -> FaultPlan {
     // What is forged as the venue's next packet of now is shown until the venue's own comes, so that one is not to be late.
     let faults = match lies.iter().any(may_be_next) {
         true => vec![],
-        false => usual(random),
+        false => [usual(random), rarer(random)].concat(),
     };
     let late = random.chance(0.3).then(|| Fault::JoinLate {
         share: random.below(300) as f64 / 1_000.0,
@@ -289,6 +289,21 @@ fn usual(random: &mut Random) -> Vec<Fault> {
             max_ns: 15_000_000,
         },
     ]
+}
+
+fn rarer(random: &mut Random) -> Vec<Fault> {
+    let mut faults = vec![
+        Fault::DropOnAllLines {
+            share: random.below(4) as f64 / 100.0,
+            packets_max: random.below(8) + 1,
+        },
+        Fault::Outage {
+            packets: random.below(300) + 1,
+        },
+        Fault::Corrupt { share: 0.01 },
+    ];
+    faults.retain(|_| random.chance(0.3));
+    faults
 }
 
 /// No two have one time in common: lies that agree make a stream of their own, which is another exchange.

@@ -1,6 +1,6 @@
 //! Packets near the present numbering that are not of it, or not yet: wrong clocks, late joins, forgeries of one line.
 
-use super::believed::{NOW, SECOND, at};
+use super::believed::{HOUR, NOW, SECOND, at};
 use super::*;
 
 /// The venue's clock is behind for a packet or two, and right again: what follows is taken for what agrees with those,
@@ -80,4 +80,91 @@ fn what_one_line_forges_a_little_behind_the_clock_moves_nothing() {
         bench.both(sequence, now_ns, now_ns);
     }
     bench.expect("21 22 23 24");
+}
+
+/// One line forged a number ahead, sent before what both lines bring up to it: theirs takes its place.
+#[test]
+fn what_both_lines_bring_takes_the_place_of_what_one_forged() {
+    let mut bench = at(15);
+    let forged = bench.on(Line::B, 18, NOW + 100, NOW + 200);
+    assert_eq!(forged, Verdict::Held);
+    for sequence in 16..=18 {
+        let now = NOW + 185 + u64::from(sequence);
+        bench.both(sequence, now, now);
+    }
+    bench.expect("");
+    let own = bench.arbiter.candidate.highest().sending_ns;
+    for (line, sequence) in [(Line::A, 19), (Line::A, 20), (Line::B, 19)] {
+        bench.on(line, sequence, NOW + 185 + u64::from(sequence), NOW + 206);
+    }
+    bench.expect("16 17 18 19 20");
+    let said = bench.arbiter.sent.compare(18, own, 4, 21, NOW + 205);
+    assert_eq!(said, Likeness::Copy, "the one of both lines was processed");
+}
+
+/// An exchange that begins anew a little behind the clock, where its low numbers were before a late join.
+#[test]
+fn what_comes_late_on_both_lines_is_doubted_and_believed_in_the_end() {
+    let mut bench = Bench::new();
+    bench.both(200, NOW, NOW);
+    bench.both(201, NOW + 1_000_000, NOW + 1_000_000);
+    bench.log.clear();
+    for sequence in 1..=40 {
+        let sent = NOW - 2_000_000 + u64::from(sequence) * 40;
+        let came = NOW + 2_000_000 + u64::from(sequence) * 40;
+        bench.both(sequence, sent, came);
+    }
+    let said = bench.log.join(" ");
+    assert!(said.starts_with("doubt restarted late "), "{said}");
+    assert!(said.ends_with(" 40"), "{said}");
+}
+
+/// Another packet of the number that was processed last, while one packet of a reset that never comes is waited for.
+#[test]
+fn a_conflict_is_one_also_while_others_contradict() {
+    let mut bench = at(100);
+    bench.on(Line::A, 5, NOW + 1_100, NOW + 1_100);
+    bench.on(Line::A, 101, NOW + 1_101, NOW + 1_101);
+    bench.expect("101");
+    let own = When::at(NOW + 1_102);
+    let verdict = bench.offer(Line::B, 101, NOW + 1_100, own, b"its own");
+    assert_eq!(verdict, Verdict::Contradicts);
+    bench.expect("conflict 101");
+}
+
+/// Number 1 was the last packet of an exchange whose clock was another one.
+#[test]
+fn a_numbering_is_whole_by_one_clock_alone() {
+    for (apart, said) in [(SECOND, "joined 1 1 2"), (2 * SECOND, "joined late 1 1 2")] {
+        let mut bench = Bench::new();
+        bench.on(Line::A, 1, NOW, NOW);
+        bench.on(Line::A, 2, NOW + apart, NOW + 1);
+        bench.advance(NOW + WAIT);
+        bench.expect(said);
+    }
+}
+
+/// Snapshots that were sent behind what both lines bring are not of what was processed, or may not be.
+#[test]
+fn what_was_sent_behind_a_numbering_that_is_not_believed_may_be_of_it() {
+    let mut bench = at(100);
+    assert!(!bench.arbiter.may_be_of_next(NOW + 5_000));
+    bench.on(Line::A, 2, NOW + 4_000, NOW + 4_000);
+    assert!(!bench.arbiter.may_be_of_next(NOW + 5_000), "one line alone");
+    bench.on(Line::B, 2, NOW + 4_000, NOW + 4_001);
+    assert!(bench.arbiter.may_be_of_next(NOW + 4_000));
+    assert!(!bench.arbiter.may_be_of_next(NOW + 3_999));
+}
+
+#[test]
+fn a_snapshot_was_sent_as_long_before_a_join_as_it_came_before_it() {
+    let mut bench = Bench::new();
+    bench.both(22, NOW, NOW);
+    let is_old = |sent_before, came_before| {
+        let arbiter = &bench.arbiter;
+        arbiter.is_long_before(NOW - sent_before, NOW - came_before, SECOND)
+    };
+    assert!(!is_old(HOUR, HOUR), "it was kept since");
+    assert!(!is_old(SECOND, 0));
+    assert!(is_old(SECOND + 1, 0) && is_old(HOUR, HOUR - SECOND - 1));
 }
