@@ -14,11 +14,12 @@ use touchline_lab::fault::{Delivery, Fault, FaultPlan, Forged, Forgery, deliver}
 use touchline_lab::random::Random;
 use touchline_lab::reference::cme as slow;
 use touchline_types::{Instrument, Validity};
+use touchline_wire::mdp3::PacketHeader;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How long the books of an exchange that died may still be called live once the next one sends: until nothing was
-/// processed for `wait_ns`, with what is late on the way.
+/// How long the books of an exchange that died may still be called live once something of the next one comes: until
+/// nothing was processed for `wait_ns`, with what is late on the way.
 const DOUBT_NS: u64 = 100_000_000;
 
 #[test]
@@ -48,8 +49,9 @@ struct Scene {
     what: String,
     session: Session,
     delivery: Delivery,
-    /// When the exchange begins anew, if it does.
+    /// When the exchange begins anew, if it does, and when something of it comes.
     begins_anew_ns: u64,
+    heard_anew_ns: u64,
     before: Truth,
     after: Truth,
     /// Waiting is measured by the clock that is set, as in a capture.
@@ -125,15 +127,39 @@ impl Scene {
             })
         };
         let rules: Vec<_> = plan.rules.iter().map(|rule| &rule.fault).collect();
-        Scene {
+        let mut scene = Scene {
             what: format!("seed {seed}, {news} of {options:?}, {rules:?}"),
             begins_anew_ns: after[0].time_ns,
+            heard_anew_ns: u64::MAX,
             before: part(before),
             after: part(after),
             delivery: deliver(&session, &plan, seed),
-            session,
             as_capture: random.chance(0.5),
-        }
+            session,
+        };
+        scene.heard_anew_ns = scene.first_of(cut);
+        scene
+    }
+
+    /// When the first packet of the incremental feed comes that was sent behind so many others, by a clock that nobody
+    /// sets. Its clock may be wrong by whole seconds.
+    fn first_of(&self, cut: usize) -> u64 {
+        let of = |feed: Feed, payload: &[u8]| {
+            let header = PacketHeader::peek(payload).filter(|_| feed == Feed::Incremental);
+            header.map(|header| (header.sequence, header.sending_time_ns % SECOND_NS))
+        };
+        let sent = self.session.packets[cut..].iter();
+        let sent: HashSet<_> = sent
+            .filter_map(|sent| of(sent.feed, &sent.payload))
+            .collect();
+        let arrivals = self.delivery.arrivals.iter().enumerate();
+        arrivals
+            .filter(|(_, arrival)| {
+                of(arrival.feed, &arrival.payload).is_some_and(|header| sent.contains(&header))
+            })
+            .map(|(index, arrival)| self.true_ns(index, arrival))
+            .next()
+            .unwrap_or(u64::MAX)
     }
 
     fn run(&self) -> Seen {
@@ -224,7 +250,7 @@ impl Scene {
 
     /// Whose books may be shown at this time.
     fn truths(&self, now_ns: u64) -> impl Iterator<Item = &Truth> {
-        let before = now_ns < self.begins_anew_ns + DOUBT_NS;
+        let before = now_ns < self.heard_anew_ns.saturating_add(DOUBT_NS);
         let after = now_ns >= self.begins_anew_ns;
         let before = before.then_some(&self.before);
         before.into_iter().chain(after.then_some(&self.after))
