@@ -299,6 +299,11 @@ impl Arbiter {
         self.clock.is_reached(sending_ns, receive_ns)
     }
 
+    /// How far a snapshot that is received now was sent ahead of the venue's clock, as the incremental feed shows it.
+    pub fn ahead_ns(&self, sending_ns: u64, receive_ns: u64) -> u64 {
+        self.clock.ahead_ns(sending_ns, receive_ns)
+    }
+
     /// Whether a snapshot that was sent then may be of a numbering that both lines show and that is not believed yet.
     pub fn may_be_of_next(&self, sending_ns: u64) -> bool {
         let is_behind = |candidate: &JumpCandidate| {

@@ -43,6 +43,10 @@ struct Arrival {
 /// A snapshot that holds less than the first packet of the numbering goes on from was sent no longer before it.
 const SNAPSHOT_AGE_NS_MAX: u64 = 1_000_000_000;
 
+/// The packets that a snapshot is ahead of were sent before it, and come no longer behind it. One that says another time
+/// is of a numbering before, whose numbers were higher.
+const SNAPSHOT_AHEAD_NS_MAX: u64 = 250_000_000;
+
 impl CmeFeed {
     /// All memory is taken here.
     pub fn new(settings: Settings) -> CmeFeed {
@@ -275,9 +279,12 @@ impl CmeFeed {
                 .arbiter
                 .is_long_before(sending_ns, when.now_ns, SNAPSHOT_AGE_NS_MAX);
         let is_of_next = through > 0 && self.arbiter.may_be_of_next(sending_ns);
+        let ahead_ns = self.arbiter.ahead_ns(sending_ns, when.receive_ns);
+        let is_later = ahead > 0 && ahead_ns > SNAPSHOT_AHEAD_NS_MAX;
         let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
         if is_older
             || is_of_next
+            || is_later
             || ahead > self.arbiter.reach()
             || !self.arbiter.is_of_now(sending_ns, when.receive_ns)
         {

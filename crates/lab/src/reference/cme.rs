@@ -19,6 +19,7 @@ use packet::Packet;
 use prices::Prices;
 use snapshot_loop::SnapshotLoop;
 use std::collections::{BTreeMap, BTreeSet};
+use suspects::SECOND;
 
 /// How to handle a channel.
 #[derive(Clone, Copy, Debug)]
@@ -237,6 +238,7 @@ impl Handler {
         let is_in_doubt = through > 0 && self.arbitration.is_in_doubt(sending_time);
         !(is_in_doubt
             || is_ahead && sending_time < newest.sending_time
+            || is_ahead && self.arbitration.ahead(sending_time, now_ns) > SECOND / 4
             || through >= begun.sequence
                 && sending_time < begun.sending_time.min(newest.sending_time)
             || through > 0

@@ -50,9 +50,14 @@ impl VenueClock {
     /// compared, so that clocks may be apart; where ours was set back, no time has passed.
     #[inline]
     pub fn is_reached(&self, sending_ns: u64, receive_ns: u64) -> bool {
+        self.newest_ns == 0 || self.ahead_ns(sending_ns, receive_ns) <= self.apart_ns
+    }
+
+    /// How far a packet that is received now was sent ahead of the packet processed last and the time since, by ours.
+    #[inline]
+    pub fn ahead_ns(&self, sending_ns: u64, receive_ns: u64) -> u64 {
         let passed_ns = receive_ns.saturating_sub(self.received_ns);
-        let latest_ns = self.newest_ns.saturating_add(passed_ns);
-        sending_ns <= latest_ns.saturating_add(self.apart_ns) || self.newest_ns == 0
+        sending_ns.saturating_sub(self.newest_ns.saturating_add(passed_ns))
     }
 
     /// A packet is processed.

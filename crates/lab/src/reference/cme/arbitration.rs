@@ -121,13 +121,13 @@ impl Arbitration {
 
     /// Whether the venue's clock can have reached a time by `now_ns`.
     pub fn is_reached(&self, sending_time: u64, now_ns: u64) -> bool {
+        self.newest_ns == 0 || self.ahead(sending_time, now_ns) <= self.apart_ns
+    }
+
+    /// How far a time is ahead of the newest packet and what passed since.
+    pub fn ahead(&self, sending_time: u64, now_ns: u64) -> u64 {
         let passed = now_ns.saturating_sub(self.newest_arrived);
-        self.newest_ns == 0
-            || sending_time
-                <= self
-                    .newest_ns
-                    .saturating_add(passed)
-                    .saturating_add(self.apart_ns)
+        sending_time.saturating_sub(self.newest_ns.saturating_add(passed))
     }
 
     /// Gives up the holes that were waited for long enough at `now_ns`, and looks at the suspects again.
