@@ -12,7 +12,7 @@ use super::settings::{Line, Replay};
 use crate::When;
 use awaited::Awaited;
 use candidate::{JumpCandidate, Place};
-use clock::VenueClock;
+use clock::{CLOCK_BACK_NS, VenueClock};
 use jump::Jump;
 use refused::Refused;
 use sent::{Likeness, SentTimes};
@@ -528,7 +528,8 @@ impl Arbiter {
             .first(self.next)
             .filter(|_| flush || self.next <= self.release_to)
         {
-            return Some(self.lose_to(first));
+            let behind = *self.hold.peek(first);
+            return Some(self.lose_to(&behind));
         }
         let jump = self.jump.take()?;
         self.jump_to_candidate(jump)
@@ -544,10 +545,16 @@ impl Arbiter {
         self.doubt = Doubt::None;
     }
 
-    /// Declares everything before `target` lost.
-    fn lose_to(&mut self, target: u64) -> Step {
+    /// Declares everything before a packet lost. If the clock was set in what is lost, an exchange may have begun anew in
+    /// it, and its numbers have reached those of before.
+    fn lose_to(&mut self, behind: &Held) -> Step {
+        let target = behind.sequence;
         self.lost = (self.next, target - 1);
         self.sent.forget(self.next..target);
+        let ahead_ns = (self.clock).ahead_ns(behind.sending_ns, behind.when.receive_ns);
+        if behind.sending_ns < self.delivered_ns || ahead_ns > CLOCK_BACK_NS {
+            self.conflict = Some(target - 1);
+        }
         let step = Step::Lost {
             first: self.next as u32,
             last: (target - 1) as u32,

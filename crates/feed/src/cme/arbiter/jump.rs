@@ -219,7 +219,7 @@ impl Arbiter {
             }
             Jump::Forward => {
                 self.clock.begun_ns = self.clock.begun_ns.min(sending_ns);
-                (lowest.sequence > self.next).then(|| self.lose_to(lowest.sequence))
+                (lowest.sequence > self.next).then(|| self.lose_to(&lowest))
             }
         };
         if jump != Jump::Forward || sending_ns < self.clock.newest_ns {

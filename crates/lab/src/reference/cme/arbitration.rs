@@ -454,9 +454,10 @@ impl Arbitration {
                 self.pass_on(arrived, bytes, packet, steps);
                 continue;
             }
-            let first = self.waiting.keys().next().copied();
-            if let Some(first) = first.filter(|_| self.pending.is_some() || next <= release_to) {
-                self.lose_to(first, steps);
+            let behind = self.waiting.values().next();
+            let behind = behind.filter(|_| self.pending.is_some() || next <= release_to);
+            if let Some((arrived, _, packet)) = behind.cloned() {
+                self.lose_to(arrived, &packet, steps);
                 continue;
             }
             let Some(way) = self.pending.take() else {
@@ -470,8 +471,12 @@ impl Arbitration {
         }
     }
 
-    fn lose_to(&mut self, target: u64, steps: &mut Vec<Step>) {
-        let next = self.next.unwrap_or(1);
+    /// Gives up what is missing before a packet. A clock that was set meanwhile may be another exchange's.
+    fn lose_to(&mut self, arrived: u64, behind: &Packet, steps: &mut Vec<Step>) {
+        let (next, target) = (self.next.unwrap_or(1), u64::from(behind.sequence));
+        let was_set = behind.sending_time < self.last_sent_ns
+            || self.ahead(behind.sending_time, arrived) > SECOND;
+        self.conflict |= was_set;
         steps.push(Step::Lost {
             first: next as u32,
             last: (target - 1) as u32,
@@ -505,7 +510,7 @@ impl Arbitration {
             Move::Forward => {
                 self.begun_ns = self.begun_ns.min(sending_time);
                 if self.next.is_some_and(|next| u64::from(first) > next) {
-                    self.lose_to(u64::from(first), steps);
+                    self.lose_to(lowest.arrived, &lowest.packet, steps);
                 }
             }
         }
