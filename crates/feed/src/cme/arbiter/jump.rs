@@ -1,7 +1,7 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
 use super::candidate::{Forgotten, Place, Situation};
-use super::{Arbiter, Doubt, Held, Line, Step, StreamPoint, is_over};
+use super::{Arbiter, Doubt, Held, Likeness, Line, Step, StreamPoint, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
 const WAITS_MAX: u64 = 10;
@@ -156,7 +156,13 @@ impl Arbiter {
         if self.is_undisputed() || self.jump.is_some() {
             return None;
         }
-        let sending_ns = self.hold.peek(self.next).sending_ns;
+        let next = *self.hold.peek(self.next);
+        let sending_ns = next.sending_ns;
+        let is_alone = self.earlier.is_of_one_line(self.heard_ns);
+        if is_alone && self.earlier.goes_on_in(&next) && !self.is_late(self.earlier.highest()) {
+            // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
+            self.conflict = Some(self.next - 1);
+        }
         self.earlier.clear();
         if !self.candidate.is_empty() {
             match self.place() {
@@ -170,6 +176,13 @@ impl Arbiter {
         self.note_forgotten();
         self.denied |= self.conflict.is_some();
         self.conflict.take()
+    }
+
+    fn is_late(&self, held: &Held) -> bool {
+        let (sequence, sending_ns) = (held.sequence, held.sending_ns);
+        let compare =
+            |bytes| (self.sent).compare(sequence, sending_ns, bytes, self.next, self.delivered_ns);
+        sequence < self.next && compare(held.len()) == Likeness::Lost
     }
 
     /// Where a candidate had a packet that could be of the present numbering, and the stream goes on without it, what

@@ -310,6 +310,19 @@ impl Arbitration {
         self.processed.get(&sequence) == Some(&(packet.sending_time, bytes))
     }
 
+    /// It was lost, and may well come now.
+    fn is_late(&self, packet: &Packet) -> bool {
+        let sequence = u64::from(packet.sequence);
+        let behind = self.processed.range(sequence..).next();
+        !self.processed.contains_key(&sequence)
+            && self
+                .next
+                .is_some_and(|next| (1..=self.window).contains(&next.saturating_sub(sequence)))
+            && behind.is_none_or(|(_, (sent, _))| packet.sending_time <= *sent)
+            && packet.sending_time <= self.last_sent_ns
+            && self.last_sent_ns - packet.sending_time < SECOND
+    }
+
     /// Another packet in the place of one that was processed.
     fn conflicts(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
@@ -388,7 +401,7 @@ impl Arbitration {
         let suspects = &self.suspects;
         let age = now_ns.saturating_sub(suspects.since);
         let other = self.heard[1 - suspects.first_line];
-        let alone = other == 0 || other < suspects.since;
+        let alone = suspects.is_alone(self.heard);
         let starts_at_one = suspects.packets.contains_key(&1);
         let believed = match self.claim() {
             Claim::Beginning => {
@@ -556,7 +569,7 @@ impl Arbitration {
 
     fn pass_on(&mut self, arrived: u64, bytes: usize, packet: Packet, steps: &mut Vec<Step>) {
         let (sequence, sending_time) = (u64::from(packet.sequence), packet.sending_time);
-        self.deny(sending_time);
+        self.deny(arrived, &packet);
         if self.conflict {
             let newest = (sequence - 1) as u32;
             steps.push(Step::Conflict { newest });
@@ -571,9 +584,15 @@ impl Arbitration {
     }
 
     /// Forgets the suspects that a packet denies which is to be passed on.
-    fn deny(&mut self, sending_time: u64) {
+    fn deny(&mut self, arrived: u64, packet: &Packet) {
         if self.pending.is_some() {
             return;
+        }
+        let sending_time = packet.sending_time;
+        let max = self.suspects_max();
+        let alone = self.earlier.is_alone(self.heard);
+        if alone && self.earlier.distinct > 2 && self.earlier.agrees(arrived, max, packet) {
+            self.conflict |= !self.is_late(&self.earlier.highest().packet);
         }
         self.forget_earlier();
         if self.suspects.packets.is_empty() {
