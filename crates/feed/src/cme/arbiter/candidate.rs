@@ -268,11 +268,6 @@ impl JumpCandidate {
         }
     }
 
-    /// Whether the other line than the one that brought it first is silent since.
-    pub fn is_of_one_line(&self, heard_ns: [u64; 2]) -> bool {
-        heard_ns[1 - self.line] == 0 || heard_ns[1 - self.line] < self.since_ns
-    }
-
     /// Whether a packet goes on where several of it end.
     pub fn goes_on_in(&self, held: &Held) -> bool {
         let is_many = !self.is_empty() && self.distinct >= ALONE_DOUBT_MIN;
@@ -304,7 +299,7 @@ impl JumpCandidate {
         } = situation;
         let age_ns = now_ns.saturating_sub(self.since_ns);
         let other = heard_ns[1 - self.line];
-        let is_alone = self.is_of_one_line(heard_ns);
+        let is_alone = other == 0 || other < self.since_ns;
         match place {
             // A number near it, or its copy on the other line.
             Place::First => {

@@ -158,8 +158,8 @@ impl Arbiter {
         }
         let next = *self.hold.peek(self.next);
         let sending_ns = next.sending_ns;
-        let is_alone = self.earlier.is_of_one_line(self.heard_ns);
-        if is_alone && self.earlier.goes_on_in(&next) && !self.is_late(self.earlier.highest()) {
+        let is_long = is_over(self.earlier.since_ns(), next.when.now_ns, self.wait_ns);
+        if is_long && self.earlier.goes_on_in(&next) && !self.is_late(self.earlier.highest()) {
             // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
             self.conflict = Some(self.next - 1);
         }

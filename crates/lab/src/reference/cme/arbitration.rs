@@ -401,7 +401,7 @@ impl Arbitration {
         let suspects = &self.suspects;
         let age = now_ns.saturating_sub(suspects.since);
         let other = self.heard[1 - suspects.first_line];
-        let alone = suspects.is_alone(self.heard);
+        let alone = other == 0 || other < suspects.since;
         let starts_at_one = suspects.packets.contains_key(&1);
         let believed = match self.claim() {
             Claim::Beginning => {
@@ -590,8 +590,8 @@ impl Arbitration {
         }
         let sending_time = packet.sending_time;
         let max = self.suspects_max();
-        let alone = self.earlier.is_alone(self.heard);
-        if alone && self.earlier.distinct > 2 && self.earlier.agrees(arrived, max, packet) {
+        let long = arrived.saturating_sub(self.earlier.since) >= self.wait_ns;
+        if long && self.earlier.distinct > 2 && self.earlier.agrees(arrived, max, packet) {
             self.conflict |= !self.is_late(&self.earlier.highest().packet);
         }
         self.forget_earlier();

@@ -104,12 +104,6 @@ impl Suspects {
         }
     }
 
-    /// Whether the other line is silent since.
-    pub fn is_alone(&self, heard: [u64; 2]) -> bool {
-        let other = heard[1 - self.first_line];
-        other == 0 || other < self.since
-    }
-
     /// Leaves those between the first and the last sequence of both lines, if there is one.
     pub fn keep_agreed(&mut self) {
         let of_both = |suspect: &Suspect| !suspect.disputed && suspect.lines == [true; 2];
