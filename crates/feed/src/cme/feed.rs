@@ -130,6 +130,8 @@ impl CmeFeed {
             Step::Conflict(sequence) => {
                 counters.packets_conflicting += 1;
                 self.behind = false;
+                // They may be of an exchange that is gone.
+                self.early.clear();
                 self.channel
                     .distrust_all(sequence, self.newest(), &mut batch.events);
             }

@@ -342,7 +342,10 @@ impl Handler {
                         .values_mut()
                         .for_each(|instrument| instrument.orders.lose());
                 }
-                Step::Conflict { newest } => self.distrust(newest),
+                Step::Conflict { newest } => {
+                    self.early.clear();
+                    self.distrust(newest);
+                }
                 Step::Packet(packet) => self.process(&packet),
             }
         }

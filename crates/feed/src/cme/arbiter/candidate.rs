@@ -284,6 +284,11 @@ impl JumpCandidate {
         self.agreed >= AGREED_MIN
     }
 
+    /// Whether all that spoke for it came before the other one began.
+    pub fn ended_before(&self, other: &JumpCandidate) -> bool {
+        self.spoken_ns < other.since_ns
+    }
+
     /// Whether something spoke for it less than `wait_ns` ago.
     fn goes_on(&self, now_ns: u64, wait_ns: u64) -> bool {
         now_ns.saturating_sub(self.spoken_ns) < wait_ns

@@ -244,7 +244,12 @@ impl Arbiter {
         }
         self.clock.set(&lowest);
         self.doubt = Doubt::None;
+        let is_followed = jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
         self.earlier.clear();
+        if is_followed {
+            // It was of the numbering before.
+            self.earlier.take_forgotten();
+        }
         self.note_forgotten();
         self.adopt();
         step.or_else(|| self.pop_waiting())

@@ -7,6 +7,7 @@ use crate::capture::Line;
 use std::collections::BTreeMap;
 pub use step::{Moment, Step};
 
+mod copies;
 mod step;
 
 /// What suspects say.
@@ -301,49 +302,6 @@ impl Arbitration {
         SUSPECTS_MAX.min(self.window)
     }
 
-    /// A second copy of what was processed.
-    fn is_old_copy(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
-        let sequence = u64::from(packet.sequence);
-        if sequence + self.window < next {
-            return false;
-        }
-        self.processed.get(&sequence) == Some(&(packet.sending_time, bytes))
-    }
-
-    /// It was lost, and may well come now.
-    fn is_late(&self, packet: &Packet) -> bool {
-        let sequence = u64::from(packet.sequence);
-        let behind = self.processed.range(sequence..).next();
-        !self.processed.contains_key(&sequence)
-            && self
-                .next
-                .is_some_and(|next| (1..=self.window).contains(&next.saturating_sub(sequence)))
-            && behind.is_none_or(|(_, (sent, _))| packet.sending_time <= *sent)
-            && packet.sending_time <= self.last_sent_ns
-            && self.last_sent_ns - packet.sending_time < SECOND
-    }
-
-    /// Another packet in the place of one that was processed.
-    fn conflicts(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
-        let sequence = u64::from(packet.sequence);
-        let sent = |sequence: u64| {
-            self.processed
-                .get(&sequence)
-                .map(|(sending_time, _)| *sending_time)
-        };
-        let Some((sending_time, length)) = self
-            .processed
-            .get(&sequence)
-            .filter(|_| sequence + self.window >= next)
-        else {
-            return false;
-        };
-        *length != bytes
-            && sending_time.abs_diff(packet.sending_time) < 2 * SECOND
-            && sent(sequence - 1).is_none_or(|before| packet.sending_time >= before)
-            && sent(sequence + 1).is_none_or(|behind| packet.sending_time <= behind)
-    }
-
     /// Whether a packet lies in the window, at a time of now and before what waits behind it.
     fn is_inside(&self, now_ns: u64, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
@@ -539,6 +497,9 @@ impl Arbitration {
             self.apart_ns = (back / 2).clamp(SECOND, MINUTE);
         }
         (self.newest_ns, self.newest_arrived) = (sending_time, lowest.arrived);
+        if way == Move::Restart && self.earlier.spoken < self.suspects.since {
+            self.earlier = Suspects::default();
+        }
         self.forget_earlier();
         self.adopt();
     }
