@@ -155,6 +155,8 @@ impl Channel {
             seen: newest,
             ..PriceState::known_from(0)
         };
+        // Nor that all was empty as of it.
+        self.known_from = 0;
         self.lose_all(sequence, newest, unknown, events);
     }
 
