@@ -83,6 +83,8 @@ fn a_snapshot_of_another_session_is_refused() {
         // Further ahead than the window reaches.
         (3 + 65, 100),
         (u32::MAX - 15, 100),
+        // Ahead of the stream, and further ahead of the venue's clock than any packet is late.
+        (9, 300),
         // Sent in a year.
         (3, 365 * 86_400_000),
     ] {

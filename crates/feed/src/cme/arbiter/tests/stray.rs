@@ -168,3 +168,50 @@ fn a_snapshot_was_sent_as_long_before_a_join_as_it_came_before_it() {
     assert!(!is_old(SECOND, 0));
     assert!(is_old(SECOND + 1, 0) && is_old(HOUR, HOUR - SECOND - 1));
 }
+
+/// Where the clock was set in what is lost, the numbers may be those of an exchange that began anew.
+#[test]
+fn a_loss_in_which_the_clock_was_set_is_a_conflict() {
+    let far = SECOND + 2_000;
+    for (sent, came, said) in [
+        (NOW + 100, NOW + 100, "lost 6-6 7"),
+        (NOW + 49, NOW + 100, "lost 6-6 conflict 6 7"),
+        (NOW + far, NOW + 100, "lost 6-6 conflict 6 7"),
+        (NOW + far, NOW + far, "lost 6-6 7"),
+    ] {
+        let mut bench = at(5);
+        bench.on(Line::A, 7, sent, came);
+        bench.advance(came + WAIT);
+        bench.expect(said);
+    }
+}
+
+/// An exchange began anew a little behind the clock, one line alone is heard, and its numbers reach those of before.
+#[test]
+fn what_one_line_shows_for_long_and_goes_on_in_the_numbering_before_is_a_conflict() {
+    for (every, said) in [
+        (60, "doubt conflict 5 6 conflict 6"),
+        (5, "6"), // what one line forges in the middle of the stream
+    ] {
+        let mut bench = at(5);
+        for sequence in 2..=5 {
+            let passed = u64::from(sequence) * every;
+            bench.on(Line::A, sequence, NOW - 1_000 + passed, NOW + 100 + passed);
+        }
+        bench.on(Line::A, 6, NOW - 1_000 + 6 * every, NOW + 100 + 6 * every);
+        bench.expect(said);
+    }
+}
+
+/// Both lines brought a numbering against the clock, and then a reset: that is no doubt about the reset.
+#[test]
+fn what_ended_before_a_reset_began_says_nothing_against_it() {
+    let mut bench = at(5);
+    for sequence in 7..=9 {
+        bench.both(sequence, NOW - 2 * SECOND + u64::from(sequence), NOW + 80);
+    }
+    let reset = NOW + 90;
+    bench.both(1, reset, reset);
+    bench.both(2, reset + 1, reset + 1);
+    bench.expect(&format!("restarted at {reset} 1 2"));
+}
