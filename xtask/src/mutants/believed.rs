@@ -293,8 +293,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a reset is late where the clock was a little ahead",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: ".compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)",
-        replace: ".compare(sequence, sending_ns, bytes, self.next, self.clock.newest_ns)",
+        find: "                self.next,\n                self.delivered_ns,",
+        replace: "                self.next,\n                self.clock.newest_ns,",
         test: "-p touchline-feed --lib a_reset_behind_a_clock_that_was_a_little_ahead",
     },
     Mutant {
@@ -321,8 +321,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a packet of the same time and another length is a copy",
         file: "crates/feed/src/cme/arbiter/sent.rs",
-        find: "if sent.sending_ns == sending_ns && sent.bytes == bytes as u32 {",
-        replace: "if sent.sending_ns == sending_ns {",
+        find: "is_kept && sent.sending_ns == sending_ns && sent.bytes == bytes as u32",
+        replace: "is_kept && sent.sending_ns == sending_ns",
         test: "-p touchline-feed --lib a_packet_of_the_same_time_and_another_length",
     },
     Mutant {
@@ -386,14 +386,14 @@ pub const SNAPSHOTS: &[Mutant] = &[
         file: "crates/feed/src/cme/feed.rs",
         find: "let is_older = is_behind || is_before || ahead",
         replace: "let is_older = is_behind || ahead",
-        test: "SEED=710 -p touchline --test sessions whoever_lies",
+        test: "-p touchline-gateway --test rules a_snapshot_of_long_before_a_join_is_refused",
     },
     Mutant {
         name: "feed: what was sent after what waits behind it is of the same numbering",
         file: "crates/feed/src/cme/arbiter/jump.rs",
         find: "            && self.is_in_order(lowest.sequence, lowest.sending_ns)\n",
         replace: "",
-        test: "SEED=100 -p touchline --test sessions whoever_lies",
+        test: "-p touchline-feed --lib what_both_lines_bring_takes_the_place",
     },
     Mutant {
         name: "feed: the first of two packets that wait under one number is believed",
@@ -419,8 +419,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: what comes late is forgotten",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "            Likeness::Lost | Likeness::Conflict | Likeness::Unknown => None,",
-        replace: "            Likeness::Lost => Some(Verdict::Late),\n            Likeness::Conflict | Likeness::Unknown => None,",
+        find: "let is_copy =\n            sequence < self.next &&",
+        replace: "let is_late = self.sent.compare(sequence, sending_ns, bytes, self.next, self.delivered_ns) == Likeness::Lost;\n        if sequence < self.next && is_late {\n            return Some(Verdict::Late);\n        }\n        let is_copy =\n            sequence < self.next &&",
         test: "-p touchline-feed --lib what_comes_late_on_both_lines",
     },
     Mutant {
@@ -449,7 +449,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         file: "crates/feed/src/cme/feed.rs",
         find: "let earliest_ns = begun.sending_ns.min(newest.sending_ns);",
         replace: "let earliest_ns = begun.sending_ns;",
-        test: "SEED=6842 -p touchline --test sessions whoever_lies",
+        test: "-p touchline-gateway --test rules snapshots_of_a_clock_that_went_back_a_little_are_used",
     },
     Mutant {
         name: "feed: how long a snapshot was kept does not count",

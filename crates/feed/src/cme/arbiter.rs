@@ -202,16 +202,9 @@ impl Arbiter {
     #[inline]
     pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
         let sequence = u64::from(sequence);
-        if sequence >= self.next {
-            return None;
-        }
-        match self
-            .sent
-            .compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)
-        {
-            Likeness::Copy => Some(self.duplicate_or_late(sequence)),
-            Likeness::Lost | Likeness::Conflict | Likeness::Unknown => None,
-        }
+        let is_copy =
+            sequence < self.next && (self.sent).is_copy(sequence, sending_ns, bytes, self.next);
+        is_copy.then(|| self.duplicate_or_late(sequence))
     }
 
     /// Offers a valid packet that is no old copy.

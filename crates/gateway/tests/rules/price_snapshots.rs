@@ -105,6 +105,30 @@ fn a_snapshot_of_another_session_is_refused() {
     }
 }
 
+/// It holds nothing of what was heard, and the venue sends none that is so old.
+#[test]
+fn a_snapshot_of_long_before_a_join_is_refused() {
+    for (sent_ms, state) in [(8_999, "recovering |"), (9_001, "live 100 |")] {
+        let mut bench = Bench::new();
+        bench.sent_at(Feed::Incremental, 5, 10_000, &[heartbeat()]);
+        bench.sent_at(Feed::Incremental, 6, 10_001, &[book(&[bid(9, NEW, 1, 9)])]);
+        bench.book(ID, "recovering |");
+        bench.sent_at(Feed::Snapshot, 1, sent_ms, &[snapshot(4, 9, &[100])]);
+        bench.book(ID, state);
+    }
+}
+
+/// The venue's clock went back by less than a second, which is no other numbering.
+#[test]
+fn snapshots_of_a_clock_that_went_back_a_little_are_used() {
+    let mut bench = Bench::new();
+    bench.sent_at(Feed::Incremental, 5, 10_000, &[heartbeat()]);
+    bench.sent_at(Feed::Incremental, 6, 9_500, &[book(&[bid(9, NEW, 1, 9)])]);
+    bench.book(ID, "recovering |");
+    bench.sent_at(Feed::Snapshot, 1, 9_501, &[snapshot(6, 9, &[100])]);
+    bench.book(ID, "live 100 |");
+}
+
 /// Who joins late hears a snapshot of the session before, whose number lies in what was heard already.
 #[test]
 fn a_snapshot_from_before_the_first_packet_holds_nothing_of_it() {

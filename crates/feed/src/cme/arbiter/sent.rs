@@ -83,9 +83,16 @@ impl SentTimes {
         self.slots[sequence as usize & (self.slots.len() - 1)]
     }
 
+    /// Whether a packet whose number is below `next` is the one that was processed.
+    #[inline]
+    pub fn is_copy(&self, sequence: u64, sending_ns: u64, bytes: usize, next: u64) -> bool {
+        let sent = self.slot(sequence);
+        let is_kept = sequence + (self.slots.len() as u64) >= next;
+        is_kept && sent.sending_ns == sending_ns && sent.bytes == bytes as u32
+    }
+
     /// Compares a packet whose number is below `next`. A lost number's packet was sent no later than
     /// the packet processed last, at `processed_ns`.
-    #[inline]
     pub fn compare(
         &self,
         sequence: u64,
@@ -98,7 +105,7 @@ impl SentTimes {
             return Likeness::Unknown;
         }
         let sent = self.slot(sequence);
-        if sent.sending_ns == sending_ns && sent.bytes == bytes as u32 {
+        if self.is_copy(sequence, sending_ns, bytes, next) {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
             // It was sent before what was processed behind it; a sequence reset is sent later.
