@@ -461,9 +461,9 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a snapshot ahead of the stream says any time",
         file: "crates/feed/src/cme/feed.rs",
-        find: "            || is_later\n",
-        replace: "",
-        test: "-p touchline-gateway --test rules a_snapshot_of_another_session_is_refused",
+        find: "Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX =>",
+        replace: "Timeliness::Due if true || ahead_ns <= SNAPSHOT_AHEAD_NS_MAX =>",
+        test: "-p touchline-gateway --test rules a_snapshot_that_waited_was_sent_behind",
     },
     Mutant {
         name: "feed: snapshots that wait outlive a conflict",
@@ -475,14 +475,14 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: behind a conflict what is heard of first is known to be empty",
         file: "crates/feed/src/cme/channel.rs",
-        find: "        // Nor that all was empty as of it.\n        self.known_from = 0;",
+        find: "        // Nor that what was never heard of is empty.\n        self.known_from = 0;",
         replace: "",
         test: "SEED=788 -p touchline --test sessions the_reference_believes",
     },
     Mutant {
         name: "feed: a clock that is set in what is lost says nothing",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "if behind.sending_ns < self.delivered_ns || ahead_ns > CLOCK_BACK_NS {",
+        find: "if behind.sending_ns < self.delivered_ns || self.clock.was_set_ahead(behind) {",
         replace: "if false {",
         test: "-p touchline-feed --lib a_loss_in_which_the_clock_was_set",
     },
@@ -503,8 +503,29 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: what ended before a reset is held against it",
         file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "        if is_followed {",
-        replace: "        if is_followed && false {",
+        find: "        if earlier_ended_first {",
+        replace: "        if earlier_ended_first && false {",
         test: "-p touchline-feed --lib what_ended_before_a_reset",
+    },
+    Mutant {
+        name: "feed: what was lost and comes late may be anything",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "if likeness == Likeness::Lost && sequence >= self.begun.sequence {",
+        replace: "if false {",
+        test: "-p touchline-feed --lib what_was_lost_and_comes_late_on_both_lines",
+    },
+    Mutant {
+        name: "feed: one line speaks for a packet that conflicts",
+        file: "crates/feed/src/cme/arbiter.rs",
+        find: "let is_shown = !candidate.is_empty() && candidate.is_shown();",
+        replace: "let is_shown = !candidate.is_empty();",
+        test: "-p touchline-feed --lib what_one_line_brings_besides",
+    },
+    Mutant {
+        name: "feed: what was replayed sets the clock",
+        file: "crates/feed/src/cme/arbiter/clock.rs",
+        find: "receive_ns >= self.received_ns && self.ahead_ns",
+        replace: "self.ahead_ns",
+        test: "-p touchline-feed --lib what_was_replayed_sets_no_clock",
     },
 ];

@@ -157,8 +157,8 @@ const PACKETS: &[Mutant] = &[
     Mutant {
         name: "feed: a second copy is delivered",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "            Verdict::Late\n        } else {\n            Verdict::Duplicate",
-        replace: "            Verdict::Late\n        } else {\n            Verdict::Deliver",
+        find: "is_copy.then_some(Verdict::Duplicate)",
+        replace: "is_copy.then_some(Verdict::Deliver)",
         test: "-p touchline-feed --lib the_first_copy_wins_and_holes_wait",
     },
     Mutant {
@@ -291,8 +291,8 @@ const ORDERS: &[Mutant] = &[
     Mutant {
         name: "feed: an order snapshot from before the loss is used",
         file: "crates/feed/src/cme/orders.rs",
-        find: "through >= self.lost.max(state.floor).max(self.known_from)",
-        replace: "through >= self.known_from",
+        find: "through >= self.lost.max(state.floor).max(self.reset_at)",
+        replace: "through >= self.reset_at",
         test: "-p touchline-gateway --test rules a_snapshot_from_before_the_loss_is_of_no_use",
     },
     Mutant {

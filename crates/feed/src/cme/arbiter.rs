@@ -12,7 +12,7 @@ use super::settings::{Line, Replay};
 use crate::When;
 use awaited::Awaited;
 use candidate::{JumpCandidate, Place};
-use clock::{CLOCK_BACK_NS, VenueClock};
+use clock::VenueClock;
 use jump::Jump;
 use refused::Refused;
 use sent::{Likeness, SentTimes};
@@ -131,8 +131,6 @@ pub struct Arbiter {
     doubt: Doubt,
     /// When each line brought a packet last.
     heard_ns: [u64; 2],
-    /// The range lost last, to tell a late packet from a duplicate.
-    lost: (u64, u64),
     /// How holes wait for TCP replay, if they do.
     replay: Option<Replay>,
     awaited: Option<Awaited>,
@@ -183,7 +181,6 @@ impl Arbiter {
             denied: false,
             doubt: Doubt::None,
             heard_ns: [0; 2],
-            lost: (0, 0),
             replay,
             awaited: None,
             ask_from_ns: 0,
@@ -204,7 +201,7 @@ impl Arbiter {
         let sequence = u64::from(sequence);
         let is_copy =
             sequence < self.next && (self.sent).is_copy(sequence, sending_ns, bytes, self.next);
-        is_copy.then(|| self.duplicate_or_late(sequence))
+        is_copy.then_some(Verdict::Duplicate)
     }
 
     /// Offers a valid packet that is no old copy.
@@ -298,10 +295,11 @@ impl Arbiter {
     }
 
     /// Whether a snapshot that was sent then may be of a numbering that both lines show and that is not believed yet.
-    pub fn may_be_of_next(&self, sending_ns: u64) -> bool {
+    pub fn may_be_of_next(&self, sending_ns: u64, now_ns: u64) -> bool {
         let is_behind = |candidate: &JumpCandidate| {
             !candidate.is_empty()
-                && candidate.is_shown()
+                && candidate.is_agreed()
+                && candidate.may_be_believed(now_ns, self.wait_ns)
                 && sending_ns >= candidate.lowest().sending_ns
         };
         self.next > 0 && (is_behind(&self.candidate) || is_behind(&self.earlier))
@@ -351,6 +349,10 @@ impl Arbiter {
             self.conflict = Some(sequence);
             return Verdict::Contradicts;
         }
+        // What was before a late join may as well be of an exchange that began anew a little behind the clock.
+        if likeness == Likeness::Lost && sequence >= self.begun.sequence {
+            return Verdict::Late;
+        }
         let is_earlier =
             self.next > 0 && (goes_on_earlier || self.is_earlier(sequence, sending_ns));
         if is_earlier && self.jump.is_some() {
@@ -364,7 +366,6 @@ impl Arbiter {
             false => offer(self),
         };
         match (verdict, likeness) {
-            // It waits all the same: numbering may have begun anew with its clock a little behind.
             (Verdict::Contradicts | Verdict::OldNumbering, Likeness::Lost) => Verdict::Late,
             _ => verdict,
         }
@@ -452,10 +453,11 @@ impl Arbiter {
             && self.earlier.agrees(sequence, sending_ns, when)
     }
 
-    /// Whether a packet agrees with others that contradict.
+    /// Whether a packet agrees with others that contradict and that both lines brought.
     fn is_spoken_for(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
         let agrees = |candidate: &JumpCandidate| {
-            !candidate.is_empty() && candidate.agrees(sequence, sending_ns, when)
+            let is_shown = !candidate.is_empty() && candidate.is_shown();
+            is_shown && candidate.agrees(sequence, sending_ns, when)
         };
         agrees(&self.candidate) || agrees(&self.earlier)
     }
@@ -477,15 +479,6 @@ impl Arbiter {
         self.oldest_ns = self.oldest_ns.min(when.now_ns);
         self.came(sequence);
         Verdict::Held
-    }
-
-    fn duplicate_or_late(&self, sequence: u64) -> Verdict {
-        let (first, last) = self.lost;
-        if (first..=last).contains(&sequence) {
-            Verdict::Late
-        } else {
-            Verdict::Duplicate
-        }
     }
 
     fn pop_waiting(&mut self) -> Option<Step> {
@@ -542,10 +535,8 @@ impl Arbiter {
     /// it, and its numbers have reached those of before.
     fn lose_to(&mut self, behind: &Held) -> Step {
         let target = behind.sequence;
-        self.lost = (self.next, target - 1);
         self.sent.forget(self.next..target);
-        let ahead_ns = (self.clock).ahead_ns(behind.sending_ns, behind.when.receive_ns);
-        if behind.sending_ns < self.delivered_ns || ahead_ns > CLOCK_BACK_NS {
+        if behind.sending_ns < self.delivered_ns || self.clock.was_set_ahead(behind) {
             self.conflict = Some(target - 1);
         }
         let step = Step::Lost {

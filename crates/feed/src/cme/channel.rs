@@ -27,6 +27,8 @@ pub(super) struct Channel {
     pub lost: u32,
     /// From which packet on an instrument that was never heard of is known to be empty.
     pub known_from: u32,
+    /// The packet of the last reset: snapshots that hold less are from before it.
+    pub reset_at: u32,
     /// Snapshots sent at or before this are from before the last reset.
     pub reset_ns: u64,
     /// Whether the channel has shown any order yet.
@@ -52,6 +54,7 @@ impl Channel {
             definition_loop: LoopTracker::default(),
             lost: u32::MAX,
             known_from: 0,
+            reset_at: 0,
             reset_ns: 0,
             orders_seen: false,
             event_open: false,
@@ -144,7 +147,7 @@ impl Channel {
             self.lost = 0;
             return self.reset(0, sending_ns, events);
         }
-        (self.known_from, self.reset_ns) = (0, sending_ns);
+        (self.known_from, self.reset_at, self.reset_ns) = (0, 0, sending_ns);
         self.lose_all(1, first.max(2) - 1, PriceState::known_from(0), events);
     }
 
@@ -155,7 +158,7 @@ impl Channel {
             seen: newest,
             ..PriceState::known_from(0)
         };
-        // Nor that all was empty as of it.
+        // Nor that what was never heard of is empty.
         self.known_from = 0;
         self.lose_all(sequence, newest, unknown, events);
     }
@@ -190,7 +193,7 @@ impl Channel {
                 tracker.forget();
             }
         }
-        let was_set_since = begun.sequence > u64::from(self.known_from);
+        let was_set_since = begun.sequence > u64::from(self.reset_at);
         if was_set_since && self.reset_ns > begun.sending_ns {
             self.reset_ns = begun.sending_ns.saturating_sub(1);
         }
@@ -213,7 +216,7 @@ impl Channel {
     /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; 0 where a numbering
     /// begins.
     pub fn reset(&mut self, packet: u32, sending_ns: u64, events: &mut Vec<Event>) {
-        self.known_from = packet;
+        (self.known_from, self.reset_at) = (packet, packet);
         self.reset_ns = sending_ns;
         self.event_open = false;
         for row in self.instruments.rows_mut() {

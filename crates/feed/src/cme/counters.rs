@@ -16,7 +16,7 @@ touchline_types::counters! {
         packets_first_b: "packets" = "Packets whose copy on line B came first.",
         packets_duplicate: "packets" = "Copies of packets already processed or held.",
         packets_held: "packets" = "Packets that waited behind a hole.",
-        packets_late: "packets" = "Copies that came after their hole had been declared lost; known of the newest hole only.",
+        packets_late: "packets" = "Copies that came after their number had been declared lost.",
         packets_lost: "packets" = "Packet numbers declared lost on both lines.",
         packets_old_numbering: "packets" = "Packets from before the numbering started again.",
         packets_implausible: "packets" = "Packets that contradict what was processed, by their number or their sending time; several that agree start a new numbering.",

@@ -43,8 +43,8 @@ struct Arrival {
 /// A snapshot that holds less than the first packet of the numbering goes on from was sent no longer before it.
 const SNAPSHOT_AGE_NS_MAX: u64 = 1_000_000_000;
 
-/// The packets that a snapshot is ahead of were sent before it, and come no longer behind it. One that says another time
-/// is of a numbering before, whose numbers were higher.
+/// A snapshot that waited for a packet was sent no longer behind it. One that says a later time is of a numbering before,
+/// whose numbers were higher.
 const SNAPSHOT_AHEAD_NS_MAX: u64 = 250_000_000;
 
 impl CmeFeed {
@@ -129,7 +129,7 @@ impl CmeFeed {
             }
             Step::Conflict(sequence) => {
                 counters.packets_conflicting += 1;
-                self.behind = false;
+                self.behind &= !self.arbiter.is_caught_up();
                 // They may be of an exchange that is gone.
                 self.early.clear();
                 self.channel
@@ -228,13 +228,15 @@ impl CmeFeed {
     fn take_timely(&mut self, feed: Feed, when: When, payload: &[u8], batch: &mut Batch) {
         let packet = valid(payload, &self.channel.settings).expect("it was valid when it was kept");
         let through = snapshots::through(&packet);
-        match self.timeliness(through, packet.header.sending_time_ns, when) {
-            Timeliness::Due => self.take_recovery(feed, when, &packet, batch),
+        let sending_ns = packet.header.sending_time_ns;
+        let ahead_ns = self.arbiter.ahead_ns(sending_ns, when.receive_ns);
+        match self.timeliness(through, sending_ns, when) {
+            Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX => {
+                self.take_recovery(feed, when, &packet, batch)
+            }
             // Without an incremental feed it is all that is known, and nothing of it is live.
             Timeliness::Early if self.is_over => self.take_recovery(feed, when, &packet, batch),
-            Timeliness::Early | Timeliness::Impossible => {
-                self.channel.counters.recovery_refused += 1
-            }
+            _ => self.channel.counters.recovery_refused += 1,
         }
     }
 
@@ -280,13 +282,10 @@ impl CmeFeed {
             && self
                 .arbiter
                 .is_long_before(sending_ns, when.now_ns, SNAPSHOT_AGE_NS_MAX);
-        let is_of_next = through > 0 && self.arbiter.may_be_of_next(sending_ns);
-        let ahead_ns = self.arbiter.ahead_ns(sending_ns, when.receive_ns);
-        let is_later = ahead > 0 && ahead_ns > SNAPSHOT_AHEAD_NS_MAX;
+        let is_of_next = through > 0 && self.arbiter.may_be_of_next(sending_ns, when.now_ns);
         let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
         if is_older
             || is_of_next
-            || is_later
             || ahead > self.arbiter.reach()
             || !self.arbiter.is_of_now(sending_ns, when.receive_ns)
         {

@@ -110,7 +110,7 @@ impl Channel {
     /// first incremental packet `lost` is as high as can be, and nothing is of use.
     fn is_of_use(&self, instrument: Instrument, through: u32) -> bool {
         let state = self.instruments.row(instrument).orders;
-        !state.known && through >= self.lost.max(state.floor).max(self.known_from)
+        !state.known && through >= self.lost.max(state.floor).max(self.reset_at)
     }
 
     /// Whether a whole snapshot ends at an event that we have seen the end of: if the instrument

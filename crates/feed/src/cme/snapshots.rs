@@ -235,7 +235,7 @@ impl Channel {
     fn price_snapshot(&mut self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
         let row = self.instruments.row(instrument);
         let is_needed = self.validity(row) != Validity::Live && !self.lacks_definition(row);
-        if !is_needed || snapshot.through < self.known_from {
+        if !is_needed || snapshot.through < self.reset_at {
             return Use::Ignore;
         }
         let judged = self.judge(&row.price, snapshot);

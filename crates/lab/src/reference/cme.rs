@@ -224,7 +224,10 @@ impl Handler {
         let due = |early: &Early| u64::from(early.through()) <= newest.sequence;
         while let Some(at) = self.early.iter().position(due) {
             let early = self.early.remove(at);
-            self.recover(early);
+            let (sent, arrived) = (early.packet.sending_time, early.arrived);
+            if self.arbitration.ahead(sent, arrived) <= SECOND / 4 {
+                self.recover(early);
+            }
         }
     }
 
@@ -235,10 +238,9 @@ impl Handler {
         };
         let (through, begun) = (u64::from(through), self.arbitration.begun());
         let is_ahead = through > newest.sequence;
-        let is_in_doubt = through > 0 && self.arbitration.is_in_doubt(sending_time);
+        let is_in_doubt = through > 0 && self.arbitration.is_in_doubt(sending_time, now_ns);
         !(is_in_doubt
             || is_ahead && sending_time < newest.sending_time
-            || is_ahead && self.arbitration.ahead(sending_time, now_ns) > SECOND / 4
             || through >= begun.sequence
                 && sending_time < begun.sending_time.min(newest.sending_time)
             || through > 0

@@ -189,7 +189,7 @@ impl JumpCandidate {
     /// may be of an exchange that began anew twice.
     pub fn is_whole(&self) -> bool {
         let is_shown = self.agreed > 0 || self.distinct > 1 && self.buffer.has(2);
-        let sent_ns = self.highest.sending_ns - self.lowest.sending_ns;
+        let sent_ns = (self.highest.sending_ns).saturating_sub(self.lowest.sending_ns);
         let came_ns = (self.highest.when.now_ns).saturating_sub(self.lowest.when.now_ns);
         let is_of_one_clock = sent_ns <= came_ns.saturating_add(CLOCK_BACK_NS);
         self.lowest.sequence == 1 && is_shown && is_of_one_clock && !self.ambiguous
@@ -269,7 +269,7 @@ impl JumpCandidate {
     }
 
     /// Whether a packet goes on where several of it end.
-    pub fn goes_on_in(&self, held: &Held) -> bool {
+    pub fn is_continued_by(&self, held: &Held) -> bool {
         let is_many = !self.is_empty() && self.distinct >= ALONE_DOUBT_MIN;
         is_many && self.agrees(held.sequence, held.sending_ns, held.when)
     }
@@ -287,6 +287,11 @@ impl JumpCandidate {
     /// Whether all that spoke for it came before the other one began.
     pub fn ended_before(&self, other: &JumpCandidate) -> bool {
         self.spoken_ns < other.since_ns
+    }
+
+    /// Whether something spoke for it since it could have been believed last.
+    pub fn may_be_believed(&self, now_ns: u64, wait_ns: u64) -> bool {
+        self.goes_on(now_ns, WAITS_MIN.saturating_mul(wait_ns))
     }
 
     /// Whether something spoke for it less than `wait_ns` ago.

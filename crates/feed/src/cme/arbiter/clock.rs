@@ -60,6 +60,13 @@ impl VenueClock {
         sending_ns.saturating_sub(self.newest_ns.saturating_add(passed_ns))
     }
 
+    /// Whether the clock was set ahead before a packet was sent. Where that packet came before the one processed last,
+    /// as behind one that was replayed, the time between them says nothing.
+    pub fn was_set_ahead(&self, behind: &Held) -> bool {
+        let (sending_ns, receive_ns) = (behind.sending_ns, behind.when.receive_ns);
+        receive_ns >= self.received_ns && self.ahead_ns(sending_ns, receive_ns) > CLOCK_BACK_NS
+    }
+
     /// A packet is processed.
     #[inline]
     pub fn pass(&mut self, sending_ns: u64, receive_ns: u64) {

@@ -9,11 +9,11 @@ const WAITS_MAX: u64 = 10;
 /// How the window moves to a candidate that is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jump {
-    /// There was none.
+    /// The first numbering begins.
     Join,
-    /// They begin again.
+    /// Numbering begins anew.
     Restart,
-    /// They go on.
+    /// The present numbering goes on.
     Forward,
 }
 
@@ -159,7 +159,7 @@ impl Arbiter {
         let next = *self.hold.peek(self.next);
         let sending_ns = next.sending_ns;
         let is_long = is_over(self.earlier.since_ns(), next.when.now_ns, self.wait_ns);
-        if is_long && self.earlier.goes_on_in(&next) && !self.is_late(self.earlier.highest()) {
+        if is_long && self.earlier.is_continued_by(&next) && !self.is_late(self.earlier.highest()) {
             // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
             self.conflict = Some(self.next - 1);
         }
@@ -221,7 +221,6 @@ impl Arbiter {
                 if self.release_to < u64::MAX {
                     self.release_to = 0;
                 }
-                self.lost = (1, lowest.sequence - 1);
                 let is_later = sending_ns > self.clock.newest_ns;
                 self.clock.begun_ns = if is_later { sending_ns } else { 0 };
                 Some(Step::Restarted {
@@ -244,9 +243,10 @@ impl Arbiter {
         }
         self.clock.set(&lowest);
         self.doubt = Doubt::None;
-        let is_followed = jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
+        let earlier_ended_first =
+            jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
         self.earlier.clear();
-        if is_followed {
+        if earlier_ended_first {
             // It was of the numbering before.
             self.earlier.take_forgotten();
         }

@@ -100,10 +100,10 @@ impl Arbitration {
     }
 
     /// Whether what was sent then may be of a numbering that both lines show, and that is not believed yet.
-    pub fn is_in_doubt(&self, sending_time: u64) -> bool {
+    pub fn is_in_doubt(&self, sending_time: u64, now_ns: u64) -> bool {
         let behind = |suspects: &Suspects| {
-            suspects.agreed > 0
-                && !suspects.packets.is_empty()
+            suspects.agreed > 1
+                && now_ns.saturating_sub(suspects.spoken) < 10 * self.wait_ns
                 && sending_time >= suspects.lowest().packet.sending_time
         };
         self.next.is_some() && (behind(&self.suspects) || behind(&self.earlier))
@@ -169,8 +169,7 @@ impl Arbitration {
             }
             let is_old = packet.sending_time < self.begun.sending_time;
             let speak_for = |suspects: &Suspects| {
-                !suspects.packets.is_empty()
-                    && suspects.agrees(now_ns, self.suspects_max(), &packet)
+                suspects.agreed > 0 && suspects.agrees(now_ns, self.suspects_max(), &packet)
             };
             let is_spoken_for = speak_for(&self.suspects) || speak_for(&self.earlier);
             if !is_spoken_for && !is_old && self.conflicts(next, bytes, &packet) {
@@ -445,8 +444,9 @@ impl Arbitration {
     /// Gives up what is missing before a packet. A clock that was set meanwhile may be another exchange's.
     fn lose_to(&mut self, arrived: u64, behind: &Packet, steps: &mut Vec<Step>) {
         let (next, target) = (self.next.unwrap_or(1), u64::from(behind.sequence));
-        let was_set = behind.sending_time < self.last_sent_ns
-            || self.ahead(behind.sending_time, arrived) > SECOND;
+        let is_ahead = self.ahead(behind.sending_time, arrived) > SECOND;
+        let was_set =
+            behind.sending_time < self.last_sent_ns || is_ahead && arrived >= self.newest_arrived;
         self.conflict |= was_set;
         steps.push(Step::Lost {
             first: next as u32,

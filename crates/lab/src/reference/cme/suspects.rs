@@ -71,7 +71,7 @@ impl Suspects {
     pub fn is_whole(&self) -> bool {
         let shown = self.agreed > 0 || self.distinct > 1 && self.undisputed(2).is_some();
         let (lowest, highest) = (self.lowest(), self.highest());
-        let sent = highest.packet.sending_time - lowest.packet.sending_time;
+        let sent = (highest.packet.sending_time).saturating_sub(lowest.packet.sending_time);
         let one_clock = sent <= highest.arrived.saturating_sub(lowest.arrived) + SECOND;
         self.packets.contains_key(&1) && shown && one_clock && !self.ambiguous
     }

@@ -157,12 +157,15 @@ fn a_numbering_is_whole_by_one_clock_alone() {
 #[test]
 fn what_was_sent_behind_a_numbering_that_is_not_believed_may_be_of_it() {
     let mut bench = at(100);
-    assert!(!bench.arbiter.may_be_of_next(NOW + 5_000));
+    assert!(!bench.arbiter.may_be_of_next(NOW + 5_000, NOW + 4_100));
+    let may = |bench: &Bench, sent, now| bench.arbiter.may_be_of_next(NOW + sent, NOW + now);
     bench.on(Line::A, 2, NOW + 4_000, NOW + 4_000);
-    assert!(!bench.arbiter.may_be_of_next(NOW + 5_000), "one line alone");
-    bench.on(Line::B, 2, NOW + 4_000, NOW + 4_001);
-    assert!(bench.arbiter.may_be_of_next(NOW + 4_000));
-    assert!(!bench.arbiter.may_be_of_next(NOW + 3_999));
+    bench.both(3, NOW + 4_001, NOW + 4_001);
+    assert!(!may(&bench, 5_000, 4_010), "one number of both lines");
+    bench.on(Line::B, 2, NOW + 4_000, NOW + 4_002);
+    assert!(may(&bench, 4_000, 4_010) && !may(&bench, 3_999, 4_010));
+    let later = 4_002 + 10 * WAIT;
+    assert!(!may(&bench, 5_000, later), "nothing speaks for it any more");
 }
 
 #[test]
@@ -225,4 +228,42 @@ fn what_ended_before_a_reset_began_says_nothing_against_it() {
     bench.both(1, reset, reset);
     bench.both(2, reset + 1, reset + 1);
     bench.expect(&format!("restarted at {reset} 1 2"));
+}
+
+/// A line, or both, may be slow: what was lost in this numbering is nothing else when it comes.
+#[test]
+fn what_was_lost_and_comes_late_on_both_lines_is_dropped() {
+    let mut bench = at(5);
+    bench.on(Line::A, 7, NOW + 70, NOW + 70);
+    bench.advance(NOW + 70 + WAIT);
+    bench.expect("lost 6-6 7");
+    for line in [Line::A, Line::B] {
+        assert_eq!(bench.on(line, 6, NOW + 60, NOW + 200), Verdict::Late);
+    }
+    bench.on(Line::A, 8, NOW + 201, NOW + 201);
+    bench.expect("8");
+}
+
+/// Who forged the packet that was processed sends one for which the venue's own may speak.
+#[test]
+fn what_one_line_brings_besides_hides_no_conflict() {
+    let mut bench = at(5);
+    bench.on(Line::A, 6, NOW + 60, NOW + 60);
+    bench.on(Line::A, 5, NOW + 49, NOW + 61);
+    bench.log.clear();
+    bench.offer(Line::A, 6, NOW + 60, When::at(NOW + 62), b"its own");
+    bench.expect("conflict 6");
+}
+
+/// On a quiet channel a packet is replayed long behind the time it was sent at, and what came before it waits behind.
+#[test]
+fn what_was_replayed_sets_no_clock() {
+    let mut bench = Bench::asking(8);
+    bench.both(1, NOW, NOW);
+    bench.on(Line::A, 4, NOW + 3 * SECOND, NOW + 3 * SECOND);
+    let now = NOW + 3 * SECOND + WAIT;
+    bench.advance(now);
+    assert!(bench.replayed(2, NOW + 10, now + 10));
+    bench.advance(now + 60);
+    bench.expect("joined 1 1 await 2-3 2 lost 3-3 4");
 }

@@ -5,13 +5,14 @@ use crate::reference::cme::packet::Packet;
 use crate::reference::cme::suspects::SECOND;
 
 impl Arbitration {
-    /// A second copy of what was processed.
+    /// A second copy of what was processed, or what was lost in this numbering.
     pub(super) fn is_old_copy(&self, next: u64, bytes: usize, packet: &Packet) -> bool {
         let sequence = u64::from(packet.sequence);
         if sequence + self.window < next {
             return false;
         }
-        self.processed.get(&sequence) == Some(&(packet.sending_time, bytes))
+        let is_copy = self.processed.get(&sequence) == Some(&(packet.sending_time, bytes));
+        is_copy || sequence >= self.begun.sequence && self.is_late(packet)
     }
 
     /// It was lost, and may well come now.
