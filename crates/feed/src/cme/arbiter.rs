@@ -126,6 +126,8 @@ pub struct Arbiter {
     jump: Option<Jump>,
     /// The number under which a packet was processed that may not be the venue's.
     conflict: Option<u64>,
+    /// One was found since the packet processed last: another one says nothing more.
+    has_conflict: bool,
     /// The packet that is processed next denies what may be so: it may not be the venue's either.
     denied: bool,
     doubt: Doubt,
@@ -178,6 +180,7 @@ impl Arbiter {
             release_to: 0,
             jump: None,
             conflict: None,
+            has_conflict: false,
             denied: false,
             doubt: Doubt::None,
             heard_ns: [0; 2],
@@ -340,14 +343,16 @@ impl Arbiter {
             ),
             false => Likeness::Unknown,
         };
-        if likeness == Likeness::Conflict
-            && !self.is_spoken_for(sequence, sending_ns, when)
-            && sending_ns >= self.begun.sending_ns
-        {
-            // Its own copy is no further conflict.
-            self.sent.record(sequence, sending_ns, payload.len());
-            self.conflict = Some(sequence);
-            return Verdict::Contradicts;
+        let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
+        if is_conflict && !self.is_spoken_for(sequence, sending_ns, when, true) {
+            if !std::mem::replace(&mut self.has_conflict, true) {
+                self.conflict = Some(sequence);
+            }
+            if !self.is_spoken_for(sequence, sending_ns, when, false) {
+                // Its own copy is no further conflict.
+                self.sent.record(sequence, sending_ns, payload.len());
+                return Verdict::Contradicts;
+            }
         }
         // What was before a late join may as well be of an exchange that began anew a little behind the clock.
         if likeness == Likeness::Lost && sequence >= self.begun.sequence {
@@ -453,11 +458,11 @@ impl Arbiter {
             && self.earlier.agrees(sequence, sending_ns, when)
     }
 
-    /// Whether a packet agrees with others that contradict and that both lines brought.
-    fn is_spoken_for(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+    /// Whether a packet agrees with others that contradict; with such that both lines brought, if they alone count.
+    fn is_spoken_for(&self, sequence: u64, sending_ns: u64, when: When, by_both: bool) -> bool {
         let agrees = |candidate: &JumpCandidate| {
-            let is_shown = !candidate.is_empty() && candidate.is_shown();
-            is_shown && candidate.agrees(sequence, sending_ns, when)
+            let counts = !candidate.is_empty() && (candidate.is_shown() || !by_both);
+            counts && candidate.agrees(sequence, sending_ns, when)
         };
         agrees(&self.candidate) || agrees(&self.earlier)
     }
@@ -529,6 +534,7 @@ impl Arbiter {
         self.delivered_ns = sending_ns;
         self.clock.pass(sending_ns, receive_ns);
         self.doubt = Doubt::None;
+        self.has_conflict = false;
     }
 
     /// Declares everything before a packet lost. If the clock was set in what is lost, an exchange may have begun anew in

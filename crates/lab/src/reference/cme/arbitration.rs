@@ -58,6 +58,8 @@ pub struct Arbitration {
     pending: Option<Move>,
     /// What was processed may not be the venue's.
     conflict: bool,
+    /// One was found since the last packet.
+    has_conflict: bool,
     heard: [u64; 2],
 }
 
@@ -82,6 +84,7 @@ impl Arbitration {
             refused: Refused::default(),
             pending: None,
             conflict: false,
+            has_conflict: false,
             heard: [0; 2],
         }
     }
@@ -168,16 +171,21 @@ impl Arbitration {
                 return steps;
             }
             let is_old = packet.sending_time < self.begun.sending_time;
-            let speak_for = |suspects: &Suspects| {
-                suspects.agreed > 0 && suspects.agrees(now_ns, self.suspects_max(), &packet)
+            let agrees = |suspects: &Suspects| {
+                !suspects.packets.is_empty()
+                    && suspects.agrees(now_ns, self.suspects_max(), &packet)
             };
-            let is_spoken_for = speak_for(&self.suspects) || speak_for(&self.earlier);
-            if !is_spoken_for && !is_old && self.conflicts(next, bytes, &packet) {
-                self.processed
-                    .insert(sequence, (packet.sending_time, bytes));
-                self.conflict = true;
-                self.settle(0, &mut steps);
-                return steps;
+            let (by_others, by_earlier) = (agrees(&self.suspects), agrees(&self.earlier));
+            let by_both_lines =
+                by_others && self.suspects.agreed > 0 || by_earlier && self.earlier.agreed > 0;
+            if !by_both_lines && !is_old && self.conflicts(next, bytes, &packet) {
+                self.conflict |= !std::mem::replace(&mut self.has_conflict, true);
+                if !by_others && !by_earlier {
+                    self.processed
+                        .insert(sequence, (packet.sending_time, bytes));
+                    self.settle(0, &mut steps);
+                    return steps;
+                }
             }
         }
         let inside = self.is_inside(now_ns, &packet);
@@ -536,6 +544,7 @@ impl Arbitration {
             steps.push(Step::Conflict { newest });
         }
         self.processed.insert(sequence, (sending_time, bytes));
+        self.has_conflict = false;
         self.next = Some(sequence + 1);
         self.last_sent_ns = sending_time;
         if sending_time > self.newest_ns || arrived < self.newest_arrived {
