@@ -467,7 +467,7 @@ impl Handler {
                 }
                 Message::OrderChunk(chunk) => {
                     self.saw_orders = true;
-                    let last_lost = self.last_lost;
+                    let last_lost = self.last_lost.max(Some(self.last_reset));
                     self.instrument(chunk.security_id)
                         .orders
                         .take_chunk(chunk, last_lost);
@@ -489,8 +489,9 @@ impl Handler {
 
     fn take_price_snapshot(&mut self, snapshot: &PriceSnapshot) {
         let last_lost = self.last_lost;
+        let is_older = snapshot.last_packet < self.last_reset;
         let prices = &mut self.instrument(snapshot.security_id).prices;
-        if prices.state(last_lost) != State::Live {
+        if prices.state(last_lost) != State::Live && !is_older {
             prices.take_snapshot(snapshot);
         }
     }
@@ -506,7 +507,7 @@ impl Handler {
             .collect();
         for security_id in absent {
             if of_orders {
-                let last_lost = self.last_lost;
+                let last_lost = self.last_lost.max(Some(self.last_reset));
                 self.instrument(security_id)
                     .orders
                     .take_absence(last_packet, last_lost);
