@@ -31,18 +31,18 @@ fn sum(session: &Session) -> u64 {
 #[test]
 fn the_session_of_a_seed_never_changes() {
     let pinned = [
-        0xf9c2_8a7b_443a_4344,
-        0x83dd_3343_6bbf_fac4,
-        0x653c_8d65_b485_17c5,
-        0x5222_1011_f27f_162b,
-        0x2780_082a_770a_e98a,
-        0x4b7b_8c04_a3b6_f510,
-        0x45e6_7967_df97_2a68,
-        0xa432_bfb5_31c7_5357,
-        0xd2ca_9835_9608_bf9f,
-        0x363e_fb4b_523d_d95c,
-        0x0d74_02ad_c761_478c,
-        0xcabe_6b9a_6eee_ee01,
+        0x99d5_3191_c311_1978,
+        0x3c43_0aef_cebf_60b7,
+        0x93b2_0826_eedf_d6d6,
+        0x68e0_79b6_2520_a1ea,
+        0x52f8_efa6_acde_9c2a,
+        0x1efa_8de1_1ffe_a915,
+        0xbc72_66e1_00c7_c7e7,
+        0xec75_ad12_3938_5053,
+        0x0000_fc34_9843_5644,
+        0xb18c_0c16_c361_dd03,
+        0xe434_9941_ea88_5806,
+        0x2121_3c43_214a_ed50,
     ];
     let sums: Vec<u64> = (0..12)
         .map(|seed| sum(&generate(&Options::varied(seed), seed)))

@@ -426,8 +426,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: no conflict is seen while others contradict",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "            && !self.is_spoken_for(sequence, sending_ns, when)",
-        replace: "            && self.is_undisputed()",
+        find: "if is_conflict && !self.is_spoken_for(sequence, sending_ns, when, true) {",
+        replace: "if is_conflict && self.is_undisputed() {",
         test: "-p touchline-feed --lib a_conflict_is_one_also_while_others_contradict",
     },
     Mutant {
@@ -517,8 +517,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: one line speaks for a packet that conflicts",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "let is_shown = !candidate.is_empty() && candidate.is_shown();",
-        replace: "let is_shown = !candidate.is_empty();",
+        find: "let counts = !candidate.is_empty() && (candidate.is_shown() || !by_both);",
+        replace: "let counts = !candidate.is_empty();",
         test: "-p touchline-feed --lib what_one_line_brings_besides",
     },
     Mutant {
