@@ -1,10 +1,10 @@
 //! The path of a packet, on one screen.
 
+use crate::anatomy::Marks;
 use crate::counters::Counters;
-use crate::latency_trace::LatencyTrace;
-use crate::market_books::{Limits, MarketBooks};
+use crate::stages::{Limits, Stages};
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Action, Batch, ReceiveTime, SessionFeed, Venue};
+use touchline_feed::{Action, Batch, Dialogue, Venue, When};
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
@@ -13,7 +13,7 @@ use touchline_types::Instrument;
 #[derive(Debug)]
 pub struct Pipeline<V, P> {
     venue: V,
-    books: MarketBooks,
+    stages: Stages,
     publisher: P,
     batch: Batch,
 }
@@ -24,39 +24,33 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
         let batch = venue.batch();
         Pipeline {
             venue,
-            books: MarketBooks::new(limits),
+            stages: Stages::new(limits),
             publisher,
             batch,
         }
     }
 
-    /// Takes a packet of a capture through. `polled` is the tick of the receive call, 0 without a trace.
+    /// Takes a packet of a capture through. `polled` is the mark of the receive call, 0 without marks.
     #[inline]
     pub fn packet(&mut self, channel: V::Channel, payload: &[u8], receive_ns: u64, polled: u64) {
-        self.packet_at(channel, payload, ReceiveTime::at(receive_ns), polled);
+        self.packet_at(channel, payload, When::at(receive_ns), polled);
     }
 
-    /// Takes a packet through. `polled` is the tick of the receive call, 0 without a trace.
+    /// Takes a packet through. `polled` is the mark of the receive call, 0 without marks.
     #[inline]
-    pub fn packet_at(
-        &mut self,
-        channel: V::Channel,
-        payload: &[u8],
-        time: ReceiveTime,
-        polled: u64,
-    ) {
-        self.books.timestamps.polled = polled;
-        self.venue.receive(channel, payload, time);
+    pub fn packet_at(&mut self, channel: V::Channel, payload: &[u8], when: When, polled: u64) {
+        self.stages.stamps.polled = polled;
+        self.venue.receive(channel, payload, when);
         self.run(payload);
     }
 
     /// Time passed without a packet.
     pub fn advance(&mut self, now_ns: u64) {
-        self.advance_at(ReceiveTime::at(now_ns));
+        self.advance_at(When::at(now_ns));
     }
 
     /// Time passed without a packet: the wall clock, and the clock of what waits.
-    pub fn advance_at(&mut self, now: ReceiveTime) {
+    pub fn advance_at(&mut self, now: When) {
         self.venue.advance(now);
         self.run(&[]);
     }
@@ -83,18 +77,18 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     fn run(&mut self, payload: &[u8]) {
         let Pipeline {
             venue,
-            books,
+            stages,
             publisher,
             batch,
         } = self;
         while venue.next(payload, batch) {
-            books.timestamps.packet = batch.packet_info;
-            if books.trace {
-                books.timestamps.decoded = ticks();
+            stages.stamps.packet = batch.headline;
+            if stages.marks {
+                stages.stamps.decoded = ticks();
             }
-            books.announce_instruments(venue, publisher);
+            stages.introduce(venue, publisher);
             for event in &batch.events {
-                books.event(event, venue, publisher);
+                stages.event(event, venue, publisher);
             }
             publisher.commit();
         }
@@ -105,7 +99,7 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     /// path (4,096 orders).
     pub fn refresh_orders(&mut self, instrument: Instrument) -> bool {
         let shown = self
-            .books
+            .stages
             .refresh_orders(instrument, &self.venue, &mut self.publisher);
         self.publisher.commit();
         shown
@@ -113,19 +107,19 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
 
     /// When the packet that went through last passed each stage.
     #[inline]
-    pub fn latency_trace(&self, polled: u64, done: u64, waited_ns: Option<u64>) -> LatencyTrace {
-        LatencyTrace {
+    pub fn marks(&self, polled: u64, done: u64, waited_ns: Option<u64>) -> Marks {
+        Marks {
             polled,
-            decoded: self.books.timestamps.decoded,
-            applied: self.books.timestamps.applied,
+            decoded: self.stages.stamps.decoded,
+            applied: self.stages.stamps.applied,
             done,
             waited_ns,
         }
     }
 
-    /// Whether updates carry a latency trace; they do unless told otherwise.
-    pub fn set_trace(&mut self, trace: bool) {
-        self.books.trace = trace;
+    /// Whether updates carry marks; they do unless told otherwise.
+    pub fn set_marks(&mut self, marks: bool) {
+        self.stages.marks = marks;
     }
 
     /// The venue's feed.
@@ -135,17 +129,17 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
 
     /// The price books, as they are between two packets; an open event may be half in them.
     pub fn prices(&self) -> &PriceBooks {
-        &self.books.prices
+        &self.stages.prices
     }
 
     /// The order books, likewise.
     pub fn orders(&self) -> &OrderBooks {
-        &self.books.orders
+        &self.stages.orders
     }
 
     /// What happened so far.
     pub fn counters(&self) -> &Counters {
-        &self.books.counters
+        &self.stages.counters
     }
 
     /// The publisher.
@@ -159,28 +153,28 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     }
 }
 
-impl<V: SessionFeed, P: Publish> Pipeline<V, P> {
+impl<V: Dialogue, P: Publish> Pipeline<V, P> {
     /// The connection to the venue is there.
-    pub fn connected(&mut self, time: ReceiveTime) {
-        self.venue.connected(time);
+    pub fn connected(&mut self, when: When) {
+        self.venue.connected(when);
         self.run(&[]);
     }
 
     /// The connection to the venue is gone, or was never made.
-    pub fn disconnected(&mut self, time: ReceiveTime) {
-        self.venue.disconnected(time);
+    pub fn disconnected(&mut self, when: When) {
+        self.venue.disconnected(when);
         self.run(&[]);
     }
 
-    /// The connection is to be logged out.
-    pub fn log_out(&mut self, time: ReceiveTime) {
-        self.venue.log_out(time);
+    /// An orderly end of the connection is wanted.
+    pub fn leave(&mut self, when: When) {
+        self.venue.leave(when);
         self.run(&[]);
     }
 
     /// So many bytes of what the venue wants sent were sent.
     #[inline]
-    pub fn sent(&mut self, bytes: usize, time: ReceiveTime) {
-        self.venue.sent(bytes, time);
+    pub fn sent(&mut self, bytes: usize, when: When) {
+        self.venue.sent(bytes, when);
     }
 }

@@ -6,7 +6,6 @@
 pub mod config;
 pub mod encode;
 mod exchange;
-pub mod expected_books;
 pub mod flow;
 pub mod header;
 pub mod instrument;
@@ -16,6 +15,7 @@ pub mod market;
 pub mod publisher;
 pub mod replay_server;
 pub mod snapshots;
+pub mod truth;
 
 use crate::capture::Feed;
 use crate::picture::Picture;
@@ -119,7 +119,7 @@ pub struct Session {
     /// Everything sent, in order of time.
     pub packets: Vec<SentPacket>,
     /// What a subscriber that misses nothing has in the end.
-    pub expected: Picture,
+    pub truth: Picture,
 }
 
 impl Session {
@@ -150,7 +150,7 @@ impl Session {
         }));
         Session {
             packets,
-            expected: next.expected.clone(),
+            truth: next.truth.clone(),
         }
     }
 }
@@ -182,7 +182,7 @@ pub fn generate(options: &Options, seed: u64) -> Session {
     packets.sort_by_key(|packet| packet.time_ns);
     Session {
         packets,
-        expected: exchange.expected(),
+        truth: exchange.truth(),
     }
 }
 

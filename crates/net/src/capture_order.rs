@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::net::SocketAddrV4;
 
 use crate::frame::UDP_PAYLOAD_BYTES_MAX;
-use crate::{Packet, TimestampSource};
+use crate::{Packet, StampSource};
 
 /// Packets held until no packet that belongs before them can be expected.
 ///
@@ -127,7 +127,7 @@ impl CaptureOrder {
         let start = slot * UDP_PAYLOAD_BYTES_MAX;
         Some(Packet {
             receive_ns: effective_ns,
-            timestamp: TimestampSource::Capture,
+            stamp: StampSource::Capture,
             destination,
             source,
             payload: &self.payloads[start..start + len],

@@ -14,7 +14,7 @@ use touchline_gateway::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, LockMemory, Symbols};
 use touchline_gateway::replay::{Speed, replay};
-use touchline_gateway::{CountersFile, Limits, bus};
+use touchline_gateway::{Board, Limits, bus};
 use touchline_lab::capture::{self, Arrival, write_pcap};
 use touchline_lab::cme::config::{CHANNEL, config_xml};
 use touchline_lab::cme::{Options, Session, generate};
@@ -51,7 +51,7 @@ fn a_session_full_of_faults_takes_no_memory() {
             assert_eq!(count, Count::default(), "seed {seed}, {join:?}");
             let counters = path.venue().counters();
             recovered += counters.snapshots_used.min(counters.order_snapshots_used);
-            restarted += counters.sequence_resets.min(counters.channel_resets);
+            restarted += counters.numbering_restarts.min(counters.channel_resets);
         }
     }
     assert!(
@@ -60,7 +60,7 @@ fn a_session_full_of_faults_takes_no_memory() {
     );
 }
 
-/// Gaps that wait for replay: filled, given up in time, or given up because nobody has them.
+/// Holes that wait for replay: filled, given up in time, or given up because nobody has them.
 #[test]
 fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
     let (mut asked, mut filled, mut failed) = (0, 0, 0);
@@ -76,7 +76,7 @@ fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
         let (path, count) = counted(&arrivals, asking, 16_384, Local::new(()));
         assert_eq!(count, Count::default(), "seed {seed}");
         let counters = path.venue().counters();
-        asked += counters.replays_requested;
+        asked += counters.replays_asked;
         filled += counters.replays_filled;
         failed += counters.packets_replay_unused;
     }
@@ -117,10 +117,7 @@ fn a_mirror_takes_no_memory() {
         let mirror = Local::new(Mirror::new(INSTRUMENTS_MAX, 16_384));
         let (path, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, mirror);
         assert_eq!(count, Count::default(), "seed {seed}");
-        assert_eq!(
-            path.publisher().inner().subscriber.inconsistent_updates(),
-            0
-        );
+        assert_eq!(path.publisher().inner().subscriber.misfits(), 0);
     }
 }
 
@@ -352,11 +349,11 @@ fn counted_replay(
 ) -> Count {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .expect("the channel's file is right");
-    let counters_file = |bus| {
-        CountersFile::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty())
+    let board = |bus| {
+        Board::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty())
             .expect("there is room")
     };
-    let mut counters_file = bus.as_ref().map(counters_file);
+    let mut board = bus.as_ref().map(board);
     let mut path = pipeline(config, (Local::new(()), bus));
     let mut source = PcapSource::open([capture]).expect("the capture opens");
     let mut seen = 0;
@@ -372,7 +369,7 @@ fn counted_replay(
         &channel,
         &mut path,
         Speed::Max,
-        &mut counters_file,
+        &mut board,
         observe,
     );
     let count = Frozen::thaw();

@@ -2,7 +2,7 @@
 
 use crate::shm::{Activity, Damage, PublisherCounters};
 use touchline_types::native::TopOfBook;
-use touchline_types::{Timestamps, Update};
+use touchline_types::{Stamps, Update};
 
 /// An update with what the publication adds to it.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub struct Envelope<'a> {
     /// Gap-free number of the update in its publication, from 1.
     pub sequence: u64,
     /// When things happened.
-    pub timestamps: &'a Timestamps,
+    pub stamps: &'a Stamps,
     /// The update.
     pub update: &'a Update<'a>,
 }
@@ -18,13 +18,13 @@ pub struct Envelope<'a> {
 /// Takes updates from a gateway.
 pub trait Publish {
     /// Takes one update. It must not block, allocate or fail: a slow reader is the reader's affair.
-    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps);
+    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps);
 
     /// The batch of one packet ends: what was published may be acted on.
     fn commit(&mut self);
 
     /// Says that the publication lives, where nothing else is to be said.
-    fn heartbeat(&mut self, _timestamps: &Timestamps) {}
+    fn heartbeat(&mut self, _stamps: &Stamps) {}
 
     /// States that the duty cycle runs and that what was published is current. Readers take the
     /// publication for stalled when the timeout is over before it is stated again; one that never
@@ -59,17 +59,17 @@ pub trait Subscribe {
     fn batch_end(&mut self) {}
 
     /// Something happened to the subscription itself.
-    fn event(&mut self, _notice: &SubscriptionEvent) {}
+    fn notice(&mut self, _notice: &Notice) {}
 }
 
-/// An event of a subscription, beside its messages.
+/// What a subscriber is told of its subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SubscriptionEvent {
+pub enum Notice {
     /// Every book that was told of is now as of one place in the stream: joining is over.
     CaughtUp,
     /// The publisher has overtaken this subscriber. Order books are unknown from here on, price
     /// books follow as snapshots, if that was asked for.
-    Overrun {
+    Lapped {
         /// Messages that were lost. 0 for a subscriber that was handed price books of behind a reset or a loss, and order
         /// books of before it: there is no image of those.
         messages: u64,
@@ -79,7 +79,7 @@ pub enum SubscriptionEvent {
     /// Another publisher goes on: all that was told is void, instruments are numbered anew.
     Restarted {
         /// Its number, from 1.
-        generation: u64,
+        epoch: u64,
     },
     /// The publisher is gone: what books show is of the last moment.
     PublisherGone,
@@ -89,7 +89,7 @@ pub enum SubscriptionEvent {
     /// The publisher works again and has caught up with its venue. Each book follows as it is now;
     /// those that were live are live again.
     PublisherResumed,
-    /// The shared memory holds what no publisher writes, from this message on: as overrun.
+    /// The shared memory holds what no publisher writes, from this message on: as lapped.
     Corrupt {
         /// Number of the message that was expected.
         sequence: u64,
@@ -101,9 +101,9 @@ pub enum SubscriptionEvent {
 /// Two publications, one after the other; pairs nest.
 impl<A: Publish, B: Publish> Publish for (A, B) {
     #[inline]
-    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
-        self.0.publish(update, timestamps);
-        self.1.publish(update, timestamps);
+    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+        self.0.publish(update, stamps);
+        self.1.publish(update, stamps);
     }
 
     #[inline]
@@ -112,9 +112,9 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.commit();
     }
 
-    fn heartbeat(&mut self, timestamps: &Timestamps) {
-        self.0.heartbeat(timestamps);
-        self.1.heartbeat(timestamps);
+    fn heartbeat(&mut self, stamps: &Stamps) {
+        self.0.heartbeat(stamps);
+        self.1.heartbeat(stamps);
     }
 
     fn check(&self) -> Result<(), Damage> {
@@ -136,9 +136,9 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
 /// A publication that may be absent.
 impl<P: Publish> Publish for Option<P> {
     #[inline]
-    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
         if let Some(publication) = self {
-            publication.publish(update, timestamps);
+            publication.publish(update, stamps);
         }
     }
 
@@ -149,9 +149,9 @@ impl<P: Publish> Publish for Option<P> {
         }
     }
 
-    fn heartbeat(&mut self, timestamps: &Timestamps) {
+    fn heartbeat(&mut self, stamps: &Stamps) {
         if let Some(publication) = self {
-            publication.heartbeat(timestamps);
+            publication.heartbeat(stamps);
         }
     }
 
@@ -192,9 +192,9 @@ impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
         self.1.top(sequence, top);
     }
 
-    fn event(&mut self, event: &SubscriptionEvent) {
-        self.0.event(event);
-        self.1.event(event);
+    fn notice(&mut self, notice: &Notice) {
+        self.0.notice(notice);
+        self.1.notice(notice);
     }
 }
 
@@ -218,9 +218,9 @@ impl<S: Subscribe> Subscribe for Option<S> {
         }
     }
 
-    fn event(&mut self, event: &SubscriptionEvent) {
+    fn notice(&mut self, notice: &Notice) {
         if let Some(subscriber) = self {
-            subscriber.event(event);
+            subscriber.notice(notice);
         }
     }
 }

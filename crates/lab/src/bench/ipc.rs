@@ -3,7 +3,7 @@
 //! The measuring side lives in the process of the benchmark; the other side in processes that it
 //! starts with the arguments of a [`Role`].
 
-pub mod lower_bound;
+pub mod floor;
 pub mod ring;
 pub mod rival;
 
@@ -48,22 +48,22 @@ fn wait(shares_cpu: bool) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Answers each store into a cache line by one into another line.
-    LowerBoundEcho,
+    FloorEcho,
     /// Sends each message back.
     RingEcho,
     /// Takes every message, in order; the writer does not wait for it.
     RingRead,
     /// Takes every message, in order; the writer waits for it.
-    RingReadRegistered,
+    RingReadNamed,
 }
 
 impl Part {
     /// All of them, by name.
     pub const ALL: [(&str, Part); 4] = [
-        ("floor-echo", Part::LowerBoundEcho),
+        ("floor-echo", Part::FloorEcho),
         ("ring-echo", Part::RingEcho),
         ("ring-read", Part::RingRead),
-        ("ring-read-named", Part::RingReadRegistered),
+        ("ring-read-named", Part::RingReadNamed),
     ];
 
     /// As an argument.
@@ -87,10 +87,10 @@ impl<E: std::error::Error> From<E> for Failed {
 pub fn play(role: &Role) -> Result<(), Failed> {
     pin(role.cpu)?;
     match role.part {
-        Part::LowerBoundEcho => lower_bound::echo(role),
+        Part::FloorEcho => floor::echo(role),
         Part::RingEcho => ring::echo(role),
         Part::RingRead => ring::read(role, false),
-        Part::RingReadRegistered => ring::read(role, true),
+        Part::RingReadNamed => ring::read(role, true),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::cursors::Cursors;
 use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
 use super::head::{BATCH_END, Flags, Head, Kind, frame_bytes};
-use super::join_point::JoinPoint;
+use super::mark::Mark;
 use super::{Claim, Reader};
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence};
@@ -25,16 +25,16 @@ pub struct Writer<M> {
     memory: M,
     geometry: Geometry,
     /// Where the next frame begins.
-    next: JoinPoint,
-    /// Join points published so far.
-    join_points: u64,
+    next: Mark,
+    /// Marks published so far.
+    marks: u64,
     /// Position of the last one.
-    join_point_at: u64,
+    marked: u64,
     /// Everything below was announced as about to be overwritten.
     watermark: u64,
-    generation: u64,
+    epoch: u64,
     /// The readers that must not be overtaken, if the publication is lossless.
-    registered: Option<Cursors<M>>,
+    named: Option<Cursors<M>>,
     /// The highest watermark that the slowest of them allowed when it was last looked at.
     allowed: u64,
 }
@@ -70,7 +70,7 @@ impl std::error::Error for NoRoom {}
 impl<M: Words> Writer<M> {
     /// Begins a ring in zeroed memory.
     pub fn create(memory: M, geometry: Geometry) -> Result<Writer<M>, Refused> {
-        let first = JoinPoint {
+        let first = Mark {
             position: 0,
             sequence: 1,
         };
@@ -78,20 +78,16 @@ impl<M: Words> Writer<M> {
     }
 
     /// Begins a ring in zeroed memory at another place of the stream than its beginning.
-    pub fn create_at(
-        memory: M,
-        geometry: Geometry,
-        first: JoinPoint,
-    ) -> Result<Writer<M>, Refused> {
+    pub fn create_at(memory: M, geometry: Geometry, first: Mark) -> Result<Writer<M>, Refused> {
         geometry.fits(memory.words())?;
-        let first = JoinPoint {
+        let first = Mark {
             position: first.position & !(WORD - 1),
             ..first
         };
         memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;
         // Last: a writer that dies before this has left no ring at all.
-        geometry.write_header(writer.memory.words());
+        geometry.inscribe(writer.memory.words());
         Ok(writer)
     }
 
@@ -104,24 +100,18 @@ impl<M: Words> Writer<M> {
     ///
     /// # Errors
     /// [`Refused::Full`] until the slowest reader has made room; wait for it, or free its slot.
-    pub fn resume_lossless(memory: M, registered: Cursors<M>) -> Result<Writer<M>, Refused> {
-        Writer::resume_for(memory, Some(registered))
+    pub fn resume_lossless(memory: M, named: Cursors<M>) -> Result<Writer<M>, Refused> {
+        Writer::resume_for(memory, Some(named))
     }
 
-    fn resume_for(memory: M, registered: Option<Cursors<M>>) -> Result<Writer<M>, Refused> {
+    fn resume_for(memory: M, named: Option<Cursors<M>>) -> Result<Writer<M>, Refused> {
         let geometry = Geometry::read(memory.words())?;
-        let (join_point, join_points) = JoinPoint::read(memory.words()).ok_or(Refused::Corrupt)?;
-        let generations = memory.words()[place::GENERATION].load(Ordering::Relaxed);
+        let (mark, marks) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
+        let epochs = memory.words()[place::EPOCH].load(Ordering::Relaxed);
         let next = Reader::attach(&memory)?
             .skip_to_end()
             .ok_or(Refused::Corrupt)?;
-        Writer::begin(
-            memory,
-            geometry,
-            next,
-            (join_point, join_points, generations),
-            registered,
-        )
+        Writer::begin(memory, geometry, next, (mark, marks, epochs), named)
     }
 
     /// Whether [`Writer::resume`] would take this memory over; changes nothing.
@@ -133,9 +123,9 @@ impl<M: Words> Writer<M> {
     fn begin(
         memory: M,
         geometry: Geometry,
-        next: JoinPoint,
-        (join_point, join_points, generations): (JoinPoint, u64, u64),
-        registered: Option<Cursors<M>>,
+        next: Mark,
+        (mark, marks, epochs): (Mark, u64, u64),
+        named: Option<Cursors<M>>,
     ) -> Result<Writer<M>, Refused> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark, also if it was
@@ -145,11 +135,11 @@ impl<M: Words> Writer<M> {
             memory,
             geometry,
             next,
-            join_points,
-            join_point_at: join_point.position,
+            marks,
+            marked: mark.position,
             watermark,
-            generation: generations.wrapping_add(1),
-            registered,
+            epoch: epochs.wrapping_add(1),
+            named,
             allowed: watermark,
         };
         match writer.make_room(WORD as usize) {
@@ -160,17 +150,17 @@ impl<M: Words> Writer<M> {
         // What the writer before this one stated is not said of this one.
         #[cfg(not(loom))]
         super::Activity::default().store(writer.memory.words());
-        writer.memory.words()[place::GENERATION].store(writer.generation, Ordering::Relaxed);
-        writer.generation_frame();
-        writer.publish_join_point();
+        writer.memory.words()[place::EPOCH].store(writer.epoch, Ordering::Relaxed);
+        writer.epoch_frame();
+        writer.mark();
         Ok(writer)
     }
 
     /// Makes a publication that begins lossless: no reader with a cursor is overtaken. One that is
     /// continued asks for it with [`Writer::resume_lossless`].
-    pub fn lossless(mut self, registered: Cursors<M>) -> Writer<M> {
+    pub fn lossless(mut self, named: Cursors<M>) -> Writer<M> {
         self.allowed = self.watermark;
-        self.registered = Some(registered);
+        self.named = Some(named);
         self
     }
 
@@ -202,13 +192,13 @@ impl<M: Words> Writer<M> {
 
     /// Where the next frame begins, and the number of the next message.
     #[inline]
-    pub fn next(&self) -> JoinPoint {
+    pub fn next(&self) -> Mark {
         self.next
     }
 
     /// How many writers this ring had, this one included.
-    pub fn generation(&self) -> u64 {
-        self.generation
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// The ring's sizes.
@@ -217,8 +207,8 @@ impl<M: Words> Writer<M> {
     }
 
     /// The cursors of a lossless publication.
-    pub fn registered(&self) -> Option<&Cursors<M>> {
-        self.registered.as_ref()
+    pub fn named(&self) -> Option<&Cursors<M>> {
+        self.named.as_ref()
     }
 
     /// The ring's memory.
@@ -254,7 +244,7 @@ impl<M: Words> Writer<M> {
         // SYNC POINT: payload and the zero behind it are visible to who reads the head.
         data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
         if flags.0 & BATCH_END.0 == 0 {
-            self.prefetch_for_write(begin, end);
+            self.own_lines_ahead(begin, end);
         }
         self.next.position = end;
     }
@@ -263,23 +253,23 @@ impl<M: Words> Writer<M> {
     /// in a stream taking the copies away must begin long before they are made. A message that ends its
     /// batch is no stream: then it would only be in the way of the message itself.
     #[inline(always)]
-    fn prefetch_for_write(&self, begin: u64, end: u64) {
-        self.prefetch_line(begin.wrapping_add(AHEAD));
-        self.prefetch_line(begin.wrapping_add(AHEAD + LINE));
+    fn own_lines_ahead(&self, begin: u64, end: u64) {
+        self.own_line(begin.wrapping_add(AHEAD));
+        self.own_line(begin.wrapping_add(AHEAD + LINE));
         if end.wrapping_sub(begin) > 2 * LINE {
-            self.prefetch_more_for_write(begin.wrapping_add(2 * LINE), end);
+            self.own_more_lines_ahead(begin.wrapping_add(2 * LINE), end);
         }
     }
 
     #[inline(never)]
-    fn prefetch_more_for_write(&self, begin: u64, end: u64) {
+    fn own_more_lines_ahead(&self, begin: u64, end: u64) {
         for offset in (0..end.wrapping_sub(begin)).step_by(LINE as usize) {
-            self.prefetch_line(begin.wrapping_add(AHEAD + offset));
+            self.own_line(begin.wrapping_add(AHEAD + offset));
         }
     }
 
     #[inline(always)]
-    fn prefetch_line(&self, position: u64) {
+    fn own_line(&self, position: u64) {
         if let Some(word) = self.data().get(self.geometry.index(position)) {
             prefetch::to_write(word);
         }
@@ -315,21 +305,21 @@ impl<M: Words> Writer<M> {
         self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark.
         fence(Ordering::Release);
-        self.publish_join_point();
+        self.mark();
         Ok(())
     }
 
     /// Whether every named reader has read what a watermark gives up.
     fn wait_for_none(&mut self, watermark: u64) -> Result<(), NoRoom> {
-        let Some(registered) = &self.registered else {
+        let Some(named) = &self.named else {
             return Ok(());
         };
         if (watermark.wrapping_sub(self.allowed) as i64) <= 0 {
             return Ok(());
         }
-        // SYNC POINT: whoever takes a slot unseen begins at the last join point, or later.
+        // SYNC POINT: whoever takes a slot unseen begins at the last mark, or later.
         fence(Ordering::SeqCst);
-        let (position, slot) = registered.slowest(self.join_point_at);
+        let (position, slot) = named.slowest(self.marked);
         self.allowed = position.wrapping_add(self.geometry.capacity());
         if (watermark.wrapping_sub(self.allowed) as i64) > 0 {
             return Err(NoRoom::Full { slot });
@@ -351,16 +341,16 @@ impl<M: Words> Writer<M> {
     }
 
     /// Tells readers that a new writer begins. There is room for it.
-    fn generation_frame(&mut self) {
+    fn epoch_frame(&mut self) {
         let index = self.geometry.index(self.next.position);
-        self.data()[index + 1].store(self.generation, Ordering::Relaxed);
-        self.commit_frame(Kind::Generation, WORD, Flags::default());
+        self.data()[index + 1].store(self.epoch, Ordering::Relaxed);
+        self.commit_frame(Kind::Epoch, WORD, Flags::default());
     }
 
-    /// Join points this place for those who join.
-    fn publish_join_point(&mut self) {
-        self.join_points = self.join_points.wrapping_add(1);
-        self.next.publish(self.memory.words(), self.join_points);
-        self.join_point_at = self.next.position;
+    /// Marks this place for those who join.
+    fn mark(&mut self) {
+        self.marks = self.marks.wrapping_add(1);
+        self.next.publish(self.memory.words(), self.marks);
+        self.marked = self.next.position;
     }
 }

@@ -37,7 +37,7 @@ pub enum Access {
 pub enum Lock {
     /// They are not.
     No,
-    /// They are, if the limits of the process allow it; otherwise there is a [`Warning`].
+    /// They are, if the limits of the process allow it; otherwise there is a [`Note`].
     #[default]
     IfAllowed,
     /// They are, or it is an error.
@@ -48,7 +48,7 @@ pub enum Lock {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Asks for huge pages. On a `hugetlbfs` mount all pages are huge, with or without it; elsewhere
-    /// the system may or may not follow, and if it is known not to, there is a [`Warning`].
+    /// the system may or may not follow, and if it is known not to, there is a [`Note`].
     pub huge_pages: bool,
     /// Maps every page before the call returns, so that no access waits for one later.
     pub prefault: bool,
@@ -94,7 +94,7 @@ impl Options {
 
 /// Something that was asked for and could not be had, without which everything works but slower.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Warning {
+pub enum Note {
     /// Memory is not locked and may be swapped out.
     NotLocked {
         /// How much was to be locked.
@@ -109,7 +109,7 @@ pub enum Warning {
     },
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for Note {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotLocked {
@@ -146,7 +146,7 @@ struct Region {
     name: Name,
     /// The lock on the file is ours.
     is_locked: bool,
-    warnings: Vec<Warning>,
+    notes: Vec<Note>,
 }
 
 // SAFETY: the memory belongs to the process, not to a thread, and `munmap` may be called by any thread.
@@ -272,8 +272,8 @@ impl Mapping {
     }
 
     /// What was asked for and could not be had.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.region.warnings
+    pub fn notes(&self) -> &[Note] {
+        &self.region.notes
     }
 
     /// Where the file is, for messages.
@@ -369,7 +369,7 @@ impl Region {
                     file,
                     name,
                     is_locked: false,
-                    warnings: Vec::new(),
+                    notes: Vec::new(),
                 });
             }
             Ok(None) => Error::TooManyMappings {
@@ -418,7 +418,7 @@ impl Region {
         let advised = self.advise(Advice::LinuxHugepage);
         let setting = huge_page_setting();
         if advised.is_err() || matches!(setting.as_str(), "never" | "deny") {
-            self.warnings.push(Warning::NoHugePages { setting });
+            self.notes.push(Note::NoHugePages { setting });
         }
     }
 
@@ -466,7 +466,7 @@ impl Region {
                 source,
             }),
             Err(_) => {
-                self.warnings.push(Warning::NotLocked {
+                self.notes.push(Note::NotLocked {
                     needed_bytes,
                     limit_bytes,
                 });

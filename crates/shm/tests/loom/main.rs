@@ -9,7 +9,7 @@
 
 #![cfg(loom)]
 
-mod last_value;
+mod image;
 mod ring;
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::Asked;
 use super::host::{Host, Unknown};
 use super::rules::Finding;
-use crate::format::bytes;
+use crate::figures::bytes;
 
 type Look = Result<Finding, Unknown>;
 

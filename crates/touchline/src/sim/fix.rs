@@ -3,21 +3,21 @@
 
 mod attempts;
 
-use super::access_control::AccessControl;
-use crate::format::{bytes, counted};
+use super::door::Door;
+use crate::figures::{bytes, counted};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use touchline_feed::ReceiveTime;
+use touchline_feed::When;
 use touchline_feed::fix::Store;
 use touchline_feed::fix::dictionary::Tables;
 use touchline_feed::fix::{Checks, Role, Settings};
 use touchline_gateway::session_store::{FileStore, Limits, Sync, file_name};
-use touchline_lab::access_control::Rules;
-use touchline_lab::fix::{Acceptor, Connection, Initiator, Orders, Totals};
+use touchline_lab::door::Rules;
+use touchline_lab::fix::{Acceptor, Initiator, Orders, Seat, Totals};
 use touchline_lab::pacing::Pacer;
 
 /// A FIX acceptor that sends orders back as they came.
@@ -32,7 +32,7 @@ pub struct AcceptorArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
     listen: SocketAddrV4,
     #[command(flatten)]
-    access_control: AccessControl,
+    door: Door,
     #[command(flatten)]
     session: SessionArguments,
     /// Our CompID.
@@ -143,13 +143,11 @@ const FAREWELL_NS: u64 = 3_000_000_000;
 /// Runs the acceptor until it is stopped.
 pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     let AcceptorArguments { sender, target, .. } = arguments;
-    let addresses = arguments.access_control.addresses(arguments.listen)?;
+    let addresses = arguments.door.addresses(arguments.listen)?;
     let interrupt = Interrupt::catch()?;
-    let (connection, stored) = arguments
-        .session
-        .connection(Role::Acceptor, sender, target)?;
-    let connections = vec![connection.only_from(addresses)];
-    let listening = Acceptor::listen(arguments.listen, connections, Rules::default());
+    let (seat, stored) = arguments.session.seat(Role::Acceptor, sender, target)?;
+    let seats = vec![seat.only_from(addresses)];
+    let listening = Acceptor::listen(arguments.listen, seats, Rules::default());
     let mut acceptor = listening.map_err(|error| {
         Failure::run(format!(
             "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
@@ -162,20 +160,15 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     ))?;
     let clock = Clock::start(&arguments.session, &interrupt);
     while !clock.is_over() {
-        if !acceptor.work(clock.receive_time()) {
+        if !acceptor.work(clock.when()) {
             std::thread::sleep(IDLE);
         }
-        acceptor.connections().iter().try_for_each(has_its_store)?;
+        acceptor.seats().iter().try_for_each(has_its_store)?;
     }
-    acceptor.log_out(clock.receive_time());
-    let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
-    while acceptor
-        .connections()
-        .iter()
-        .any(|connection| connection.is_taken())
-        && clock.receive_time().mono_ns < until_ns
-    {
-        acceptor.work(clock.receive_time());
+    acceptor.log_out(clock.when());
+    let until_ns = clock.when().now_ns + FAREWELL_NS;
+    while acceptor.seats().iter().any(|seat| seat.is_taken()) && clock.when().now_ns < until_ns {
+        acceptor.work(clock.when());
         std::thread::sleep(IDLE);
     }
     let size = arguments.session.store_size(sender, target)?;
@@ -186,55 +179,45 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
 pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
     let InitiatorArguments { sender, target, .. } = arguments;
     let interrupt = Interrupt::catch()?;
-    let (mut connection, stored) = arguments
-        .session
-        .connection(Role::Initiator, sender, target)?;
+    let (mut seat, stored) = arguments.session.seat(Role::Initiator, sender, target)?;
     if let Some(orders) = arguments.send {
-        connection = connection.sending(Orders::new(orders, Pacer::start().wall_ns()));
+        seat = seat.sending(Orders::new(orders, Pacer::start().wall_ns()));
     }
-    let mut initiator = Initiator::new(arguments.connect, connection);
+    let mut initiator = Initiator::new(arguments.connect, seat);
     say(&format!(
         "connecting to {} as {sender} for {target}\n{stored}",
         arguments.connect
     ))?;
     let clock = Clock::start(&arguments.session, &interrupt);
     while !clock.is_over() {
-        if !initiator.work(clock.receive_time()) {
+        if !initiator.work(clock.when()) {
             std::thread::sleep(IDLE);
         }
-        has_its_store(initiator.connection())?;
+        has_its_store(initiator.seat())?;
         while let Some(news) = initiator.news() {
             arguments.report(&news)?;
         }
     }
-    initiator.log_out(clock.receive_time());
-    let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
-    while initiator.connection().is_taken() && clock.receive_time().mono_ns < until_ns {
-        initiator.work(clock.receive_time());
+    initiator.log_out(clock.when());
+    let until_ns = clock.when().now_ns + FAREWELL_NS;
+    while initiator.seat().is_taken() && clock.when().now_ns < until_ns {
+        initiator.work(clock.when());
         std::thread::sleep(IDLE);
     }
     let size = arguments.session.store_size(sender, target)?;
-    let orders = initiator
-        .connection()
-        .orders()
-        .map_or(String::new(), |orders| {
-            let (sent, answered) = (orders.sent(), orders.answered());
-            format!("{} sent, {answered} answered\n", counted(sent, "order"))
-        });
+    let orders = initiator.seat().orders().map_or(String::new(), |orders| {
+        let (sent, answered) = (orders.sent(), orders.answered());
+        format!("{} sent, {answered} answered\n", counted(sent, "order"))
+    });
     say(&(summary(&initiator.totals()) + &orders + &size))
 }
 
 impl SessionArguments {
     /// The session with its store, and what the store holds, as a line of text.
-    fn connection(
-        &self,
-        role: Role,
-        sender: &str,
-        target: &str,
-    ) -> Result<(Connection, String), Failure> {
+    fn seat(&self, role: Role, sender: &str, target: &str) -> Result<(Seat, String), Failure> {
         let settings = self.settings(role, sender, target)?;
         let Some(folder) = &self.store else {
-            return Ok((Connection::new(settings), String::new()));
+            return Ok((Seat::new(settings), String::new()));
         };
         let name = self.store_name(sender, target)?;
         let limits = Limits {
@@ -251,7 +234,7 @@ impl SessionArguments {
             store.next_in(),
             store.next_out(),
         );
-        Ok((Connection::with(settings, Box::new(store)), said))
+        Ok((Seat::with(settings, Box::new(store)), said))
     }
 
     fn store_name(&self, sender: &str, target: &str) -> Result<String, Failure> {
@@ -306,8 +289,8 @@ impl SessionArguments {
 }
 
 /// A session without its store is over for good.
-fn has_its_store(connection: &Connection) -> Result<(), Failure> {
-    let failed = connection.store_failed();
+fn has_its_store(seat: &Seat) -> Result<(), Failure> {
+    let failed = seat.store_failed();
     failed.map_or(Ok(()), |error| Err(Failure::run(error)))
 }
 
@@ -330,10 +313,10 @@ impl<'a> Clock<'a> {
         }
     }
 
-    fn receive_time(&self) -> ReceiveTime {
-        ReceiveTime {
-            wall_ns: self.pacer.wall_ns(),
-            mono_ns: self.pacer.elapsed_ns(),
+    fn when(&self) -> When {
+        When {
+            receive_ns: self.pacer.wall_ns(),
+            now_ns: self.pacer.elapsed_ns(),
         }
     }
 

@@ -24,7 +24,7 @@ impl Books {
         ) {
             self.0.update(&Envelope {
                 sequence: received.sequence,
-                timestamps: &received.timestamps,
+                stamps: &received.stamps,
                 update: &received.update,
             });
         }

@@ -99,65 +99,61 @@ pub struct Moment {
 
 /// What the writer remembers of an image; it never believes what it reads back from shared memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Written {
+pub struct Drawn {
     counts: [u16; LISTS],
     cut: bool,
 }
 
-/// Writer of a snapshot slot: an image that is being changed.
-pub struct SlotWriter<'a> {
+/// An image that is being changed.
+pub struct Drawing<'a> {
     content: &'a [AtomicU64],
-    written: &'a mut Written,
+    drawn: &'a mut Drawn,
     levels_max: usize,
 }
 
-impl<'a> SlotWriter<'a> {
+impl<'a> Drawing<'a> {
     /// Of the content of a slot.
-    pub fn new(
-        content: &'a [AtomicU64],
-        written: &'a mut Written,
-        levels_max: usize,
-    ) -> SlotWriter<'a> {
-        SlotWriter {
+    pub fn new(content: &'a [AtomicU64], drawn: &'a mut Drawn, levels_max: usize) -> Drawing<'a> {
+        Drawing {
             content,
-            written,
+            drawn,
             levels_max,
         }
     }
 
-    /// Applies the deltas of an update; false if the book is too deep for the image.
+    /// Plays the steps of an update; false if the book is too deep for the image.
     #[inline]
-    pub fn apply_delta(&mut self, changes: &[LevelChange]) -> bool {
+    pub fn play(&mut self, changes: &[LevelChange]) -> bool {
         changes.iter().for_each(|change| self.step(change));
-        !self.written.cut
+        !self.drawn.cut
     }
 
     /// Replaces the book; false if it is too deep for the image.
     pub fn replace(&mut self, book: &BookSnapshot<'_>) -> bool {
-        *self.written = Written::default();
+        *self.drawn = Drawn::default();
         let lists = [book.bids, book.asks, book.implied_bids, book.implied_asks];
         for (list, levels) in lists.into_iter().enumerate() {
             if levels.len() > rows_of(list, self.levels_max) {
-                self.written.cut = true;
+                self.drawn.cut = true;
                 continue;
             }
-            self.written.counts[list] = levels.len() as u16;
+            self.drawn.counts[list] = levels.len() as u16;
             for (index, level) in levels.iter().enumerate() {
                 self.put(list, levels.len() - 1 - index, level);
             }
         }
-        !self.written.cut
+        !self.drawn.cut
     }
 
     /// Says when, and what the book is now.
     #[inline]
     pub fn sign(&self, moment: &Moment) {
-        let counts = self.written.counts;
+        let counts = self.drawn.counts;
         let counts = counts
             .iter()
             .rev()
             .fold(0, |word, count| word << 16 | u64::from(*count));
-        let cut = if self.written.cut { CUT } else { 0 };
+        let cut = if self.drawn.cut { CUT } else { 0 };
         let words = [
             (COUNTS, counts),
             (STATE, moment.validity as u64 | cut),
@@ -174,7 +170,7 @@ impl<'a> SlotWriter<'a> {
     fn step(&mut self, change: &LevelChange) {
         let list = list(change.book, change.side);
         let (count, index) = (
-            usize::from(self.written.counts[list]),
+            usize::from(self.drawn.counts[list]),
             usize::from(change.index),
         );
         match change.action {
@@ -186,18 +182,18 @@ impl<'a> SlotWriter<'a> {
                     .rev()
                     .for_each(|row| self.copy(list, row, row + 1));
                 self.put(list, count - index, &change.level);
-                self.written.counts[list] += 1;
+                self.drawn.counts[list] += 1;
             }
             LevelAction::Remove if index < count => {
                 (count - index..count).for_each(|row| self.copy(list, row, row - 1));
-                self.written.counts[list] -= 1;
+                self.drawn.counts[list] -= 1;
             }
             LevelAction::Clear => {
-                self.written.counts[list] = 0;
+                self.drawn.counts[list] = 0;
             }
             // Too deep, or what does not fit a book that is cut already.
             LevelAction::Insert | LevelAction::Replace | LevelAction::Remove => {
-                self.written.cut = true;
+                self.drawn.cut = true;
             }
         }
     }

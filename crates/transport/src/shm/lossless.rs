@@ -8,9 +8,9 @@ use touchline_shm::segment::SlotLocks;
 /// How often a reader that is waited for is asked whether it lives; each time is a system call.
 const LIVENESS_EVERY: Duration = Duration::from_millis(1);
 
-/// Slow-reader policy: how long the writer waits for the slowest reader.
+/// The writer's patience with the slowest reader.
 #[derive(Debug)]
-pub struct SlowReaderPolicy {
+pub struct Patience {
     locks: SlotLocks,
     wait_max: Duration,
     waiting: Option<Waiting>,
@@ -34,9 +34,9 @@ pub enum Verdict {
     TooSlow,
 }
 
-impl SlowReaderPolicy {
-    pub fn new(locks: SlotLocks, settings: Lossless) -> SlowReaderPolicy {
-        SlowReaderPolicy {
+impl Patience {
+    pub fn new(locks: SlotLocks, settings: Lossless) -> Patience {
+        Patience {
             locks,
             wait_max: settings.wait_max,
             waiting: None,

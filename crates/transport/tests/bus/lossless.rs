@@ -19,7 +19,7 @@ fn lossless(wait_max: Duration) -> Settings {
 
 fn named() -> Join {
     Join {
-        registered: true,
+        named: true,
         ..Join::default()
     }
 }

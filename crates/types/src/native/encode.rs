@@ -1,11 +1,10 @@
 //! Updates into bytes.
 
-use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
+use super::layout::{self, Anatomy, Block, Dimension, Head, Header, Text, Zeros};
 use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code};
 use crate::{
     BookSnapshot, BookUpdate, Gap, Instrument, InstrumentDefinition, Level, OrdersSnapshot,
-    OrdersUpdate, Phase, State, Statistic, Symbol, Timestamps, Trade, TradingStatus, Update,
-    Validity,
+    OrdersUpdate, Phase, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Update, Validity,
 };
 use zerocopy::FromBytes;
 
@@ -22,11 +21,11 @@ pub fn encode(
     update: &Update<'_>,
     sequence: u64,
     flags: Flags,
-    timestamps: &Timestamps,
+    stamps: &Stamps,
     out: &mut [u8],
 ) -> Option<usize> {
     let flags = flags.only(Flags::OF_PUBLISHER);
-    encode_part(update, &Tag::new(sequence, flags, timestamps), out)
+    encode_part(update, &Tag::new(sequence, flags, stamps), out)
 }
 
 /// Writes a heartbeat: the publication lives. As [`encode`].
@@ -34,12 +33,12 @@ pub fn encode(
 pub fn encode_heartbeat(
     sequence: u64,
     flags: Flags,
-    timestamps: &Timestamps,
+    stamps: &Stamps,
     out: &mut [u8],
 ) -> Option<usize> {
-    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), timestamps);
-    let (head, trace) = tag.of_none();
-    write(layout::Heartbeat { head, trace }, out)
+    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), stamps);
+    let (head, anatomy) = tag.of_none();
+    write(layout::Heartbeat { head, anatomy }, out)
 }
 
 /// Writes the best levels alone, in 70 bytes. As [`encode`].
@@ -48,10 +47,10 @@ pub fn encode_top_of_book(
     top: &TopOfBook,
     sequence: u64,
     flags: Flags,
-    timestamps: &Timestamps,
+    stamps: &Stamps,
     out: &mut [u8],
 ) -> Option<usize> {
-    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), timestamps);
+    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), stamps);
     let block = layout::TopOfBook {
         head: tag.head(top.instrument, Some(top.validity), Flags::NONE),
         bid_price: top.bid_price.0.into(),
@@ -132,17 +131,17 @@ const fn group_len<E>(entries: usize) -> usize {
 pub(super) struct Tag<'a> {
     sequence: u64,
     flags: Flags,
-    timestamps: &'a Timestamps,
+    stamps: &'a Stamps,
 }
 
 impl<'a> Tag<'a> {
     /// `flags` are taken as they are.
     #[inline(always)]
-    pub(super) const fn new(sequence: u64, flags: Flags, timestamps: &'a Timestamps) -> Tag<'a> {
+    pub(super) const fn new(sequence: u64, flags: Flags, stamps: &'a Stamps) -> Tag<'a> {
         Tag {
             sequence,
             flags,
-            timestamps,
+            stamps,
         }
     }
 
@@ -150,8 +149,8 @@ impl<'a> Tag<'a> {
     fn head(&self, instrument: Instrument, validity: Option<Validity>, flags: Flags) -> Head {
         Head {
             sequence: self.sequence.into(),
-            exchange_ns: self.timestamps.exchange_ns.into(),
-            receive_ns: self.timestamps.packet.receive_ns.into(),
+            exchange_ns: self.stamps.exchange_ns.into(),
+            receive_ns: self.stamps.packet.receive_ns.into(),
             instrument: instrument.0.into(),
             validity: validity.map_or(code::NULL, |validity| validity as u8),
             flags: (self.flags | flags).0,
@@ -159,16 +158,16 @@ impl<'a> Tag<'a> {
     }
 
     #[inline(always)]
-    fn trace(&self) -> LatencyTrace {
-        let Timestamps {
+    fn anatomy(&self) -> Anatomy {
+        let Stamps {
             exchange_ns: _,
             packet,
             polled,
             decoded,
             applied,
             published,
-        } = *self.timestamps;
-        LatencyTrace {
+        } = *self.stamps;
+        Anatomy {
             reserved: Zeros::NEW,
             packet_sequence: u64::from(packet.sequence).into(),
             sending_ns: packet.sending_ns.into(),
@@ -181,20 +180,20 @@ impl<'a> Tag<'a> {
 
     /// Of an instrument's book.
     #[inline(always)]
-    fn of_book(&self, instrument: Instrument, validity: Validity) -> (Head, LatencyTrace) {
+    fn of_book(&self, instrument: Instrument, validity: Validity) -> (Head, Anatomy) {
         let head = self.head(instrument, Some(validity), Flags::NONE);
-        (head, self.trace())
+        (head, self.anatomy())
     }
 
     /// Of an instrument, and not of its book.
     #[inline(always)]
-    fn of(&self, instrument: Instrument) -> (Head, LatencyTrace) {
-        (self.head(instrument, None, Flags::NONE), self.trace())
+    fn of(&self, instrument: Instrument) -> (Head, Anatomy) {
+        (self.head(instrument, None, Flags::NONE), self.anatomy())
     }
 
     /// Of no instrument.
     #[inline(always)]
-    fn of_none(&self) -> (Head, LatencyTrace) {
+    fn of_none(&self) -> (Head, Anatomy) {
         self.of(NO_INSTRUMENT)
     }
 }
@@ -228,8 +227,8 @@ fn book(update: &BookUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize>
     let (ask, ask_state) = best(update.best_ask);
     let block = layout::BookUpdate {
         head: tag.head(update.instrument, Some(update.validity), flags),
-        trace: tag.trace(),
-        venue_id: update.security_id.into(),
+        anatomy: tag.anatomy(),
+        venue_id: update.venue_id.into(),
         bid_price: bid.price.0.into(),
         bid_quantity: bid.quantity.0.into(),
         ask_price: ask.price.0.into(),
@@ -257,10 +256,10 @@ fn best(level: Option<Level>) -> (Level, u8) {
 
 #[inline]
 fn orders(update: &OrdersUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of_book(update.instrument, update.validity);
+    let (head, anatomy) = tag.of_book(update.instrument, update.validity);
     let block = layout::OrderUpdate {
         head,
-        trace,
+        anatomy,
         reserved: Zeros::NEW,
     };
     let rest = start(block, out)?;
@@ -270,10 +269,10 @@ fn orders(update: &OrdersUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<us
 
 #[inline]
 fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of(trade.instrument);
+    let (head, anatomy) = tag.of(trade.instrument);
     let block = layout::Trade {
         head,
-        trace,
+        anatomy,
         price: trade.price.0.into(),
         quantity: trade.quantity.0.into(),
         trade_id: trade.trade_id.into(),
@@ -286,10 +285,10 @@ fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
 
 #[inline]
 fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of(statistic.instrument);
+    let (head, anatomy) = tag.of(statistic.instrument);
     let block = layout::Statistics {
         head,
-        trace,
+        anatomy,
         price: statistic.price.0.into(),
         quantity: statistic.quantity.0.into(),
         kind: statistic.kind as u8,
@@ -299,10 +298,10 @@ fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut [u8]) -> Option<usi
 }
 
 fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of(status.instrument.unwrap_or(NO_INSTRUMENT));
+    let (head, anatomy) = tag.of(status.instrument.unwrap_or(NO_INSTRUMENT));
     let block = layout::TradingStatus {
         head,
-        trace,
+        anatomy,
         product_group: Text(status.group),
         status_code: status.status,
         reason_code: status.reason,
@@ -313,10 +312,10 @@ fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize
 
 fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
     let bytes = out.len();
-    let (head, trace) = tag.of_book(snapshot.instrument, snapshot.validity);
+    let (head, anatomy) = tag.of_book(snapshot.instrument, snapshot.validity);
     let block = layout::BookSnapshot {
         head,
-        trace,
+        anatomy,
         reserved: Zeros::NEW,
     };
     let mut rest = start(block, out)?;
@@ -334,10 +333,10 @@ fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> 
 }
 
 fn orders_snapshot(snapshot: &OrdersSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of_book(snapshot.instrument, snapshot.validity);
+    let (head, anatomy) = tag.of_book(snapshot.instrument, snapshot.validity);
     let block = layout::OrdersSnapshot {
         head,
-        trace,
+        anatomy,
         reserved: Zeros::NEW,
     };
     let rest = start(block, out)?;
@@ -346,15 +345,15 @@ fn orders_snapshot(snapshot: &OrdersSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8])
 }
 
 fn state(state: State, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of_book(state.instrument, state.validity);
-    write(layout::InstrumentState { head, trace }, out)
+    let (head, anatomy) = tag.of_book(state.instrument, state.validity);
+    write(layout::InstrumentState { head, anatomy }, out)
 }
 
 fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of_none();
+    let (head, anatomy) = tag.of_none();
     let block = layout::Gap {
         head,
-        trace,
+        anatomy,
         first_lost: u64::from(gap.first).into(),
         last_lost: u64::from(gap.last).into(),
         orders_validity: gap.orders as u8,
@@ -363,26 +362,26 @@ fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
 }
 
 fn reset(tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of_none();
-    write(layout::Reset { head, trace }, out)
+    let (head, anatomy) = tag.of_none();
+    write(layout::Reset { head, anatomy }, out)
 }
 
 fn download(phase: Phase, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of_none();
+    let (head, anatomy) = tag.of_none();
     let block = layout::Download {
         head,
-        trace,
+        anatomy,
         phase: phase as u8,
     };
     write(block, out)
 }
 
 fn definition(definition: &InstrumentDefinition, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of(definition.instrument);
+    let (head, anatomy) = tag.of(definition.instrument);
     let block = layout::InstrumentDefinition {
         head,
-        trace,
-        venue_id: definition.security_id.into(),
+        anatomy,
+        venue_id: definition.venue_id.into(),
         tick: definition.tick.0.into(),
         symbol: text(&definition.symbol),
         group: text(&definition.group),

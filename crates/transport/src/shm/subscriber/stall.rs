@@ -9,14 +9,14 @@
 mod tests;
 
 use super::{Joining, Subscriber};
-use crate::SubscriptionEvent;
+use crate::Notice;
 use touchline_types::native::{Body, Message, mark_stale};
 use zerocopy::IntoBytes;
 
 impl Subscriber {
     /// The publisher is stalled from here on, or is no more.
     #[cold]
-    pub(super) fn turn(&mut self) -> SubscriptionEvent {
+    pub(super) fn turn(&mut self) -> Notice {
         let is_stalled = !self.watch.is_stalled;
         self.watch.is_stalled = is_stalled;
         self.rows.set_stalled(is_stalled);
@@ -26,10 +26,10 @@ impl Subscriber {
                 self.rows.forget_books();
                 self.rows.forget_orders();
             }
-            return SubscriptionEvent::PublisherStalled;
+            return Notice::PublisherStalled;
         }
         self.joining = Some(Joining::again());
-        SubscriptionEvent::PublisherResumed
+        Notice::PublisherResumed
     }
 
     /// The message in the buffer is not to be handed out as live. What it says is kept for later.
