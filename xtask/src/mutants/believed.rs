@@ -293,8 +293,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a reset is late where the clock was a little ahead",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "                self.next,\n                self.delivered_ns,",
-        replace: "                self.next,\n                self.clock.newest_ns,",
+        find: ".compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)",
+        replace: ".compare(sequence, sending_ns, bytes, self.next, self.clock.newest_ns)",
         test: "-p touchline-feed --lib a_reset_behind_a_clock_that_was_a_little_ahead",
     },
     Mutant {
@@ -475,7 +475,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: behind a conflict what is heard of first is known to be empty",
         file: "crates/feed/src/cme/channel.rs",
-        find: "        // Nor that what was never heard of is empty.\n        self.known_from = 0;",
+        find: "        // Nor is what was never heard of known to be empty.\n        self.known_from = 0;",
         replace: "",
         test: "SEED=788 -p touchline --test sessions the_reference_believes",
     },

@@ -333,16 +333,7 @@ impl Arbiter {
         if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, when) {
             return self.keep(sequence, sending_ns, when, payload);
         }
-        let likeness = match self.next > 0 && sequence < self.next {
-            true => self.sent.compare(
-                sequence,
-                sending_ns,
-                payload.len(),
-                self.next,
-                self.delivered_ns,
-            ),
-            false => Likeness::Unknown,
-        };
+        let likeness = self.likeness(sequence, sending_ns, payload.len());
         let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
         if is_conflict && !self.is_spoken_for(sequence, sending_ns, when, true) {
             if !std::mem::replace(&mut self.has_conflict, true) {
@@ -374,6 +365,15 @@ impl Arbiter {
             (Verdict::Contradicts | Verdict::OldNumbering, Likeness::Lost) => Verdict::Late,
             _ => verdict,
         }
+    }
+
+    /// How a packet compares with the one that was processed under its number.
+    fn likeness(&self, sequence: u64, sending_ns: u64, bytes: usize) -> Likeness {
+        if sequence >= self.next {
+            return Likeness::Unknown;
+        }
+        self.sent
+            .compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)
     }
 
     /// Offers a packet that contradicts to the candidate.

@@ -158,7 +158,7 @@ impl Channel {
             seen: newest,
             ..PriceState::known_from(0)
         };
-        // Nor that what was never heard of is empty.
+        // Nor is what was never heard of known to be empty.
         self.known_from = 0;
         self.lose_all(sequence, newest, unknown, events);
     }

@@ -2,7 +2,7 @@
 
 use super::directory::{self, WrittenBy};
 use super::name::{Identity, Name};
-use super::writer_lock::{WriterLock, unfinished_name};
+use super::writer_lock::{LOOK, WriterLock, unfinished_name};
 use super::{Directory, Error, fault, flock, space};
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,6 @@ use std::time::{Duration, Instant};
 
 /// How long a file may still be in use by a process that has died.
 const IN_USE_AFTER_DEATH: Duration = Duration::from_secs(1);
-const LOOK: Duration = Duration::from_millis(1);
 
 /// What a process may do with a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

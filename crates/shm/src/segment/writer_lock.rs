@@ -20,7 +20,7 @@ const SIGNED_BYTE: u64 = 1;
 const SIGNATURE_BYTES_MAX: usize = 512;
 /// How often, and how far apart, a start that has just begun is looked at.
 const LOOKS: u32 = 50;
-const LOOK: Duration = Duration::from_millis(1);
+pub(super) const LOOK: Duration = Duration::from_millis(1);
 
 /// The right to write a bus. Given up when dropped, or by the system when the process dies.
 #[derive(Debug)]

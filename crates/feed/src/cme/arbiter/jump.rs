@@ -158,8 +158,11 @@ impl Arbiter {
         }
         let next = *self.hold.peek(self.next);
         let sending_ns = next.sending_ns;
+        let newest = self.earlier.highest();
+        let is_late =
+            self.likeness(newest.sequence, newest.sending_ns, newest.len()) == Likeness::Lost;
         let is_long = is_over(self.earlier.since_ns(), next.when.now_ns, self.wait_ns);
-        if is_long && self.earlier.is_continued_by(&next) && !self.is_late(self.earlier.highest()) {
+        if is_long && self.earlier.is_continued_by(&next) && !is_late {
             // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
             self.conflict = Some(self.next - 1);
         }
@@ -176,13 +179,6 @@ impl Arbiter {
         self.note_forgotten();
         self.denied |= self.conflict.is_some();
         self.conflict.take()
-    }
-
-    fn is_late(&self, held: &Held) -> bool {
-        let (sequence, sending_ns) = (held.sequence, held.sending_ns);
-        let compare =
-            |bytes| (self.sent).compare(sequence, sending_ns, bytes, self.next, self.delivered_ns);
-        sequence < self.next && compare(held.len()) == Likeness::Lost
     }
 
     /// Where a candidate had a packet that could be of the present numbering, and the stream goes on without it, what
