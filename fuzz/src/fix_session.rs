@@ -5,7 +5,7 @@
 //! else is a message whose length and checksum are put right, so that mutations get past them.
 
 use crate::Target;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{Checks, Limits, Memory, Role, Session, Settings, Store};
 use touchline_lab::fix::scenario::filled;
 use touchline_wire::fix::{Frame, frame, tag};
@@ -32,7 +32,7 @@ fn run(bytes: &[u8]) {
 /// What the session says to it all.
 fn said(choice: u8, bytes: &[u8], piece: usize) -> Vec<u8> {
     let mut session = Session::new(settings(choice), Memory::new(64, 8 * 1_024));
-    let mut now = When::at(BEGIN_NS);
+    let mut now = ReceiveTime::at(BEGIN_NS);
     let mut said = Vec::new();
     session.connected(now);
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -40,8 +40,8 @@ fn said(choice: u8, bytes: &[u8], piece: usize) -> Vec<u8> {
         match line {
             [b'w', passed, ..] => {
                 let ns = u64::from(*passed) * 100_000_000;
-                now.now_ns += ns;
-                now.receive_ns += ns;
+                now.mono_ns += ns;
+                now.wall_ns += ns;
                 session.advance(now);
             }
             [b'r', rest @ ..] => give(&mut session, rest, piece, now),
@@ -73,22 +73,25 @@ fn numbers(session: &Session<Memory>) -> (u64, u64, u64) {
     (store.next_out(), store.next_in(), session.counters().resets)
 }
 
-fn message(line: &[u8], now: When) -> Vec<u8> {
+fn message(line: &[u8], now: ReceiveTime) -> Vec<u8> {
     let mut line = line.to_vec();
     for byte in line.iter_mut().filter(|byte| **byte == b'|') {
         *byte = 1;
     }
-    filled(&line, now.receive_ns)
+    filled(&line, now.wall_ns)
 }
 
-fn give(session: &mut Session<Memory>, bytes: &[u8], piece: usize, now: When) {
+fn give(session: &mut Session<Memory>, bytes: &[u8], piece: usize, now: ReceiveTime) {
     for mut bytes in bytes.chunks(piece.min(bytes.len().max(1))) {
         while !bytes.is_empty() {
             let taken = session.receive(bytes, now);
             bytes = &bytes[taken..];
             while session.next().is_some() {}
             if taken == 0 {
-                assert!(session.closing().is_some(), "a message that never ends");
+                assert!(
+                    session.disconnect_reason().is_some(),
+                    "a message that never ends"
+                );
                 return;
             }
         }
@@ -123,8 +126,8 @@ fn settings(choice: u8) -> Settings {
     let limits = Limits {
         message_bytes_max: 1_024,
         output_bytes: OUTPUT_BYTES,
-        ahead_bytes: 2_048,
-        ahead_messages: 8,
+        out_of_order_bytes: 2_048,
+        out_of_order_messages: 8,
         ..Limits::default()
     };
     Settings {

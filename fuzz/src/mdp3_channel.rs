@@ -69,7 +69,7 @@ const LIMITS: Limits = Limits {
 };
 
 fn run(bytes: &[u8]) {
-    // The first byte chooses how to join, and whether holes wait for replay.
+    // The first byte chooses how to join, and whether gaps wait for replay.
     let Some((&choice, bytes)) = bytes.split_first() else {
         return;
     };
@@ -110,7 +110,7 @@ fn run(bytes: &[u8]) {
     assert_counted(path.venue().counters(), incremental);
     let mirror = &path.publisher().inner().subscriber;
     assert_eq!(
-        mirror.misfits(),
+        mirror.inconsistent_updates(),
         0,
         "an update does not fit the subscriber's books"
     );
@@ -163,9 +163,9 @@ fn assert_counted(counters: &Counters, incremental: u64) {
         + counters.packets_first_b
         + counters.packets_duplicate
         + counters.packets_late
-        + counters.packets_old_numbering
+        + counters.packets_old_epoch
         + counters.packets_implausible
-        + counters.packets_far_ahead;
+        + counters.packets_out_of_window;
     // Invalid packets are counted over all feeds.
     assert!(
         (judged..=judged + counters.packets_invalid).contains(&incremental),

@@ -7,7 +7,7 @@ use touchline_types::native::{
 };
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
-    Stamps, Update,
+    Timestamps, Update,
 };
 
 pub(crate) const TARGET: Target = Target {
@@ -35,18 +35,21 @@ fn run(bytes: &[u8]) {
         let text = format!("{message:?}");
         assert!(!text.is_empty(), "a message prints");
         if let Ok(Some(update)) = decoder.update(&message, room.scratch()) {
-            holds(&update, &message.stamps(), message.sequence());
+            holds(&update, &message.timestamps(), message.sequence());
         }
     }
 }
 
 /// What was read, written and read once more.
-fn holds(update: &Update<'_>, stamps: &Stamps, sequence: u64) {
+fn holds(update: &Update<'_>, timestamps: &Timestamps, sequence: u64) {
     let mut bytes = vec![0; encoded_len(update)];
-    let length = encode(update, sequence, Flags::NONE, stamps, &mut bytes);
+    let length = encode(update, sequence, Flags::NONE, timestamps, &mut bytes);
     assert_eq!(length, Some(bytes.len()), "what was read can be written");
     let message = Message::parse(&bytes).expect("what was written can be read");
-    assert_eq!((message.sequence(), message.stamps()), (sequence, *stamps));
+    assert_eq!(
+        (message.sequence(), message.timestamps()),
+        (sequence, *timestamps)
+    );
     let mut room = Room::new();
     let mut decoder = Decoder::new();
     let again = decoder.update(&message, room.scratch());
@@ -98,21 +101,21 @@ fn seeds() -> Vec<Vec<u8>> {
     for kind in 0..KINDS {
         for seed in 1..=8 {
             let mut updates = RandomUpdates::from_seed(seed, 12);
-            let stamps = updates.stamps();
+            let timestamps = updates.timestamps();
             let update = updates.of_kind(kind);
             for bytes_max in [256, PART_BYTES_MAX] {
-                seeds.push(stream(&update, &stamps, bytes_max));
+                seeds.push(stream(&update, &timestamps, bytes_max));
             }
         }
     }
     seeds
 }
 
-fn stream(update: &Update<'_>, stamps: &Stamps, bytes_max: usize) -> Vec<u8> {
+fn stream(update: &Update<'_>, timestamps: &Timestamps, bytes_max: usize) -> Vec<u8> {
     let mut stream = Vec::new();
     for (part, sequence) in parts(update, bytes_max).zip(1..) {
         let mut bytes = vec![0; part.len()];
-        let written = part.encode(sequence, Flags::NONE, stamps, &mut bytes);
+        let written = part.encode(sequence, Flags::NONE, timestamps, &mut bytes);
         assert!(written.is_some(), "there is room for the part");
         stream.extend((bytes.len() as u16).to_le_bytes());
         stream.extend(bytes);

@@ -4,7 +4,7 @@ use crate::Target;
 use std::sync::{Arc, atomic::Ordering};
 use touchline_shm::{
     atomic::AtomicU64,
-    broadcast::{Flags, Geometry, NoRoom, Notice, Reader, Writer},
+    broadcast::{Flags, Geometry, NoRoom, Reader, RingEvent, Writer},
     zeroed,
 };
 
@@ -57,8 +57,10 @@ fn read(memory: &Memory) {
         match length {
             Ok(None) => break,
             Ok(Some(length)) => assert!(length / 8 < memory.len(), "a message from outside"),
-            Err(Notice::Epoch(_)) => {}
-            Err(Notice::Lapped(_) | Notice::Corrupt { .. }) if reader.next() == before => break,
+            Err(RingEvent::Generation(_)) => {}
+            Err(RingEvent::Overrun(_) | RingEvent::Corrupt { .. }) if reader.next() == before => {
+                break;
+            }
             Err(_) => {}
         }
         messages += 1;

@@ -136,7 +136,7 @@ fn miri(root: &Path, options: Options) -> Result<Run, String> {
     command
         .args(["+nightly", "miri", "test", "--quiet"])
         .args(["-p", "touchline-shm"])
-        .args(["--test", "broadcast", "--test", "image", "--"])
+        .args(["--test", "broadcast", "--test", "last_value", "--"])
         .args(RACES)
         .env("MIRIFLAGS", format!("-Zmiri-many-seeds=0..{seeds}"));
     Ok(Run {
@@ -185,7 +185,7 @@ fn thread_sanitizer(root: &Path, options: Options) -> Result<Run, String> {
             "--test",
             "broadcast",
             "--test",
-            "image",
+            "last_value",
         ])
         .args(["--", "--test-threads=1"])
         .args(RACES)

@@ -10,6 +10,7 @@ mod links;
 mod repository;
 mod shape;
 mod source;
+mod terms;
 mod unsafety;
 mod words;
 
@@ -23,6 +24,7 @@ type Rule = fn(&Repository) -> Vec<Finding>;
 const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
     ("names", shape::names),
+    ("terms", terms::check),
     ("size", shape::size),
     ("unsafe places", unsafety::places),
     ("unsafe reasons", unsafety::reasons),

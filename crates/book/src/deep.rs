@@ -28,13 +28,13 @@ pub struct DeepLevels {
     /// Turns prices into numbers of which the larger is the better.
     turn: i64,
     /// The best price that was ever left out since the book was clear, so turned.
-    horizon: Option<i64>,
+    truncated_from: Option<i64>,
 }
 
-/// What became of a venue's event.
+/// Result of applying a venue's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Fit {
+pub enum ApplyResult {
     /// It was applied, and did what it said.
     Expected,
     /// The book had no such level, or had it already: it was applied as far as it makes sense, and the
@@ -45,7 +45,7 @@ pub enum Fit {
 }
 
 /// Levels that are looked at one by one before the rest is halved again and again.
-const NEAR: usize = 8;
+const LINEAR_SEARCH_MAX: usize = 8;
 
 /// The most levels a side that a place can be given to.
 pub const DEEP_MAX: usize = u16::MAX as usize;
@@ -70,7 +70,7 @@ impl DeepLevels {
             end: 0,
             levels_max: DEEP_MAX,
             turn: -(side as i64),
-            horizon: None,
+            truncated_from: None,
         }
     }
 
@@ -90,16 +90,24 @@ impl DeepLevels {
     }
 
     /// The price from which on levels are left out, if any ever was.
-    pub fn horizon(&self) -> Option<Price> {
-        self.horizon.map(|key| Price(key ^ self.turn))
+    pub fn truncated_from(&self) -> Option<Price> {
+        self.truncated_from.map(|key| Price(key ^ self.turn))
     }
 
     /// Applies one action at the level's price and reports the steps it resolved to.
     #[inline]
-    pub fn apply(&mut self, action: UpdateAction, level: Level, steps: &mut impl Steps) -> Fit {
+    pub fn apply(
+        &mut self,
+        action: UpdateAction,
+        level: Level,
+        steps: &mut impl Steps,
+    ) -> ApplyResult {
         let key = self.key(&level);
-        if self.horizon.is_some_and(|horizon| key <= horizon) {
-            return Fit::Beyond;
+        if self
+            .truncated_from
+            .is_some_and(|truncated_from| key <= truncated_from)
+        {
+            return ApplyResult::Beyond;
         }
         let (index, found) = self.find(key);
         let action = if level.quantity == Quantity::ZERO {
@@ -119,16 +127,20 @@ impl DeepLevels {
                 let said = expected(action != UpdateAction::Change);
                 let came = self.insert(index, level, key, steps);
                 // That the book is perhaps not the venue's matters more.
-                if said == Fit::Expected { came } else { said }
+                if said == ApplyResult::Expected {
+                    came
+                } else {
+                    said
+                }
             }
             UpdateAction::Delete if found => {
                 self.close(index);
                 steps.step(LevelAction::Remove, index, Level::UNKNOWN);
-                Fit::Expected
+                ApplyResult::Expected
             }
             UpdateAction::Delete | UpdateAction::DeleteThru | UpdateAction::DeleteFrom => {
                 // The last two are of positions.
-                Fit::Unexpected
+                ApplyResult::Unexpected
             }
         }
     }
@@ -138,13 +150,13 @@ impl DeepLevels {
         let had = self.begin < self.end;
         self.begin = self.room.len() / 2;
         self.end = self.begin;
-        self.horizon = None;
+        self.truncated_from = None;
         had
     }
 
     /// Plays one resolved step, as a reader of updates does. `false` if it does not fit the list.
     #[inline]
-    pub fn play(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
+    pub fn apply_delta(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
         let len = self.len();
         match action {
             LevelAction::Insert if index <= len && len < self.levels_max => self.open(index, level),
@@ -172,13 +184,13 @@ impl DeepLevels {
     #[inline]
     fn find(&self, key: i64) -> (usize, bool) {
         let levels = self.worst_first();
-        for (index, level) in levels.iter().rev().take(NEAR).enumerate() {
+        for (index, level) in levels.iter().rev().take(LINEAR_SEARCH_MAX).enumerate() {
             let held = self.key(level);
             if held <= key {
                 return (index, held == key);
             }
         }
-        let far = &levels[..levels.len().saturating_sub(NEAR)];
+        let far = &levels[..levels.len().saturating_sub(LINEAR_SEARCH_MAX)];
         let worse = far.partition_point(|level| self.key(level) < key);
         let found = far.get(worse).is_some_and(|level| self.key(level) == key);
         (levels.len() - worse - usize::from(found), found)
@@ -186,23 +198,29 @@ impl DeepLevels {
 
     /// Puts a level where its price belongs; without room the worst goes, or does not come.
     #[inline]
-    fn insert(&mut self, index: usize, level: Level, key: i64, steps: &mut impl Steps) -> Fit {
+    fn insert(
+        &mut self,
+        index: usize,
+        level: Level,
+        key: i64,
+        steps: &mut impl Steps,
+    ) -> ApplyResult {
         if self.len() < self.levels_max {
             self.open(index, level);
             steps.step(LevelAction::Insert, index, level);
-            return Fit::Expected;
+            return ApplyResult::Expected;
         }
         let worst = self.len() - 1;
         if index > worst {
-            self.horizon = Some(key);
-            return Fit::Beyond;
+            self.truncated_from = Some(key);
+            return ApplyResult::Beyond;
         }
-        self.horizon = Some(self.key(&self.room[self.begin]));
+        self.truncated_from = Some(self.key(&self.room[self.begin]));
         self.begin += 1;
         steps.step(LevelAction::Remove, worst, Level::UNKNOWN);
         self.open(index, level);
         steps.step(LevelAction::Insert, index, level);
-        Fit::Beyond
+        ApplyResult::Beyond
     }
 
     /// Opens a place at `index` (<= len) and fills it; the shorter part moves.
@@ -256,10 +274,10 @@ impl DeepLevels {
 /// Levels for which there is room at first.
 const ROOM_MIN: usize = 64;
 
-const fn expected(is: bool) -> Fit {
+const fn expected(is: bool) -> ApplyResult {
     match is {
-        true => Fit::Expected,
-        false => Fit::Unexpected,
+        true => ApplyResult::Expected,
+        false => ApplyResult::Unexpected,
     }
 }
 
@@ -282,19 +300,22 @@ mod tests {
         side: Side,
         levels_max: usize,
         events: &[(UpdateAction, i64, i64)],
-    ) -> (String, Vec<Fit>) {
+    ) -> (String, Vec<ApplyResult>) {
         let mut book = DeepLevels::with_room(side, levels_max);
         let mut mirror = DeepLevels::growing(side);
         let mut fits = Vec::new();
         for (action, price, quantity) in events {
-            let fit = book.apply(
+            let result = book.apply(
                 *action,
                 level(*price, *quantity),
                 &mut |action, index, level| {
-                    assert!(mirror.play(action, index, level), "{action:?} at {index}");
+                    assert!(
+                        mirror.apply_delta(action, index, level),
+                        "{action:?} at {index}"
+                    );
                 },
             );
-            fits.push(fit);
+            fits.push(result);
         }
         assert_eq!(book.worst_first(), mirror.worst_first());
         let best_first = book.worst_first().iter().rev();
@@ -313,7 +334,7 @@ mod tests {
             (Change, 12, 4),
             (Delete, 10, 0),
         ];
-        let all = vec![Fit::Expected; 5];
+        let all = vec![ApplyResult::Expected; 5];
         let bids = applied(Side::Bid, 9, &events);
         assert_eq!(bids, ("4x12 3x11".to_owned(), all.clone()));
         let asks = applied(Side::Ask, 9, &events);
@@ -322,7 +343,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_applied_as_far_as_it_makes_sense_and_told() {
-        use Fit::{Expected, Unexpected};
+        use ApplyResult::{Expected, Unexpected};
         let (text, fits) = applied(
             Side::Ask,
             9,
@@ -351,8 +372,8 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_the_book_stays_the_best_part_of_the_truth() {
-        use Fit::{Beyond, Expected};
+    fn beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books() {
+        use ApplyResult::{Beyond, Expected};
         let (text, fits) = applied(
             Side::Bid,
             3,
@@ -407,11 +428,11 @@ mod tests {
         let mut side = DeepLevels::with_room(Side::Bid, 1);
         let none = &mut |_, _, _| {};
         let _ = side.apply(New, level(10, 1), none);
-        assert_eq!(side.apply(New, level(9, 1), none), Fit::Beyond);
-        assert_eq!(side.horizon(), Some(Price(9)));
+        assert_eq!(side.apply(New, level(9, 1), none), ApplyResult::Beyond);
+        assert_eq!(side.truncated_from(), Some(Price(9)));
         assert!(side.clear() && !side.clear());
-        assert_eq!(side.horizon(), None);
-        assert_eq!(side.apply(New, level(9, 1), none), Fit::Expected);
+        assert_eq!(side.truncated_from(), None);
+        assert_eq!(side.apply(New, level(9, 1), none), ApplyResult::Expected);
     }
 
     #[test]
@@ -421,7 +442,10 @@ mod tests {
             let taken = (side.room.as_ptr(), side.room.capacity());
             let mut none = |_, _, _| {};
             for price in 0..few {
-                assert_eq!(side.apply(New, level(price, 1), &mut none), Fit::Expected);
+                assert_eq!(
+                    side.apply(New, level(price, 1), &mut none),
+                    ApplyResult::Expected
+                );
             }
             assert!(side.room.len() <= 64, "{levels_max}: {}", side.room.len());
             for price in few..2 * levels_max as i64 {

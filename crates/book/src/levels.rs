@@ -202,7 +202,7 @@ impl<const MAX: usize> Levels<MAX> {
     }
 
     /// Plays one resolved step, as a reader of updates does. `false` if it does not fit the list.
-    pub fn play(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
+    pub fn apply_delta(&mut self, action: LevelAction, index: usize, level: Level) -> bool {
         let len = self.len();
         match action {
             LevelAction::Insert if index <= len && len < MAX => self.open(index, level),
@@ -308,7 +308,7 @@ mod tests {
     fn list(text: &str, depth: u8) -> Levels<10> {
         let mut list = Levels::new(depth.into());
         for (index, letter) in text.chars().enumerate() {
-            assert!(list.play(LevelAction::Insert, index, level(letter)));
+            assert!(list.apply_delta(LevelAction::Insert, index, level(letter)));
         }
         list
     }
@@ -331,7 +331,7 @@ mod tests {
         let mut mirror = list(before, 10);
         book.apply(action, position, level('x'), &mut |action, index, level| {
             assert!(
-                mirror.play(action, index, level),
+                mirror.apply_delta(action, index, level),
                 "step {action:?} at {index} does not fit"
             );
         });
@@ -388,10 +388,10 @@ mod tests {
     #[test]
     fn a_step_that_does_not_fit_is_refused() {
         let mut book = list("ab", 3);
-        assert!(!book.play(LevelAction::Insert, 3, level('x')));
-        assert!(!book.play(LevelAction::Replace, 2, level('x')));
-        assert!(!book.play(LevelAction::Remove, 2, level('x')));
+        assert!(!book.apply_delta(LevelAction::Insert, 3, level('x')));
+        assert!(!book.apply_delta(LevelAction::Replace, 2, level('x')));
+        assert!(!book.apply_delta(LevelAction::Remove, 2, level('x')));
         let mut full = list("abcdefghij", 10);
-        assert!(!full.play(LevelAction::Insert, 0, level('x')));
+        assert!(!full.apply_delta(LevelAction::Insert, 0, level('x')));
     }
 }

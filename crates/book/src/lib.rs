@@ -27,7 +27,7 @@ pub mod price;
 pub mod touch;
 
 pub use consolidated::{Consolidated, ConsolidatedLevel};
-pub use deep::{DEEP_MAX, DeepLevels, Fit};
+pub use deep::{ApplyResult, DEEP_MAX, DeepLevels};
 pub use levels::{LevelIter, LevelList, Levels};
 pub use order::{OrderBooks, OrdersFull};
 pub use price::{PriceBook, PriceBooks, Spread};

@@ -1,6 +1,6 @@
 //! Market by price: a table of books over all instruments of a channel.
 
-use crate::deep::{DeepLevels, Fit};
+use crate::deep::{ApplyResult, DeepLevels};
 use crate::levels::{LevelList, Levels};
 use crate::touch::Touch;
 use std::cmp::Ordering;
@@ -23,14 +23,14 @@ pub const SPARE_MAX: usize = 64;
 /// The price book of one instrument: direct and implied lists, never mixed. Of few levels, kept by
 /// position, or of every level that the venue has, kept by price; those have no implied lists.
 #[derive(Clone, Debug)]
-pub struct PriceBook(Kept);
+pub struct PriceBook(Stored);
 
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "books of few levels lie in the table itself, one read away"
 )]
-enum Kept {
+enum Stored {
     ByPosition(Few),
     ByPrice(Box<[DeepLevels; 2]>),
 }
@@ -72,7 +72,7 @@ impl Spread {
 impl PriceBook {
     /// An empty book of few levels.
     pub fn new(depth: Depth) -> PriceBook {
-        PriceBook(Kept::ByPosition(Few {
+        PriceBook(Stored::ByPosition(Few {
             direct: [Levels::new(depth.direct); 2],
             implied: [Levels::new(depth.implied.into()); 2],
         }))
@@ -82,17 +82,17 @@ impl PriceBook {
     /// as levels come.
     pub fn deep(levels_max: usize) -> PriceBook {
         let sides = Side::BOTH.map(|side| DeepLevels::with_room(side, levels_max));
-        PriceBook(Kept::ByPrice(Box::new(sides)))
+        PriceBook(Stored::ByPrice(Box::new(sides)))
     }
 
     /// One list, best first.
     #[inline]
     pub fn levels(&self, book: BookKind, side: Side) -> LevelList<'_> {
         match (&self.0, book) {
-            (Kept::ByPosition(few), BookKind::Direct) => {
+            (Stored::ByPosition(few), BookKind::Direct) => {
                 LevelList::best_first(few.direct[side.index()].as_slice())
             }
-            (Kept::ByPrice(sides), BookKind::Direct) => {
+            (Stored::ByPrice(sides), BookKind::Direct) => {
                 LevelList::worst_first(sides[side.index()].worst_first())
             }
             (_, BookKind::Implied) => LevelList::best_first(self.implied(side)),
@@ -103,8 +103,8 @@ impl PriceBook {
     #[inline]
     pub fn implied(&self, side: Side) -> &[Level] {
         match &self.0 {
-            Kept::ByPosition(few) => few.implied[side.index()].as_slice(),
-            Kept::ByPrice(_) => &[],
+            Stored::ByPosition(few) => few.implied[side.index()].as_slice(),
+            Stored::ByPrice(_) => &[],
         }
     }
 
@@ -112,28 +112,28 @@ impl PriceBook {
     #[inline]
     pub fn best(&self, side: Side) -> Option<Level> {
         match &self.0 {
-            Kept::ByPosition(few) => few.direct[side.index()].best(),
-            Kept::ByPrice(sides) => sides[side.index()].best(),
+            Stored::ByPosition(few) => few.direct[side.index()].best(),
+            Stored::ByPrice(sides) => sides[side.index()].best(),
         }
     }
 
     /// Whether it is kept by price, of every level that the venue has.
     pub fn is_deep(&self) -> bool {
-        matches!(self.0, Kept::ByPrice(_))
+        matches!(self.0, Stored::ByPrice(_))
     }
 
     /// The price from which on levels of a side are left out for want of room, if any are.
-    pub fn horizon(&self, side: Side) -> Option<Price> {
+    pub fn truncated_from(&self, side: Side) -> Option<Price> {
         match &self.0 {
-            Kept::ByPosition(_) => None,
-            Kept::ByPrice(sides) => sides[side.index()].horizon(),
+            Stored::ByPosition(_) => None,
+            Stored::ByPrice(sides) => sides[side.index()].truncated_from(),
         }
     }
 
     /// Applies a venue's event and appends the steps it resolved to. An event that names its level in
     /// the way that the book is not kept changes nothing, and is unexpected.
     #[inline]
-    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> Fit {
+    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> ApplyResult {
         let LevelEvent {
             action,
             place,
@@ -160,18 +160,20 @@ impl PriceBook {
             });
         };
         match (&mut self.0, place, book) {
-            (Kept::ByPosition(few), Place::Position(position), BookKind::Direct) => {
+            (Stored::ByPosition(few), Place::Position(position), BookKind::Direct) => {
                 few.direct[side.index()].apply(action, position, level, &mut steps);
-                Fit::Expected
+                ApplyResult::Expected
             }
-            (Kept::ByPosition(few), Place::Position(position), BookKind::Implied) => {
+            (Stored::ByPosition(few), Place::Position(position), BookKind::Implied) => {
                 few.implied[side.index()].apply(action, position, level, &mut steps);
-                Fit::Expected
+                ApplyResult::Expected
             }
-            (Kept::ByPrice(sides), Place::Price, BookKind::Direct) => {
+            (Stored::ByPrice(sides), Place::Price, BookKind::Direct) => {
                 sides[side.index()].apply(action, level, &mut steps)
             }
-            (Kept::ByPosition(_), Place::Price, _) | (Kept::ByPrice(_), _, _) => Fit::Unexpected,
+            (Stored::ByPosition(_), Place::Price, _) | (Stored::ByPrice(_), _, _) => {
+                ApplyResult::Unexpected
+            }
         }
     }
 
@@ -190,7 +192,7 @@ impl PriceBook {
 
     /// Plays one resolved step, as a reader of updates does. `false` if it does not fit.
     #[inline]
-    pub fn play(&mut self, change: &LevelChange) -> bool {
+    pub fn apply_delta(&mut self, change: &LevelChange) -> bool {
         let LevelChange {
             level,
             book,
@@ -200,38 +202,38 @@ impl PriceBook {
         } = *change;
         let index = usize::from(index);
         match (&mut self.0, book) {
-            (Kept::ByPosition(few), BookKind::Direct) => {
-                few.direct[side.index()].play(action, index, level)
+            (Stored::ByPosition(few), BookKind::Direct) => {
+                few.direct[side.index()].apply_delta(action, index, level)
             }
-            (Kept::ByPosition(few), BookKind::Implied) => {
-                few.implied[side.index()].play(action, index, level)
+            (Stored::ByPosition(few), BookKind::Implied) => {
+                few.implied[side.index()].apply_delta(action, index, level)
             }
-            (Kept::ByPrice(sides), BookKind::Direct) => {
-                sides[side.index()].play(action, index, level)
+            (Stored::ByPrice(sides), BookKind::Direct) => {
+                sides[side.index()].apply_delta(action, index, level)
             }
-            (Kept::ByPrice(_), BookKind::Implied) => action == LevelAction::Clear,
+            (Stored::ByPrice(_), BookKind::Implied) => action == LevelAction::Clear,
         }
     }
 
     /// Empties one side, and says of the direct and the implied list whether there was something in it.
     fn clear_side(&mut self, side: Side) -> (bool, bool) {
         match &mut self.0 {
-            Kept::ByPosition(few) => (
+            Stored::ByPosition(few) => (
                 few.direct[side.index()].clear(),
                 few.implied[side.index()].clear(),
             ),
-            Kept::ByPrice(sides) => (sides[side.index()].clear(), false),
+            Stored::ByPrice(sides) => (sides[side.index()].clear(), false),
         }
     }
 
     /// The depth that the book is kept to.
     fn depth(&self) -> Depth {
         match &self.0 {
-            Kept::ByPosition(few) => Depth {
+            Stored::ByPosition(few) => Depth {
                 direct: few.direct[0].depth().into(),
                 implied: few.implied[0].depth(),
             },
-            Kept::ByPrice(_) => Depth {
+            Stored::ByPrice(_) => Depth {
                 direct: Depth::ALL,
                 implied: 0,
             },
@@ -302,7 +304,7 @@ impl PriceBooks {
         let book = self.get_mut(instrument);
         if !book.is_deep() {
             let sides = Side::BOTH.map(DeepLevels::growing);
-            *book = PriceBook(Kept::ByPrice(Box::new(sides)));
+            *book = PriceBook(Stored::ByPrice(Box::new(sides)));
         }
     }
 
@@ -327,7 +329,7 @@ impl PriceBooks {
 
     /// Applies a venue's event and appends the steps it resolved to.
     #[inline]
-    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> Fit {
+    pub fn apply(&mut self, event: &LevelEvent, changes: &mut Vec<LevelChange>) -> ApplyResult {
         self.get_mut(event.instrument).apply(event, changes)
     }
 

@@ -9,24 +9,24 @@
 //! Rules and their sources, case by case: `docs/venues/cme.md`.
 
 mod arbiter;
-mod assemblies;
 mod channel;
 mod counters;
 mod definitions;
 mod early;
 mod feed;
-mod hold;
+mod feed_timeout;
 mod incremental;
 mod instruments;
-mod loops;
 mod normalise;
 mod orders;
 mod prices;
+mod published_state;
 mod queue;
+mod reorder_buffer;
 pub mod replay;
 mod settings;
-mod shown;
-mod silence;
+mod snapshot_assembler;
+mod snapshot_cycle;
 mod snapshots;
 mod templates;
 

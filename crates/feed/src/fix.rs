@@ -11,18 +11,18 @@
 //!
 //! Source: FIX 4.4 with errata 20030618, volume 2, "Session protocol" and its test cases.
 
-mod ahead;
 mod core;
 mod counters;
 pub mod dictionary;
 mod event;
 mod framing;
-mod heading;
 mod incoming;
 mod input;
 mod logon;
+mod out_of_order;
 mod outgoing;
 mod output;
+mod parsed_header;
 mod resend;
 mod session;
 mod settings;
@@ -30,8 +30,8 @@ mod store;
 mod timers;
 
 pub use counters::Counters;
-pub use event::{Closing, Event, SendError};
-pub use heading::{Names, first_message, is_header};
+pub use event::{DisconnectReason, Event, SendError};
+pub use parsed_header::{Names, first_message, is_header};
 pub use session::Session;
 pub use settings::{Checks, Limits, Role, Settings};
 pub use store::{Memory, Store, StoreError};

@@ -10,7 +10,7 @@
 //!
 //! # Path
 //! [`Venue::receive`] takes a packet; [`Venue::next`] gives the batches that it made
-//! deliverable, none, one or (when it closes a hole) many.
+//! deliverable, none, one or (when it closes a gap) many.
 //!
 //! # Tests
 //! Unit tests beside each part; whole sessions with faults, compared with the truth and with a
@@ -25,4 +25,4 @@ mod secret;
 mod venue;
 
 pub use secret::Secret;
-pub use venue::{Action, Batch, Dialogue, Venue, When};
+pub use venue::{Action, Batch, ReceiveTime, SessionFeed, Venue};

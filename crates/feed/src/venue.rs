@@ -1,12 +1,12 @@
 //! What the gateway asks of a venue's feed.
 
-use touchline_types::{CounterInfo, Event, Headline, Instrument, InstrumentDefinition, Validity};
+use touchline_types::{CounterInfo, Event, Instrument, InstrumentDefinition, PacketInfo, Validity};
 
 /// The events of one packet, in order.
 #[derive(Debug)]
 pub struct Batch {
     /// The packet they come from.
-    pub headline: Headline,
+    pub packet_info: PacketInfo,
     /// The events.
     pub events: Vec<Event>,
 }
@@ -16,7 +16,7 @@ impl Batch {
     #[must_use]
     pub fn new(events_max: usize) -> Batch {
         Batch {
-            headline: Headline::default(),
+            packet_info: PacketInfo::default(),
             events: Vec::with_capacity(events_max),
         }
     }
@@ -35,23 +35,23 @@ pub enum Action {
     },
 }
 
-/// When a packet came.
+/// Receive time of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct When {
-    /// Its receive stamp, nanoseconds since the Unix epoch: what subscribers are told. The host's clock
+pub struct ReceiveTime {
+    /// Its receive timestamp, nanoseconds since the Unix epoch: what subscribers are told. The host's clock
     /// may be set, and two sockets may be polled in another order than their packets came in.
-    pub receive_ns: u64,
+    pub wall_ns: u64,
     /// When it was polled, by a clock in nanoseconds that is never set: what waiting is measured by. A
     /// process that was stopped finds old packets, and nothing that waits has waited for it yet.
-    pub now_ns: u64,
+    pub mono_ns: u64,
 }
 
-impl When {
+impl ReceiveTime {
     /// Both at once, as in a capture.
-    pub fn at(ns: u64) -> When {
-        When {
-            receive_ns: ns,
-            now_ns: ns,
+    pub fn at(ns: u64) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: ns,
+            mono_ns: ns,
         }
     }
 }
@@ -68,7 +68,7 @@ pub trait Venue {
     fn counted(&self) -> impl Iterator<Item = u64>;
 
     /// Takes one packet. The caller then calls [`Venue::next`] with the same bytes until it is `false`.
-    fn receive(&mut self, channel: Self::Channel, payload: &[u8], when: When);
+    fn receive(&mut self, channel: Self::Channel, payload: &[u8], time: ReceiveTime);
 
     /// A batch with room for what any one packet can give, for [`Venue::next`].
     fn batch(&self) -> Batch;
@@ -78,7 +78,7 @@ pub trait Venue {
 
     /// Time passed and no packet is there: what waited long enough is let go. The caller then calls
     /// [`Venue::next`] with an empty payload until it is `false`.
-    fn advance(&mut self, now: When);
+    fn advance(&mut self, now: ReceiveTime);
 
     /// No packet will come any more: nothing waits any longer. As [`Venue::advance`].
     fn finish(&mut self);
@@ -90,7 +90,7 @@ pub trait Venue {
     }
 
     /// The action came to nothing: the venue goes on without it, and wants none before `again_ns`
-    /// (by the clock of [`When::now_ns`]). As [`Venue::advance`].
+    /// (by the clock of [`ReceiveTime::mono_ns`]). As [`Venue::advance`].
     fn failed(&mut self, _again_ns: u64) {}
 
     /// The books ran out of room for this instrument's orders: its order book is lost from here.
@@ -98,7 +98,7 @@ pub trait Venue {
 
     /// A change did not fit this instrument's price book: a level was there already, or was not. The
     /// book is as the change said; the venue may ask for a whole one.
-    fn book_doubtful(&mut self, _instrument: Instrument) {}
+    fn book_inconsistent(&mut self, _instrument: Instrument) {}
 
     /// Whether the venue is in the middle of an event, also where nothing of it reached a book.
     fn event_open(&self) -> bool;
@@ -128,23 +128,23 @@ pub trait Venue {
     fn orders_validity(&self, instrument: Instrument) -> Validity;
 }
 
-/// A venue that is spoken with over a connection of its own: what it sends comes through
+/// A session feed: a venue with a connection of its own: what it sends comes through
 /// [`Venue::receive`] in pieces of any length, and it is answered.
 ///
 /// Who owns the connection says when it is there and when it is gone, sends what is to be sent, and
 /// closes it when that is asked for.
-pub trait Dialogue: Venue {
+pub trait SessionFeed: Venue {
     /// The connection is there. As [`Venue::advance`].
-    fn connected(&mut self, when: When);
+    fn connected(&mut self, time: ReceiveTime);
 
     /// The connection is gone, or was never made. As [`Venue::advance`].
-    fn disconnected(&mut self, when: When);
+    fn disconnected(&mut self, time: ReceiveTime);
 
     /// Bytes that are to be sent, in order.
     fn outgoing(&self) -> &[u8];
 
     /// So many of them were sent.
-    fn sent(&mut self, bytes: usize, when: When);
+    fn sent(&mut self, bytes: usize, time: ReceiveTime);
 
     /// Whether the connection is to be closed, once everything was sent.
     fn is_over(&self) -> bool;
@@ -153,5 +153,5 @@ pub trait Dialogue: Venue {
     fn reason(&self) -> String;
 
     /// An orderly end is wanted: the venue takes its leave, and is over when it was answered.
-    fn leave(&mut self, when: When);
+    fn log_out(&mut self, time: ReceiveTime);
 }

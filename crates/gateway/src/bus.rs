@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::shm::{
-    Error, FineClock, Lock, Lossless, Publisher, ReaderBoard, Root, Settings,
+    Error, FineClock, Lock, Lossless, Publisher, ReaderStats, Root, Settings,
 };
 
 /// Takes over the bus that the configuration names, or begins it.
@@ -26,12 +26,12 @@ pub fn root(directory: Option<&Path>) -> Root {
 ///
 /// # Errors
 /// Among others: another reader has that name.
-pub fn reader_board(root: &Root, bus: &str, name: &str) -> Result<ReaderBoard, Error> {
+pub fn reader_stats(root: &Root, bus: &str, name: &str) -> Result<ReaderStats, Error> {
     let clock = FineClock {
         ticks,
         ns_per_tick: Clock::calibrated().ns_per_tick(),
     };
-    ReaderBoard::create(root, bus, name, clock)
+    ReaderStats::create(root, bus, name, clock)
 }
 
 fn settings<V: VenueConfig>(config: &Config<V>) -> Settings {

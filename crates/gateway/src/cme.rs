@@ -15,7 +15,7 @@ pub fn pipeline<P: Publish>(config: &Config, publisher: P) -> CmePipeline<P> {
     build(settings(config), limits(config), symbols, publisher)
 }
 
-/// Builds the path of a live gateway, whose holes wait for TCP replay if there is any. Its channel
+/// Builds the path of a live gateway, whose gaps wait for TCP replay if there is any. Its channel
 /// repeats the definitions, so no book is live before its own.
 pub fn live_pipeline<P: Publish>(
     config: &Config,

@@ -61,7 +61,7 @@ pub struct Config<V = CmeVenue> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Packets that may wait behind a hole, 1..=1,048,576. Waiting takes this times
+    /// Packets that may wait behind a gap, 1..=1,048,576. Waiting takes this times
     /// `packet_bytes_max` of memory.
     #[serde(deserialize_with = "within::<_, _, 1, 1_048_576>")]
     pub hold_packets_max: usize,

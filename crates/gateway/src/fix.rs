@@ -1,7 +1,7 @@
 //! A gateway that speaks FIX from its configuration.
 
 use crate::config::{Config, ConfigError, FixVenue, Kind};
-use crate::live::{Dial, Dialed, Host};
+use crate::live::{ClientLink, Dial, Host};
 use crate::selection::Selected;
 use crate::{Limits, Pipeline};
 use std::fs::File;
@@ -16,7 +16,7 @@ use touchline_types::Depth;
 pub type FixPipeline<P> = Pipeline<FixFeed, Selected<P>>;
 
 /// The connection of one FIX session.
-pub type FixLink = Dialed<FixFeed>;
+pub type FixLink = ClientLink<FixFeed>;
 
 /// Builds the path. All memory is taken here, and nothing is connected yet.
 ///
@@ -52,12 +52,12 @@ pub fn link(config: &Config<FixVenue>) -> Result<FixLink, ConfigError> {
     let dial = Dial {
         hosts: venue.hosts.iter().map(host).collect::<Result<_, _>>()?,
         connect_ns: venue.connect_ms * 1_000_000,
-        rest_ns: venue.reconnect_ms * 1_000_000,
-        rest_ns_max: venue.reconnect_ms_max.max(venue.reconnect_ms) * 1_000_000,
+        backoff_ns: venue.reconnect_ms * 1_000_000,
+        backoff_ns_max: venue.reconnect_ms_max.max(venue.reconnect_ms) * 1_000_000,
     };
     let mut chance = [0; 8];
     random(&mut chance)?;
-    Ok(Dialed::new(dial, u64::from_le_bytes(chance)))
+    Ok(ClientLink::new(dial, u64::from_le_bytes(chance)))
 }
 
 /// The feed's settings.

@@ -1,7 +1,7 @@
 //! Two clocks as one: the fine clock of marks, set by the system's.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_net::clock::{Clock, ticks};
 
 /// The time of a look, twice.
@@ -10,7 +10,7 @@ pub struct Now {
     /// Of a clock that only goes forward, nanoseconds: what is waited for outside is measured by it.
     pub steady_ns: u64,
     /// When what comes now came.
-    pub when: When,
+    pub time: ReceiveTime,
 }
 
 /// The clocks of a gateway.
@@ -56,10 +56,10 @@ impl Clocks {
 
     /// What came with this receive stamp, and is polled now.
     #[inline]
-    pub fn when(&self, receive_ns: u64) -> When {
-        When {
-            receive_ns,
-            now_ns: self.polled.ns(self.time.clock()),
+    pub fn receive_time(&self, receive_ns: u64) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: receive_ns,
+            mono_ns: self.polled.ns(self.time.clock()),
         }
     }
 
@@ -68,7 +68,7 @@ impl Clocks {
     pub fn now(&self, tick: u64) -> Now {
         Now {
             steady_ns: self.time.clock().between_ns(self.started, tick),
-            when: self.when(self.wall_ns(tick)),
+            time: self.receive_time(self.wall_ns(tick)),
         }
     }
 }
@@ -115,7 +115,7 @@ impl HostTime {
 
 /// The time in which sockets were found empty, which is what waiting is measured by.
 ///
-/// What a hole waits for may lie in a socket already: behind other packets, or because the process was
+/// What a gap waits for may lie in a socket already: behind other packets, or because the process was
 /// stopped for a while. So a round that found a packet counts for as long as a packet takes, and a round
 /// that found none for as long as a round can take. What it took beyond that counts once the next round
 /// finds the sockets empty as well: nothing can have lain in them. Else the time of a gateway that the

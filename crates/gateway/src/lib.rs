@@ -18,29 +18,29 @@
 //! `crates/touchline/tests/live`.
 #![forbid(unsafe_code)]
 
-mod anatomy;
-mod board;
 pub mod bus;
 pub mod cme;
 pub mod config;
 mod counters;
+mod counters_file;
+mod event_changes;
 pub mod fix;
-mod gathered;
 mod host_time;
+mod latency_trace;
 pub mod live;
+mod market_books;
 mod pipeline;
 mod recovery;
 pub mod replay;
 mod selection;
 pub mod session_store;
 pub mod similar;
-mod stages;
 
-pub use anatomy::{HISTOGRAMS, Marks};
-pub use board::Board;
 pub use counters::Counters;
+pub use counters_file::CountersFile;
 pub use host_time::{Clocks, Now};
+pub use latency_trace::{HISTOGRAMS, LatencyTrace};
+pub use market_books::Limits;
 pub use pipeline::Pipeline;
 pub use recovery::{Failure, Recovery, RecoveryCounters};
 pub use selection::Selected;
-pub use stages::Limits;

@@ -5,47 +5,47 @@
 //! idle round costs.
 
 mod affinity;
+mod client_link;
 mod counters;
-mod dialed;
 mod endpoints;
-mod link;
+mod feed_link;
 mod liveness;
 mod multicast;
+mod readiness_scan;
 mod refresh;
-mod survey;
 
 use crate::config::Duty;
 use crate::host_time::Clocks;
-use crate::{Board, Pipeline};
+use crate::{CountersFile, Pipeline};
 use liveness::Liveness;
+use readiness_scan::ReadinessScan;
 use refresh::OrderRefresh;
 use std::time::Duration;
-use survey::Survey;
 use touchline_feed::Venue;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::shm::{Activity, Damage};
 use touchline_transport::{Publish, boot_ns};
-use touchline_types::{CounterInfo, Stamps};
+use touchline_types::{CounterInfo, Timestamps};
 
 pub use affinity::bind_to;
+pub use client_link::{ClientLink, ClientLinkCounters, Dial, Host, LastError, Phase};
 pub use counters::{LiveCounters, OF_A_LIVE_GATEWAY};
-pub use dialed::{Dial, Dialed, DialedCounters, Host, Phase, Trouble};
 pub use endpoints::{endpoints, socket_settings};
-pub use link::{Link, Work};
+pub use feed_link::{FeedLink, Work};
 pub use liveness::Pause;
 pub use multicast::{Multicast, MulticastCounters};
-pub use survey::Standing;
+pub use readiness_scan::BookHealth;
 
 /// A gateway at work.
 #[derive(Debug)]
-pub struct Gateway<L: Link, P> {
+pub struct Gateway<L: FeedLink, P> {
     link: L,
     pipeline: Pipeline<L::Venue, P>,
-    board: Option<Board>,
+    counters_file: Option<CountersFile>,
     clocks: Clocks,
     timers: Timers,
     liveness: Liveness,
-    survey: Survey,
+    readiness_scan: ReadinessScan,
     refresh: OrderRefresh,
     counters: LiveCounters,
 }
@@ -71,7 +71,7 @@ const INTACT_EVERY: Duration = Duration::from_millis(250);
 /// When what is due, in ticks.
 #[derive(Debug)]
 struct Timers {
-    look: Every,
+    control: Every,
     intact: Every,
     heartbeat: Every,
     refresh: Option<Every>,
@@ -113,29 +113,29 @@ impl Every {
     }
 }
 
-impl<L: Link, P: Publish> Gateway<L, P> {
-    /// A gateway that has received nothing yet. `clock` is that of the board.
+impl<L: FeedLink, P: Publish> Gateway<L, P> {
+    /// A gateway that has received nothing yet. `clock` is that of the counters file.
     pub fn new(
         link: L,
         pipeline: Pipeline<L::Venue, P>,
-        board: Option<Board>,
+        counters_file: Option<CountersFile>,
         clock: Clock,
         duty: &Duty,
     ) -> Gateway<L, P> {
         Gateway {
             link,
             pipeline,
-            board,
+            counters_file,
             clocks: Clocks::new(clock, ROUND_MAX + duty.loop_sleep),
             timers: Timers::new(duty, &clock),
             liveness: Liveness::new(duty, boot_ns()),
-            survey: Survey::default(),
+            readiness_scan: ReadinessScan::default(),
             refresh: OrderRefresh::default(),
             counters: LiveCounters::default(),
         }
     }
 
-    /// What the board of such a gateway shows beside what the path counts.
+    /// What the counters file of such a gateway shows beside what the path counts.
     pub fn tables() -> impl Iterator<Item = &'static CounterInfo> {
         let link = L::TABLES.iter().copied().flatten();
         LiveCounters::TABLE.iter().chain(link)
@@ -150,8 +150,8 @@ impl<L: Link, P: Publish> Gateway<L, P> {
         let work = self.receive()?;
         let now = ticks();
         self.clocks.pass(now, work > 0);
-        if self.timers.look.is_due(now) {
-            self.look_up(now, work == 0)?;
+        if self.timers.control.is_due(now) {
+            self.run_timers(now, work == 0)?;
         }
         Ok(work)
     }
@@ -166,8 +166,8 @@ impl<L: Link, P: Publish> Gateway<L, P> {
             }
             Work::Done => {}
             Work::Packet { polled, waited_ns } => {
-                if let Some(board) = &mut self.board {
-                    board.packet(&self.pipeline.marks(polled, ticks(), waited_ns));
+                if let Some(counters_file) = &mut self.counters_file {
+                    counters_file.packet(&self.pipeline.latency_trace(polled, ticks(), waited_ns));
                 }
             }
         }
@@ -175,51 +175,57 @@ impl<L: Link, P: Publish> Gateway<L, P> {
         Ok(1)
     }
 
-    /// Everything that is no packet, each part of it short.
+    /// The timers: everything that is not a packet, each part of it short.
     #[cold]
-    fn look_up(&mut self, now: u64, is_empty: bool) -> Result<(), Error> {
-        self.note_look(now);
+    fn run_timers(&mut self, now: u64, is_empty: bool) -> Result<(), Error> {
+        self.record_timer(now);
         self.clocks.set(now);
         // While sockets hold packets, what waits may be among them, and the channel is not silent.
         if is_empty {
-            self.pipeline.advance_at(self.clocks.now(now).when);
+            self.pipeline.advance_at(self.clocks.now(now).time);
             self.refresh_orders(now);
         }
         self.link.control(&mut self.pipeline, self.clocks.now(now));
-        self.survey.step(self.pipeline.venue());
-        self.say_alive(now);
+        self.readiness_scan.step(self.pipeline.venue());
+        self.send_heartbeat(now);
         self.state_activity(is_empty);
         if self.timers.intact.is_due(now) {
             self.timers.intact.restart(now);
             self.pipeline.publisher().check()?;
-            self.board.as_ref().map_or(Ok(()), Board::check)?;
+            self.counters_file
+                .as_ref()
+                .map_or(Ok(()), CountersFile::check)?;
         }
-        if self.board.as_ref().is_some_and(|board| board.is_due(now)) {
+        if self
+            .counters_file
+            .as_ref()
+            .is_some_and(|counters_file| counters_file.is_due(now))
+        {
             self.show(now);
         }
         Ok(())
     }
 
-    fn note_look(&mut self, now: u64) {
-        let late_ns = self.clocks.clock().between_ns(self.timers.look.due, now);
+    fn record_timer(&mut self, now: u64) {
+        let late_ns = self.clocks.clock().between_ns(self.timers.control.due, now);
         let latest = &mut self.counters.timer_late_ns_max;
         *latest = late_ns.max(*latest);
         self.counters.timers += 1;
-        self.timers.look.restart(now);
+        self.timers.control.restart(now);
     }
 
     /// Subscribers must be able to tell a quiet venue from a gateway that is gone.
-    fn say_alive(&mut self, now: u64) {
+    fn send_heartbeat(&mut self, now: u64) {
         let published = self.messages_published();
         if published != self.timers.published {
             self.timers.published = published;
             self.timers.heartbeat.restart(now);
         } else if self.timers.heartbeat.is_due(now) {
-            let stamps = Stamps {
+            let timestamps = Timestamps {
                 published: now,
-                ..Stamps::default()
+                ..Timestamps::default()
             };
-            self.pipeline.publisher_mut().heartbeat(&stamps);
+            self.pipeline.publisher_mut().heartbeat(&timestamps);
             self.counters.heartbeats += 1;
             self.timers.published = self.messages_published();
             self.timers.heartbeat.restart(now);
@@ -230,7 +236,7 @@ impl<L: Link, P: Publish> Gateway<L, P> {
     fn state_activity(&mut self, is_empty: bool) {
         let now_ns = boot_ns();
         let dropped = self.counters.packets_dropped_kernel;
-        let has_paused = self.liveness.look(now_ns, dropped, is_empty);
+        let has_paused = self.liveness.tick(now_ns, dropped, is_empty);
         self.counters.stalls += u64::from(has_paused);
         if let Some(pause) = self.liveness.pause()
             && self.link.is_caught_up(pause)
@@ -275,20 +281,20 @@ impl<L: Link, P: Publish> Gateway<L, P> {
 
     fn show(&mut self, now: u64) {
         self.count();
-        if let Some(board) = &mut self.board {
+        if let Some(counters_file) = &mut self.counters_file {
             let more = self.counters.counts().chain(self.link.counted());
-            board.show(now, &self.pipeline, more);
+            counters_file.show(now, &self.pipeline, more);
         }
     }
 
     /// Brings together what is counted elsewhere.
     fn count(&mut self) {
         let totals = self.link.tally();
-        let standing = match self.liveness.pause() {
-            None => self.survey.standing(),
-            Some(_) => Standing {
-                known: self.survey.standing().known,
-                ..Standing::default()
+        let book_health = match self.liveness.pause() {
+            None => self.readiness_scan.book_health(),
+            Some(_) => BookHealth {
+                known: self.readiness_scan.book_health().known,
+                ..BookHealth::default()
             },
         };
         self.counters = LiveCounters {
@@ -297,23 +303,23 @@ impl<L: Link, P: Publish> Gateway<L, P> {
             packets_dropped_kernel: totals.dropped_kernel,
             packets_foreign: totals.foreign_source,
             packets_truncated: totals.truncated,
-            packets_unstamped: totals.stamps_missing,
-            stamps_implausible: totals.stamps_implausible,
+            packets_without_timestamp: totals.timestamps_missing,
+            timestamps_implausible: totals.timestamps_implausible,
             receive_errors: totals.receive_errors,
             groups_lost: totals.groups_lost,
             groups_rejoined: totals.groups_rejoined,
-            books_known: standing.known,
-            books_live: standing.live,
-            order_books_live: standing.orders_live,
-            ready: u64::from(standing.ready),
+            books_known: book_health.known,
+            books_live: book_health.live,
+            order_books_live: book_health.orders_live,
+            ready: u64::from(book_health.ready),
             ..self.counters
         };
     }
 
-    /// Takes leave of the venue, where there is something to be said; false if it is not over yet.
-    pub fn leave(&mut self) -> bool {
+    /// Logs out of the venue, where there is a session; false if it is not over yet.
+    pub fn log_out(&mut self) -> bool {
         let now = ticks();
-        self.link.leave(&mut self.pipeline, self.clocks.now(now))
+        self.link.log_out(&mut self.pipeline, self.clocks.now(now))
     }
 
     /// The end: nothing waits any longer, and the last figures are shown.
@@ -339,7 +345,7 @@ impl Timers {
         let every = |period| Every::new(period, clock, now);
         let refresh = Some(Duration::from_millis(duty.order_refresh_ms));
         Timers {
-            look: every(duty.loop_timer_freq),
+            control: every(duty.loop_timer_freq),
             intact: every(INTACT_EVERY),
             heartbeat: every(Duration::from_millis(duty.heartbeat_ms)),
             refresh: refresh.filter(|period| !period.is_zero()).map(every),

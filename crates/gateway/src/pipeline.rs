@@ -1,10 +1,10 @@
 //! The path of a packet, on one screen.
 
-use crate::anatomy::Marks;
 use crate::counters::Counters;
-use crate::stages::{Limits, Stages};
+use crate::latency_trace::LatencyTrace;
+use crate::market_books::{Limits, MarketBooks};
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Action, Batch, Dialogue, Venue, When};
+use touchline_feed::{Action, Batch, ReceiveTime, SessionFeed, Venue};
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
@@ -13,7 +13,7 @@ use touchline_types::Instrument;
 #[derive(Debug)]
 pub struct Pipeline<V, P> {
     venue: V,
-    stages: Stages,
+    books: MarketBooks,
     publisher: P,
     batch: Batch,
 }
@@ -24,33 +24,39 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
         let batch = venue.batch();
         Pipeline {
             venue,
-            stages: Stages::new(limits),
+            books: MarketBooks::new(limits),
             publisher,
             batch,
         }
     }
 
-    /// Takes a packet of a capture through. `polled` is the mark of the receive call, 0 without marks.
+    /// Takes a packet of a capture through. `polled` is the tick of the receive call, 0 without a trace.
     #[inline]
     pub fn packet(&mut self, channel: V::Channel, payload: &[u8], receive_ns: u64, polled: u64) {
-        self.packet_at(channel, payload, When::at(receive_ns), polled);
+        self.packet_at(channel, payload, ReceiveTime::at(receive_ns), polled);
     }
 
-    /// Takes a packet through. `polled` is the mark of the receive call, 0 without marks.
+    /// Takes a packet through. `polled` is the tick of the receive call, 0 without a trace.
     #[inline]
-    pub fn packet_at(&mut self, channel: V::Channel, payload: &[u8], when: When, polled: u64) {
-        self.stages.stamps.polled = polled;
-        self.venue.receive(channel, payload, when);
+    pub fn packet_at(
+        &mut self,
+        channel: V::Channel,
+        payload: &[u8],
+        time: ReceiveTime,
+        polled: u64,
+    ) {
+        self.books.timestamps.polled = polled;
+        self.venue.receive(channel, payload, time);
         self.run(payload);
     }
 
     /// Time passed without a packet.
     pub fn advance(&mut self, now_ns: u64) {
-        self.advance_at(When::at(now_ns));
+        self.advance_at(ReceiveTime::at(now_ns));
     }
 
     /// Time passed without a packet: the wall clock, and the clock of what waits.
-    pub fn advance_at(&mut self, now: When) {
+    pub fn advance_at(&mut self, now: ReceiveTime) {
         self.venue.advance(now);
         self.run(&[]);
     }
@@ -77,18 +83,18 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     fn run(&mut self, payload: &[u8]) {
         let Pipeline {
             venue,
-            stages,
+            books,
             publisher,
             batch,
         } = self;
         while venue.next(payload, batch) {
-            stages.stamps.packet = batch.headline;
-            if stages.marks {
-                stages.stamps.decoded = ticks();
+            books.timestamps.packet = batch.packet_info;
+            if books.trace {
+                books.timestamps.decoded = ticks();
             }
-            stages.introduce(venue, publisher);
+            books.announce_instruments(venue, publisher);
             for event in &batch.events {
-                stages.event(event, venue, publisher);
+                books.event(event, venue, publisher);
             }
             publisher.commit();
         }
@@ -99,7 +105,7 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     /// path (4,096 orders).
     pub fn refresh_orders(&mut self, instrument: Instrument) -> bool {
         let shown = self
-            .stages
+            .books
             .refresh_orders(instrument, &self.venue, &mut self.publisher);
         self.publisher.commit();
         shown
@@ -107,19 +113,19 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
 
     /// When the packet that went through last passed each stage.
     #[inline]
-    pub fn marks(&self, polled: u64, done: u64, waited_ns: Option<u64>) -> Marks {
-        Marks {
+    pub fn latency_trace(&self, polled: u64, done: u64, waited_ns: Option<u64>) -> LatencyTrace {
+        LatencyTrace {
             polled,
-            decoded: self.stages.stamps.decoded,
-            applied: self.stages.stamps.applied,
+            decoded: self.books.timestamps.decoded,
+            applied: self.books.timestamps.applied,
             done,
             waited_ns,
         }
     }
 
-    /// Whether updates carry marks; they do unless told otherwise.
-    pub fn set_marks(&mut self, marks: bool) {
-        self.stages.marks = marks;
+    /// Whether updates carry a latency trace; they do unless told otherwise.
+    pub fn set_trace(&mut self, trace: bool) {
+        self.books.trace = trace;
     }
 
     /// The venue's feed.
@@ -129,17 +135,17 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
 
     /// The price books, as they are between two packets; an open event may be half in them.
     pub fn prices(&self) -> &PriceBooks {
-        &self.stages.prices
+        &self.books.prices
     }
 
     /// The order books, likewise.
     pub fn orders(&self) -> &OrderBooks {
-        &self.stages.orders
+        &self.books.orders
     }
 
     /// What happened so far.
     pub fn counters(&self) -> &Counters {
-        &self.stages.counters
+        &self.books.counters
     }
 
     /// The publisher.
@@ -153,28 +159,28 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     }
 }
 
-impl<V: Dialogue, P: Publish> Pipeline<V, P> {
+impl<V: SessionFeed, P: Publish> Pipeline<V, P> {
     /// The connection to the venue is there.
-    pub fn connected(&mut self, when: When) {
-        self.venue.connected(when);
+    pub fn connected(&mut self, time: ReceiveTime) {
+        self.venue.connected(time);
         self.run(&[]);
     }
 
     /// The connection to the venue is gone, or was never made.
-    pub fn disconnected(&mut self, when: When) {
-        self.venue.disconnected(when);
+    pub fn disconnected(&mut self, time: ReceiveTime) {
+        self.venue.disconnected(time);
         self.run(&[]);
     }
 
-    /// An orderly end of the connection is wanted.
-    pub fn leave(&mut self, when: When) {
-        self.venue.leave(when);
+    /// The connection is to be logged out.
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        self.venue.log_out(time);
         self.run(&[]);
     }
 
     /// So many bytes of what the venue wants sent were sent.
     #[inline]
-    pub fn sent(&mut self, bytes: usize, when: When) {
-        self.venue.sent(bytes, when);
+    pub fn sent(&mut self, bytes: usize, time: ReceiveTime) {
+        self.venue.sent(bytes, time);
     }
 }

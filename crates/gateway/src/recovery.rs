@@ -49,7 +49,7 @@ struct Work {
     attempts: u32,
     /// When the present one is given up.
     until_ns: u64,
-    /// Holes that were filled before.
+    /// Gaps that were filled before.
     filled: u64,
 }
 
@@ -124,7 +124,7 @@ impl Recovery {
         }
     }
 
-    /// The same with so many connections for one hole, at least 1, and so many in a day.
+    /// The same with so many connections for one gap, at least 1, and so many in a day.
     #[must_use]
     pub fn with_limits(mut self, attempts_max: u32, requests_per_day_max: u32) -> Recovery {
         self.attempts_max = attempts_max.max(1);
@@ -179,7 +179,7 @@ impl Recovery {
 
     /// What was asked for is not awaited any more, for better or worse.
     fn settle<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
-        self.hang_up();
+        self.disconnect();
         let Some(work) = self.work.take() else { return };
         if pipeline.venue().counters().replays_filled > work.filled {
             self.counters.replay_served += 1;
@@ -191,9 +191,9 @@ impl Recovery {
 
     fn fall_back<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
         self.counters.replay_fell_back += 1;
-        let rest_ns = self.pace.failed();
+        let backoff_ns = self.pace.failed();
         self.work = None;
-        pipeline.failed(now.when.now_ns.saturating_add(rest_ns));
+        pipeline.failed(now.time.mono_ns.saturating_add(backoff_ns));
     }
 
     /// Begins with the next host, if one may be asked.
@@ -209,8 +209,8 @@ impl Recovery {
             self.counters.replay_over_budget += 1;
             self.counters.replay_fell_back += 1;
             self.work = None;
-            let rest_ns = self.pace.until_next_day_ns(now.steady_ns);
-            pipeline.failed(now.when.now_ns.saturating_add(rest_ns));
+            let backoff_ns = self.pace.until_next_day_ns(now.steady_ns);
+            pipeline.failed(now.time.mono_ns.saturating_add(backoff_ns));
             return Ok(Progress::Waiting);
         }
         let host = self.hosts[self.turn % (count + 1)];
@@ -262,7 +262,7 @@ impl Recovery {
                     Step::Over(end) => return Err(Failure::of(end)),
                 };
                 counters.replay_packets += 1;
-                pipeline.packet_at((Feed::Replay, Line::A), packet, now.when, ticks());
+                pipeline.packet_at((Feed::Replay, Line::A), packet, now.time, ticks());
                 if pipeline.action() != Some(work.action) {
                     return Ok(Progress::Done);
                 }
@@ -278,12 +278,12 @@ impl Recovery {
         pipeline: &mut Pipeline<CmeFeed, P>,
         now: Now,
     ) {
-        self.hang_up();
+        self.disconnect();
         self.failure = Some(failure);
         let counters = &mut self.counters;
         *match failure {
             Failure::Short => &mut counters.replay_short,
-            Failure::Refused => &mut counters.replay_refused,
+            Failure::Refused => &mut counters.replay_rejected,
             Failure::Unreachable(_) => &mut counters.replay_unreachable,
             Failure::TimedOut => &mut counters.replay_timed_out,
             Failure::Broken => &mut counters.replay_broken,
@@ -294,7 +294,7 @@ impl Recovery {
         }
     }
 
-    fn hang_up(&mut self) {
+    fn disconnect(&mut self) {
         self.stream = None;
         self.session.cancel();
     }

@@ -1,7 +1,7 @@
 //! Replay: the path fed from captures, in capture order.
 
 use crate::config::cme::ChannelConfig;
-use crate::{Board, Pipeline};
+use crate::{CountersFile, Pipeline};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -68,7 +68,7 @@ const UNROUTED_MAX: usize = 64;
 /// Feeds every packet of `source` to the pipeline and lets nothing wait at the end.
 ///
 /// `observe` sees each packet, with its feed and line if the channel has its destination, before
-/// the pipeline does; it may end the replay there, before this packet. `board` is kept up to date, if
+/// the pipeline does; it may end the replay there, before this packet. `counters_file` is kept up to date, if
 /// there is one.
 ///
 /// # Errors
@@ -78,7 +78,7 @@ pub fn replay<P: Publish>(
     channel: &ChannelConfig,
     pipeline: &mut Pipeline<CmeFeed, P>,
     speed: Speed,
-    board: &mut Option<Board>,
+    counters_file: &mut Option<CountersFile>,
     mut observe: impl FnMut(&Packet<'_>, Option<(Feed, Line)>) -> ControlFlow<()>,
 ) -> Result<Report, Interrupted> {
     let clock = Clock::calibrated();
@@ -100,9 +100,9 @@ pub fn replay<P: Publish>(
         report.note(&packet, route);
         let Some(route) = route else { continue };
         if pace.left_until(packet.receive_ns).is_some() {
-            show(board, pipeline, ticks());
+            show(counters_file, pipeline, ticks());
             // The bus may be gone by the end of a long wait.
-            let waited = pace.wait_until(packet.receive_ns, || check(board, pipeline));
+            let waited = pace.wait_until(packet.receive_ns, || check(counters_file, pipeline));
             if let Err(damage) = waited {
                 break Err(damage.into());
             }
@@ -114,16 +114,19 @@ pub fn replay<P: Publish>(
         if pipeline.venue().counters().packets_delivered > delivered {
             let ns = clock.between_ns(polled, done);
             report.packet_ns.saturating_record(ns);
-            if let Some(board) = board {
-                board.packet(&pipeline.marks(polled, done, None));
+            if let Some(counters_file) = counters_file {
+                counters_file.packet(&pipeline.latency_trace(polled, done, None));
             }
         }
-        if board.as_ref().is_some_and(|board| board.is_due(done)) {
-            show(board, pipeline, done);
+        if counters_file
+            .as_ref()
+            .is_some_and(|counters_file| counters_file.is_due(done))
+        {
+            show(counters_file, pipeline, done);
         }
         if done.wrapping_sub(checked) >= check_ticks {
             checked = done;
-            if let Err(damage) = check(board, pipeline) {
+            if let Err(damage) = check(counters_file, pipeline) {
                 break Err(damage.into());
             }
         }
@@ -131,7 +134,7 @@ pub fn replay<P: Publish>(
     // Nothing more goes where nobody looks.
     if !matches!(outcome, Err(Error::Bus(_))) {
         pipeline.finish();
-        show(board, pipeline, ticks());
+        show(counters_file, pipeline, ticks());
     }
     report.elapsed = pace.start.elapsed();
     match outcome {
@@ -143,17 +146,24 @@ pub fn replay<P: Publish>(
     }
 }
 
-/// Shows on the board what was counted until now, in ticks.
-fn show<P: Publish>(board: &mut Option<Board>, pipeline: &Pipeline<CmeFeed, P>, now: u64) {
-    if let Some(board) = board {
-        board.show(now, pipeline, std::iter::empty());
+/// Shows on the counters file what was counted until now, in ticks.
+fn show<P: Publish>(
+    counters_file: &mut Option<CountersFile>,
+    pipeline: &Pipeline<CmeFeed, P>,
+    now: u64,
+) {
+    if let Some(counters_file) = counters_file {
+        counters_file.show(now, pipeline, std::iter::empty());
     }
 }
 
 /// Whether what is published is still found by its readers.
-fn check<P: Publish>(board: &Option<Board>, pipeline: &Pipeline<CmeFeed, P>) -> Result<(), Damage> {
+fn check<P: Publish>(
+    counters_file: &Option<CountersFile>,
+    pipeline: &Pipeline<CmeFeed, P>,
+) -> Result<(), Damage> {
     pipeline.publisher().check()?;
-    board.as_ref().map_or(Ok(()), Board::check)
+    counters_file.as_ref().map_or(Ok(()), CountersFile::check)
 }
 
 impl Report {

@@ -3,7 +3,7 @@
 use crate::config::Symbols;
 use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Damage, PublisherCounters};
-use touchline_types::{Instrument, Stamps, Update};
+use touchline_types::{Instrument, Timestamps, Update};
 
 /// Passes on what concerns the symbols that the configuration names.
 ///
@@ -69,9 +69,9 @@ impl<P: Publish> Selected<P> {
 
 impl<P: Publish> Publish for Selected<P> {
     #[inline]
-    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         if self.symbols.is_empty() || self.admits(update) {
-            self.publisher.publish(update, stamps);
+            self.publisher.publish(update, timestamps);
         }
     }
 
@@ -80,8 +80,8 @@ impl<P: Publish> Publish for Selected<P> {
         self.publisher.commit();
     }
 
-    fn heartbeat(&mut self, stamps: &Stamps) {
-        self.publisher.heartbeat(stamps);
+    fn heartbeat(&mut self, timestamps: &Timestamps) {
+        self.publisher.heartbeat(timestamps);
     }
 
     fn state_activity(&mut self, activity: Activity) {

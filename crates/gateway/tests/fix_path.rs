@@ -4,14 +4,14 @@
 
 use touchline_feed::fix::{Memory, Role, Session, Settings as SessionSettings};
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
-use touchline_feed::{Dialogue, Secret, When};
+use touchline_feed::{ReceiveTime, Secret, SessionFeed};
 use touchline_gateway::{Limits, Pipeline};
 use touchline_transport::{Envelope, Local, Subscribe};
 use touchline_types::{Depth, Update};
 
-const NOW: When = When {
-    receive_ns: 1_700_000_000_000_000_000,
-    now_ns: 1_700_000_000_000_000_000,
+const NOW: ReceiveTime = ReceiveTime {
+    wall_ns: 1_700_000_000_000_000_000,
+    mono_ns: 1_700_000_000_000_000_000,
 };
 const LIST: &str = "320=1|322=1|560=0|146=1|55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
 const BOOK: &str = "55=BTC-PERPETUAL|268=2|269=0|270=100.5|271=10.0|269=1|270=101.0|271=20|";

@@ -1,7 +1,7 @@
 //! TCP replay against servers in every mood: what is lost is asked for, and whatever the answer, the
 //! path goes on within its limits.
 //!
-//! Goal: an answer that is whole fills the hole; one that is refused, cut, wrong, late or none leads to
+//! Goal: an answer that is whole fills the gap; one that is refused, cut, wrong, late or none leads to
 //! the next host and then to snapshots; a dead server is not stormed. Method: real sockets over the
 //! loopback interface, a server of the test's own, and a clock that the test moves.
 
@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use touchline_feed::cme::replay::Credentials;
 use touchline_feed::cme::{Feed, Line, Replay, Settings};
-use touchline_feed::{Action, When};
+use touchline_feed::{Action, ReceiveTime};
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_gateway::{Failure, Limits, Now, Recovery, RecoveryCounters};
@@ -222,7 +222,7 @@ impl Bench {
     fn poll(&mut self) {
         let now = Now {
             steady_ns: self.now_ns,
-            when: When::at(self.now_ns),
+            time: ReceiveTime::at(self.now_ns),
         };
         self.recovery.poll(&mut self.path, now);
     }
@@ -252,7 +252,7 @@ impl Bench {
 }
 
 #[test]
-fn a_whole_answer_fills_the_hole() {
+fn a_whole_answer_fills_the_gap() {
     let (server, requests) = serve(&[Mood::Right, Mood::Right]);
     let mut bench = Bench::new(&[server]);
     let wanted = bench.lose(40);
@@ -284,10 +284,10 @@ fn a_whole_answer_fills_the_hole() {
     assert_eq!(bench.recovery.failure(), None);
 }
 
-/// Each way to fail is counted as what it is, the next host is asked, and there the hole is filled.
+/// Each way to fail is counted as what it is, the next host is asked, and there the gap is filled.
 #[test]
 fn a_host_that_fails_leaves_it_to_the_next() {
-    let refused = |counters: RecoveryCounters| counters.replay_refused;
+    let refused = |counters: RecoveryCounters| counters.replay_rejected;
     let short = |counters: RecoveryCounters| counters.replay_short;
     let broken = |counters: RecoveryCounters| counters.replay_broken;
     let unreachable = |counters: RecoveryCounters| counters.replay_unreachable;
@@ -318,7 +318,7 @@ fn a_host_that_fails_leaves_it_to_the_next() {
 
 /// All of them fail: what came is used, the rest is lost, and snapshots are left to heal it.
 #[test]
-fn when_all_fail_the_hole_is_lost() {
+fn when_all_fail_the_gap_is_lost() {
     let (server, _) = serve(&[Mood::Refuses, Mood::Half, Mood::Cut]);
     let mut bench = Bench::new(&[server]);
     bench.lose(10);
@@ -407,7 +407,7 @@ fn a_late_copy_ends_the_conversation() {
     );
 }
 
-/// Ten minutes of a dead server and a hole each tenth of a second.
+/// Ten minutes of a dead server and a gap each tenth of a second.
 #[test]
 fn a_dead_server_is_not_stormed() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
@@ -438,11 +438,11 @@ fn a_day_has_so_many_requests_and_no_more() {
     let (server, requests) = serve(FOUR);
     let mut bench = Bench::new(&[server]);
     bench.recovery = bench.recovery.with_limits(3, 2);
-    for hole in 1..=5 {
+    for gap in 1..=5 {
         bench.lose(1);
         bench.poll_to_the_end();
         let counters = bench.counters();
-        assert_eq!(counters.replay_requests, hole.min(2), "{counters:?}");
+        assert_eq!(counters.replay_requests, gap.min(2), "{counters:?}");
     }
     assert_eq!((bench.lost(), bench.counters().replay_over_budget), (3, 1));
     bench.advance(86_400 * SECOND);

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// What one benchmark measured of one subject.
 #[derive(Debug)]
-pub struct Figures {
+pub struct Statistics {
     /// Name of the benchmark.
     pub bench: &'static str,
     /// What was measured: `touchline-cme`, `aeron-ipc`, ...
@@ -34,7 +34,7 @@ const QUANTILES: [(&str, f64); 5] = [
     ("p99_99", 0.9999),
 ];
 
-impl Figures {
+impl Statistics {
     /// One line of the output contract.
     pub fn to_json(&self, host: &Host) -> Value {
         let mut line = json!({
@@ -54,7 +54,7 @@ impl Figures {
     }
 }
 
-impl Figures {
+impl Statistics {
     /// Writes the whole distribution as `BENCH-SUBJECT.hgrm` into a folder: value, share, count and
     /// 1/(1-share) in the columns that HdrHistogram's tools print and plot.
     pub fn write_distribution(&self, folder: &Path) -> io::Result<()> {
@@ -76,8 +76,8 @@ impl Figures {
     }
 }
 
-/// The row of a table; [`Figures::HEAD`] is its head.
-impl fmt::Display for Figures {
+/// The row of a table; [`Statistics::HEAD`] is its head.
+impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -93,7 +93,7 @@ impl fmt::Display for Figures {
     }
 }
 
-impl Figures {
+impl Statistics {
     /// The head of the table.
     pub const HEAD: &str = "subject, ns                        count     min     p50     p90     p99   p99.9  p99.99       max";
 }
@@ -146,13 +146,13 @@ mod tests {
         for value in 1..=1000 {
             histogram.record(value).unwrap();
         }
-        let figures = Figures {
+        let statistics = Statistics {
             bench: "event",
             subject: "x".into(),
             payload_bytes: 7,
             histogram,
         };
-        let line = figures.to_json(&Host::here());
+        let line = statistics.to_json(&Host::here());
         for (name, value) in [
             ("count", 1000),
             ("min", 1),
@@ -163,6 +163,6 @@ mod tests {
             assert_eq!(line[name], value, "{name}");
         }
         assert!(line["host"]["cores"].as_u64().unwrap() > 0);
-        assert_eq!(figures.to_string().len(), Figures::HEAD.len());
+        assert_eq!(statistics.to_string().len(), Statistics::HEAD.len());
     }
 }

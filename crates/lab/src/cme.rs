@@ -6,6 +6,7 @@
 pub mod config;
 pub mod encode;
 mod exchange;
+pub mod expected_books;
 pub mod flow;
 pub mod header;
 pub mod instrument;
@@ -15,7 +16,6 @@ pub mod market;
 pub mod publisher;
 pub mod replay_server;
 pub mod snapshots;
-pub mod truth;
 
 use crate::capture::Feed;
 use crate::picture::Picture;
@@ -119,7 +119,7 @@ pub struct Session {
     /// Everything sent, in order of time.
     pub packets: Vec<SentPacket>,
     /// What a subscriber that misses nothing has in the end.
-    pub truth: Picture,
+    pub expected: Picture,
 }
 
 impl Session {
@@ -150,7 +150,7 @@ impl Session {
         }));
         Session {
             packets,
-            truth: next.truth.clone(),
+            expected: next.expected.clone(),
         }
     }
 }
@@ -182,7 +182,7 @@ pub fn generate(options: &Options, seed: u64) -> Session {
     packets.sort_by_key(|packet| packet.time_ns);
     Session {
         packets,
-        truth: exchange.truth(),
+        expected: exchange.expected(),
     }
 }
 

@@ -15,14 +15,14 @@ mod client;
 mod command;
 mod credentials;
 mod exchange;
+pub mod expected_books;
 pub mod fault;
 pub mod market;
 mod messages;
 mod recording;
 mod request;
-pub mod truth;
+mod test_transport;
 mod venue;
-mod way;
 
 pub use client::Client;
 pub use command::Command;

@@ -4,19 +4,19 @@
 //! counterparty's application and its sockets. Scenarios and models in tests judge the session.
 
 mod acceptor;
+mod connection;
 mod counterparty;
 mod echo;
 mod initiator;
 mod orders;
 pub mod scenario;
-mod seat;
 
 pub use acceptor::Acceptor;
+pub use connection::{Connection, End};
 pub use counterparty::Counterparty;
 pub use echo::Echo;
 pub use initiator::{Initiator, News};
 pub use orders::Orders;
-pub use seat::{End, Seat};
 
 /// What a counterparty did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

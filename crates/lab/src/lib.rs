@@ -9,11 +9,11 @@
 //! ```text
 //! seed ──► cme::generate ──► packets ──► fault::deliver ──► arrivals on two lines ──► capture::write_pcap
 //!                │                                                  │
-//!                └──► truth ◄─────────── compare ─────────── reference::cme (or the system under test)
+//!                └──► expected ◄──────── compare ─────────── reference::cme (or the system under test)
 //!
 //! time ──► cme::live::Live ──► packets ──► fault::stream ──► two lines, as they are sent
 //!                │                  └────► cme::replay_server
-//!                └──► states of books ◄── cme::truth::Checker ──── the books of a subscriber
+//!                └──► states of books ◄── cme::expected_books::Checker the books of a subscriber
 //! ```
 //!
 //! # Tests
@@ -25,19 +25,19 @@
 
 #![deny(unsafe_code)]
 
+pub mod access_control;
 pub mod bench;
 pub mod capture;
 pub mod claim;
 pub mod cme;
 pub mod deribit;
-pub mod door;
 pub mod fault;
 pub mod fix;
 pub mod frozen;
-pub mod letter;
 pub mod pacing;
+pub mod payload;
 pub mod picture;
 pub mod random;
 pub mod reference;
+pub mod stream_verifier;
 pub mod updates;
-pub mod witness;

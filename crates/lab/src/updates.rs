@@ -2,10 +2,10 @@
 
 use crate::random::Random;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition,
-    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Phase,
-    Price, Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus,
-    Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, Level,
+    LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo,
+    Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade,
+    TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// The memory that updates borrow, filled anew for each of them.
@@ -49,11 +49,11 @@ impl RandomUpdates {
     }
 
     /// The next stamps.
-    pub fn stamps(&mut self) -> Stamps {
+    pub fn timestamps(&mut self) -> Timestamps {
         let random = &mut self.random;
-        Stamps {
+        Timestamps {
             exchange_ns: word(random),
-            packet: Headline {
+            packet: PacketInfo {
                 sequence: word(random) as u32,
                 sending_ns: word(random),
                 receive_ns: word(random),
@@ -115,7 +115,7 @@ impl RandomUpdates {
         }
         Update::Book(BookUpdate {
             instrument: instrument(random),
-            venue_id: number(random),
+            security_id: number(random),
             validity: validity(random),
             direct: random.chance(0.5),
             whole: random.chance(0.5),
@@ -279,7 +279,7 @@ fn status(random: &mut Random) -> TradingStatus {
 fn definition(random: &mut Random) -> InstrumentDefinition {
     InstrumentDefinition {
         instrument: instrument(random),
-        venue_id: number(random),
+        security_id: number(random),
         symbol: symbol(random),
         group: symbol(random),
         asset: symbol(random),

@@ -22,9 +22,9 @@ fn sum(session: &Session) -> u64 {
         sum.add(&[u8::from(packet.spared)]);
         sum.add(&packet.payload);
     }
-    sum.add(session.truth.books_jsonl().as_bytes());
-    sum.add(session.truth.orders_jsonl().as_bytes());
-    sum.add(session.truth.tops_jsonl().as_bytes());
+    sum.add(session.expected.books_jsonl().as_bytes());
+    sum.add(session.expected.orders_jsonl().as_bytes());
+    sum.add(session.expected.tops_jsonl().as_bytes());
     sum.0
 }
 

@@ -27,19 +27,19 @@ fn clean_sessions_are_reproduced_exactly() {
             seed,
             "books",
             &picture.books_jsonl(),
-            &session.truth.books_jsonl(),
+            &session.expected.books_jsonl(),
         );
         same(
             seed,
             "orders",
             &picture.orders_jsonl(),
-            &session.truth.orders_jsonl(),
+            &session.expected.orders_jsonl(),
         );
         same(
             seed,
             "tops",
             &picture.tops_jsonl(),
-            &session.truth.tops_jsonl(),
+            &session.expected.tops_jsonl(),
         );
     }
 }
@@ -69,19 +69,19 @@ fn faults_that_the_other_line_makes_good_change_nothing() {
             seed,
             "books",
             &picture.books_jsonl(),
-            &session.truth.books_jsonl(),
+            &session.expected.books_jsonl(),
         );
         same(
             seed,
             "orders",
             &picture.orders_jsonl(),
-            &session.truth.orders_jsonl(),
+            &session.expected.orders_jsonl(),
         );
         same(
             seed,
             "tops",
             &picture.tops_jsonl(),
-            &session.truth.tops_jsonl(),
+            &session.expected.tops_jsonl(),
         );
     }
 }
@@ -129,13 +129,13 @@ fn nothing_live_is_ever_wrong() {
             ..Options::varied(seed)
         };
         let session = generate(&options, seed);
-        let truth = history(&session);
+        let expected_books = history(&session);
         let delivery = deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed);
         let mut handler = Handler::new(Settings::default());
         for arrival in &delivery.arrivals {
             handler.arrive(arrival);
             for row in live_rows(&handler.picture()) {
-                let last_ns = truth.get(&row).copied();
+                let last_ns = expected_books.get(&row).copied();
                 let last_ns = last_ns.unwrap_or_else(|| panic!("seed {seed}: never was: {row}"));
                 assert!(
                     last_ns >= handler.processed_ns(),
@@ -292,7 +292,7 @@ fn each_flaw_is_noticed_on_some_seed() {
                 &deliver(&session, &hard_plan(seed, &BOOK_FEEDS), seed).arrivals,
                 settings,
             );
-            clean.tops_jsonl() != session.truth.tops_jsonl()
+            clean.tops_jsonl() != session.expected.tops_jsonl()
                 || difference(&session, &clean).is_some()
                 || difference(&session, &hard).is_some()
         });
@@ -336,48 +336,52 @@ fn hard_plan(seed: u64, feeds: &[Feed]) -> FaultPlan {
 
 /// Compares final books and orders, and looks up each top in the truth.
 fn difference(session: &Session, picture: &Picture) -> Option<String> {
-    let truth = &session.truth;
-    for (what, ours, truth) in [
-        ("books", picture.books_jsonl(), truth.books_jsonl()),
-        ("orders", picture.orders_jsonl(), truth.orders_jsonl()),
+    let expected_books = &session.expected;
+    for (what, ours, expected_books) in [
+        ("books", picture.books_jsonl(), expected_books.books_jsonl()),
+        (
+            "orders",
+            picture.orders_jsonl(),
+            expected_books.orders_jsonl(),
+        ),
     ] {
-        if let Some((ours, truth)) = ours
+        if let Some((ours, expected_books)) = ours
             .lines()
-            .zip(truth.lines())
-            .find(|(ours, truth)| ours != truth)
+            .zip(expected_books.lines())
+            .find(|(ours, expected_books)| ours != expected_books)
         {
-            return Some(format!("{what}\nours  {ours}\ntruth {truth}"));
+            return Some(format!("{what}\nours  {ours}\ntruth {expected_books}"));
         }
-        if ours.lines().count() != truth.lines().count() {
+        if ours.lines().count() != expected_books.lines().count() {
             return Some(format!("{what}: another number of instruments"));
         }
     }
-    let truth = truth.tops_jsonl();
-    let truth: HashSet<&str> = truth.lines().collect();
+    let expected_books = expected_books.tops_jsonl();
+    let expected_books: HashSet<&str> = expected_books.lines().collect();
     let ours = picture.tops_jsonl();
     ours.lines()
-        .find(|line| !truth.contains(line))
+        .find(|line| !expected_books.contains(line))
         .map(|line| format!("the truth has no top {line}"))
 }
 
 #[track_caller]
-fn same(seed: u64, what: &str, ours: &str, truth: &str) {
+fn same(seed: u64, what: &str, ours: &str, expected_books: &str) {
     let line = ours
         .lines()
-        .zip(truth.lines())
-        .position(|(ours, truth)| ours != truth);
+        .zip(expected_books.lines())
+        .position(|(ours, expected_books)| ours != expected_books);
     if let Some(line) = line {
         let nth = |text: &str| text.lines().nth(line).unwrap_or_default().to_string();
         panic!(
             "seed {seed}: {what}, line {}\nours  {}\ntruth {}",
             line + 1,
             nth(ours),
-            nth(truth)
+            nth(expected_books)
         );
     }
     assert_eq!(
         ours.lines().count(),
-        truth.lines().count(),
+        expected_books.lines().count(),
         "seed {seed}: number of {what}"
     );
 }

@@ -54,11 +54,11 @@ fn every_action_and_every_depth_is_there() {
                 }
             }
         }
-        for row in &session.truth.books {
+        for row in &session.expected.books {
             *deepest.entry(row.bids.len()).or_insert(0) += 1;
         }
         // In the end makers have quoted most sides; in between they are empty now and then.
-        let tops = session.truth.tops.iter();
+        let tops = session.expected.tops.iter();
         *deepest.entry(0).or_insert(0) += tops.filter(|top| top.bid.is_none()).count();
     }
     assert_eq!(actions, BTreeSet::from([0, 1, 2, 3, 4, 5]));
@@ -143,7 +143,7 @@ fn numbers_start_again_and_prices_are_negative_somewhere() {
             .filter(|pair| pair[1].1.sequence < pair[0].1.sequence)
             .count();
         let bids = session
-            .truth
+            .expected
             .books
             .iter()
             .flat_map(|row| row.bids.iter().flatten());

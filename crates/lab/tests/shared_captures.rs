@@ -62,7 +62,7 @@ fn line_of(destination: &str) -> Line {
 
 /// A recording of a real channel, both lines, from the middle of its session.
 #[test]
-fn a_real_capture_has_no_hole_and_no_byte_left_over() {
+fn a_real_capture_has_no_gap_and_no_byte_left_over() {
     let Some(packets) = packets("cme-mdp3/mdp3-v6_ch340-feedAB_2016-11-12_part1_6000frames.pcap")
     else {
         return;
@@ -74,7 +74,7 @@ fn a_real_capture_has_no_hole_and_no_byte_left_over() {
         let packet = packet::read(payload).expect("every packet is tiled by its messages");
         let line = line_of(destination);
         steps.extend(arbitration.expire(*time_ns));
-        arbitration.hear(*time_ns, line);
+        arbitration.record_activity(*time_ns, line);
         steps.extend(arbitration.accept(*time_ns, line, payload.len(), packet));
     }
     steps.extend(arbitration.finish());
@@ -135,23 +135,23 @@ impl Session {
             ("books.jsonl", picture.books_jsonl()),
             ("orders.jsonl", picture.orders_jsonl()),
         ] {
-            let truth = self.text(file);
-            if let Some((ours, truth)) = ours
+            let expected_books = self.text(file);
+            if let Some((ours, expected_books)) = ours
                 .lines()
-                .zip(truth.lines())
-                .find(|(ours, truth)| ours != truth)
+                .zip(expected_books.lines())
+                .find(|(ours, expected_books)| ours != expected_books)
             {
-                return Some(format!("{file}\nours  {ours}\ntruth {truth}"));
+                return Some(format!("{file}\nours  {ours}\ntruth {expected_books}"));
             }
-            if ours.lines().count() != truth.lines().count() {
+            if ours.lines().count() != expected_books.lines().count() {
                 return Some(format!("{file}: another number of instruments"));
             }
         }
-        let truth = self.text("tops.jsonl");
-        let truth: HashSet<&str> = truth.lines().collect();
+        let expected_books = self.text("tops.jsonl");
+        let expected_books: HashSet<&str> = expected_books.lines().collect();
         let ours = picture.tops_jsonl();
         ours.lines()
-            .find(|line| !truth.contains(line))
+            .find(|line| !expected_books.contains(line))
             .map(|line| format!("tops.jsonl has no {line}"))
     }
 }

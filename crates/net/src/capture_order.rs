@@ -9,7 +9,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::net::SocketAddrV4;
 
 use crate::frame::UDP_PAYLOAD_BYTES_MAX;
-use crate::{Packet, StampSource};
+use crate::{Packet, TimestampSource};
 
 /// Packets held until no packet that belongs before them can be expected.
 ///
@@ -127,7 +127,7 @@ impl CaptureOrder {
         let start = slot * UDP_PAYLOAD_BYTES_MAX;
         Some(Packet {
             receive_ns: effective_ns,
-            stamp: StampSource::Capture,
+            timestamp: TimestampSource::Capture,
             destination,
             source,
             payload: &self.payloads[start..start + len],

@@ -94,7 +94,7 @@ pub struct Packet<'a> {
     /// Arrival, nanoseconds since 1970-01-01 UTC.
     pub receive_ns: u64,
     /// Where `receive_ns` was taken.
-    pub stamp: StampSource,
+    pub timestamp: TimestampSource,
     /// The address it was sent to: for multicast, group and port, which name feed and line.
     pub destination: SocketAddrV4,
     /// The address it was sent from.
@@ -105,7 +105,7 @@ pub struct Packet<'a> {
 
 /// Who took a receive stamp, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StampSource {
+pub enum TimestampSource {
     /// The network card, when the packet was on the wire.
     Hardware,
     /// The kernel, when the driver handed the packet up.

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 
 /// Who can stamp the packets that an interface receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamps {
+pub struct Timestamps {
     /// The card, when the packet was on the wire, for every packet: not only for those of a time
     /// protocol.
     pub hardware: bool,
@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<Request>() == 40);
 ///
 /// # Errors
 /// There is no such interface (`ENODEV`), or its driver does not say (`EOPNOTSUPP`).
-pub fn stamps(interface: &str) -> io::Result<Stamps> {
+pub fn timestamps(interface: &str) -> io::Result<Timestamps> {
     let bytes = interface.as_bytes();
     if bytes.is_empty() || bytes.len() > NAME_BYTES_MAX || bytes.contains(&0) {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
@@ -81,10 +81,10 @@ pub fn stamps(interface: &str) -> io::Result<Stamps> {
     Ok(judge(&info))
 }
 
-fn judge(info: &TsInfo) -> Stamps {
+fn judge(info: &TsInfo) -> Timestamps {
     let has = |flags: u32| info.so_timestamping & flags == flags;
     let all_packets = info.rx_filters & (1 << libc::HWTSTAMP_FILTER_ALL) != 0;
-    Stamps {
+    Timestamps {
         hardware: has(libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE)
             && all_packets,
         software: has(libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE),
@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn the_loopback_interface_is_stamped_by_the_kernel() {
-        let stamps = stamps("lo").expect("every Linux has it");
-        assert!(stamps.software, "{stamps:?}");
-        assert_eq!((stamps.hardware, stamps.clock), (false, None));
+        let timestamps = timestamps("lo").expect("every Linux has it");
+        assert!(timestamps.software, "{timestamps:?}");
+        assert_eq!((timestamps.hardware, timestamps.clock), (false, None));
     }
 
     #[test]
     fn what_is_no_interface_is_said() {
         for name in ["", "nosuch0", "a-name-of-16-byte", "l\0o", "../lo"] {
-            let error = stamps(name).expect_err(name);
+            let error = timestamps(name).expect_err(name);
             assert_eq!(
                 error.raw_os_error(),
                 Some(libc::ENODEV),
@@ -124,7 +124,7 @@ mod tests {
             phc_index: 3,
             ..TsInfo::default()
         };
-        let expected = Stamps {
+        let expected = Timestamps {
             hardware: true,
             software: false,
             clock: Some(3),

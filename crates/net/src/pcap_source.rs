@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::capture_order::CaptureOrder;
 use crate::frame::{self, NotUdp};
 use crate::pcap::{Progress, Reader, Record};
-use crate::{Error, Packet, PacketSource, Received, StampSource};
+use crate::{Error, Packet, PacketSource, Received, TimestampSource};
 
 /// Lends the UDP packets of captures in capture order, line by line.
 ///
@@ -101,7 +101,7 @@ impl<R: Read> PcapSource<R> {
             Ok(located) => match (located.source, located.destination) {
                 (SocketAddr::V4(source), SocketAddr::V4(destination)) => self.order.hold(&Packet {
                     receive_ns: frame.capture_ns,
-                    stamp: StampSource::Capture,
+                    timestamp: TimestampSource::Capture,
                     destination,
                     source,
                     payload: &frame.bytes[located.payload],

@@ -14,10 +14,10 @@ mod membership;
 mod sender;
 mod socket;
 
-pub use error::{Error, Note};
+pub use error::{Error, Warning};
 pub use sender::{Sender, SenderSettings, Sent};
 
-use crate::{Packet, PacketSource, Received, StampSource};
+use crate::{Packet, PacketSource, Received, TimestampSource};
 use control::Control;
 use kernel::Slots;
 use membership::Membership;
@@ -50,7 +50,7 @@ pub struct Settings {
     /// Packets that one system call may bring. 1 is `recvmsg`, more is `recvmmsg`.
     pub batch: usize,
     /// Ask the network card and the kernel for receive stamps.
-    pub stamps: bool,
+    pub timestamps: bool,
     /// The longest packet, in bytes of payload; longer ones are dropped and counted.
     pub packet_bytes_max: usize,
     /// Join groups for every source, also where sources are given, and filter here: for networks
@@ -65,7 +65,7 @@ impl Default for Settings {
             receive_buffer_bytes: 16 * 1024 * 1024,
             busy_poll_us: 0,
             batch: 1,
-            stamps: true,
+            timestamps: true,
             packet_bytes_max: 9_000,
             any_source_joins: false,
         }
@@ -87,11 +87,11 @@ pub struct Totals {
     /// Packets longer than [`Settings::packet_bytes_max`].
     pub truncated: u64,
     /// Packets without the stamp that was asked for; they have the time of the poll.
-    pub stamps_missing: u64,
+    pub timestamps_missing: u64,
     /// Stamps of the network card more than a second away from the kernel's; the kernel's was taken.
-    pub stamps_implausible: u64,
+    pub timestamps_implausible: u64,
     /// Stamps before that of a packet handed over earlier; the earlier one was given instead.
-    pub stamps_raised: u64,
+    pub timestamps_raised: u64,
     /// Receive calls that failed for another reason than that nothing was there.
     pub receive_errors: u64,
     /// Groups whose interface went away, and which are not joined again yet.
@@ -123,9 +123,9 @@ pub struct UdpSource {
     urgent_in_a_row: u32,
     polled_ns: u64,
     latest_ns: u64,
-    stamps: bool,
+    timestamps: bool,
     membership: Membership,
-    notes: Vec<Note>,
+    warnings: Vec<Warning>,
 }
 
 /// Urgent receive calls in a row after which one of the others is polled.
@@ -138,7 +138,7 @@ const DISCARDED_MAX: usize = 64;
 const SET_BACK_NS: u64 = 1_000_000_000;
 
 /// A card's clock may be this far from the kernel's. Further is another time scale, such as TAI.
-const STAMPS_APART_MAX_NS: u64 = 1_000_000_000;
+const TIMESTAMPS_APART_MAX_NS: u64 = 1_000_000_000;
 
 impl UdpSource {
     /// Opens a socket for each endpoint and joins its group.
@@ -149,13 +149,13 @@ impl UdpSource {
         if endpoints.is_empty() {
             return Err(Error::NoEndpoint.into());
         }
-        let mut notes = Vec::new();
+        let mut warnings = Vec::new();
         let membership = Membership::watch(settings);
         let mut ordered: Vec<&Endpoint> = endpoints.iter().collect();
         ordered.sort_by_key(|endpoint| !endpoint.urgent);
         let sockets: Result<Vec<_>, _> = ordered
             .into_iter()
-            .map(|endpoint| Socket::open(endpoint, settings, &mut notes))
+            .map(|endpoint| Socket::open(endpoint, settings, &mut warnings))
             .collect();
         Ok(UdpSource {
             sockets: sockets?,
@@ -169,15 +169,15 @@ impl UdpSource {
             urgent_in_a_row: 0,
             polled_ns: 0,
             latest_ns: 0,
-            stamps: settings.stamps,
+            timestamps: settings.timestamps,
             membership,
-            notes,
+            warnings,
         })
     }
 
     /// What is less than was asked for.
-    pub fn notes(&self) -> &[Note] {
-        &self.notes
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// What happened so far, over all endpoints.
@@ -240,7 +240,7 @@ impl UdpSource {
         match self.slots.receive(socket.fd()) {
             Ok(count) => {
                 (self.from, self.next, self.count) = (from, 0, count);
-                if !self.stamps {
+                if !self.timestamps {
                     self.polled_ns = now_ns();
                 }
                 Ok(count > 0)
@@ -251,7 +251,7 @@ impl UdpSource {
 
     /// Judges the next packet of the last receive call. `None` if it is not to be seen.
     #[inline]
-    fn judge(&mut self, index: usize) -> Option<(u64, StampSource)> {
+    fn judge(&mut self, index: usize) -> Option<(u64, TimestampSource)> {
         let socket = &mut self.sockets[self.from];
         let arrived = self.slots.get(index);
         let control = control::read(arrived.control);
@@ -268,18 +268,18 @@ impl UdpSource {
         }
         socket.totals.packets += 1;
         socket.totals.bytes += arrived.payload.len() as u64;
-        let (stamp_ns, stamp) = match self.stamps {
-            true => best_stamp(&control, &mut socket.totals),
-            false => (self.polled_ns, StampSource::Poll),
+        let (timestamp_ns, timestamp) = match self.timestamps {
+            true => best_timestamp(&control, &mut socket.totals),
+            false => (self.polled_ns, TimestampSource::Poll),
         };
-        if self.latest_ns.saturating_sub(stamp_ns) > SET_BACK_NS {
-            self.latest_ns = stamp_ns;
+        if self.latest_ns.saturating_sub(timestamp_ns) > SET_BACK_NS {
+            self.latest_ns = timestamp_ns;
         }
-        if stamp_ns < self.latest_ns {
-            socket.totals.stamps_raised += 1;
+        if timestamp_ns < self.latest_ns {
+            socket.totals.timestamps_raised += 1;
         }
-        self.latest_ns = self.latest_ns.max(stamp_ns);
-        Some((self.latest_ns, stamp))
+        self.latest_ns = self.latest_ns.max(timestamp_ns);
+        Some((self.latest_ns, timestamp))
     }
 }
 
@@ -293,11 +293,11 @@ impl PacketSource for UdpSource {
             }
             let index = self.next;
             self.next += 1;
-            if let Some((receive_ns, stamp)) = self.judge(index) {
+            if let Some((receive_ns, timestamp)) = self.judge(index) {
                 let arrived = self.slots.get(index);
                 return Ok(Received::Packet(Packet {
                     receive_ns,
-                    stamp,
+                    timestamp,
                     destination: self.sockets[self.from].address,
                     source: arrived.source,
                     payload: arrived.payload,
@@ -342,9 +342,9 @@ impl Totals {
             dropped_kernel: self.dropped_kernel + other.dropped_kernel,
             foreign_source: self.foreign_source + other.foreign_source,
             truncated: self.truncated + other.truncated,
-            stamps_missing: self.stamps_missing + other.stamps_missing,
-            stamps_implausible: self.stamps_implausible + other.stamps_implausible,
-            stamps_raised: self.stamps_raised + other.stamps_raised,
+            timestamps_missing: self.timestamps_missing + other.timestamps_missing,
+            timestamps_implausible: self.timestamps_implausible + other.timestamps_implausible,
+            timestamps_raised: self.timestamps_raised + other.timestamps_raised,
             receive_errors: self.receive_errors + other.receive_errors,
             groups_lost: self.groups_lost + other.groups_lost,
             groups_rejoined: self.groups_rejoined + other.groups_rejoined,
@@ -354,24 +354,24 @@ impl Totals {
 
 /// The card's stamp, else the kernel's, else the time now.
 #[inline]
-fn best_stamp(control: &Control, totals: &mut Totals) -> (u64, StampSource) {
+fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSource) {
     match (control.hardware_ns, control.kernel_ns) {
-        (None, Some(kernel_ns)) => (kernel_ns, StampSource::Kernel),
+        (None, Some(kernel_ns)) => (kernel_ns, TimestampSource::Kernel),
         (Some(hardware_ns), kernel_ns) => {
             let near_ns = kernel_ns.unwrap_or_else(now_ns);
-            if hardware_ns.abs_diff(near_ns) <= STAMPS_APART_MAX_NS {
-                return (hardware_ns, StampSource::Hardware);
+            if hardware_ns.abs_diff(near_ns) <= TIMESTAMPS_APART_MAX_NS {
+                return (hardware_ns, TimestampSource::Hardware);
             }
-            totals.stamps_implausible += 1;
+            totals.timestamps_implausible += 1;
             let source = match kernel_ns {
-                Some(_) => StampSource::Kernel,
-                None => StampSource::Poll,
+                Some(_) => TimestampSource::Kernel,
+                None => TimestampSource::Poll,
             };
             (near_ns, source)
         }
         (None, None) => {
-            totals.stamps_missing += 1;
-            (now_ns(), StampSource::Poll)
+            totals.timestamps_missing += 1;
+            (now_ns(), TimestampSource::Poll)
         }
     }
 }
@@ -388,38 +388,47 @@ mod tests {
 
     const KERNEL_NS: u64 = 1_800_000_000_000_000_000;
 
-    fn stamp(hardware_ns: Option<u64>, kernel_ns: Option<u64>) -> ((u64, StampSource), Totals) {
+    fn timestamp(
+        hardware_ns: Option<u64>,
+        kernel_ns: Option<u64>,
+    ) -> ((u64, TimestampSource), Totals) {
         let control = Control {
             kernel_ns,
             hardware_ns,
             drops: None,
         };
         let mut totals = Totals::default();
-        (best_stamp(&control, &mut totals), totals)
+        (best_timestamp(&control, &mut totals), totals)
     }
 
     #[test]
     fn the_cards_stamp_is_taken_unless_its_clock_is_on_another_time_scale() {
         let near_ns = KERNEL_NS - 900;
-        let (best, totals) = stamp(Some(near_ns), Some(KERNEL_NS));
-        assert_eq!(best, (near_ns, StampSource::Hardware));
+        let (best, totals) = timestamp(Some(near_ns), Some(KERNEL_NS));
+        assert_eq!(best, (near_ns, TimestampSource::Hardware));
         assert_eq!(totals, Totals::default());
         // TAI is 37 seconds ahead.
         let tai_ns = KERNEL_NS + 37_000_000_000;
-        let (best, totals) = stamp(Some(tai_ns), Some(KERNEL_NS));
-        assert_eq!(best, (KERNEL_NS, StampSource::Kernel));
-        assert_eq!(totals.stamps_implausible, 1);
+        let (best, totals) = timestamp(Some(tai_ns), Some(KERNEL_NS));
+        assert_eq!(best, (KERNEL_NS, TimestampSource::Kernel));
+        assert_eq!(totals.timestamps_implausible, 1);
     }
 
     #[test]
     fn a_packet_without_a_stamp_has_the_time_of_the_poll_and_is_counted() {
         let before_ns = now_ns();
-        let ((ns, source), totals) = stamp(None, None);
-        assert_eq!((source, totals.stamps_missing), (StampSource::Poll, 1));
+        let ((ns, source), totals) = timestamp(None, None);
+        assert_eq!(
+            (source, totals.timestamps_missing),
+            (TimestampSource::Poll, 1)
+        );
         assert!((before_ns..=now_ns()).contains(&ns));
         // A clock that counts from when the card was started, and no kernel beside it.
-        let ((ns, source), totals) = stamp(Some(5_000), None);
-        assert_eq!((source, totals.stamps_implausible), (StampSource::Poll, 1));
+        let ((ns, source), totals) = timestamp(Some(5_000), None);
+        assert_eq!(
+            (source, totals.timestamps_implausible),
+            (TimestampSource::Poll, 1)
+        );
         assert!((before_ns..=now_ns()).contains(&ns));
     }
 }

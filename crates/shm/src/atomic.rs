@@ -14,6 +14,6 @@ pub use core::{
 
 #[cfg(all(test, not(loom)))]
 pub use {
-    crate::mortal::{AtomicU64, Ordering},
+    crate::crash_injection::{AtomicU64, Ordering},
     core::{hint::spin_loop, sync::atomic::fence},
 };

@@ -27,7 +27,7 @@
 //! 1. zero: nothing there yet. Otherwise read the payload.
 //! 2. *validate*: an acquire fence, then the watermark. If it is at most `p` + capacity, nothing of
 //!    what was read had been announced to be overwritten, so it is what was committed. Otherwise the
-//!    reader is *lapped*: what it read is forgotten, and it is told what it lost.
+//!    reader is *overrun*: what it read is forgotten, and it is told what it lost.
 //!
 //! The fences pair: whoever read a word that the writer stored after its release fence sees, after
 //! the acquire fence, the watermark that was stored before it.
@@ -42,23 +42,23 @@
 #[cfg(not(loom))]
 mod activity;
 mod claim;
-mod cursors;
 #[cfg(all(test, not(loom)))]
-mod deaths;
+mod crash_tests;
+mod cursors;
 mod frame;
 mod geometry;
 mod head;
-mod mark;
+mod join_point;
 mod reader;
 mod writer;
 
 #[cfg(not(loom))]
 pub use activity::Activity;
 pub use claim::Claim;
-pub use cursors::{Cursors, Taking};
+pub use cursors::{Cursors, SlotLease};
 pub use frame::Frame;
 pub use geometry::{Geometry, Refused};
 pub use head::{BATCH_END, Flags};
-pub use mark::Mark;
-pub use reader::{Lapped, Notice, Reader};
+pub use join_point::JoinPoint;
+pub use reader::{Overrun, Reader, RingEvent};
 pub use writer::{NoRoom, Writer};

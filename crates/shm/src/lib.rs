@@ -1,6 +1,6 @@
 //! Shared memory: one writer, any number of readers, in one process or in hundreds.
 //!
-//! [`broadcast`] is the ring that carries messages, [`image`] the table that holds the latest state
+//! [`broadcast`] is the ring that carries messages, [`last_value`] the table that holds the latest state
 //! of each thing, [`counters`] the numbers that tools read while a process runs and after it died.
 //! All three are protocols over [`Words`]; [`segment`] gives them mapped files, and [`zeroed`] plain
 //! memory.
@@ -21,9 +21,9 @@ pub mod broadcast;
 #[cfg(not(loom))]
 pub mod clock;
 pub mod counters;
-pub mod image;
 #[cfg(all(test, not(loom)))]
-mod mortal;
+mod crash_injection;
+pub mod last_value;
 mod prefetch;
 #[cfg(not(loom))]
 pub mod segment;

@@ -27,6 +27,6 @@ mod writer_lock;
 
 pub use directory::{Directory, Root, Sharing};
 pub use error::Error;
-pub use mapping::{Access, Draft, Lock, Mapping, Note, Options};
+pub use mapping::{Access, Draft, Lock, Mapping, Options, Warning};
 pub use slot_locks::{SlotGuard, SlotLocks};
 pub use writer_lock::{Holder, WriterLock};

@@ -13,7 +13,7 @@ mod receive;
 
 use crate::output::Failure;
 use std::path::Path;
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 
 /// Measure, and print figures from full histograms.
 #[derive(Debug, clap::Args)]
@@ -72,19 +72,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Prints figures: a line of JSON each, or a table under the host and `head`, which says what they are of.
-fn report(json: bool, host: &Host, head: &str, figures: &[Figures]) {
+fn report(json: bool, host: &Host, head: &str, statistics: &[Statistics]) {
     if json {
-        let json = |line: &Figures| println!("{}", line.to_json(host));
-        return figures.iter().for_each(json);
+        let json = |line: &Statistics| println!("{}", line.to_json(host));
+        return statistics.iter().for_each(json);
     }
-    println!("{host}\n{head}\n{}", Figures::HEAD);
-    figures.iter().for_each(|line| println!("{line}"));
+    println!("{host}\n{head}\n{}", Statistics::HEAD);
+    statistics.iter().for_each(|line| println!("{line}"));
 }
 
 /// Writes the whole distribution of each figure into a folder.
-fn write_distributions(figures: &[Figures], folder: &Path) -> Result<(), Failure> {
+fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), Failure> {
     let written = std::fs::create_dir_all(folder).and_then(|()| {
-        figures
+        statistics
             .iter()
             .try_for_each(|line| line.write_distribution(folder))
     });

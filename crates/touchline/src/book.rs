@@ -3,7 +3,7 @@
 pub mod find;
 
 use crate::books::{push_head, push_lists};
-use crate::figures::{age, count};
+use crate::format::{age, count};
 use crate::ladder::{ladder, spread_word};
 use crate::missing;
 use crate::output::{Failure, say};
@@ -17,7 +17,7 @@ use touchline_book::{Spread, Touch};
 use touchline_gateway::config::bus_name;
 use touchline_transport::shm::{BookImage, Images};
 use touchline_transport::{Envelope, Mirror, Subscribe};
-use touchline_types::{BookKind, Instrument, InstrumentDefinition, Side, Stamps, Update};
+use touchline_types::{BookKind, Instrument, InstrumentDefinition, Side, Timestamps, Update};
 use touchline_wire::sbe::UtcTime;
 
 /// Draw the book of an instrument as it is now on a bus.
@@ -165,7 +165,7 @@ fn list(images: &mut Images, found: &[InstrumentDefinition]) -> String {
         let line = format!(
             " {:<20} {:>12} {state:<11} {:>22} | {:<22} {}",
             find::label(definition),
-            definition.venue_id,
+            definition.security_id,
             text_of(bid),
             text_of(ask),
             spread.unwrap_or_default()
@@ -208,7 +208,7 @@ pub fn mirror_of(book: &BookImage) -> Mirror {
     let mut mirror = Mirror::new(1, 0);
     mirror.update(&Envelope {
         sequence: book.sequence,
-        stamps: &Stamps::default(),
+        timestamps: &Timestamps::default(),
         update: &Update::BookSnapshot(book.snapshot(ONLY)),
     });
     mirror

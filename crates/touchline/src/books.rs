@@ -16,7 +16,7 @@ pub fn write_books<P: Publish>(
     symbols: &Symbols,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    for instrument in by_venue_id(pipeline, symbols) {
+    for instrument in by_security_id(pipeline, symbols) {
         output.line(&book_line(pipeline, instrument))?;
     }
     Ok(())
@@ -30,14 +30,14 @@ pub fn write_orders<P: Publish>(
     output: &mut Output,
 ) -> Result<(), Failure> {
     if pipeline.venue().orders_seen() {
-        for instrument in by_venue_id(pipeline, symbols) {
+        for instrument in by_security_id(pipeline, symbols) {
             output.line(&orders_line(pipeline, instrument))?;
         }
     }
     Ok(())
 }
 
-fn by_venue_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> Vec<Instrument> {
+fn by_security_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> Vec<Instrument> {
     let venue = pipeline.venue();
     let is_published = |instrument: &Instrument| {
         let definition = venue.definition(*instrument);
@@ -45,7 +45,7 @@ fn by_venue_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> Vec<
     };
     let instruments = (0..venue.instruments() as u32).map(Instrument);
     let mut instruments: Vec<_> = instruments.filter(is_published).collect();
-    instruments.sort_by_key(|instrument| venue.definition(*instrument).venue_id);
+    instruments.sort_by_key(|instrument| venue.definition(*instrument).security_id);
     instruments
 }
 
@@ -114,7 +114,7 @@ pub fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &s
     let _ = write!(
         line,
         "{{\"security_id\":{},\"symbol\":",
-        definition.venue_id
+        definition.security_id
     );
     push_symbol(line, definition);
     let _ = write!(line, ",\"state\":\"{state}\"");

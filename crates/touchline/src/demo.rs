@@ -1,6 +1,7 @@
 //! `touchline demo`: everything at work on this machine, each part a process of its own.
 
 mod children;
+mod expected_books;
 mod folder;
 mod left_bus;
 mod live;
@@ -8,7 +9,6 @@ mod memory;
 mod progress;
 mod save;
 mod session;
-mod truth;
 
 use crate::output::{Failure, say};
 use crate::paint::Paint;

@@ -1,17 +1,17 @@
 //! `touchline follow`: a subscriber that keeps the books, as a strategy would.
 
-mod kept;
+mod stored;
 
 use crate::books::{order_row, price_row};
-use crate::figures::{count, counted};
+use crate::format::{count, counted};
 use crate::interrupt::Interrupt;
 use crate::missing;
 use crate::output::{Failure, Output, say};
 use crate::place::Place;
-use kept::Kept;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
+use stored::StoredBooks;
 use touchline_book::LevelList;
 use touchline_gateway::bus;
 use touchline_gateway::config::bus_name;
@@ -90,20 +90,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(mut subscriber) = join(arguments, &is_over)? else {
         return Ok(());
     };
-    let mut kept = Kept::new(open(&arguments.states)?, open(&arguments.order_states)?);
+    let mut stored = StoredBooks::new(open(&arguments.states)?, open(&arguments.order_states)?);
     let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while !is_over() {
-        let work = subscriber.drain(BATCH, &mut kept);
+        let work = subscriber.drain(BATCH, &mut stored);
         idler.idle(work);
     }
     // What was published before the end was asked for is part of it; a publisher may go on for ever.
-    let patience = Instant::now() + LAST_WORDS;
+    let patience = Instant::now() + FLUSH_TIMEOUT;
     // This process may have been stopped, and the publisher gone since it looked last.
     subscriber.look_again();
-    while subscriber.drain(BATCH, &mut kept) > 0 && Instant::now() < patience {}
-    write(&kept, books, orders)?;
-    let summary = summary(arguments, &kept, start.elapsed());
-    kept.finish()?;
+    while subscriber.drain(BATCH, &mut stored) > 0 && Instant::now() < patience {}
+    write(&stored, books, orders)?;
+    let summary = summary(arguments, &stored, start.elapsed());
+    stored.finish()?;
     match (arguments.quiet, arguments.takes_stdout()) {
         (true, _) => Ok(()),
         (false, false) => say(&summary),
@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 const BATCH: usize = 1024;
 
 /// How long what is already published is read at the end.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 const PAUSES: BackOff = BackOff {
     spins: 100,
@@ -129,9 +129,9 @@ const PAUSES: BackOff = BackOff {
 
 impl Arguments {
     fn subscribe(&self, root: &Root) -> Result<Subscriber, Error> {
-        let board = |name: &String| bus::reader_board(root, &self.bus, name);
+        let reader_stats = |name: &String| bus::reader_stats(root, &self.bus, name);
         let join = Join {
-            board: self.name.as_ref().map(board).transpose()?,
+            reader_stats: self.name.as_ref().map(reader_stats).transpose()?,
             ..Join::default()
         };
         Subscriber::join(root, &self.bus, join)
@@ -175,21 +175,21 @@ fn refused(root: &Root, error: &Error, arguments: &Arguments) -> Failure {
 
 /// Writes both before the first one takes its name.
 fn write(
-    kept: &Kept,
+    stored: &StoredBooks,
     mut books: Option<Output>,
     mut orders: Option<Output>,
 ) -> Result<(), Failure> {
-    for definition in kept.by_venue_id() {
+    for definition in stored.by_security_id() {
         let instrument = definition.instrument;
         if let Some(books) = &mut books {
-            let book = kept.mirror.book(instrument);
+            let book = stored.mirror.book(instrument);
             let levels = |kind, side| book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
-            let validity = kept.mirror.validity(instrument);
+            let validity = stored.mirror.validity(instrument);
             books.line(&price_row(&definition, validity, None, levels))?;
         }
         if let Some(orders) = &mut orders {
-            let validity = kept.mirror.orders_validity(instrument);
-            let row = order_row(&definition, validity, kept.mirror.orders());
+            let validity = stored.mirror.orders_validity(instrument);
+            let row = order_row(&definition, validity, stored.mirror.orders());
             orders.line(&row)?;
         }
     }
@@ -198,9 +198,9 @@ fn write(
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-fn summary(arguments: &Arguments, kept: &Kept, elapsed: Duration) -> String {
-    let seen = &kept.seen;
-    let (live, known) = kept.live();
+fn summary(arguments: &Arguments, stored: &StoredBooks, elapsed: Duration) -> String {
+    let seen = &stored.seen;
+    let (live, known) = stored.live();
     format!(
         "{}: {} in {} over {:.1} s, {} of {} live; {}, {}, {} lost by laps, {} of the publisher\n",
         arguments.bus,

@@ -18,13 +18,13 @@ use touchline_gateway::config::{
 };
 use touchline_gateway::fix::{self, FixLink};
 use touchline_gateway::live::{
-    self, Gateway, Link, Multicast, Trouble, endpoints, socket_settings,
+    self, FeedLink, Gateway, LastError, Multicast, endpoints, socket_settings,
 };
-use touchline_gateway::{Board, Recovery, Selected, bus, cme};
+use touchline_gateway::{CountersFile, Recovery, Selected, bus, cme};
 use touchline_net::clock::Clock;
 use touchline_net::udp::UdpSource;
 use touchline_transport::Idler;
-use touchline_transport::shm::{BoardView, Publisher};
+use touchline_transport::shm::{CountersView, Publisher};
 
 /// Connect to a venue, keep its books, and publish them in shared memory, until it is stopped.
 ///
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
-    fn run<V: VenueConfig, L: Link + Send>(
+    fn run<V: VenueConfig, L: FeedLink + Send>(
         &self,
         mut config: Config<V>,
         open: impl FnOnce(&Config<V>, &mut Log) -> Result<Opened<L>, Failure>,
@@ -117,14 +117,14 @@ impl Arguments {
         try_affinity(&config.duty)?;
         let Opened {
             gateway,
-            trouble,
-            board,
+            last_error,
+            counters_file,
         } = open(&config, &mut log)?;
         let watch = Watch {
             interrupt,
             notify: Notify::from_environment(),
-            board,
-            trouble,
+            counters_file,
+            last_error,
             end: self.seconds.map(Duration::from_secs),
         };
         serve(gateway, &config.duty, watch, log)
@@ -143,38 +143,38 @@ fn try_affinity(duty: &Duty) -> Result<(), Failure> {
 }
 
 /// A gateway that can begin.
-struct Opened<L: Link> {
+struct Opened<L: FeedLink> {
     gateway: Live<L>,
-    trouble: Trouble,
+    last_error: LastError,
     /// What it counts, as others see it.
-    board: Option<BoardView>,
+    counters_file: Option<CountersView>,
 }
 
 /// The bus, and the board on it.
 struct Published {
     publisher: Publisher,
-    board: Board,
-    view: Option<BoardView>,
+    counters_file: CountersFile,
+    view: Option<CountersView>,
     clock: Clock,
 }
 
 /// Begins the bus, before anybody is told that it is there: whoever is told may remove it.
-fn publish<V: VenueConfig, L: Link>(
+fn publish<V: VenueConfig, L: FeedLink>(
     config: &Config<V>,
     log: &mut Log,
 ) -> Result<Published, Failure> {
     let publisher = bus::open(config).map_err(Failure::run)?;
-    for note in publisher.notes() {
-        log.say("bus", note);
+    for warning in publisher.warnings() {
+        log.say("bus", warning);
     }
     let clock = Clock::calibrated();
-    let board = Board::create::<L::Venue>(&publisher, clock, Live::<L>::tables());
-    let board = board.map_err(Failure::run)?;
+    let counters_file = CountersFile::create::<L::Venue>(&publisher, clock, Live::<L>::tables());
+    let counters_file = counters_file.map_err(Failure::run)?;
     let root = bus::root(config.publication.directory.as_deref());
     Ok(Published {
-        view: BoardView::open(&root, &config.bus).map_err(Failure::run)?,
+        view: CountersView::open(&root, &config.bus).map_err(Failure::run)?,
         publisher,
-        board,
+        counters_file,
         clock,
     })
 }
@@ -188,12 +188,12 @@ fn open_channel(config: &Config, log: &mut Log) -> Result<Opened<Channel>, Failu
     let endpoints = endpoints(config, &channel);
     let source = UdpSource::open(&endpoints, &socket_settings(config));
     let source = source.map_err(|error| Failure::source(&error))?;
-    for note in source.notes() {
-        log.say("socket", note);
+    for warning in source.warnings() {
+        log.say("socket", warning);
     }
     let Published {
         publisher,
-        board,
+        counters_file,
         view,
         clock,
     } = publish::<_, Channel>(config, log)?;
@@ -208,16 +208,16 @@ fn open_channel(config: &Config, log: &mut Log) -> Result<Opened<Channel>, Failu
                 .interface
                 .as_deref()
                 .unwrap_or("the system's interface"),
-            publisher.epoch(),
+            publisher.generation(),
         ),
     );
     let reach = recovery.as_ref().map(Recovery::reach);
     let pipeline = cme::live_pipeline(config, reach, publisher);
     let link = Multicast::new(source, channel, recovery);
     Ok(Opened {
-        gateway: Gateway::new(link, pipeline, Some(board), clock, &config.duty),
-        trouble: Trouble::default(),
-        board: view,
+        gateway: Gateway::new(link, pipeline, Some(counters_file), clock, &config.duty),
+        last_error: LastError::default(),
+        counters_file: view,
     })
 }
 
@@ -229,7 +229,7 @@ fn open_session(config: &Config<FixVenue>, log: &mut Log) -> Result<Opened<FixLi
     let link = fix::link(config).map_err(refused)?;
     let Published {
         publisher,
-        board,
+        counters_file,
         view,
         clock,
     } = publish::<_, FixLink>(config, log)?;
@@ -240,14 +240,14 @@ fn open_session(config: &Config<FixVenue>, log: &mut Log) -> Result<Opened<FixLi
             config.venue.sender,
             config.venue.target,
             config.venue.hosts.join(", "),
-            publisher.epoch(),
+            publisher.generation(),
         ),
     );
     let pipeline = fix::pipeline(config, publisher).map_err(refused)?;
     Ok(Opened {
-        trouble: link.trouble(),
-        gateway: Gateway::new(link, pipeline, Some(board), clock, &config.duty),
-        board: view,
+        last_error: link.last_error(),
+        gateway: Gateway::new(link, pipeline, Some(counters_file), clock, &config.duty),
+        counters_file: view,
     })
 }
 
@@ -255,12 +255,12 @@ fn open_session(config: &Config<FixVenue>, log: &mut Log) -> Result<Opened<FixLi
 struct Watch {
     interrupt: Interrupt,
     notify: Notify,
-    board: Option<BoardView>,
-    trouble: Trouble,
+    counters_file: Option<CountersView>,
+    last_error: LastError,
     end: Option<Duration>,
 }
 
-fn serve<L: Link + Send>(
+fn serve<L: FeedLink + Send>(
     gateway: Live<L>,
     duty: &Duty,
     watch: Watch,
@@ -288,10 +288,10 @@ where
 }
 
 /// How long a venue has to answer our leave.
-const LEAVE: Duration = Duration::from_secs(2);
+const LOGOUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The thread of the path.
-fn work<L: Link>(mut gateway: Live<L>, duty: &Duty, stop: &AtomicBool) -> Result<(), Failure> {
+fn work<L: FeedLink>(mut gateway: Live<L>, duty: &Duty, stop: &AtomicBool) -> Result<(), Failure> {
     if let Some(processor) = duty.loop_cpu_affinity {
         live::bind_to(processor).map_err(Failure::run)?;
     }
@@ -300,7 +300,7 @@ fn work<L: Link>(mut gateway: Live<L>, duty: &Duty, stop: &AtomicBool) -> Result
         idler.idle(gateway.do_work().map_err(Failure::run)?);
     }
     let asked = Instant::now();
-    while !gateway.leave() && asked.elapsed() < LEAVE {
+    while !gateway.log_out() && asked.elapsed() < LOGOUT_TIMEOUT {
         idler.idle(gateway.do_work().map_err(Failure::run)?);
     }
     gateway.finish();
@@ -331,11 +331,13 @@ impl Watch {
     }
 
     fn look(&self, reporter: &mut Reporter, log: &mut Log) {
-        let Some(board) = &self.board else { return };
-        if let Some(what) = self.trouble.take() {
+        let Some(counters_file) = &self.counters_file else {
+            return;
+        };
+        if let Some(what) = self.last_error.take() {
             log.say("connection", format_args!("connection: {what}"));
         }
-        reporter.look(board, log);
+        reporter.look(counters_file, log);
         let status = match reporter.is_ready() {
             true => "STATUS=ready: every book is live",
             false => "STATUS=not ready: some books are not live",

@@ -1,6 +1,6 @@
 //! A book as a person sees it: bids and asks side by side, implied quantities beside direct ones.
 
-use crate::figures::count;
+use crate::format::count;
 use crate::paint::Paint;
 use std::fmt::Write;
 use touchline_book::{Consolidated, ConsolidatedLevel, PriceBook, Spread};
@@ -25,10 +25,10 @@ pub fn ladder(
         Validity::Live => paint.green(validity.name()),
         _ => paint.yellow(validity.name()),
     };
-    let (symbol, venue_id) = (definition.symbol, definition.venue_id);
+    let (symbol, security_id) = (definition.symbol, definition.security_id);
     let _ = match symbol.is_empty() {
-        true => write!(text, " {}, {state}", paint.bold(venue_id)),
-        false => write!(text, " {}, {venue_id}, {state}", paint.bold(symbol)),
+        true => write!(text, " {}, {state}", paint.bold(security_id)),
+        false => write!(text, " {}, {security_id}, {state}", paint.bold(symbol)),
     };
     let _ = match spread_word(book.spread()) {
         Some(word) => writeln!(text, ", {}", paint.red(word)),

@@ -20,7 +20,7 @@ use touchline_gateway::cme::{self, CmePipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{self, Config};
 use touchline_gateway::replay::{Interrupted, Report, Speed, replay};
-use touchline_gateway::{Board, bus};
+use touchline_gateway::{CountersFile, bus};
 use touchline_net::PcapSource;
 use touchline_net::clock::Clock;
 use touchline_transport::Local;
@@ -95,7 +95,7 @@ pub struct Arguments {
     /// What a book shows that misses something: nothing, or what updates alone bring back.
     #[arg(long, value_enum, help_heading = "Settings")]
     join: Option<Join>,
-    /// How long the packets behind a hole wait for it, milliseconds of captured time.
+    /// How long the packets behind a gap wait for it, milliseconds of captured time.
     #[arg(
         long,
         value_name = "N",
@@ -191,7 +191,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
     let mut outputs = Outputs::open(arguments)?;
     let bus = publisher(arguments, &config)?;
-    let mut board = bus.as_ref().map(board).transpose()?;
+    let mut counters_file = bus.as_ref().map(counters_file).transpose()?;
     let local = Local::new((outputs.tops.take().map(Tops::new), outputs.series.take()));
     let mut pipeline = cme::pipeline(&config, (local, bus));
     let mut source = Watched::new(source, arguments.shows_progress());
@@ -202,7 +202,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &channel,
         &mut pipeline,
         arguments.speed,
-        &mut board,
+        &mut counters_file,
         |packet, route| match printer {
             Some(printer) => printer.packet(packet, route),
             None => ControlFlow::Continue(()),
@@ -309,19 +309,24 @@ fn publisher(arguments: &Arguments, config: &Config) -> Result<Option<Publisher>
         return Ok(None);
     }
     let publisher = bus::open(config).map_err(Failure::run)?;
-    for note in publisher.notes() {
+    for warning in publisher.warnings() {
         // Where nobody reads it, the bus works all the same.
-        let _ = writeln!(std::io::stderr(), "touchline: bus {}: {note}", config.bus);
+        let _ = writeln!(
+            std::io::stderr(),
+            "touchline: bus {}: {warning}",
+            config.bus
+        );
     }
     Ok(Some(publisher))
 }
 
-fn board(bus: &Publisher) -> Result<Board, Failure> {
-    Board::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty()).map_err(Failure::run)
+fn counters_file(bus: &Publisher) -> Result<CountersFile, Failure> {
+    CountersFile::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty())
+        .map_err(Failure::run)
 }
 
 fn stopped(error: &touchline_gateway::replay::Error, report: &Report) -> Failure {
-    let routed = crate::figures::counted(report.routed(), "packet");
+    let routed = crate::format::counted(report.routed(), "packet");
     Failure::run(format!(
         "{error}; {routed} before it went through the path, no output is written"
     ))

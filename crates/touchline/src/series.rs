@@ -10,7 +10,7 @@ use row::{Quote, QuoteRow, TradeRow};
 use std::path::Path;
 use touchline_book::PriceBook;
 use touchline_transport::{Envelope, Mirror, Subscribe};
-use touchline_types::{Depth, Instrument, InstrumentDefinition, Side, Stamps, Trade, Update};
+use touchline_types::{Depth, Instrument, InstrumentDefinition, Side, Timestamps, Trade, Update};
 
 /// One output with its form.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Series {
     }
 
     /// A row of an instrument, if its best bid, its best offer or its state is another than in the row before.
-    fn quote(&mut self, instrument: Instrument, stamps: &Stamps) {
+    fn quote(&mut self, instrument: Instrument, timestamps: &Timestamps) {
         let Some(quotes) = &mut self.quotes else {
             return;
         };
@@ -121,7 +121,7 @@ impl Series {
         *last = Some(quote);
         let definition = definition_of(&self.definitions, instrument);
         let row = QuoteRow {
-            stamps,
+            timestamps,
             definition: &definition,
             quote,
         };
@@ -130,22 +130,22 @@ impl Series {
     }
 
     /// Every instrument may have another state now; rows come in the order of the venue's ids.
-    fn quote_all(&mut self, stamps: &Stamps) {
+    fn quote_all(&mut self, timestamps: &Timestamps) {
         let mut all: Vec<_> = self.definitions.iter().collect();
-        all.sort_by_key(|definition| definition.venue_id);
+        all.sort_by_key(|definition| definition.security_id);
         let all: Vec<_> = all.iter().map(|definition| definition.instrument).collect();
         for instrument in all {
-            self.quote(instrument, stamps);
+            self.quote(instrument, timestamps);
         }
     }
 
-    fn trade(&mut self, trade: &Trade, stamps: &Stamps) {
+    fn trade(&mut self, trade: &Trade, timestamps: &Timestamps) {
         let Some(trades) = &mut self.trades else {
             return;
         };
         let definition = definition_of(&self.definitions, trade.instrument);
         let row = TradeRow {
-            stamps,
+            timestamps,
             definition: &definition,
             state: self.mirror.validity(trade.instrument),
             trade,
@@ -166,9 +166,9 @@ impl Series {
 
 impl Subscribe for Series {
     fn update(&mut self, envelope: &Envelope<'_>) {
-        let stamps = envelope.stamps;
+        let timestamps = envelope.timestamps;
         match envelope.update {
-            Update::Trade(trade) => return self.trade(trade, stamps),
+            Update::Trade(trade) => return self.trade(trade, timestamps),
             // Orders are no part of it, and there is no room for them.
             Update::Orders(_) | Update::OrdersSnapshot(_) => return,
             Update::Definition(definition) => self.define(definition),
@@ -177,10 +177,10 @@ impl Subscribe for Series {
         self.mirror.update(envelope);
         match envelope.update {
             // Of an event that was cut short the rest never comes; its state says so.
-            Update::Book(book) => self.quote(book.instrument, stamps),
-            Update::BookSnapshot(book) => self.quote(book.instrument, stamps),
-            Update::State(state) => self.quote(state.instrument, stamps),
-            Update::Gap(_) | Update::Reset => self.quote_all(stamps),
+            Update::Book(book) => self.quote(book.instrument, timestamps),
+            Update::BookSnapshot(book) => self.quote(book.instrument, timestamps),
+            Update::State(state) => self.quote(state.instrument, timestamps),
+            Update::Gap(_) | Update::Reset => self.quote_all(timestamps),
             _ => {}
         }
     }

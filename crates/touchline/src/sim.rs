@@ -1,11 +1,11 @@
 //! `touchline sim`: venue simulators on the real protocols.
 
+mod access_control;
 mod cme;
 mod deribit;
-mod door;
+mod expected_log;
 mod fix;
 mod orders;
-mod truth_log;
 
 use crate::output::Failure;
 use clap::Subcommand;

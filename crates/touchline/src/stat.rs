@@ -10,7 +10,7 @@ use crate::output::{Failure, say};
 use crate::place::Place;
 use crate::screen;
 use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{BoardView, Error, Overview, ReaderView, Root};
+use touchline_transport::shm::{CountersView, Error, Overview, ReaderView, Root};
 
 /// List the buses, or show one: who publishes, how far it is, and everything that is counted.
 ///
@@ -55,7 +55,7 @@ Exit status:
 struct Bus {
     overview: Overview,
     readers: Vec<ReaderView>,
-    board: Option<BoardView>,
+    counters_file: Option<CountersView>,
 }
 
 /// What a row of the list has instead, where the bus cannot be read.
@@ -80,7 +80,7 @@ fn one(root: &Root, bus: &str, as_json: bool) -> Result<String, Failure> {
     let bus = Bus {
         overview,
         readers,
-        board: BoardView::open(root, bus).map_err(Failure::run)?,
+        counters_file: CountersView::open(root, bus).map_err(Failure::run)?,
     };
     Ok(match as_json {
         true => json::bus(&bus),

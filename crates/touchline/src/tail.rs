@@ -16,7 +16,7 @@ use std::time::Duration;
 use touchline_gateway::bus;
 use touchline_gateway::config::{Symbols, bus_name};
 use touchline_transport::shm::{Item, Join, Root, Subscriber};
-use touchline_transport::{BackOff, Idle, Idler, Notice};
+use touchline_transport::{BackOff, Idle, Idler, SubscriptionEvent};
 
 /// Follow a bus: every book as it is now, then everything that is published, a line each.
 ///
@@ -131,13 +131,13 @@ struct Tail {
 
 impl Arguments {
     fn join(&self, root: &Root) -> Result<Join, Failure> {
-        let board = self.name.as_ref();
-        let board = board.map(|name| bus::reader_board(root, &self.bus, name));
+        let reader_stats = self.name.as_ref();
+        let reader_stats = reader_stats.map(|name| bus::reader_stats(root, &self.bus, name));
         let mut join = Join {
-            board: board
+            reader_stats: reader_stats
                 .transpose()
                 .map_err(|error| missing::refused(root, &self.bus, error))?,
-            named: self.named,
+            registered: self.named,
             live_only: self.live_only,
             ..Join::default()
         };
@@ -181,8 +181,8 @@ impl Tail {
                 true
             }
             Item::Top { .. } => true,
-            Item::Notice(notice) => {
-                if let Notice::Restarted { .. } = notice {
+            Item::SubscriptionEvent(event) => {
+                if let SubscriptionEvent::Restarted { .. } = event {
                     known.forget();
                     books.forget();
                 }

@@ -322,8 +322,8 @@ fn once(arguments: &Arguments, root: &Root) -> Result<(), Failure> {
     model.look();
     std::thread::sleep(Duration::from_millis(arguments.interval_ms));
     model.look();
-    if let Some(trouble) = &model.picture().trouble {
-        return Err(Failure::run(trouble));
+    if let Some(last_error) = &model.picture().last_error {
+        return Err(Failure::run(last_error));
     }
     say(&printed(&model))
 }

@@ -39,14 +39,14 @@ impl Tops {
     }
 
     fn write(&mut self, update: &BookUpdate<'_>, sequence: u32) {
-        let venue_id = update.venue_id;
+        let security_id = update.security_id;
         let exponents = &self.exponents;
         let exponent = exponents.get(update.instrument.index()).copied();
         let exponent = exponent.unwrap_or_default();
         self.line.clear();
         let _ = write!(
             self.line,
-            "{{\"seq\":{sequence},\"security_id\":{venue_id},\"bid\":"
+            "{{\"seq\":{sequence},\"security_id\":{security_id},\"bid\":"
         );
         push_best(&mut self.line, update.best_bid, exponent);
         self.line.push_str(",\"ask\":");
@@ -62,7 +62,7 @@ impl Subscribe for Tops {
     fn update(&mut self, envelope: &Envelope<'_>) {
         match envelope.update {
             Update::Book(update) if update.whole && update.direct => {
-                self.write(update, envelope.stamps.packet.sequence);
+                self.write(update, envelope.timestamps.packet.sequence);
             }
             Update::Definition(definition) => {
                 self.scale(definition.instrument, definition.quantity_exponent);

@@ -14,7 +14,7 @@ use touchline_gateway::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, LockMemory, Symbols};
 use touchline_gateway::replay::{Speed, replay};
-use touchline_gateway::{Board, Limits, bus};
+use touchline_gateway::{CountersFile, Limits, bus};
 use touchline_lab::capture::{self, Arrival, write_pcap};
 use touchline_lab::cme::config::{CHANNEL, config_xml};
 use touchline_lab::cme::{Options, Session, generate};
@@ -60,7 +60,7 @@ fn a_session_full_of_faults_takes_no_memory() {
     );
 }
 
-/// Holes that wait for replay: filled, given up in time, or given up because nobody has them.
+/// Gaps that wait for replay: filled, given up in time, or given up because nobody has them.
 #[test]
 fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
     let (mut asked, mut filled, mut failed) = (0, 0, 0);
@@ -76,7 +76,7 @@ fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
         let (path, count) = counted(&arrivals, asking, 16_384, Local::new(()));
         assert_eq!(count, Count::default(), "seed {seed}");
         let counters = path.venue().counters();
-        asked += counters.replays_asked;
+        asked += counters.replays_requested;
         filled += counters.replays_filled;
         failed += counters.packets_replay_unused;
     }
@@ -117,7 +117,10 @@ fn a_mirror_takes_no_memory() {
         let mirror = Local::new(Mirror::new(INSTRUMENTS_MAX, 16_384));
         let (path, count) = counted(&arrivals, settings(Join::Snapshot), 16_384, mirror);
         assert_eq!(count, Count::default(), "seed {seed}");
-        assert_eq!(path.publisher().inner().subscriber.misfits(), 0);
+        assert_eq!(
+            path.publisher().inner().subscriber.inconsistent_updates(),
+            0
+        );
     }
 }
 
@@ -349,11 +352,11 @@ fn counted_replay(
 ) -> Count {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .expect("the channel's file is right");
-    let board = |bus| {
-        Board::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty())
+    let counters_file = |bus| {
+        CountersFile::create::<CmeFeed>(bus, Clock::calibrated(), std::iter::empty())
             .expect("there is room")
     };
-    let mut board = bus.as_ref().map(board);
+    let mut counters_file = bus.as_ref().map(counters_file);
     let mut path = pipeline(config, (Local::new(()), bus));
     let mut source = PcapSource::open([capture]).expect("the capture opens");
     let mut seen = 0;
@@ -369,7 +372,7 @@ fn counted_replay(
         &channel,
         &mut path,
         Speed::Max,
-        &mut board,
+        &mut counters_file,
         observe,
     );
     let count = Frozen::thaw();

@@ -26,4 +26,4 @@ pub use idle::{BackOff, Idle, Idler};
 pub use local::Local;
 pub use mirror::Mirror;
 pub use touchline_shm::clock::boot_ns;
-pub use traits::{Envelope, Notice, Publish, Subscribe};
+pub use traits::{Envelope, Publish, Subscribe, SubscriptionEvent};

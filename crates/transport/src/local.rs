@@ -1,7 +1,7 @@
 //! The publication inside one process: subscribers are called in place.
 
 use crate::{Envelope, Publish, Subscribe};
-use touchline_types::{Stamps, Update};
+use touchline_types::{Timestamps, Update};
 
 /// Hands each update to its subscriber at once, on the publisher's thread.
 ///
@@ -30,11 +30,11 @@ impl<S: Subscribe> Local<S> {
 
 impl<S: Subscribe> Publish for Local<S> {
     #[inline]
-    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         self.sequence += 1;
         self.subscriber.update(&Envelope {
             sequence: self.sequence,
-            stamps,
+            timestamps,
             update,
         });
     }
@@ -69,7 +69,7 @@ mod tests {
     fn every_subscriber_sees_every_update_once_in_order() {
         let mut publication = Local::new((Count::default(), Some(Count::default())));
         for _ in 0..3 {
-            publication.publish(&Update::Reset, &Stamps::default());
+            publication.publish(&Update::Reset, &Timestamps::default());
         }
         publication.commit();
         let (first, second) = publication.subscriber;

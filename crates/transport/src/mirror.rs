@@ -1,6 +1,6 @@
 //! A subscriber's own copy of the books, kept from updates alone.
 
-use crate::{Envelope, Notice, Subscribe};
+use crate::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_book::price::{DIRECT_MAX, IMPLIED_MAX};
 use touchline_book::{OrderBooks, PriceBook, PriceBooks};
 use touchline_types::{
@@ -19,7 +19,7 @@ pub struct Mirror {
     validity: Vec<(Validity, Validity)>,
     /// What an instrument is that no update has named yet.
     unnamed: (Validity, Validity),
-    misfits: u64,
+    inconsistent_updates: u64,
     download: Option<Phase>,
     order_steps: Vec<OrderChange>,
 }
@@ -39,7 +39,7 @@ impl Mirror {
             orders: OrderBooks::new(instruments_max, orders_max),
             validity: Vec::with_capacity(instruments_max),
             unnamed: UNNAMED,
-            misfits: 0,
+            inconsistent_updates: 0,
             download: None,
             order_steps: Vec::with_capacity(1),
         }
@@ -66,8 +66,8 @@ impl Mirror {
     }
 
     /// Steps that did not fit the book they were for: 0 unless an update was missed.
-    pub fn misfits(&self) -> u64 {
-        self.misfits
+    pub fn inconsistent_updates(&self) -> u64 {
+        self.inconsistent_updates
     }
 
     /// How far the venue's download is; `None` where none was told of.
@@ -116,7 +116,7 @@ impl Mirror {
             (BookKind::Implied, Side::Bid, snapshot.implied_bids),
             (BookKind::Implied, Side::Ask, snapshot.implied_asks),
         ];
-        let mut misfits = 0;
+        let mut inconsistent_updates = 0;
         for (kind, side, levels) in lists {
             let step = |action, index: usize, level| LevelChange {
                 level,
@@ -125,12 +125,13 @@ impl Mirror {
                 action,
                 index: index as u16,
             };
-            book.play(&step(LevelAction::Clear, 0, Level::UNKNOWN));
+            book.apply_delta(&step(LevelAction::Clear, 0, Level::UNKNOWN));
             for (index, level) in levels.iter().enumerate() {
-                misfits += u64::from(!book.play(&step(LevelAction::Insert, index, *level)));
+                inconsistent_updates +=
+                    u64::from(!book.apply_delta(&step(LevelAction::Insert, index, *level)));
             }
         }
-        self.misfits += misfits;
+        self.inconsistent_updates += inconsistent_updates;
     }
 
     fn order(&mut self, instrument: Instrument, change: &OrderChange) {
@@ -155,7 +156,7 @@ impl Mirror {
         self.order_steps.clear();
         let applied = self.orders.apply(&event, &mut self.order_steps);
         let fits = applied.is_ok() && !self.order_steps.is_empty();
-        self.misfits += u64::from(!fits);
+        self.inconsistent_updates += u64::from(!fits);
     }
 }
 
@@ -164,12 +165,12 @@ impl Subscribe for Mirror {
         match envelope.update {
             Update::Book(update) => {
                 let book = self.prices.get_mut(update.instrument);
-                let misfits = update
+                let inconsistent_updates = update
                     .changes
                     .iter()
-                    .filter(|change| !book.play(change))
+                    .filter(|change| !book.apply_delta(change))
                     .count();
-                self.misfits += misfits as u64;
+                self.inconsistent_updates += inconsistent_updates as u64;
                 self.row(update.instrument).0 = update.validity;
             }
             Update::BookSnapshot(snapshot) => {
@@ -219,26 +220,26 @@ impl Subscribe for Mirror {
         }
     }
 
-    fn notice(&mut self, notice: &Notice) {
-        match notice {
-            Notice::CaughtUp => {}
-            Notice::Lapped { .. } | Notice::Corrupt { .. } => {
+    fn event(&mut self, event: &SubscriptionEvent) {
+        match event {
+            SubscriptionEvent::CaughtUp => {}
+            SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
                 self.distrust(Validity::Gapped);
                 self.orders.clear_all();
                 self.set_all(|(price, _)| (price, Validity::Recovering));
             }
-            Notice::Restarted { .. } => {
+            SubscriptionEvent::Restarted { .. } => {
                 self.prices.clear();
                 self.orders.clear_all();
                 self.validity.clear();
                 self.unnamed = UNNAMED;
                 self.download = None;
             }
-            Notice::PublisherGone | Notice::PublisherStalled | Notice::Damaged => {
-                self.distrust(Validity::Stale)
-            }
+            SubscriptionEvent::PublisherGone
+            | SubscriptionEvent::PublisherStalled
+            | SubscriptionEvent::Damaged => self.distrust(Validity::Stale),
             // The books that are known follow.
-            Notice::PublisherResumed => {
+            SubscriptionEvent::PublisherResumed => {
                 let of = |validity| match validity {
                     Validity::Stale => Validity::Live,
                     other => other,

@@ -2,7 +2,7 @@
 
 use crate::shm::{Activity, Damage, PublisherCounters};
 use touchline_types::native::TopOfBook;
-use touchline_types::{Stamps, Update};
+use touchline_types::{Timestamps, Update};
 
 /// An update with what the publication adds to it.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub struct Envelope<'a> {
     /// Gap-free number of the update in its publication, from 1.
     pub sequence: u64,
     /// When things happened.
-    pub stamps: &'a Stamps,
+    pub timestamps: &'a Timestamps,
     /// The update.
     pub update: &'a Update<'a>,
 }
@@ -18,13 +18,13 @@ pub struct Envelope<'a> {
 /// Takes updates from a gateway.
 pub trait Publish {
     /// Takes one update. It must not block, allocate or fail: a slow reader is the reader's affair.
-    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps);
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps);
 
     /// The batch of one packet ends: what was published may be acted on.
     fn commit(&mut self);
 
     /// Says that the publication lives, where nothing else is to be said.
-    fn heartbeat(&mut self, _stamps: &Stamps) {}
+    fn heartbeat(&mut self, _timestamps: &Timestamps) {}
 
     /// States that the duty cycle runs and that what was published is current. Readers take the
     /// publication for stalled when the timeout is over before it is stated again; one that never
@@ -59,17 +59,17 @@ pub trait Subscribe {
     fn batch_end(&mut self) {}
 
     /// Something happened to the subscription itself.
-    fn notice(&mut self, _notice: &Notice) {}
+    fn event(&mut self, _notice: &SubscriptionEvent) {}
 }
 
-/// What a subscriber is told of its subscription.
+/// An event of a subscription, beside its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum SubscriptionEvent {
     /// Every book that was told of is now as of one place in the stream: joining is over.
     CaughtUp,
     /// The publisher has overtaken this subscriber. Order books are unknown from here on, price
     /// books follow as snapshots, if that was asked for.
-    Lapped {
+    Overrun {
         /// Messages that were lost. 0 for a subscriber that was handed price books of behind a reset or a loss, and order
         /// books of before it: there is no image of those.
         messages: u64,
@@ -79,7 +79,7 @@ pub enum Notice {
     /// Another publisher goes on: all that was told is void, instruments are numbered anew.
     Restarted {
         /// Its number, from 1.
-        epoch: u64,
+        generation: u64,
     },
     /// The publisher is gone: what books show is of the last moment.
     PublisherGone,
@@ -89,7 +89,7 @@ pub enum Notice {
     /// The publisher works again and has caught up with its venue. Each book follows as it is now;
     /// those that were live are live again.
     PublisherResumed,
-    /// The shared memory holds what no publisher writes, from this message on: as lapped.
+    /// The shared memory holds what no publisher writes, from this message on: as overrun.
     Corrupt {
         /// Number of the message that was expected.
         sequence: u64,
@@ -101,9 +101,9 @@ pub enum Notice {
 /// Two publications, one after the other; pairs nest.
 impl<A: Publish, B: Publish> Publish for (A, B) {
     #[inline]
-    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
-        self.0.publish(update, stamps);
-        self.1.publish(update, stamps);
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        self.0.publish(update, timestamps);
+        self.1.publish(update, timestamps);
     }
 
     #[inline]
@@ -112,9 +112,9 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
         self.1.commit();
     }
 
-    fn heartbeat(&mut self, stamps: &Stamps) {
-        self.0.heartbeat(stamps);
-        self.1.heartbeat(stamps);
+    fn heartbeat(&mut self, timestamps: &Timestamps) {
+        self.0.heartbeat(timestamps);
+        self.1.heartbeat(timestamps);
     }
 
     fn check(&self) -> Result<(), Damage> {
@@ -136,9 +136,9 @@ impl<A: Publish, B: Publish> Publish for (A, B) {
 /// A publication that may be absent.
 impl<P: Publish> Publish for Option<P> {
     #[inline]
-    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         if let Some(publication) = self {
-            publication.publish(update, stamps);
+            publication.publish(update, timestamps);
         }
     }
 
@@ -149,9 +149,9 @@ impl<P: Publish> Publish for Option<P> {
         }
     }
 
-    fn heartbeat(&mut self, stamps: &Stamps) {
+    fn heartbeat(&mut self, timestamps: &Timestamps) {
         if let Some(publication) = self {
-            publication.heartbeat(stamps);
+            publication.heartbeat(timestamps);
         }
     }
 
@@ -192,9 +192,9 @@ impl<A: Subscribe, B: Subscribe> Subscribe for (A, B) {
         self.1.top(sequence, top);
     }
 
-    fn notice(&mut self, notice: &Notice) {
-        self.0.notice(notice);
-        self.1.notice(notice);
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.0.event(event);
+        self.1.event(event);
     }
 }
 
@@ -218,9 +218,9 @@ impl<S: Subscribe> Subscribe for Option<S> {
         }
     }
 
-    fn notice(&mut self, notice: &Notice) {
+    fn event(&mut self, event: &SubscriptionEvent) {
         if let Some(subscriber) = self {
-            subscriber.notice(notice);
+            subscriber.event(event);
         }
     }
 }

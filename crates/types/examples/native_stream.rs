@@ -55,24 +55,24 @@ fn random_stream(seed: u64, count: u64) -> Vec<u8> {
         stream.extend(message);
     };
     while sequence < count {
-        let stamps = updates.stamps();
+        let timestamps = updates.timestamps();
         let flags = SOURCES[sequence as usize % 3] | Flags::END_OF_BATCH.when(sequence % 2 == 0);
         let bytes_max = 256 << (sequence % 5);
         let update = updates.any();
         for part in parts(&update, bytes_max) {
             sequence += 1;
-            let length = part.encode(sequence, flags, &stamps, &mut message);
+            let length = part.encode(sequence, flags, &timestamps, &mut message);
             push(&message[..length.expect("a part fits its limit")]);
         }
         if let Update::Book(update) = &update {
             sequence += 1;
             let top = TopOfBook::from(update);
-            let length = encode_top_of_book(&top, sequence, flags, &stamps, &mut message);
+            let length = encode_top_of_book(&top, sequence, flags, &timestamps, &mut message);
             push(&message[..length.expect("70 bytes")]);
         }
         if let Update::Reset = update {
             sequence += 1;
-            let length = encode_heartbeat(sequence, flags, &stamps, &mut message);
+            let length = encode_heartbeat(sequence, flags, &timestamps, &mut message);
             push(&message[..length.expect("88 bytes")]);
         }
     }
@@ -132,22 +132,22 @@ fn line(message: &Message<'_>, out: &mut String) -> Result<(), Box<dyn Error>> {
 }
 
 fn head(message: &Message<'_>, fields: &mut Fields) {
-    let stamps = message.stamps();
+    let timestamps = message.timestamps();
     fields.word("sequence", message.sequence());
-    fields.word("exchangeNs", stamps.exchange_ns);
-    fields.word("receiveNs", stamps.packet.receive_ns);
+    fields.word("exchangeNs", timestamps.exchange_ns);
+    fields.word("receiveNs", timestamps.packet.receive_ns);
     fields.put("instrument", message.instrument().map_or(u32::MAX, |i| i.0));
     fields.name("validity", message.validity());
     fields.set("flags", message.flags().0, &FLAGS);
     if matches!(message.body, Body::TopOfBook(_)) {
         return;
     }
-    fields.put("packetSequence", stamps.packet.sequence);
-    fields.word("sendingNs", stamps.packet.sending_ns);
-    fields.word("polled", stamps.polled);
-    fields.word("decoded", stamps.decoded);
-    fields.word("applied", stamps.applied);
-    fields.word("published", stamps.published);
+    fields.put("packetSequence", timestamps.packet.sequence);
+    fields.word("sendingNs", timestamps.packet.sending_ns);
+    fields.word("polled", timestamps.polled);
+    fields.word("decoded", timestamps.decoded);
+    fields.word("applied", timestamps.applied);
+    fields.word("published", timestamps.published);
 }
 
 /// The choices of the schema's Flags, by bit.
@@ -236,7 +236,7 @@ impl Fields {
 
     fn definition(&mut self, view: &DefinitionView<'_>) -> &'static str {
         let definition = view.value();
-        self.put("venueId", definition.venue_id);
+        self.put("venueId", definition.security_id);
         self.price("tick", definition.tick);
         self.text("symbol", definition.symbol.as_str().as_bytes());
         self.text("group", definition.group.as_str().as_bytes());
@@ -259,7 +259,7 @@ impl Fields {
 
     fn book_update(&mut self, view: &BookUpdateView<'_>) -> &'static str {
         let BookUpdate {
-            venue_id,
+            security_id,
             best_bid,
             best_ask,
             ..
@@ -268,7 +268,7 @@ impl Fields {
             best_bid.unwrap_or(Level::UNKNOWN),
             best_ask.unwrap_or(Level::UNKNOWN),
         );
-        self.put("venueId", venue_id);
+        self.put("venueId", security_id);
         self.price("bidPrice", bid.price);
         self.quantity("bidQuantity", bid.quantity);
         self.price("askPrice", ask.price);

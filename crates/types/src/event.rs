@@ -169,9 +169,9 @@ pub enum Phase {
     Ended = 1,
 }
 
-/// Where the events of a batch come from: one venue packet.
+/// Packet info: the venue packet that the events of a batch come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Headline {
+pub struct PacketInfo {
     /// The venue's packet sequence number.
     pub sequence: u32,
     /// When the venue sent the packet, nanoseconds since the Unix epoch.
@@ -238,7 +238,7 @@ pub enum Event {
     /// What was shown of the instrument is of this validity from now on, also in the middle of an
     /// event: packets are awaited that may change it, or repeat what was shown, or no longer. `None`: as
     /// before.
-    Shown {
+    PublishedState {
         /// Which.
         instrument: Instrument,
         /// Of its price book.

@@ -5,7 +5,7 @@ use core::fmt;
 
 /// An instrument of this gateway: a dense index from 0, given in order of appearance.
 ///
-/// The venue's own identifier is in [`InstrumentDefinition::venue_id`].
+/// The venue's own identifier is in [`InstrumentDefinition::security_id`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct Instrument(pub u32);
@@ -95,7 +95,7 @@ pub struct InstrumentDefinition {
     /// Our index.
     pub instrument: Instrument,
     /// The venue's identifier (CME: SecurityID).
-    pub venue_id: i64,
+    pub security_id: i64,
     /// The venue's symbol; empty until a definition was seen.
     pub symbol: Symbol,
     /// The product group (CME: SecurityGroup).
@@ -108,16 +108,16 @@ pub struct InstrumentDefinition {
     pub tick: Price,
     /// The power of ten of one unit of [`Quantity`] (CME: 0).
     pub quantity_exponent: i8,
-    /// Whether a definition was seen; without one only `instrument` and `venue_id` are known.
+    /// Whether a definition was seen; without one only `instrument` and `security_id` are known.
     pub defined: bool,
 }
 
 impl InstrumentDefinition {
     /// An instrument of which only the identifier is known.
-    pub const fn unknown(instrument: Instrument, venue_id: i64, depth: Depth) -> Self {
+    pub const fn unknown(instrument: Instrument, security_id: i64, depth: Depth) -> Self {
         InstrumentDefinition {
             instrument,
-            venue_id,
+            security_id,
             symbol: Symbol::EMPTY,
             group: Symbol::EMPTY,
             asset: Symbol::EMPTY,

@@ -30,13 +30,13 @@ pub mod validity;
 pub use change::{LevelAction, LevelChange, OrderAction, OrderChange};
 pub use counter::CounterInfo;
 pub use event::{
-    Event, Headline, LevelEvent, OrderEvent, Phase, Place, Statistic, StatisticKind, Trade,
+    Event, LevelEvent, OrderEvent, PacketInfo, Phase, Place, Statistic, StatisticKind, Trade,
     TradingStatus, UpdateAction,
 };
 pub use instrument::{Depth, Instrument, InstrumentDefinition, Symbol};
 pub use number::{Decimal, Price, Quantity};
 pub use side::{BookKind, Side};
 pub use update::{
-    BookSnapshot, BookUpdate, Gap, Level, OrdersSnapshot, OrdersUpdate, Stamps, State, Update,
+    BookSnapshot, BookUpdate, Gap, Level, OrdersSnapshot, OrdersUpdate, State, Timestamps, Update,
 };
 pub use validity::Validity;

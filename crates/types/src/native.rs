@@ -1,7 +1,7 @@
 //! The native format: every update as an SBE message, as `schemas/touchline.xml` describes it.
 //!
 //! ```text
-//! | header 8 | head 30 | anatomy 50 | fields of the message | group | group ...
+//! | header 8 | head 30 | trace 50 | fields of the message | group | group ...
 //!   length,    sequence, packet,      as layout.rs has them   dimension 4, entries
 //!   template   times,    marks
 //! ```

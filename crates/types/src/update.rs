@@ -1,7 +1,7 @@
 //! Updates: what a publication carries, whole events only.
 
 use crate::{
-    Headline, Instrument, InstrumentDefinition, LevelChange, OrderChange, Phase, Price, Quantity,
+    Instrument, InstrumentDefinition, LevelChange, OrderChange, PacketInfo, Phase, Price, Quantity,
     Statistic, Trade, TradingStatus, Validity,
 };
 
@@ -28,15 +28,15 @@ impl Level {
     };
 }
 
-/// When things happened: the latency anatomy of one update.
+/// Timestamps of one update: when things happened.
 ///
-/// The four marks are ticks of the host's clock (`net::clock`), 0 where marks are off.
+/// The four times of the latency trace are ticks of the host's clock (`net::clock`), 0 where it is off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamps {
+pub struct Timestamps {
     /// When the venue says that the event began, nanoseconds since the Unix epoch; 0 if unknown.
     pub exchange_ns: u64,
     /// The packet it came from.
-    pub packet: Headline,
+    pub packet: PacketInfo,
     /// The receive call returned the packet.
     pub polled: u64,
     /// The packet was decoded into events.
@@ -53,7 +53,7 @@ pub struct BookUpdate<'a> {
     /// Which instrument.
     pub instrument: Instrument,
     /// The venue's identifier of it.
-    pub venue_id: i64,
+    pub security_id: i64,
     /// How far the book may be trusted after it.
     pub validity: Validity,
     /// Whether the direct book was touched (else only the implied one).

@@ -9,7 +9,7 @@ pub const WITNESSES: &[Mutant] = &[
         file: "crates/feed/src/cme/arbiter.rs",
         find: "self.release_to = u64::MAX;",
         replace: "self.release_to = 0;",
-        test: "-p touchline-feed --lib the_end_loses_every_hole",
+        test: "-p touchline-feed --lib the_end_loses_every_gap",
     },
     Mutant {
         name: "feed: the first packet of all is believed alone",
@@ -35,15 +35,15 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: one packet far ahead is believed",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "Place::FarAhead => self.distinct > 1,",
-        replace: "Place::FarAhead => true,",
+        find: "Place::OutOfWindow => self.distinct > 1,",
+        replace: "Place::OutOfWindow => true,",
         test: "-p touchline-feed --lib one_forged_packet_does_not_move_the_window",
     },
     Mutant {
         name: "feed: a packet far ahead is never believed",
         file: "crates/feed/src/cme/arbiter/candidate.rs",
-        find: "Place::FarAhead => self.distinct > 1,",
-        replace: "Place::FarAhead => false,",
+        find: "Place::OutOfWindow => self.distinct > 1,",
+        replace: "Place::OutOfWindow => false,",
         test: "-p touchline-gateway --test rules a_second_packet_near_the_first_is_believed",
     },
     Mutant {
@@ -105,21 +105,21 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: what contradicts is never doubted",
         file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "self.doubt = Doubt::Due;",
+        find: "self.warning = JumpWarning::Due;",
         replace: "",
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
     },
     Mutant {
         name: "feed: doubt never ends",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "self.clock.pass(sending_ns, receive_ns);\n        self.doubt = Doubt::None;",
+        find: "self.clock.pass(sending_ns, receive_ns);\n        self.warning = JumpWarning::None;",
         replace: "self.clock.pass(sending_ns, receive_ns);",
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
     },
     Mutant {
         name: "feed: doubtful books are live",
         file: "crates/feed/src/cme/feed.rs",
-        find: "self.doubted = true;",
+        find: "self.unconfirmed_jump = true;",
         replace: "",
         test: "-p touchline-gateway --test rules a_restart_with_the_clock_behind_is_doubted_and_then_believed",
     },
@@ -133,8 +133,8 @@ pub const WITNESSES: &[Mutant] = &[
     Mutant {
         name: "feed: a conflict leaves price books live",
         file: "crates/feed/src/cme/channel.rs",
-        find: "hole: true,\n            seen: newest,",
-        replace: "confirmed: u32::MAX,\n            seen: newest,",
+        find: "gap: true,\n            last_seen: newest,",
+        replace: "confirmed: u32::MAX,\n            last_seen: newest,",
         test: "-p touchline-gateway --test rules two_packets_of_one_number_leave_nothing_live",
     },
     Mutant {
@@ -174,7 +174,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a snapshot that waits is forgotten",
         file: "crates/feed/src/cme/feed.rs",
-        find: "self.take_timely(kept.feed, kept.when, early.payload(&kept), batch);",
+        find: "self.take_timely(kept.feed, kept.time, early.payload(&kept), batch);",
         replace: "",
         test: "-p touchline-gateway --test rules a_snapshot_that_is_ahead_of_the_incremental_feed_waits_for_it",
     },
@@ -202,7 +202,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a snapshot of next year is used",
         file: "crates/feed/src/cme/feed.rs",
-        find: "|| !self.arbiter.is_of_now(sending_ns, when.receive_ns)",
+        find: "|| !self.arbiter.is_of_now(sending_ns, time.wall_ns)",
         replace: "",
         test: "-p touchline-gateway --test rules a_snapshot_of_another_session_is_refused",
     },
@@ -216,8 +216,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a loop outlives a reset",
         file: "crates/feed/src/cme/channel.rs",
-        find: "row.orders = OrderState::new(true);\n        }\n        self.price_queue.clear_all();\n        self.order_queue.clear_all();\n        self.assemblies.clear();\n        self.price_loop.abandon();",
-        replace: "row.orders = OrderState::new(true);\n        }\n        self.price_queue.clear_all();\n        self.order_queue.clear_all();\n        self.assemblies.clear();",
+        find: "row.orders = OrderState::new(true);\n        }\n        self.price_queue.clear_all();\n        self.order_queue.clear_all();\n        self.assembler.clear();\n        self.price_cycle.abandon();",
+        replace: "row.orders = OrderState::new(true);\n        }\n        self.price_queue.clear_all();\n        self.order_queue.clear_all();\n        self.assembler.clear();",
         test: "-p touchline-gateway --test rules a_reset_abandons_the_loop_that_is_going_on",
     },
     Mutant {
@@ -229,9 +229,9 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a capture's clock that steps back holds a hole for ever",
-        file: "crates/feed/src/cme/silence.rs",
-        find: "self.last_ns = when.now_ns;",
-        replace: "self.last_ns = self.last_ns.max(when.now_ns);",
+        file: "crates/feed/src/cme/feed_timeout.rs",
+        find: "self.last_ns = time.mono_ns;",
+        replace: "self.last_ns = self.last_ns.max(time.mono_ns);",
         test: "-p touchline-feed --lib a_clock_that_is_set_back_goes_on_from_there",
     },
     Mutant {
@@ -246,7 +246,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         file: "crates/feed/src/cme/arbiter/refused.rs",
         find: "if self.packets.contains(&other) {",
         replace: "if false && self.packets.contains(&other) {",
-        test: "-p touchline-feed --lib a_numbering_that_ends_before_it_is_believed",
+        test: "-p touchline-feed --lib an_epoch_that_ends_before_it_is_believed",
     },
     Mutant {
         name: "feed: a packet that one line brings twice is shown",
@@ -281,7 +281,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         file: "crates/feed/src/cme/arbiter/jump.rs",
         find: "|| self.earlier.is_agreed() {",
         replace: "{",
-        test: "-p touchline-feed --lib what_waits_is_of_no_numbering",
+        test: "-p touchline-feed --lib what_waits_is_of_no_epoch",
     },
     Mutant {
         name: "feed: a packet that denies what may be so is believed",
@@ -306,7 +306,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "stages: a book that is yet to be shown is live when a silence ends",
-        file: "crates/gateway/src/stages.rs",
+        file: "crates/gateway/src/market_books.rs",
         find: "(self.levels.rebuilt(instrument), price)",
         replace: "(self.levels.rebuilt(instrument).filter(|_| false), price)",
         test: "-p touchline-gateway --test rules a_book_that_is_yet_to_be_shown",
@@ -314,8 +314,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a forged packet of the highest number stops the feed",
         file: "crates/feed/src/cme/early.rs",
-        find: "self.next = through.min().unwrap_or(u64::MAX);",
-        replace: "self.next = through.min().unwrap_or(u64::from(u32::MAX));",
+        find: "self.next = snapshot_sequence.min().unwrap_or(u64::MAX);",
+        replace: "self.next = snapshot_sequence.min().unwrap_or(u64::from(u32::MAX));",
         test: "-p touchline-feed --lib packets_wait_for_their_number",
     },
     Mutant {
@@ -344,7 +344,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         file: "crates/feed/src/cme/arbiter.rs",
         find: "candidate.set_of_both(sequence);",
         replace: "",
-        test: "-p touchline-feed --lib a_numbering_that_ends_before_it_is_believed",
+        test: "-p touchline-feed --lib an_epoch_that_ends_before_it_is_believed",
     },
     Mutant {
         name: "feed: what began against the clock and has no room any more is believed by nobody",
@@ -364,7 +364,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         name: "feed: three packets of one line take the stream",
         file: "crates/feed/src/cme/arbiter.rs",
         find: "&& self.earlier.is_shown()",
-        replace: "&& self.earlier.is_doubtful(Place::AgainstClock)",
+        replace: "&& self.earlier.is_warning_due(Place::AgainstClock)",
         test: "-p touchline-feed --lib what_one_line_forges_a_little_behind",
     },
     Mutant {
@@ -398,21 +398,21 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: the first of two packets that wait under one number is believed",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "if self.hold.disputes(sequence, sending_ns, payload.len()) {",
-        replace: "if self.hold.disputes(sequence, sending_ns, payload.len()) && false {",
+        find: "if self.buffer.disputes(sequence, sending_ns, payload.len()) {",
+        replace: "if self.buffer.disputes(sequence, sending_ns, payload.len()) && false {",
         test: "-p touchline-feed --lib of_two_packets_that_wait_under_one_number",
     },
     Mutant {
         name: "feed: an exchange that begins anew a second behind goes on in the old numbering",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, when);",
+        find: "let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, time);",
         replace: "let goes_on_earlier = false;",
         test: "-p touchline-feed --lib an_exchange_that_begins_anew_a_little_behind",
     },
     Mutant {
         name: "feed: what one line forged keeps its place before that of both lines",
         file: "crates/feed/src/cme/arbiter/jump.rs",
-        find: "            let is_disputed = hold.disputes(sequence, sending_ns, payload.len());",
+        find: "            let is_disputed = buffer.disputes(sequence, sending_ns, payload.len());",
         replace: "            let is_disputed = false;",
         test: "-p touchline-feed --lib what_both_lines_bring_takes_the_place",
     },
@@ -426,7 +426,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: no conflict is seen while others contradict",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "if is_conflict && !self.is_spoken_for(sequence, sending_ns, when, true) {",
+        find: "if is_conflict && !self.is_spoken_for(sequence, sending_ns, time, true) {",
         replace: "if is_conflict && self.is_undisputed() {",
         test: "-p touchline-feed --lib a_conflict_is_one_also_while_others_contradict",
     },
@@ -435,7 +435,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
         file: "crates/feed/src/cme/arbiter/candidate.rs",
         find: "is_shown && is_of_one_clock && !self.ambiguous",
         replace: "is_shown && !self.ambiguous",
-        test: "-p touchline-feed --lib a_numbering_is_whole_by_one_clock_alone",
+        test: "-p touchline-feed --lib an_epoch_is_whole_by_one_clock_alone",
     },
     Mutant {
         name: "feed: snapshots of a numbering that is not believed are used",

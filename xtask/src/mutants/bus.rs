@@ -6,7 +6,7 @@ use super::Mutant;
 pub const USERS: &[Mutant] = &[
     Mutant {
         name: "bus: an instrument has no name before its definition",
-        file: "crates/gateway/src/stages.rs",
+        file: "crates/gateway/src/market_books.rs",
         find: "if !definition.defined {",
         replace: "if false {",
         test: "-p touchline-gateway --test rules an_instrument_is_told_of_once",
@@ -14,15 +14,15 @@ pub const USERS: &[Mutant] = &[
     Mutant {
         name: "bus: what was counted last is not shown",
         file: "crates/gateway/src/replay.rs",
-        find: "pipeline.finish();\n        show(board, pipeline, ticks());",
+        find: "pipeline.finish();\n        show(counters_file, pipeline, ticks());",
         replace: "pipeline.finish();",
         test: "-p touchline --test command what_is_counted_can_be_read_after_the_end",
     },
     Mutant {
         name: "bus: order books outlive a reset that was told with the images",
         file: "crates/transport/src/shm/subscriber/rows.rs",
-        find: "if is_told && self.orders_blank {",
-        replace: "if is_told {",
+        find: "if is_published && self.orders_blank {",
+        replace: "if is_published {",
         test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
     },
     Mutant {
@@ -49,21 +49,21 @@ pub const USERS: &[Mutant] = &[
     Mutant {
         name: "bus: who is gone is told of twice",
         file: "crates/transport/src/shm/subscriber/joining.rs",
-        find: "self.watch.gone_told = true;",
+        find: "self.watch.gone_notified = true;",
         replace: "",
         test: "-p touchline --test command a_tail_s_books_are_those_that_replay_writes",
     },
     Mutant {
         name: "bus: after a loss books are not taken anew",
         file: "crates/transport/src/shm/subscriber.rs",
-        find: "            broadcast::Notice::Lapped(lapped) => {\n                self.resync();",
-        replace: "            broadcast::Notice::Lapped(lapped) => {",
+        find: "            broadcast::RingEvent::Overrun(overrun) => {\n                self.resync();",
+        replace: "            broadcast::RingEvent::Overrun(overrun) => {",
         test: "-p touchline --test sessions a_reader_that_is_overrun",
     },
     Mutant {
         name: "bus: what a reader has lost is not seen",
         file: "crates/transport/src/shm/subscriber.rs",
-        find: "counters.lapped_messages += lapped.messages;",
+        find: "counters.overrun_messages += overrun.messages;",
         replace: "",
         test: "-p touchline-transport --test bus who_was_overtaken_is_seen",
     },

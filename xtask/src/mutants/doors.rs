@@ -6,7 +6,7 @@ use super::Mutant;
 pub const DOORS: &[Mutant] = &[
     Mutant {
         name: "door: an address is not looked at",
-        file: "crates/lab/src/fix/seat.rs",
+        file: "crates/lab/src/fix/connection.rs",
         find: " & self.addresses.have(from)",
         replace: "",
         test: "-p touchline-lab --test fix whoever_comes_from_elsewhere",
@@ -20,7 +20,7 @@ pub const DOORS: &[Mutant] = &[
     },
     Mutant {
         name: "door: whoever is on no list is heard",
-        file: "crates/lab/src/door/strangers.rs",
+        file: "crates/lab/src/access_control/login_queue.rs",
         find: "if !is_listed(from) || is_full",
         replace: "if is_full",
         test: "-p touchline-lab --test fix --test deribit list_takes_no_place",
@@ -28,8 +28,8 @@ pub const DOORS: &[Mutant] = &[
     Mutant {
         name: "door: an acceptor lists everybody",
         file: "crates/lab/src/fix/acceptor.rs",
-        find: "seat.takes(from)",
-        replace: "seat.takes(from) || true",
+        find: "connection.takes(from)",
+        replace: "connection.takes(from) || true",
         test: "-p touchline-lab --test fix whoever_is_on_no_list",
     },
     Mutant {
@@ -42,41 +42,43 @@ pub const DOORS: &[Mutant] = &[
     Mutant {
         name: "door: the exchange gives one address all places",
         file: "crates/lab/src/deribit/exchange.rs",
-        find: "strangers_per_address: STRANGERS_PER_ADDRESS,",
-        replace: "strangers_per_address: CLIENTS_MAX + STRANGERS_PER_ADDRESS,",
-        test: "-p touchline-lab --test deribit strangers_of_one_address",
+        find: "unauthenticated_per_address: UNAUTHENTICATED_PER_ADDRESS,",
+        replace: "unauthenticated_per_address: CLIENTS_MAX + UNAUTHENTICATED_PER_ADDRESS,",
+        test: "-p touchline-lab --test deribit unauthenticated_connections_of_one_address",
     },
     Mutant {
         name: "door: a turn takes as many connections as come",
-        file: "crates/lab/src/door/strangers.rs",
+        file: "crates/lab/src/access_control/login_queue.rs",
         find: "for taken in 0..ACCEPTS {",
         replace: "for taken in 0..ACCEPTS * ACCEPTS {",
-        test: "-p touchline-lab --test deribit strangers_of_one_address",
+        test: "-p touchline-lab --test deribit unauthenticated_connections_of_one_address",
     },
     Mutant {
         name: "door: connections that stand go round a pause",
         file: "crates/lab/src/fix/acceptor.rs",
-        find: "            Known::Seat(seat) if !is_waiting && !self.seats[seat].is_taken() => {",
-        replace: "            Known::Seat(seat) if !self.seats[seat].is_taken() => {",
+        find: "            Known::Connection(connection)
+                if !is_waiting && !self.connections[connection].is_taken() =>
+            {",
+        replace: "            Known::Connection(connection) if !self.connections[connection].is_taken() => {",
         test: "-p touchline-lab --test fix a_pause_is_for_connections",
     },
     Mutant {
         name: "door: what comes in a pause prolongs it",
-        file: "crates/lab/src/door/strangers.rs",
+        file: "crates/lab/src/access_control/login_queue.rs",
         find: "            if !is_listed(from) || is_full",
-        replace: "            if self.pauses.is_waiting(from, when.now_ns) {\n                self.pauses.failed(from, when.now_ns);\n            }\n            if !is_listed(from) || is_full",
+        replace: "            if self.login_throttle.is_waiting(from, time.mono_ns) {\n                self.login_throttle.failed(from, time.mono_ns);\n            }\n            if !is_listed(from) || is_full",
         test: "-p touchline-lab --test fix an_address_whose_logons_fail_waits",
     },
     Mutant {
         name: "door: a Logon that succeeds wipes failures",
         file: "crates/lab/src/fix/acceptor.rs",
-        find: "                self.seats[seat].connected(stream, &bytes, when);\n",
-        replace: "                self.seats[seat].connected(stream, &bytes, when);\n                self.strangers.pauses = crate::door::Pauses::new(crate::door::Patience {\n                    failures_free: 2,\n                    ..Default::default()\n                });\n",
+        find: "                self.connections[connection].connected(stream, &bytes, time);\n",
+        replace: "                self.connections[connection].connected(stream, &bytes, time);\n                self.login_queue.login_throttle = crate::access_control::LoginThrottle::new(crate::access_control::ThrottleLimits {\n                    failures_free: 2,\n                    ..Default::default()\n                });\n",
         test: "-p touchline-lab --test fix whoever_has_a_seat",
     },
     Mutant {
         name: "door: no quiet is long enough",
-        file: "crates/lab/src/door/pauses.rs",
+        file: "crates/lab/src/access_control/login_throttle.rs",
         find: "            row.failures = 0;\n",
         replace: "",
         test: "-p touchline-lab --lib a_long_quiet_begins_anew",
@@ -91,13 +93,13 @@ pub const DOORS: &[Mutant] = &[
     Mutant {
         name: "door: a refusal by a fault is a failed Logon",
         file: "crates/lab/src/deribit/client.rs",
-        find: "                        self.session.refuse(credentials::REFUSAL);",
-        replace: "                        self.is_unknown = true;\n                        self.session.refuse(credentials::REFUSAL);",
+        find: "                        self.session.reject_logon(credentials::REFUSAL);",
+        replace: "                        self.is_unknown = true;\n                        self.session.reject_logon(credentials::REFUSAL);",
         test: "-p touchline-lab --test deribit a_refusal_by_a_fault",
     },
     Mutant {
         name: "door: the latest failure is forgotten first",
-        file: "crates/lab/src/door/pauses.rs",
+        file: "crates/lab/src/access_control/login_throttle.rs",
         find: "(0..self.rows.len()).min_by_key(",
         replace: "(0..self.rows.len()).max_by_key(",
         test: "-p touchline-lab --lib whoever_comes_from_many_addresses",
@@ -111,9 +113,9 @@ pub const DOORS: &[Mutant] = &[
     },
     Mutant {
         name: "fix seat: a failure of the store is forgotten with the connection",
-        file: "crates/lab/src/fix/seat.rs",
-        find: "        if let Some(Closing::Store(error)) = self.session.closing() {\n            self.store_failed",
-        replace: "        if exchanged.is_ok()\n            && let Some(Closing::Store(error)) = self.session.closing()\n        {\n            self.store_failed",
+        file: "crates/lab/src/fix/connection.rs",
+        find: "        if let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason() {\n            self.store_failed",
+        replace: "        if exchanged.is_ok()\n            && let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason()\n        {\n            self.store_failed",
         test: "-p touchline-lab --test fix a_failure_of_the_store",
     },
     Mutant {

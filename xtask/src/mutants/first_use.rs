@@ -13,7 +13,7 @@ pub const FIRST_USE: &[Mutant] = &[
     },
     Mutant {
         name: "sim: captures are sent to anybody's groups",
-        file: "crates/touchline/src/sim/cme/way.rs",
+        file: "crates/touchline/src/sim/cme/test_transport.rs",
         find: ".add([group])",
         replace: ".add([group; 0])",
         test: "-p touchline --test command captures_are_not_sent_to_the_groups",
@@ -49,20 +49,21 @@ pub const FIRST_USE: &[Mutant] = &[
     Mutant {
         name: "fix initiator: it tries again as often",
         file: "crates/lab/src/fix/initiator.rs",
-        find: "REST.saturating_mul(1 << self.in_vain.min(16))",
-        replace: "REST.saturating_mul(1)",
+        find: "BACKOFF
+                .saturating_mul(1 << self.in_vain.min(16))",
+        replace: "BACKOFF.saturating_mul(1)",
         test: "-p touchline --test command an_initiator_says_why_it_is_refused",
     },
     Mutant {
         name: "fix initiator: answers to its orders are sent back",
-        file: "crates/lab/src/fix/seat.rs",
+        file: "crates/lab/src/fix/connection.rs",
         find: ".is_some_and(|orders| orders.take(&message))",
         replace: ".is_some_and(|orders| orders.take(&message) && false)",
         test: "-p touchline --test command an_initiator_sends_an_order_a_second",
     },
     Mutant {
         name: "fix initiator: the text of a refusal is lost",
-        file: "crates/lab/src/fix/seat.rs",
+        file: "crates/lab/src/fix/connection.rs",
         find: "Event::LoggedOut(message) => self.text = text(&message),",
         replace: "Event::LoggedOut(_) => {}",
         test: "-p touchline --test command an_initiator_says_why_its_logon_is_refused",

@@ -7,14 +7,14 @@ pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix session: a message goes before it is stored",
         file: "crates/feed/src/fix/outgoing.rs",
-        find: "        let kept = if keep == Keep::Message { message } else { &[] };",
-        replace: "        if self.state != State::Down {\n            self.output.put(message);\n        }\n        let kept = if keep == Keep::Message { message } else { &[] };",
+        find: "        let stored = if keep == Keep::Message { message } else { &[] };",
+        replace: "        if self.state != State::Down {\n            self.output.put(message);\n        }\n        let stored = if keep == Keep::Message { message } else { &[] };",
         test: "-p touchline-gateway --test fix_store a_kill_at_every_point",
     },
     Mutant {
         name: "fix session: a message counts before the application saw it",
         file: "crates/feed/src/fix/incoming.rs",
-        find: "                self.shown = Some(number);",
+        find: "                self.delivered = Some(number);",
         replace: "                self.expect(number + 1);",
         test: "-p touchline-gateway --test fix_store a_kill_at_every_point",
     },
@@ -28,13 +28,13 @@ pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix session: a repetition that was seen is executed again",
         file: "crates/feed/src/fix/incoming.rs",
-        find: "        if number < expected {\n            self.too_low(message, heading, number);\n            return Outcome::Nothing;\n        }",
-        replace: "        if number < expected && !heading.header.poss_dup {\n            self.too_low(message, heading, number);\n            return Outcome::Nothing;\n        }",
+        find: "        if number < expected {\n            self.sequence_too_low(message, parsed, number);\n            return Outcome::Nothing;\n        }",
+        replace: "        if number < expected && !parsed.header.poss_dup {\n            self.sequence_too_low(message, parsed, number);\n            return Outcome::Nothing;\n        }",
         test: "-p touchline-feed --test fix our_scenarios_hold",
     },
     Mutant {
         name: "fix session: the second of two header tags is believed",
-        file: "crates/feed/src/fix/heading.rs",
+        file: "crates/feed/src/fix/parsed_header.rs",
         find: "fault: Some(reject.into()),",
         replace: "fault: Some(reject).filter(|_| message.is_empty()).map(Fault::from),",
         test: "-p touchline-feed --test fix our_scenarios_hold",
@@ -48,9 +48,9 @@ pub const SESSION: &[Mutant] = &[
     },
     Mutant {
         name: "fix market data: a sign of life makes every book live",
-        file: "crates/feed/src/fix_md/notices.rs",
-        find: "row.was_shown && (is_gone || row.book == Book::Live)",
-        replace: "row.was_shown || is_gone",
+        file: "crates/feed/src/fix_md/pending_events.rs",
+        find: "row.was_published && (is_gone || row.book == Book::Live)",
+        replace: "row.was_published || is_gone",
         test: "-p touchline-feed --test fix_md only_books_that_are_live",
     },
     Mutant {
@@ -63,8 +63,8 @@ pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix market data: what became something else keeps its book",
         file: "crates/feed/src/fix_md/securities.rs",
-        find: "if is_other && row.was_shown {",
-        replace: "if is_other && !row.was_shown {",
+        find: "if is_other && row.was_published {",
+        replace: "if is_other && !row.was_published {",
         test: "-p touchline-feed --test fix_md something_else",
     },
     Mutant {
@@ -77,8 +77,8 @@ pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix market data: changes overtake a set of which more is to come",
         file: "crates/feed/src/fix_md/feed.rs",
-        find: "b\"X\" | b\"W\" if taker.parts.is_awaited()",
-        replace: "b\"X\" if taker.parts.is_awaited()",
+        find: "b\"X\" | b\"W\" if decoder.parts.is_awaited()",
+        replace: "b\"X\" if decoder.parts.is_awaited()",
         test: "-p touchline-feed --test fix_md what_does_not_go_on",
     },
     Mutant {
@@ -91,8 +91,8 @@ pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix session: the host's clock is followed wherever it goes",
         file: "crates/feed/src/fix/core.rs",
-        find: "let wall = if is_off { steady } else { when.receive_ns };",
-        replace: "let wall = when.receive_ns;",
+        find: "let wall = if is_off { steady } else { time.wall_ns };",
+        replace: "let wall = time.wall_ns;",
         test: "-p touchline-feed --test fix a_clock_that_is_set",
     },
 ];

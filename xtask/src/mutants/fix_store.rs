@@ -65,7 +65,7 @@ pub const STORE: &[Mutant] = &[
         file: "crates/gateway/src/session_store.rs",
         find: "if slot.next_out > confirmed {",
         replace: "if slot.next_out > confirmed + 1 {",
-        test: "-p touchline-gateway --test fix_store deaths_in_a_row",
+        test: "-p touchline-gateway --test fix_store crashes_in_a_row",
     },
     Mutant {
         name: "fix store: what is not finished stays in the file",

@@ -2,9 +2,9 @@
 
 use super::Mutant;
 
-const READER: &str = "crates/shm/src/image/reader.rs";
-const WRITER: &str = "crates/shm/src/image/writer.rs";
-const PATIENCE: &str = "crates/transport/src/shm/images/patience.rs";
+const READER: &str = "crates/shm/src/last_value/reader.rs";
+const WRITER: &str = "crates/shm/src/last_value/writer.rs";
+const PATIENCE: &str = "crates/transport/src/shm/images/read_retry.rs";
 const JOINING: &str = "crates/transport/src/shm/subscriber/joining.rs";
 
 /// What the protocol of the table says.
@@ -17,7 +17,7 @@ pub const PROTOCOL: &[Mutant] = &[
         }
 ",
         replace: "",
-        test: "-p touchline-shm --test image of_a_slot_in_a_change",
+        test: "-p touchline-shm --test last_value of_a_slot_in_a_change",
     },
     Mutant {
         name: "image: a copy is handed out without a second look at the stamp",
@@ -27,7 +27,7 @@ pub const PROTOCOL: &[Mutant] = &[
         }
 ",
         replace: "",
-        test: "-p touchline-shm --test image middle_of_a_read",
+        test: "-p touchline-shm --test last_value middle_of_a_read",
     },
     Mutant {
         name: "image: a writer does not say that it changes a slot",
@@ -70,7 +70,7 @@ pub const PROTOCOL: &[Mutant] = &[
     Mutant {
         name: "image: a table that is being emptied belongs to its last epoch",
         file: WRITER,
-        find: "        words[place::EPOCH].store(0, Ordering::Relaxed);\n",
+        find: "        words[place::GENERATION].store(0, Ordering::Relaxed);\n",
         replace: "",
         test: "-p touchline-shm --lib a_table_is_whole_or_busy",
     },
@@ -85,49 +85,49 @@ pub const ORDERINGS: &[Mutant] = &[
         fence(Ordering::Release);
 ",
         replace: "sees the odd stamp.\n",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: the even stamp may be seen before the change",
         file: WRITER,
         find: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Release)",
         replace: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: the content may be read before the stamp",
         file: READER,
         find: "let stamp = head[STAMP].load(Ordering::Acquire);",
         replace: "let stamp = head[STAMP].load(Ordering::Relaxed);",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: the second look may come before the copy",
         file: READER,
         find: "        fence(Ordering::Acquire);\n",
         replace: "",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::one_reader_during",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: an epoch may be seen before its mark in the ring",
         file: WRITER,
-        find: "store(epoch, Ordering::Release)",
-        replace: "store(epoch, Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::an_epoch_begins",
+        find: "store(generation, Ordering::Release)",
+        replace: "store(generation, Ordering::Relaxed)",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::an_epoch_begins",
     },
     Mutant {
         name: "image ordering: the ring may be read before the epoch of the tables",
         file: READER,
-        find: "[place::EPOCH].load(Ordering::Acquire)",
-        replace: "[place::EPOCH].load(Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::an_epoch_begins",
+        find: "[place::GENERATION].load(Ordering::Acquire)",
+        replace: "[place::GENERATION].load(Ordering::Relaxed)",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::an_epoch_begins",
     },
     Mutant {
         name: "image ordering: slots may be unused before their epoch is over",
         file: READER,
         find: "[place::USED].load(Ordering::Acquire)",
         replace: "[place::USED].load(Ordering::Relaxed)",
-        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom image::a_successor",
+        test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_successor",
     },
 ];
 

@@ -83,9 +83,9 @@ const DEEP_BOOKS: &[Mutant] = &[
     Mutant {
         name: "deep book: the level that had to go leaves no horizon",
         file: "crates/book/src/deep.rs",
-        find: "self.horizon = Some(self.key(&self.room[self.begin]));",
+        find: "self.truncated_from = Some(self.key(&self.room[self.begin]));",
         replace: "",
-        test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_truth",
+        test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
     },
     Mutant {
         name: "deep book: its room is taken as it grows",
@@ -97,9 +97,9 @@ const DEEP_BOOKS: &[Mutant] = &[
     Mutant {
         name: "deep book: the level that does not come leaves no horizon",
         file: "crates/book/src/deep.rs",
-        find: "self.horizon = Some(key);",
+        find: "self.truncated_from = Some(key);",
         replace: "",
-        test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_truth",
+        test: "-p touchline-book --lib beyond_the_limit_the_book_stays_the_best_part_of_the_expected_books",
     },
     Mutant {
         name: "deep book: asks are ordered as bids",
@@ -152,21 +152,21 @@ const PACKETS: &[Mutant] = &[
         file: "crates/feed/src/cme/arbiter.rs",
         find: "let in_order = sequence == self.next",
         replace: "let in_order = sequence >= self.next",
-        test: "-p touchline-feed --lib the_first_copy_wins_and_holes_wait",
+        test: "-p touchline-feed --lib the_first_copy_wins_and_gaps_wait",
     },
     Mutant {
         name: "feed: a second copy is delivered",
         file: "crates/feed/src/cme/arbiter.rs",
         find: "is_copy.then_some(Verdict::Duplicate)",
         replace: "is_copy.then_some(Verdict::Deliver)",
-        test: "-p touchline-feed --lib the_first_copy_wins_and_holes_wait",
+        test: "-p touchline-feed --lib the_first_copy_wins_and_gaps_wait",
     },
     Mutant {
         name: "feed: a hole is never declared lost",
         file: "crates/feed/src/cme/arbiter.rs",
-        find: "self.release_to = held.sequence;",
+        find: "self.release_to = buffered.sequence;",
         replace: "",
-        test: "-p touchline-feed --lib a_hole_is_lost_when_a_packet_behind_it_waited_long_enough",
+        test: "-p touchline-feed --lib a_gap_is_lost_when_a_packet_behind_it_waited_long_enough",
     },
     Mutant {
         name: "feed: a loss is not told to the books",
@@ -185,7 +185,11 @@ const PACKETS: &[Mutant] = &[
     Mutant {
         name: "feed: a channel reset is ignored",
         file: "crates/feed/src/cme/incremental.rs",
-        find: "self.reset(self.headline.sequence, self.headline.sending_ns, events);",
+        find: "self.reset(
+            self.packet_info.sequence,
+            self.packet_info.sending_ns,
+            events,
+        );",
         replace: "let _ = &events;",
         test: "-p touchline-gateway --test rules a_channel_reset_empties_every_book_and_numbers_run_from_one",
     },
@@ -193,8 +197,8 @@ const PACKETS: &[Mutant] = &[
         name: "feed: half of a hole goes on",
         file: "crates/feed/src/cme/arbiter/awaited.rs",
         find: "if awaited.missing == 0 {",
-        replace: "if awaited.told {",
-        test: "-p touchline-feed --lib an_overdue_hole_is_asked_for_and_goes_on_when_it_is_filled",
+        replace: "if awaited.published {",
+        test: "-p touchline-feed --lib an_overdue_gap_is_asked_for_and_goes_on_when_it_is_filled",
     },
     Mutant {
         name: "feed: a replayed packet of another week is believed",
@@ -213,7 +217,7 @@ const PACKETS: &[Mutant] = &[
     Mutant {
         name: "gateway: a dead replay server gets no rest",
         file: "crates/gateway/src/recovery/pace.rs",
-        find: "        rest_ns\n    }",
+        find: "        backoff_ns\n    }",
         replace: "        0\n    }",
         test: "-p touchline-gateway --test recovery a_dead_server_is_not_stormed",
     },
@@ -259,8 +263,8 @@ const PRICES: &[Mutant] = &[
     Mutant {
         name: "feed: what the snapshot contains is replayed",
         file: "crates/feed/src/cme/prices.rs",
-        find: "entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.through",
-        replace: "entry.packet >= snapshot.through",
+        find: "entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.snapshot_sequence",
+        replace: "entry.packet >= snapshot.snapshot_sequence",
         test: "-p touchline-gateway --test rules price_snapshots::what_a_snapshot_contains_is_not_applied_again",
     },
     Mutant {
@@ -272,7 +276,7 @@ const PRICES: &[Mutant] = &[
     },
     Mutant {
         name: "feed: part of a loop counts as whole",
-        file: "crates/feed/src/cme/loops.rs",
+        file: "crates/feed/src/cme/snapshot_cycle.rs",
         find: "if self.seen != total {",
         replace: "if self.seen > total {",
         test: "-p touchline-gateway --test rules a_loop_of_which_a_part_is_missing_confirms_nobody_else",
@@ -291,20 +295,24 @@ const ORDERS: &[Mutant] = &[
     Mutant {
         name: "feed: an order snapshot from before the loss is used",
         file: "crates/feed/src/cme/orders.rs",
-        find: "through >= self.lost.max(state.floor).max(self.reset_at)",
-        replace: "through >= self.reset_at",
+        find: "snapshot_sequence
+                >= self
+                    .lost
+                    .max(state.snapshot_sequence_min)
+                    .max(self.reset_at)",
+        replace: "snapshot_sequence >= self.reset_at",
         test: "-p touchline-gateway --test rules a_snapshot_from_before_the_loss_is_of_no_use",
     },
     Mutant {
         name: "feed: TransactTime of an order snapshot is ignored",
         file: "crates/feed/src/cme/orders.rs",
         find: "entry.transact_ns == chunk.transact_ns",
-        replace: "entry.packet == chunk.through",
+        replace: "entry.packet == chunk.snapshot_sequence",
         test: "-p touchline-gateway --test rules a_snapshot_that_ends_at_another_event_is_refused",
     },
     Mutant {
         name: "feed: one chunk is enough",
-        file: "crates/feed/src/cme/assemblies.rs",
+        file: "crates/feed/src/cme/snapshot_assembler.rs",
         find: "assembly.missing = chunk.chunks;",
         replace: "assembly.missing = 1;",
         test: "-p touchline-gateway --test rules every_chunk_is_needed_and_the_queue_is_replayed",
@@ -322,28 +330,28 @@ const VISIBILITY: &[Mutant] = &[
     },
     Mutant {
         name: "gateway: a cut event counts as whole",
-        file: "crates/gateway/src/stages.rs",
-        find: "whole: cut == Cut::Whole,",
+        file: "crates/gateway/src/market_books.rs",
+        find: "whole: reason == FlushReason::EndOfEvent,",
         replace: "whole: true,",
         test: "-p touchline-gateway --test rules a_lost_packet_cuts_the_open_event_short",
     },
     Mutant {
         name: "gateway: a book that was cut stays live",
-        file: "crates/gateway/src/stages.rs",
-        find: "(Cut::Lost, Validity::Live) => Validity::Gapped,",
-        replace: "(Cut::Lost, Validity::Live) => Validity::Live,",
+        file: "crates/gateway/src/market_books.rs",
+        find: "(FlushReason::Gap, Validity::Live) => Validity::Gapped,",
+        replace: "(FlushReason::Gap, Validity::Live) => Validity::Live,",
         test: "-p touchline-gateway --test rules a_lost_packet_cuts_the_open_event_short",
     },
     Mutant {
         name: "gateway: implied levels alone make a top",
-        file: "crates/gateway/src/stages.rs",
+        file: "crates/gateway/src/market_books.rs",
         find: "touched.direct |= level.book == BookKind::Direct;",
         replace: "touched.direct = true;",
         test: "-p touchline-gateway --test rules an_event_of_implied_levels_alone_says_so",
     },
     Mutant {
         name: "gateway: a recovered book is seen in the middle of an event",
-        file: "crates/gateway/src/stages.rs",
+        file: "crates/gateway/src/market_books.rs",
         find: "venue.event_open() || ",
         replace: "",
         test: "-p touchline-gateway --test rules a_recovered_book_is_not_shown_in_the_middle_of_an_event",

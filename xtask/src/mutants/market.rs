@@ -42,8 +42,8 @@ pub const MARKET: &[Mutant] = &[
     Mutant {
         name: "a new depth forgets what waits for a snapshot",
         file: "crates/feed/src/cme/prices.rs",
-        find: "        self.instruments.row_mut(instrument).price.hole = true;\n        events.push(Event::BookLost(instrument, missing));\n",
-        replace: "        let row = self.instruments.row_mut(instrument);\n        self.price_queue.clear(&mut row.price.queue);\n        row.price.hole = true;\n        events.push(Event::BookLost(instrument, missing));\n",
+        find: "        self.instruments.row_mut(instrument).price.gap = true;\n        events.push(Event::BookLost(instrument, missing));\n",
+        replace: "        let row = self.instruments.row_mut(instrument);\n        self.price_queue.clear(&mut row.price.queue);\n        row.price.gap = true;\n        events.push(Event::BookLost(instrument, missing));\n",
         test: "-p touchline-gateway --test rules a_new_depth_of_a_book_in_recovery_keeps_what_waits",
     },
     Mutant {
@@ -87,8 +87,8 @@ pub const SHOWN: &[Mutant] = &[
     },
     Mutant {
         name: "series: a trade has the time of the event before",
-        file: "crates/gateway/src/stages.rs",
-        find: "                self.stamps.exchange_ns = *begun_ns;\n",
+        file: "crates/gateway/src/market_books.rs",
+        find: "                self.timestamps.exchange_ns = *begun_ns;\n",
         replace: "                let _ = begun_ns;\n",
         test: "-p touchline --test command trades_are_the_exchange_s",
     },

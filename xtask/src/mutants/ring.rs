@@ -5,7 +5,7 @@ use super::Mutant;
 const READER: &str = "crates/shm/src/broadcast/reader.rs";
 const WRITER: &str = "crates/shm/src/broadcast/writer.rs";
 const GEOMETRY: &str = "crates/shm/src/broadcast/geometry.rs";
-const MARK: &str = "crates/shm/src/broadcast/mark.rs";
+const MARK: &str = "crates/shm/src/broadcast/join_point.rs";
 
 /// What the protocol says.
 pub const PROTOCOL: &[Mutant] = &[
@@ -13,20 +13,20 @@ pub const PROTOCOL: &[Mutant] = &[
         name: "ring: what was read is not validated",
         file: READER,
         find: "
-        if self.is_lapped() {
-            return Err(self.lapped());
+        if self.is_overrun() {
+            return Err(self.overrun());
         }
         self.advance(end",
         replace: "
         self.advance(end",
-        test: "SEEDS=20 -p touchline-shm --test broadcast lapped::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: readers look a block too far back",
         file: READER,
         find: "ahead > self.geometry.capacity()",
         replace: "ahead > self.geometry.capacity() + self.geometry.block()",
-        test: "SEEDS=20 -p touchline-shm --test broadcast lapped::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: the next head is not zeroed",
@@ -59,21 +59,21 @@ pub const PROTOCOL: &[Mutant] = &[
         file: GEOMETRY,
         find: "position.wrapping_add(self.block - 1) & !(self.block - 1)",
         replace: "position & !(self.block - 1)",
-        test: "SEEDS=20 -p touchline-shm --test broadcast lapped::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: one message more is lost than is told",
         file: READER,
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "self.next.sequence.wrapping_sub(before.sequence).saturating_sub(1)",
-        test: "-p touchline-shm --test broadcast lapped::a_lapped_reader_is_told",
+        test: "-p touchline-shm --test broadcast overrun::a_overrun_reader_is_told",
     },
     Mutant {
         name: "ring: lost messages are counted by the half that heads carry",
         file: READER,
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "u64::from((self.next.sequence as u32).wrapping_sub(before.sequence as u32))",
-        test: "-p touchline-shm --test broadcast lapped::a_lap_of_more_than_2_to_the_32",
+        test: "-p touchline-shm --test broadcast overrun::a_lap_of_more_than_2_to_the_32",
     },
     Mutant {
         name: "ring: the successor counts one message too many",
@@ -89,14 +89,14 @@ pub const PROTOCOL: &[Mutant] = &[
         name: "ring: the successor begins at the last mark",
         file: READER,
         find: "Ok(None) => return Some(self.next),",
-        replace: "Ok(None) => return self.mark(),",
+        replace: "Ok(None) => return self.join_point(),",
         test: "-p touchline-shm --test broadcast frames::a_new_writer_is_announced",
     },
     Mutant {
         name: "ring: it is inscribed before it is there",
         file: WRITER,
         find: "        let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
-        replace: "        geometry.inscribe(memory.words());
+        replace: "        geometry.write_header(memory.words());
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
         test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
     },
@@ -104,37 +104,37 @@ pub const PROTOCOL: &[Mutant] = &[
         name: "ring: a mark is counted before it is written",
         file: MARK,
         find: "        fence(Ordering::Release);\n",
-        replace: "        words[MARKS].store(count, Ordering::Release);\n",
+        replace: "        words[JOIN_POINTS].store(count, Ordering::Release);\n",
         test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
     },
     Mutant {
         name: "ring: a cursor tells more than was read",
         file: READER,
-        find: "cursor.told = self.next.position;
+        find: "cursor.reported = self.next.position;
             cursor.cursors.advance",
-        replace: "cursor.told = self.next.position.wrapping_add(self.geometry.capacity() / 4);
+        replace: "cursor.reported = self.next.position.wrapping_add(self.geometry.capacity() / 4);
             cursor.cursors.advance",
         test: "-p touchline-shm --test broadcast lossless::nothing_is_lost_and_it_always_goes_on",
     },
     Mutant {
         name: "ring: a named reader is not waited for",
         file: WRITER,
-        find: "named.slowest(self.marked)",
-        replace: "(self.marked, named.slots())",
+        find: "registered.slowest(self.join_point_at)",
+        replace: "(self.join_point_at, registered.slots())",
         test: "-p touchline-shm --test broadcast lossless::the_writer_waits_for_the_slowest",
     },
     Mutant {
         name: "ring: the successor overtakes named readers",
         file: WRITER,
-        find: "Writer::resume_for(memory, Some(named))",
-        replace: "Ok(Writer::resume_for(memory, None)?.lossless(named))",
+        find: "Writer::resume_for(memory, Some(registered))",
+        replace: "Ok(Writer::resume_for(memory, None)?.lossless(registered))",
         test: "-p touchline-shm --lib a_lossless_publication_stays_lossless",
     },
     Mutant {
         name: "ring: a named reader begins where nobody waited for it",
         file: READER,
         find: "        fence(Ordering::SeqCst);
-        self.go_to_mark();
+        self.go_to_join_point();
 ",
         replace: "",
         test: "-p touchline-shm --test broadcast lossless::nothing_is_lost_from_when",
@@ -149,9 +149,9 @@ pub const ORDERINGS: &[Mutant] = &[
         find: "        self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark.
         fence(Ordering::Release);
-        self.mark();
+        self.publish_join_point();
 ",
-        replace: "        self.mark();
+        replace: "        self.publish_join_point();
         self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
 ",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_frame_that_laps",

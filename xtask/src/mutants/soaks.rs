@@ -7,8 +7,8 @@ pub const SOAKS: &[Mutant] = &[
     Mutant {
         name: "soak: books stay live while nothing is heard of the venue",
         file: "crates/feed/src/cme/feed.rs",
-        find: "            self.silence.is_on = true;",
-        replace: "            self.silence.is_on = false;",
+        find: "            self.feed_timeout.is_on = true;",
+        replace: "            self.feed_timeout.is_on = false;",
         test: "-p touchline --test live whatever_is_stopped",
     },
     Mutant {

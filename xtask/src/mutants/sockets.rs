@@ -28,8 +28,8 @@ pub const RECEPTION: &[Mutant] = &[
     Mutant {
         name: "sockets: receive times step back",
         file: "crates/net/src/udp.rs",
-        find: "self.latest_ns = self.latest_ns.max(stamp_ns);",
-        replace: "self.latest_ns = stamp_ns;",
+        find: "self.latest_ns = self.latest_ns.max(timestamp_ns);",
+        replace: "self.latest_ns = timestamp_ns;",
         test: "-p touchline-net --test udp never_step_back",
     },
     Mutant {
@@ -56,7 +56,7 @@ pub const RECEPTION: &[Mutant] = &[
     Mutant {
         name: "sockets: a wild stamp of the card is believed",
         file: "crates/net/src/udp.rs",
-        find: "if hardware_ns.abs_diff(near_ns) <= STAMPS_APART_MAX_NS {",
+        find: "if hardware_ns.abs_diff(near_ns) <= TIMESTAMPS_APART_MAX_NS {",
         replace: "if hardware_ns > 0 {",
         test: "-p touchline-net --lib the_cards_stamp_is_taken_unless",
     },

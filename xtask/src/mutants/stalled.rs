@@ -6,14 +6,14 @@ use super::Mutant;
 pub const STALLED: &[Mutant] = &[
     Mutant {
         name: "live: an event without room shows its books as changes",
-        file: "crates/gateway/src/gathered.rs",
+        file: "crates/gateway/src/event_changes.rs",
         find: "self.touched[*owner as usize].rebuilt = true;",
         replace: "self.touched[*owner as usize].rebuilt = false;",
         test: "-p touchline-gateway --test rules an_event_with_more_changes",
     },
     Mutant {
         name: "live: orders without room are not published whole",
-        file: "crates/gateway/src/stages.rs",
+        file: "crates/gateway/src/market_books.rs",
         find: "            self.order_changes.spill();",
         replace: "            self.order_changes.clear();",
         test: "-p touchline-gateway --test rules order_changes_without_room",
@@ -71,7 +71,7 @@ pub const STALLED: &[Mutant] = &[
         name: "live: books are live before what came before is read",
         file: "crates/transport/src/shm/subscriber.rs",
         find: "            None if self.watch.is_any_seen() => Step::Passed,",
-        replace: "            None if std::mem::take(&mut self.watch.turn_seen) => {\n                Step::Given(take(Item::Notice(self.turn())))\n            }\n            None if self.watch.is_any_seen() => Step::Passed,",
+        replace: "            None if std::mem::take(&mut self.watch.turn_seen) => {\n                Step::Given(take(Item::SubscriptionEvent(self.turn())))\n            }\n            None if self.watch.is_any_seen() => Step::Passed,",
         test: "-p touchline-transport --lib what_came_before_the_statement_is_read",
     },
     Mutant {

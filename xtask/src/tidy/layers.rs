@@ -4,33 +4,33 @@ use super::{Finding, Repository};
 
 /// A package, its layer, and every package of ours that it may depend on. What is not listed is refused: a new edge
 /// is a change to the design and belongs in a review of its own.
-struct Room {
+struct Package {
     name: &'static str,
     layer: u8,
     may_know: &'static [&'static str],
 }
 
-const fn room(name: &'static str, layer: u8, may_know: &'static [&'static str]) -> Room {
-    Room {
+const fn package(name: &'static str, layer: u8, may_know: &'static [&'static str]) -> Package {
+    Package {
         name,
         layer,
         may_know,
     }
 }
 
-const ROOMS: &[Room] = &[
-    room("touchline-types", 0, &[]),
-    room("touchline-wire", 0, &[]),
-    room("touchline-shm", 1, &[]),
-    room("touchline-net", 1, &[]),
-    room("touchline-feed", 2, &["touchline-types", "touchline-wire"]),
-    room("touchline-book", 2, &["touchline-types"]),
-    room(
+const PACKAGES: &[Package] = &[
+    package("touchline-types", 0, &[]),
+    package("touchline-wire", 0, &[]),
+    package("touchline-shm", 1, &[]),
+    package("touchline-net", 1, &[]),
+    package("touchline-feed", 2, &["touchline-types", "touchline-wire"]),
+    package("touchline-book", 2, &["touchline-types"]),
+    package(
         "touchline-transport",
         3,
         &["touchline-types", "touchline-shm", "touchline-book"],
     ),
-    room(
+    package(
         "touchline-gateway",
         4,
         &[
@@ -42,7 +42,7 @@ const ROOMS: &[Room] = &[
             "touchline-transport",
         ],
     ),
-    room(
+    package(
         LAB,
         4,
         &[
@@ -53,7 +53,7 @@ const ROOMS: &[Room] = &[
             "touchline-feed",
         ],
     ),
-    room(
+    package(
         "touchline",
         5,
         &[
@@ -69,7 +69,7 @@ const ROOMS: &[Room] = &[
         ],
     ),
     // Beside the house: chores know only what code generation and its tests read, and fuzzing may look into every room.
-    room(
+    package(
         "xtask",
         3,
         &[
@@ -79,7 +79,7 @@ const ROOMS: &[Room] = &[
             "touchline-feed",
         ],
     ),
-    room(
+    package(
         "touchline-fuzz",
         6,
         &[
@@ -106,7 +106,7 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
     for edge in &repository.edges {
         let manifest = manifest(repository, &edge.from);
         let line = line_of(repository, &manifest, &edge.to);
-        let Some(room) = ROOMS.iter().find(|room| room.name == edge.from) else {
+        let Some(package) = PACKAGES.iter().find(|package| package.name == edge.from) else {
             findings.push(Finding::new(
                 &manifest,
                 1,
@@ -115,12 +115,12 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
             ));
             continue;
         };
-        let allowed = room.may_know.contains(&edge.to.as_str()) || (edge.dev && edge.to == LAB);
+        let allowed = package.may_know.contains(&edge.to.as_str()) || (edge.dev && edge.to == LAB);
         if !allowed {
             findings.push(Finding::new(
                 &manifest,
                 line,
-                format!("{} (layer {}) may not depend on {}", edge.from, room.layer, edge.to),
+                format!("{} (layer {}) may not depend on {}", edge.from, package.layer, edge.to),
                 "move the code to the room that may know both, or change the design and the table in \
                  xtask/src/tidy/layers.rs",
             ));
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn the_table_itself_points_down() {
-        for room in ROOMS {
-            for known in room.may_know {
-                let below = ROOMS
+        for package in PACKAGES {
+            for known in package.may_know {
+                let below = PACKAGES
                     .iter()
                     .find(|r| r.name == *known)
                     .expect("each room of the table exists");
-                assert!(below.layer < room.layer, "{} -> {known}", room.name);
+                assert!(below.layer < package.layer, "{} -> {known}", package.name);
             }
         }
     }

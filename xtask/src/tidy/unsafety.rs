@@ -125,7 +125,7 @@ mod tests {
     const PROVEN: &str = "// SAFETY: the pointer was checked.\nunsafe { f() }";
 
     #[test]
-    fn unsafe_outside_its_rooms_is_found() {
+    fn unsafe_outside_its_crates_is_found() {
         let outside = Repository::of(&[("crates/book/src/lib.rs", PROVEN)]);
         assert_eq!(places(&outside)[0].line, 2);
         let inside = [

@@ -1,5 +1,5 @@
 //! Arbitration of the two lines: each sequence number once, in order, from whichever line is
-//! first; packets behind a hole wait for it for a bounded time and within a bounded window.
+//! first; packets behind a gap wait for it for a bounded time and within a bounded window.
 //!
 //! The lines are equal. A packet that contradicts what was processed, by its number or by its sending time, moves
 //! nothing by itself: it waits for witnesses ([`candidate`]), and while nothing else comes the books are in doubt.
@@ -7,9 +7,9 @@
 //! Sources: CME client systems wiki, "Incremental Feed Arbitration" and "Packet Structure"; the rules of what is
 //! believed are ours (`docs/venues/cme.md`).
 
-use super::hold::{Held, Hold};
+use super::reorder_buffer::{BufferedPacket, ReorderBuffer};
 use super::settings::{Line, Replay};
-use crate::When;
+use crate::ReceiveTime;
 use awaited::Awaited;
 use candidate::{JumpCandidate, Place};
 use clock::VenueClock;
@@ -29,21 +29,21 @@ mod sent;
 pub enum Verdict {
     /// It is the next one: process it now.
     Deliver,
-    /// It waits behind a hole.
-    Held,
+    /// It waits behind a gap.
+    Buffered,
     /// Another copy was processed or waits already.
     Duplicate,
     /// Its number was declared lost before it came.
     Late,
     /// It was sent before the numbering started again.
-    OldNumbering,
+    OldEpoch,
     /// Its number is below the next one and was not sent as what was processed under it, or its sending time is not
     /// one of now: it waits for others that agree.
     Contradicts,
     /// It is the first of all; it waits for a witness.
     First,
     /// It is beyond the window; it waits for a second one near it.
-    FarAhead,
+    OutOfWindow,
 }
 
 /// What is to be done next, in order.
@@ -64,7 +64,7 @@ pub enum Step {
         last: u32,
     },
     /// This packet is the next one; its bytes are at [`Arbiter::payload`].
-    Packet(Held),
+    Packet(BufferedPacket),
     /// Numbering started again.
     Restarted {
         /// Its first number that is there.
@@ -75,7 +75,7 @@ pub enum Step {
         sending_ns: u64,
     },
     /// Packets came that contradict what was processed, and nothing else came since: what is known may be over.
-    Doubt,
+    JumpUnconfirmed,
     /// Two different packets came that could be the one of this number: which of them the venue sent is not known, and one
     /// was processed.
     Conflict(u32),
@@ -113,10 +113,10 @@ pub struct Arbiter {
     /// When that packet came, by the clock of waiting.
     begun_at_ns: u64,
     sent: SentTimes,
-    hold: Hold,
-    /// No packet in `hold` was received before this.
+    buffer: ReorderBuffer,
+    /// No packet in `buffer` was received before this.
     oldest_ns: u64,
-    /// Holes up to here are lost; all of them, at the end.
+    /// Gaps up to here are lost; all of them, at the end.
     release_to: u64,
     candidate: JumpCandidate,
     /// Packets of an earlier time that contradict.
@@ -130,10 +130,10 @@ pub struct Arbiter {
     has_conflict: bool,
     /// The packet that is processed next denies what may be so: it may not be the venue's either.
     denied: bool,
-    doubt: Doubt,
+    warning: JumpWarning,
     /// When each line brought a packet last.
-    heard_ns: [u64; 2],
-    /// How holes wait for TCP replay, if they do.
+    activity_ns: [u64; 2],
+    /// How gaps wait for TCP replay, if they do.
     replay: Option<Replay>,
     awaited: Option<Awaited>,
     /// Before this nothing is asked for.
@@ -142,9 +142,9 @@ pub struct Arbiter {
     released_ns: u64,
 }
 
-/// Whether packets contradict while nothing else comes.
+/// Warning of an unconfirmed jump: packets contradict what was processed, and nothing else comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doubt {
+enum JumpWarning {
     /// No.
     None,
     /// Since then, and not for long enough to say so.
@@ -152,7 +152,7 @@ enum Doubt {
     /// It is to be told.
     Due,
     /// It was told.
-    Told,
+    Given,
 }
 
 impl Arbiter {
@@ -163,7 +163,7 @@ impl Arbiter {
         packet_bytes_max: usize,
         replay: Option<Replay>,
     ) -> Arbiter {
-        let hold = Hold::new(hold_packets_max, packet_bytes_max);
+        let buffer = ReorderBuffer::new(hold_packets_max, packet_bytes_max);
         Arbiter {
             wait_ns,
             next: 0,
@@ -171,19 +171,19 @@ impl Arbiter {
             delivered_ns: 0,
             begun: StreamPoint::default(),
             begun_at_ns: 0,
-            sent: SentTimes::new(hold.capacity()),
+            sent: SentTimes::new(buffer.capacity()),
             candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             refused: Refused::default(),
-            hold,
+            buffer,
             oldest_ns: u64::MAX,
             release_to: 0,
             jump: None,
             conflict: None,
             has_conflict: false,
             denied: false,
-            doubt: Doubt::None,
-            heard_ns: [0; 2],
+            warning: JumpWarning::None,
+            activity_ns: [0; 2],
             replay,
             awaited: None,
             ask_from_ns: 0,
@@ -193,8 +193,8 @@ impl Arbiter {
 
     /// A line brought something.
     #[inline]
-    pub fn heard(&mut self, line: Line, now_ns: u64) {
-        self.heard_ns[line as usize] = now_ns;
+    pub fn record_activity(&mut self, line: Line, now_ns: u64) {
+        self.activity_ns[line as usize] = now_ns;
     }
 
     /// The verdict on a packet that is of no use whatever its contents: a second copy. `None` for one that must be looked
@@ -214,16 +214,16 @@ impl Arbiter {
         sequence: u32,
         sending_ns: u64,
         line: Line,
-        when: When,
+        time: ReceiveTime,
         payload: &[u8],
     ) -> Verdict {
         let sequence = u64::from(sequence);
-        let in_order = sequence == self.next && self.hold.is_empty() && self.is_undisputed();
-        if in_order && self.clock.fits(sending_ns, when.receive_ns) {
-            self.delivered(sending_ns, when.receive_ns, payload.len());
+        let in_order = sequence == self.next && self.buffer.is_empty() && self.is_undisputed();
+        if in_order && self.clock.fits(sending_ns, time.wall_ns) {
+            self.delivered(sending_ns, time.wall_ns, payload.len());
             return Verdict::Deliver;
         }
-        self.accept_out_of_order(sequence, sending_ns, line, when, payload)
+        self.accept_out_of_order(sequence, sending_ns, line, time, payload)
     }
 
     /// Lets packets that waited long enough go, and doubts what packets contradict that nothing denied.
@@ -237,11 +237,11 @@ impl Arbiter {
         }
     }
 
-    /// Nothing will come any more: every hole is lost.
+    /// Nothing will come any more: every gap is lost.
     pub fn finish(&mut self) {
         (self.replay, self.awaited) = (None, None);
         self.release_to = u64::MAX;
-        if self.candidate.is_empty() || self.candidate.is_contested() {
+        if self.candidate.is_empty() || self.candidate.is_passed_over() {
             return;
         }
         let place = self.place();
@@ -254,13 +254,13 @@ impl Arbiter {
     /// The next step, if one is due.
     #[inline]
     pub fn pop(&mut self) -> Option<Step> {
-        let idle = self.hold.is_empty() && self.is_undisputed() && self.conflict.is_none();
+        let idle = self.buffer.is_empty() && self.is_undisputed() && self.conflict.is_none();
         if idle { None } else { self.pop_waiting() }
     }
 
     /// The bytes of a packet popped just now.
-    pub fn payload(&self, held: &Held) -> &[u8] {
-        self.hold.payload(held)
+    pub fn payload(&self, buffered: &BufferedPacket) -> &[u8] {
+        self.buffer.payload(buffered)
     }
 
     /// The first packet of the present numbering that came, or of the present setting of the venue's clock.
@@ -310,7 +310,7 @@ impl Arbiter {
 
     /// How far beyond the newest number the venue may be.
     pub fn reach(&self) -> u64 {
-        self.hold.capacity()
+        self.buffer.capacity()
     }
 
     /// Whether nothing contradicts.
@@ -325,21 +325,21 @@ impl Arbiter {
         sequence: u64,
         sending_ns: u64,
         line: Line,
-        when: When,
+        time: ReceiveTime,
         payload: &[u8],
     ) -> Verdict {
-        let is_inside = self.is_inside(sequence, sending_ns, when.receive_ns);
-        let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, when);
-        if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, when) {
-            return self.keep(sequence, sending_ns, when, payload);
+        let is_inside = self.is_inside(sequence, sending_ns, time.wall_ns);
+        let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, time);
+        if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, time) {
+            return self.keep(sequence, sending_ns, time, payload);
         }
         let likeness = self.likeness(sequence, sending_ns, payload.len());
         let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
-        if is_conflict && !self.is_spoken_for(sequence, sending_ns, when, true) {
+        if is_conflict && !self.is_spoken_for(sequence, sending_ns, time, true) {
             if !std::mem::replace(&mut self.has_conflict, true) {
                 self.conflict = Some(sequence);
             }
-            if !self.is_spoken_for(sequence, sending_ns, when, false) {
+            if !self.is_spoken_for(sequence, sending_ns, time, false) {
                 // Its own copy is no further conflict.
                 self.sent.record(sequence, sending_ns, payload.len());
                 return Verdict::Contradicts;
@@ -355,14 +355,14 @@ impl Arbiter {
             return Verdict::Contradicts;
         }
         let offer = |arbiter: &mut Arbiter| {
-            arbiter.contradicted(sequence, sending_ns, line, when, payload, is_inside)
+            arbiter.contradicted(sequence, sending_ns, line, time, payload, is_inside)
         };
         let verdict = match is_earlier {
             true => self.on_earlier(offer),
             false => offer(self),
         };
         match (verdict, likeness) {
-            (Verdict::Contradicts | Verdict::OldNumbering, Likeness::Lost) => Verdict::Late,
+            (Verdict::Contradicts | Verdict::OldEpoch, Likeness::Lost) => Verdict::Late,
             _ => verdict,
         }
     }
@@ -382,7 +382,7 @@ impl Arbiter {
         sequence: u64,
         sending_ns: u64,
         line: Line,
-        when: When,
+        time: ReceiveTime,
         payload: &[u8],
         is_inside: bool,
     ) -> Verdict {
@@ -390,11 +390,11 @@ impl Arbiter {
             candidate, refused, ..
         } = self;
         let takes_two =
-            !candidate.is_empty() && !candidate.gives_way(sequence, sending_ns, when, self.wait_ns);
+            !candidate.is_empty() && !candidate.gives_way(sequence, sending_ns, time, self.wait_ns);
         if takes_two && !refused.is_shown(sequence, sending_ns, payload.len(), line) {
             return Verdict::Contradicts;
         }
-        let is_new = candidate.offer(sequence, sending_ns, line, when, payload);
+        let is_new = candidate.offer(sequence, sending_ns, line, time, payload);
         if takes_two {
             candidate.set_of_both(sequence);
         }
@@ -403,15 +403,15 @@ impl Arbiter {
         }
         self.note_forgotten();
         let place = self.place();
-        if self.doubt == Doubt::None && self.candidate.is_doubtful(place) {
-            self.doubt = Doubt::Since(when.now_ns);
+        if self.warning == JumpWarning::None && self.candidate.is_warning_due(place) {
+            self.warning = JumpWarning::Since(time.mono_ns);
         }
-        self.believe(when.now_ns);
+        self.believe(time.mono_ns);
         match (is_new, place) {
             (false, _) => Verdict::Duplicate,
-            (true, _) if sending_ns < self.clock.begun_ns => Verdict::OldNumbering,
+            (true, _) if sending_ns < self.clock.begun_ns => Verdict::OldEpoch,
             (true, Place::First) => Verdict::First,
-            (true, Place::FarAhead) => Verdict::FarAhead,
+            (true, Place::OutOfWindow) => Verdict::OutOfWindow,
             (true, _) => Verdict::Contradicts,
         }
     }
@@ -425,7 +425,7 @@ impl Arbiter {
 
     /// Whether a packet lies in the window, was sent at a time of now, and before what waits behind it.
     fn is_inside(&self, sequence: u64, sending_ns: u64, receive_ns: u64) -> bool {
-        let window = self.next..self.next + self.hold.capacity();
+        let window = self.next..self.next + self.buffer.capacity();
         if self.next == 0 || !window.contains(&sequence) || !self.clock.fits(sending_ns, receive_ns)
         {
             return false;
@@ -435,91 +435,103 @@ impl Arbiter {
 
     /// Whether a packet of this numbering can have been sent then, before the highest number that waits.
     fn is_in_order(&self, sequence: u64, sending_ns: u64) -> bool {
-        let highest = self.hold.highest();
-        let is_last = self.hold.is_empty() || sequence >= highest;
-        is_last || sending_ns <= self.hold.peek(highest).sending_ns
+        let highest = self.buffer.highest();
+        let is_last = self.buffer.is_empty() || sequence >= highest;
+        is_last || sending_ns <= self.buffer.peek(highest).sending_ns
     }
 
     /// Whether a packet inside the window continues a sequence reset that is not believed yet as well: the numbers were
     /// small, and are again.
-    fn may_be_of_reset(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+    fn may_be_of_reset(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         !self.candidate.is_empty()
             && self.place() == Place::Reset
-            && self.candidate.continues(sequence, sending_ns, when)
+            && self.candidate.continues(sequence, sending_ns, time)
     }
 
     /// Whether a packet agrees with packets against the clock that both lines brought: those of an exchange
     /// that began anew with its clock a little behind. By now its numbers and times may be such as the one before would
     /// send.
-    fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+    fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         sequence >= self.next
             && !self.earlier.is_empty()
             && self.earlier.is_shown()
-            && self.earlier.agrees(sequence, sending_ns, when)
+            && self.earlier.agrees(sequence, sending_ns, time)
     }
 
     /// Whether a packet agrees with others that contradict; with such that both lines brought, if they alone count.
-    fn is_spoken_for(&self, sequence: u64, sending_ns: u64, when: When, by_both: bool) -> bool {
+    fn is_spoken_for(
+        &self,
+        sequence: u64,
+        sending_ns: u64,
+        time: ReceiveTime,
+        by_both: bool,
+    ) -> bool {
         let agrees = |candidate: &JumpCandidate| {
             let counts = !candidate.is_empty() && (candidate.is_shown() || !by_both);
-            counts && candidate.agrees(sequence, sending_ns, when)
+            counts && candidate.agrees(sequence, sending_ns, time)
         };
         agrees(&self.candidate) || agrees(&self.earlier)
     }
 
     /// Keeps a packet inside the window.
-    fn keep(&mut self, sequence: u64, sending_ns: u64, when: When, payload: &[u8]) -> Verdict {
-        if self.hold.disputes(sequence, sending_ns, payload.len()) {
+    fn keep(
+        &mut self,
+        sequence: u64,
+        sending_ns: u64,
+        time: ReceiveTime,
+        payload: &[u8],
+    ) -> Verdict {
+        if self.buffer.disputes(sequence, sending_ns, payload.len()) {
             // Neither is believed; the next copy of either takes the place.
-            self.hold.discard(self.next, sequence);
+            self.buffer.discard(self.next, sequence);
             self.went(sequence);
             return Verdict::Contradicts;
         }
-        if !self.hold.keep(sequence, sending_ns, when, payload) {
+        if !self.buffer.keep(sequence, sending_ns, time, payload) {
             return Verdict::Duplicate;
         }
-        if !self.candidate.is_empty() && self.place() == Place::FarAhead {
-            self.candidate.contest();
+        if !self.candidate.is_empty() && self.place() == Place::OutOfWindow {
+            self.candidate.pass_over();
         }
-        self.oldest_ns = self.oldest_ns.min(when.now_ns);
+        self.oldest_ns = self.oldest_ns.min(time.mono_ns);
         self.came(sequence);
-        Verdict::Held
+        Verdict::Buffered
     }
 
     fn pop_waiting(&mut self) -> Option<Step> {
         if let Some(sequence) = self.conflict.take() {
             return Some(Step::Conflict(sequence as u32));
         }
-        if self.doubt == Doubt::Due {
-            self.doubt = Doubt::Told;
-            return Some(Step::Doubt);
+        if self.warning == JumpWarning::Due {
+            self.warning = JumpWarning::Given;
+            return Some(Step::JumpUnconfirmed);
         }
         if let Some(step) = self.pop_awaited(self.jump.is_some()) {
             return step;
         }
         self.adopt_reached();
-        if self.hold.has(self.next)
+        if self.buffer.has(self.next)
             && let Some(sequence) = self.deny()
         {
             return Some(Step::Conflict(sequence as u32));
         }
-        if let Some(held) = self.hold.take(self.next) {
-            self.delivered(held.sending_ns, held.when.receive_ns, held.len());
+        if let Some(buffered) = self.buffer.take(self.next) {
+            self.delivered(buffered.sending_ns, buffered.time.wall_ns, buffered.len());
             if std::mem::take(&mut self.denied) {
-                self.conflict = Some(held.sequence);
+                self.conflict = Some(buffered.sequence);
             }
-            if self.hold.is_empty() {
+            if self.buffer.is_empty() {
                 self.oldest_ns = u64::MAX;
             }
-            return Some(Step::Packet(held));
+            return Some(Step::Packet(buffered));
         }
         let flush = self.jump.is_some();
         if let Some(first) = self
-            .hold
+            .buffer
             .first(self.next)
             .filter(|_| flush || self.next <= self.release_to)
         {
-            let behind = *self.hold.peek(first);
+            let behind = *self.buffer.peek(first);
             return Some(self.lose_to(&behind));
         }
         let jump = self.jump.take()?;
@@ -533,13 +545,13 @@ impl Arbiter {
         self.next += 1;
         self.delivered_ns = sending_ns;
         self.clock.pass(sending_ns, receive_ns);
-        self.doubt = Doubt::None;
+        self.warning = JumpWarning::None;
         self.has_conflict = false;
     }
 
     /// Declares everything before a packet lost. If the clock was set in what is lost, an exchange may have begun anew in
     /// it, and its numbers have reached those of before.
-    fn lose_to(&mut self, behind: &Held) -> Step {
+    fn lose_to(&mut self, behind: &BufferedPacket) -> Step {
         let target = behind.sequence;
         self.sent.forget(self.next..target);
         if behind.sending_ns < self.delivered_ns || self.clock.was_set_ahead(behind) {
@@ -560,11 +572,11 @@ impl Arbiter {
             return;
         }
         self.oldest_ns = u64::MAX;
-        for held in self.hold.waiting(self.next) {
-            if is_over(held.when.now_ns, now_ns, self.wait_ns) {
-                self.release_to = held.sequence;
+        for buffered in self.buffer.waiting(self.next) {
+            if is_over(buffered.time.mono_ns, now_ns, self.wait_ns) {
+                self.release_to = buffered.sequence;
             } else {
-                self.oldest_ns = self.oldest_ns.min(held.when.now_ns);
+                self.oldest_ns = self.oldest_ns.min(buffered.time.mono_ns);
             }
         }
         self.await_overdue(now_ns);

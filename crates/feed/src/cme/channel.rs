@@ -1,16 +1,16 @@
 //! What is known of a channel, and what happens to all of it: a join, a loss, a reset.
 
 use super::arbiter::StreamPoint;
-use super::assemblies::Assemblies;
 use super::counters::Counters;
 use super::instruments::{Instruments, OrderState, PriceState, Row};
-use super::loops::LoopTracker;
 use super::queue::{Queue, QueuePool};
 use super::settings::{Join, Settings};
+use super::snapshot_assembler::SnapshotAssembler;
+use super::snapshot_cycle::SnapshotCycle;
 use super::templates::Templates;
-use touchline_types::{Event, Headline, Instrument, Validity};
+use touchline_types::{Event, Instrument, PacketInfo, Validity};
 
-/// What is known of the channel: instruments, queues, loops, and the last loss and reset.
+/// What is known of the channel: instruments, queues, cycles, and the last loss and reset.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub settings: Settings,
@@ -19,10 +19,10 @@ pub(super) struct Channel {
     pub instruments: Instruments,
     pub price_queue: QueuePool,
     pub order_queue: QueuePool,
-    pub assemblies: Assemblies,
-    pub price_loop: LoopTracker,
-    pub order_loop: LoopTracker,
-    pub definition_loop: LoopTracker,
+    pub assembler: SnapshotAssembler,
+    pub price_cycle: SnapshotCycle,
+    pub order_cycle: SnapshotCycle,
+    pub definition_cycle: SnapshotCycle,
     /// The last lost packet number; `u32::MAX` before the first packet of all.
     pub lost: u32,
     /// From which packet on an instrument that was never heard of is known to be empty.
@@ -36,7 +36,7 @@ pub(super) struct Channel {
     /// Whether the last message of the incremental feed left its event open.
     pub event_open: bool,
     /// The packet being processed.
-    pub headline: Headline,
+    pub packet_info: PacketInfo,
 }
 
 impl Channel {
@@ -48,17 +48,17 @@ impl Channel {
             instruments: Instruments::new(settings.instruments_max),
             price_queue: QueuePool::new(settings.queue_entries_max),
             order_queue: QueuePool::new(settings.queue_entries_max),
-            assemblies: Assemblies::new(settings.snapshot_orders_max),
-            price_loop: LoopTracker::default(),
-            order_loop: LoopTracker::default(),
-            definition_loop: LoopTracker::default(),
+            assembler: SnapshotAssembler::new(settings.snapshot_orders_max),
+            price_cycle: SnapshotCycle::default(),
+            order_cycle: SnapshotCycle::default(),
+            definition_cycle: SnapshotCycle::default(),
             lost: u32::MAX,
             known_from: 0,
             reset_at: 0,
             reset_ns: 0,
             orders_seen: false,
             event_open: false,
-            headline: Headline::default(),
+            packet_info: PacketInfo::default(),
             settings,
         }
     }
@@ -74,7 +74,7 @@ impl Channel {
     /// The validity of a price book.
     #[inline]
     pub fn validity(&self, row: &Row) -> Validity {
-        if row.price.hole {
+        if row.price.gap {
             self.missing()
         } else if row.price.confirmed >= self.lost {
             Validity::Live
@@ -111,7 +111,7 @@ impl Channel {
         match added {
             Some(instrument) => {
                 let row = self.instruments.row_mut(instrument);
-                row.price.hole = !self.settings.trust_undefined;
+                row.price.gap = !self.settings.trust_undefined;
             }
             None => self.counters.instruments_full += 1,
         }
@@ -137,9 +137,9 @@ impl Channel {
     /// A new numbering begins. Where its beginning is missed, or may be, nothing is known, as after a late join.
     pub fn restarted(&mut self, first: u32, whole: bool, sending_ns: u64, events: &mut Vec<Event>) {
         for tracker in [
-            &mut self.price_loop,
-            &mut self.order_loop,
-            &mut self.definition_loop,
+            &mut self.price_cycle,
+            &mut self.order_cycle,
+            &mut self.definition_cycle,
         ] {
             tracker.forget();
         }
@@ -154,8 +154,8 @@ impl Channel {
     /// A packet that was processed may not be the venue's: no book is known that may hold it.
     pub fn distrust_all(&mut self, sequence: u32, newest: u32, events: &mut Vec<Event>) {
         let unknown = PriceState {
-            hole: true,
-            seen: newest,
+            gap: true,
+            last_seen: newest,
             ..PriceState::known_from(0)
         };
         // Nor is what was never heard of known to be empty.
@@ -168,11 +168,11 @@ impl Channel {
         self.price_queue.clear_all();
         for row in self.instruments.rows_mut() {
             row.price = price;
-            row.price.hole |= !row.definition.defined && !self.settings.trust_undefined;
+            row.price.gap |= !row.definition.defined && !self.settings.trust_undefined;
             row.orders = OrderState::new(false);
         }
-        self.price_loop.abandon();
-        self.order_loop.abandon();
+        self.price_cycle.abandon();
+        self.order_cycle.abandon();
         self.lose(first, last, events);
         for row in self.instruments.rows() {
             events.push(Event::BookLost(
@@ -185,9 +185,9 @@ impl Channel {
     /// Forgets times that the venue's clock does not show any more, since it was set back or they were forged.
     pub fn forget_wrong_times(&mut self, is_of_now: impl Fn(u64) -> bool, begun: StreamPoint) {
         for tracker in [
-            &mut self.price_loop,
-            &mut self.order_loop,
-            &mut self.definition_loop,
+            &mut self.price_cycle,
+            &mut self.order_cycle,
+            &mut self.definition_cycle,
         ] {
             if !is_of_now(tracker.start_ns()) {
                 tracker.forget();
@@ -208,7 +208,7 @@ impl Channel {
             row.orders.queue = Queue::EMPTY;
         }
         self.order_queue.clear_all();
-        self.assemblies.clear();
+        self.assembler.clear();
         events.push(Event::Lost { first, last });
         self.still_live(events);
     }
@@ -221,14 +221,14 @@ impl Channel {
         self.event_open = false;
         for row in self.instruments.rows_mut() {
             row.price = PriceState::known_from(packet);
-            row.price.hole = !row.definition.defined && !self.settings.trust_undefined;
+            row.price.gap = !row.definition.defined && !self.settings.trust_undefined;
             row.orders = OrderState::new(true);
         }
         self.price_queue.clear_all();
         self.order_queue.clear_all();
-        self.assemblies.clear();
-        self.price_loop.abandon();
-        self.order_loop.abandon();
+        self.assembler.clear();
+        self.price_cycle.abandon();
+        self.order_cycle.abandon();
         events.push(Event::Reset);
     }
 }

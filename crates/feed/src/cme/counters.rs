@@ -15,25 +15,25 @@ touchline_types::counters! {
         packets_first_a: "packets" = "Packets whose copy on line A came first.",
         packets_first_b: "packets" = "Packets whose copy on line B came first.",
         packets_duplicate: "packets" = "Copies of packets already processed or held.",
-        packets_held: "packets" = "Packets that waited behind a hole.",
+        packets_buffered: "packets" = "Packets that waited behind a gap.",
         packets_late: "packets" = "Copies that came after their number had been declared lost.",
         packets_lost: "packets" = "Packet numbers declared lost on both lines.",
-        packets_old_numbering: "packets" = "Packets from before the numbering started again.",
-        packets_implausible: "packets" = "Packets that contradict what was processed, by their number or their sending time; several that agree start a new numbering.",
+        packets_old_epoch: "packets" = "Packets from before the last sequence reset.",
+        packets_implausible: "packets" = "Packets that contradict what was processed, by their number or their sending time; several that agree are a sequence reset.",
         packets_conflicting: "times" = "Two different packets came under one number at the same time; no book that may hold the wrong one is live.",
-        packets_far_ahead: "packets" = "Packets beyond the window that waited for a second one to confirm the jump.",
-        packets_replayed: "packets" = "Packets that TCP replay filled a hole with.",
+        packets_out_of_window: "packets" = "Packets beyond the window that waited for a second one to confirm the jump.",
+        packets_replayed: "packets" = "Packets that TCP replay filled a gap with.",
         packets_replay_unused: "packets" = "Packets from TCP replay that were not needed any more, or cannot be what was lost.",
-        replays_asked: "times" = "Holes were to be filled by TCP replay, and waited for it.",
-        replays_filled: "times" = "All packets that were asked for came, from TCP replay or late on a line.",
-        gaps: "gaps" = "Holes declared lost.",
-        doubts: "times" = "Packets contradicted what was processed and nothing else came for the time of a hole; books were marked gapped.",
-        numbering_restarts: "times" = "Packet numbering started again (weekly reset, failover).",
-        silences: "times" = "Both lines of the incremental feed were silent for too long, and books were marked stale.",
+        replays_requested: "times" = "Gaps for which TCP replay was requested.",
+        replays_filled: "times" = "All packets that were requested came, from TCP replay or late on a line.",
+        gaps: "gaps" = "Gaps declared lost.",
+        jumps_unconfirmed: "times" = "Packets contradicted what was processed and nothing else came for the time of a gap; books were marked gapped.",
+        numbering_restarts: "times" = "Sequence resets of the channel (weekly reset, failover).",
+        feed_timeouts: "times" = "No packet came on either line of the incremental feed for the feed timeout; books were marked stale.",
         channel_resets: "messages" = "Channel resets (template 4).",
         messages: "messages" = "Messages processed on the incremental feed.",
         messages_unknown: "messages" = "Messages of a template that this version does not know, skipped by their size.",
-        instrument_gaps: "times" = "A hole in an instrument's RptSeq emptied its price book.",
+        instrument_gaps: "times" = "A gap in an instrument's RptSeq emptied its price book.",
         instrument_restarts: "times" = "An instrument's RptSeq started again although no reset was seen.",
         entries_contained: "entries" = "Entries ignored because a snapshot already contained them.",
         entries_queued: "entries" = "Entries queued for recovery.",
@@ -47,11 +47,11 @@ touchline_types::counters! {
         order_snapshots_used: "snapshots" = "Order snapshots that replaced an order book.",
         order_snapshots_refused: "snapshots" = "Whole order snapshots that did not fit what was seen.",
         order_snapshots_too_large: "snapshots" = "Order snapshots beyond the limits.",
-        loops_whole: "loops" = "Snapshot loops seen whole.",
-        instruments_absent: "instruments" = "Instruments confirmed as empty because a whole loop did not name them.",
+        snapshot_cycles: "cycles" = "Snapshot cycles seen complete.",
+        instruments_absent: "instruments" = "Instruments confirmed as empty because a complete snapshot cycle did not name them.",
         instruments_full: "entries" = "Entries or definitions dropped because the limit of instruments was reached.",
         definitions: "messages" = "Definition messages processed.",
-        definition_loops: "loops" = "Definition loops seen whole.",
+        definition_cycles: "cycles" = "Definition cycles seen complete.",
         depth_changes: "times" = "A definition changed the depth of a book in use, which starts its recovery.",
         price_overflow: "prices" = "Prices that do not fit 1e-9 units; shown as null.",
         quantity_overflow: "quantities" = "Quantities that do not fit; shown as null.",
@@ -69,15 +69,15 @@ impl Counters {
         };
         match verdict {
             Verdict::Deliver | Verdict::First => *first_of_line += 1,
-            Verdict::Held => {
+            Verdict::Buffered => {
                 *first_of_line += 1;
-                self.packets_held += 1;
+                self.packets_buffered += 1;
             }
             Verdict::Duplicate => self.packets_duplicate += 1,
             Verdict::Late => self.packets_late += 1,
-            Verdict::OldNumbering => self.packets_old_numbering += 1,
+            Verdict::OldEpoch => self.packets_old_epoch += 1,
             Verdict::Contradicts => self.packets_implausible += 1,
-            Verdict::FarAhead => self.packets_far_ahead += 1,
+            Verdict::OutOfWindow => self.packets_out_of_window += 1,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Instrument definitions, on their own feed in a loop and on the incremental feed.
+//! Instrument definitions, on their own feed in a cycle and on the incremental feed.
 
 use super::channel::Channel;
-use super::loops::WholeLoop;
+use super::snapshot_cycle::CompleteCycle;
 use touchline_types::{Depth, Event, Instrument, Price, Symbol};
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::{Malformed, Text};
@@ -11,7 +11,7 @@ pub(super) struct Definition<'a> {
     pub last_update_ns: u64,
     pub indicator: MatchEventIndicator,
     security_id: i32,
-    /// Messages in the loop; `None` on the incremental feed.
+    /// Messages in the cycle; `None` on the incremental feed.
     total: Option<u32>,
     symbol: Text<'a>,
     group: Text<'a>,
@@ -53,22 +53,22 @@ impl Channel {
             sequence,
             sending_time_ns,
         } = packet.header;
-        let in_loop = self.definition_loop.packet(sequence, sending_time_ns);
+        let in_cycle = self.definition_cycle.packet(sequence, sending_time_ns);
         for raw in packet.messages() {
             self.templates.count(raw);
             // Every message of a valid packet parses; heartbeats and the like define nothing.
             let Ok(Some(definition)) = self.definition(raw, events) else {
                 continue;
             };
-            let (Some(total), true) = (definition.total, in_loop) else {
+            let (Some(total), true) = (definition.total, in_cycle) else {
                 continue;
             };
             let Some(instrument) = self.instruments.find(definition.security_id) else {
                 continue;
             };
-            let mark = &mut self.instruments.row_mut(instrument).definition_loop;
-            let whole: Option<WholeLoop> = self.definition_loop.name(mark, total, 0);
-            self.counters.definition_loops += u64::from(whole.is_some());
+            let mark = &mut self.instruments.row_mut(instrument).definition_cycle;
+            let whole: Option<CompleteCycle> = self.definition_cycle.name(mark, total, 0);
+            self.counters.definition_cycles += u64::from(whole.is_some());
         }
     }
 
@@ -128,9 +128,9 @@ impl Channel {
         let waited = !old.defined && !self.settings.trust_undefined;
         if waited && row.price.last_rpt == 0 {
             // Nothing of it was passed over.
-            row.price.hole = false;
+            row.price.gap = false;
         }
-        let in_use = row.price.last_rpt > 0 || row.price.hole;
+        let in_use = row.price.last_rpt > 0 || row.price.gap;
         if depth != old.depth && in_use {
             self.counters.depth_changes += 1;
             self.distrust_price(instrument, events);

@@ -5,7 +5,7 @@
 //! snapshot is like any other.
 
 use super::settings::Feed;
-use crate::When;
+use crate::ReceiveTime;
 
 /// Packets kept; the oldest gives way.
 const PACKETS_MAX: usize = 256;
@@ -16,9 +16,9 @@ pub struct Early {
     /// The feed that it came on.
     pub feed: Feed,
     /// When it came.
-    pub when: When,
+    pub time: ReceiveTime,
     /// The packet of the incremental feed that it waits for.
-    through: u32,
+    snapshot_sequence: u32,
     /// Order of arrival; 0 where nothing is kept.
     order: u64,
     slot: usize,
@@ -48,8 +48,8 @@ impl EarlySnapshots {
         }
     }
 
-    /// Keeps a packet until `through` is processed. The copy of one that is kept, and with no room the oldest, goes.
-    pub fn keep(&mut self, feed: Feed, through: u32, when: When, payload: &[u8]) {
+    /// Keeps a packet until `snapshot_sequence` is processed. The copy of one that is kept, and with no room the oldest, goes.
+    pub fn keep(&mut self, feed: Feed, snapshot_sequence: u32, time: ReceiveTime, payload: &[u8]) {
         let is_copy = |early: &Early| early.feed == feed && self.payload(early) == payload;
         if self.kept.iter().any(is_copy) {
             return;
@@ -60,13 +60,13 @@ impl EarlySnapshots {
         self.bytes[start..start + payload.len()].copy_from_slice(payload);
         self.kept.push(Early {
             feed,
-            when,
-            through,
+            time,
+            snapshot_sequence,
             order: self.arrived,
             slot,
             len: payload.len(),
         });
-        self.next = self.next.min(u64::from(through));
+        self.next = self.next.min(u64::from(snapshot_sequence));
     }
 
     /// Forgets all: the numbers that they wait for are over.
@@ -84,7 +84,7 @@ impl EarlySnapshots {
     /// Takes the packet that came first of those that wait for nothing more. Its bytes stay readable until another one
     /// is kept.
     pub fn take(&mut self, processed: u32) -> Option<Early> {
-        let due = |early: &&Early| early.through <= processed;
+        let due = |early: &&Early| early.snapshot_sequence <= processed;
         let order = self
             .kept
             .iter()
@@ -115,8 +115,11 @@ impl EarlySnapshots {
 
     fn remove(&mut self, at: usize) -> Early {
         let early = self.kept.swap_remove(at);
-        let through = self.kept.iter().map(|early| u64::from(early.through));
-        self.next = through.min().unwrap_or(u64::MAX);
+        let snapshot_sequence = self
+            .kept
+            .iter()
+            .map(|early| u64::from(early.snapshot_sequence));
+        self.next = snapshot_sequence.min().unwrap_or(u64::MAX);
         early
     }
 }
@@ -133,10 +136,10 @@ mod tests {
     #[test]
     fn packets_wait_for_their_number_and_come_in_the_order_of_their_arrival() {
         let mut early = EarlySnapshots::new(4);
-        early.keep(Feed::Snapshot, 9, When::at(1), b"1");
-        early.keep(Feed::Snapshot, 8, When::at(2), b"2");
-        early.keep(Feed::Snapshot, 9, When::at(3), b"1");
-        early.keep(Feed::SnapshotOrders, 9, When::at(3), b"1");
+        early.keep(Feed::Snapshot, 9, ReceiveTime::at(1), b"1");
+        early.keep(Feed::Snapshot, 8, ReceiveTime::at(2), b"2");
+        early.keep(Feed::Snapshot, 9, ReceiveTime::at(3), b"1");
+        early.keep(Feed::SnapshotOrders, 9, ReceiveTime::at(3), b"1");
         assert!(!early.is_due(7) && early.is_due(8));
         assert_eq!(taken(&mut early, 7), None);
         let all: Vec<u8> = std::iter::from_fn(|| taken(&mut early, 9)).collect();
@@ -150,11 +153,11 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_waited_for_no_more() {
         let mut early = EarlySnapshots::new(4);
-        early.keep(Feed::Snapshot, 9, When::at(1), b"1");
+        early.keep(Feed::Snapshot, 9, ReceiveTime::at(1), b"1");
         early.clear();
         assert!(!early.is_due(9));
         assert_eq!(taken(&mut early, 9), None);
-        early.keep(Feed::Snapshot, 9, When::at(2), b"2");
+        early.keep(Feed::Snapshot, 9, ReceiveTime::at(2), b"2");
         assert_eq!(taken(&mut early, 9), Some(b'2'));
     }
 
@@ -165,7 +168,7 @@ mod tests {
             early.keep(
                 Feed::Snapshot,
                 1_000 + number,
-                When::at(1),
+                ReceiveTime::at(1),
                 &number.to_le_bytes(),
             );
         }

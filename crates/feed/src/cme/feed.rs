@@ -4,13 +4,13 @@ use super::arbiter::{Arbiter, Step, Verdict};
 use super::channel::Channel;
 use super::counters::Counters;
 use super::early::EarlySnapshots;
+use super::feed_timeout::{FeedTimeout, WaitClock};
+use super::published_state::Telling;
 use super::settings::{Feed, Line, Settings};
-use super::shown::Telling;
-use super::silence::{Silence, WaitClock};
 use super::snapshots;
 use super::templates::Templates;
-use crate::{Action, Batch, Venue, When};
-use touchline_types::{CounterInfo, Headline, Instrument, InstrumentDefinition, Validity};
+use crate::{Action, Batch, ReceiveTime, Venue};
+use touchline_types::{CounterInfo, Instrument, InstrumentDefinition, PacketInfo, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
 
 /// The feed handler of one MDP 3.0 channel.
@@ -23,10 +23,10 @@ pub struct CmeFeed {
     /// those that were.
     behind: bool,
     /// Packets contradict what was processed, and nothing else came since.
-    doubted: bool,
+    unconfirmed_jump: bool,
     /// No packet will come any more.
     is_over: bool,
-    silence: Silence,
+    feed_timeout: FeedTimeout,
     waiting: WaitClock,
     telling: Telling,
     early: EarlySnapshots,
@@ -37,7 +37,7 @@ pub struct CmeFeed {
 struct Arrival {
     feed: Feed,
     line: Line,
-    when: When,
+    time: ReceiveTime,
 }
 
 /// A snapshot that holds less than the first packet of the numbering goes on from was sent no longer before it.
@@ -59,9 +59,9 @@ impl CmeFeed {
             ),
             arrived: None,
             behind: false,
-            doubted: false,
+            unconfirmed_jump: false,
             is_over: false,
-            silence: Silence::default(),
+            feed_timeout: FeedTimeout::default(),
             waiting: WaitClock::default(),
             telling: Telling::default(),
             early: EarlySnapshots::new(settings.packet_bytes_max),
@@ -88,25 +88,25 @@ impl CmeFeed {
     fn step(&mut self, step: Step, batch: &mut Batch) {
         let Channel { counters, .. } = &mut self.channel;
         match step {
-            Step::Packet(held) => {
-                batch.headline = Headline {
-                    sequence: held.sequence as u32,
-                    sending_ns: held.sending_ns,
-                    receive_ns: held.when.receive_ns,
+            Step::Packet(buffered) => {
+                batch.packet_info = PacketInfo {
+                    sequence: buffered.sequence as u32,
+                    sending_ns: buffered.sending_ns,
+                    receive_ns: buffered.time.wall_ns,
                 };
-                self.channel.headline = batch.headline;
+                self.channel.packet_info = batch.packet_info;
                 // It was valid when it was kept.
-                if let Ok(packet) = Packet::parse(self.arbiter.payload(&held)) {
+                if let Ok(packet) = Packet::parse(self.arbiter.payload(&buffered)) {
                     self.channel.incremental(&packet, &mut batch.events);
                 }
-                self.heard(held.when);
+                self.record_activity(buffered.time);
                 if self.behind && self.arbiter.is_caught_up() {
                     self.behind = false;
                     self.telling.begin();
                 }
             }
             Step::Awaited { .. } => {
-                counters.replays_asked += 1;
+                counters.replays_requested += 1;
                 self.behind = true;
                 self.telling.begin();
             }
@@ -122,9 +122,9 @@ impl CmeFeed {
                     self.channel.distrust(&mut batch.events);
                 }
             }
-            Step::Doubt => {
-                counters.doubts += 1;
-                self.doubted = true;
+            Step::JumpUnconfirmed => {
+                counters.jumps_unconfirmed += 1;
+                self.unconfirmed_jump = true;
                 self.telling.begin();
             }
             Step::Conflict(sequence) => {
@@ -141,7 +141,7 @@ impl CmeFeed {
                 sending_ns,
             } => {
                 counters.numbering_restarts += 1;
-                (self.behind, self.doubted) = (false, false);
+                (self.behind, self.unconfirmed_jump) = (false, false);
                 // They may be of the numbering before.
                 self.early.clear();
                 self.channel
@@ -153,7 +153,8 @@ impl CmeFeed {
     /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
     #[inline]
     fn offer(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
-        self.arbiter.heard(arrival.line, arrival.when.now_ns);
+        self.arbiter
+            .record_activity(arrival.line, arrival.time.mono_ns);
         let header = PacketHeader::peek(payload);
         if let Some(verdict) = header.and_then(|header| {
             let (sequence, sending_ns) = (header.sequence, header.sending_time_ns);
@@ -174,19 +175,19 @@ impl CmeFeed {
             sequence,
             sending_time_ns,
             arrival.line,
-            arrival.when,
+            arrival.time,
             payload,
         );
         self.channel.counters.note(verdict, arrival.line);
         if verdict == Verdict::Deliver {
-            batch.headline = Headline {
+            batch.packet_info = PacketInfo {
                 sequence,
                 sending_ns: sending_time_ns,
-                receive_ns: arrival.when.receive_ns,
+                receive_ns: arrival.time.wall_ns,
             };
-            self.channel.headline = batch.headline;
+            self.channel.packet_info = batch.packet_info;
             self.channel.incremental(&packet, &mut batch.events);
-            self.heard(arrival.when);
+            self.record_activity(arrival.time);
         }
     }
 
@@ -197,18 +198,22 @@ impl CmeFeed {
             return;
         };
         if arrival.feed == Feed::Replay {
-            return self.fill(&packet, arrival.when, payload);
+            return self.fill(&packet, arrival.time, payload);
         }
-        let through = match arrival.feed {
+        let snapshot_sequence = match arrival.feed {
             Feed::Definition => 0,
-            _ => snapshots::through(&packet),
+            _ => snapshots::snapshot_sequence(&packet),
         };
-        match self.timeliness(through, packet.header.sending_time_ns, arrival.when) {
-            Timeliness::Due => self.take_recovery(arrival.feed, arrival.when, &packet, batch),
+        match self.timeliness(
+            snapshot_sequence,
+            packet.header.sending_time_ns,
+            arrival.time,
+        ) {
+            Timeliness::Due => self.take_recovery(arrival.feed, arrival.time, &packet, batch),
             Timeliness::Early => {
                 self.channel.counters.snapshots_early += 1;
                 self.early
-                    .keep(arrival.feed, through, arrival.when, payload);
+                    .keep(arrival.feed, snapshot_sequence, arrival.time, payload);
             }
             Timeliness::Impossible => self.channel.counters.recovery_refused += 1,
         }
@@ -219,35 +224,41 @@ impl CmeFeed {
     fn take_early(&mut self, batch: &mut Batch) {
         let mut early = std::mem::take(&mut self.early);
         if let Some(kept) = early.take(self.reached()) {
-            self.take_timely(kept.feed, kept.when, early.payload(&kept), batch);
+            self.take_timely(kept.feed, kept.time, early.payload(&kept), batch);
         }
         self.early = early;
     }
 
     /// Snapshots that the incremental feed has reached, unless a new numbering has begun since they came.
-    fn take_timely(&mut self, feed: Feed, when: When, payload: &[u8], batch: &mut Batch) {
+    fn take_timely(&mut self, feed: Feed, time: ReceiveTime, payload: &[u8], batch: &mut Batch) {
         let packet = valid(payload, &self.channel.settings).expect("it was valid when it was kept");
-        let through = snapshots::through(&packet);
+        let snapshot_sequence = snapshots::snapshot_sequence(&packet);
         let sending_ns = packet.header.sending_time_ns;
-        let ahead_ns = self.arbiter.ahead_ns(sending_ns, when.receive_ns);
-        match self.timeliness(through, sending_ns, when) {
+        let ahead_ns = self.arbiter.ahead_ns(sending_ns, time.wall_ns);
+        match self.timeliness(snapshot_sequence, sending_ns, time) {
             Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX => {
-                self.take_recovery(feed, when, &packet, batch)
+                self.take_recovery(feed, time, &packet, batch)
             }
             // Without an incremental feed it is all that is known, and nothing of it is live.
-            Timeliness::Early if self.is_over => self.take_recovery(feed, when, &packet, batch),
+            Timeliness::Early if self.is_over => self.take_recovery(feed, time, &packet, batch),
             _ => self.channel.counters.recovery_refused += 1,
         }
     }
 
     /// Snapshots and definitions that may be used now.
-    fn take_recovery(&mut self, feed: Feed, when: When, packet: &Packet<'_>, batch: &mut Batch) {
-        batch.headline = Headline {
+    fn take_recovery(
+        &mut self,
+        feed: Feed,
+        time: ReceiveTime,
+        packet: &Packet<'_>,
+        batch: &mut Batch,
+    ) {
+        batch.packet_info = PacketInfo {
             sequence: packet.header.sequence,
             sending_ns: packet.header.sending_time_ns,
-            receive_ns: when.receive_ns,
+            receive_ns: time.wall_ns,
         };
-        let is_of_now = |sending_ns| self.arbiter.is_of_now(sending_ns, when.receive_ns);
+        let is_of_now = |sending_ns| self.arbiter.is_of_now(sending_ns, time.wall_ns);
         self.channel
             .forget_wrong_times(is_of_now, self.arbiter.begun());
         let (known, events) = (self.channel.instruments.len(), &mut batch.events);
@@ -257,37 +268,39 @@ impl CmeFeed {
         }
         if !self.is_fresh() {
             self.channel.distrust(events);
-            self.channel.show_from(known, self.shown(), events);
+            self.channel
+                .show_from(known, self.published_state(), events);
         }
     }
 
-    /// What a snapshot is that was sent then and says that the venue had processed packet `through`. Packet n is sent
+    /// What a snapshot is that was sent then and says that the venue had processed packet `snapshot_sequence`. Packet n is sent
     /// before any snapshot that holds it, and after those that do not.
-    fn timeliness(&self, through: u32, sending_ns: u64, when: When) -> Timeliness {
+    fn timeliness(&self, snapshot_sequence: u32, sending_ns: u64, time: ReceiveTime) -> Timeliness {
         let Some(newest) = self.arbiter.newest() else {
-            return if through > 0 {
+            return if snapshot_sequence > 0 {
                 Timeliness::Early
             } else {
                 Timeliness::Due
             };
         };
-        let ahead = u64::from(through).saturating_sub(newest.sequence);
+        let ahead = u64::from(snapshot_sequence).saturating_sub(newest.sequence);
         let begun = self.arbiter.begun();
         // The venue's clock may have been set back a little since.
         let earliest_ns = begun.sending_ns.min(newest.sending_ns);
-        let is_behind = u64::from(through) >= begun.sequence && sending_ns < earliest_ns;
+        let is_behind = u64::from(snapshot_sequence) >= begun.sequence && sending_ns < earliest_ns;
         // The venue sends none that is so old.
-        let is_before = through > 0
-            && u64::from(through) < begun.sequence
+        let is_before = snapshot_sequence > 0
+            && u64::from(snapshot_sequence) < begun.sequence
             && self
                 .arbiter
-                .is_long_before(sending_ns, when.now_ns, SNAPSHOT_AGE_NS_MAX);
-        let is_of_next = through > 0 && self.arbiter.may_be_of_next(sending_ns, when.now_ns);
+                .is_long_before(sending_ns, time.mono_ns, SNAPSHOT_AGE_NS_MAX);
+        let is_of_next =
+            snapshot_sequence > 0 && self.arbiter.may_be_of_next(sending_ns, time.mono_ns);
         let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
         if is_older
             || is_of_next
             || ahead > self.arbiter.reach()
-            || !self.arbiter.is_of_now(sending_ns, when.receive_ns)
+            || !self.arbiter.is_of_now(sending_ns, time.wall_ns)
         {
             Timeliness::Impossible
         } else if ahead > 0 {
@@ -317,25 +330,28 @@ impl CmeFeed {
     /// A packet of the incremental feed was processed, in its order. Copies, old packets and forged
     /// ones are no sign of life: nothing is known to be new by them.
     #[inline]
-    fn heard(&mut self, when: When) {
-        self.silence.heard_ns = when.now_ns;
-        if self.silence.is_on || self.doubted {
-            (self.silence.is_on, self.doubted) = (false, false);
+    fn record_activity(&mut self, time: ReceiveTime) {
+        self.feed_timeout.activity_ns = time.mono_ns;
+        if self.feed_timeout.is_on || self.unconfirmed_jump {
+            (self.feed_timeout.is_on, self.unconfirmed_jump) = (false, false);
             self.telling.begin();
         }
     }
 
     /// What a live book is shown as.
-    fn shown(&self) -> Validity {
-        match (self.silence.is_on, self.behind || self.doubted) {
+    fn published_state(&self) -> Validity {
+        match (
+            self.feed_timeout.is_on,
+            self.behind || self.unconfirmed_jump,
+        ) {
             (true, _) => Validity::Stale,
             (false, true) => Validity::Gapped,
             (false, false) => Validity::Live,
         }
     }
 
-    /// Takes a replayed packet into the hole that it was lost in.
-    fn fill(&mut self, packet: &Packet<'_>, when: When, payload: &[u8]) {
+    /// Takes a replayed packet into the gap that it was lost in.
+    fn fill(&mut self, packet: &Packet<'_>, time: ReceiveTime, payload: &[u8]) {
         let PacketHeader {
             sequence,
             sending_time_ns,
@@ -343,7 +359,7 @@ impl CmeFeed {
         let counters = &mut self.channel.counters;
         let filled = self
             .arbiter
-            .accept_replayed(sequence, sending_time_ns, when, payload);
+            .accept_replayed(sequence, sending_time_ns, time, payload);
         counters.packets_replayed += u64::from(filled);
         counters.packets_replay_unused += u64::from(!filled);
     }
@@ -359,7 +375,7 @@ impl Venue for CmeFeed {
     }
 
     #[inline]
-    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], when: When) {
+    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], time: ReceiveTime) {
         let counters = &mut self.channel.counters;
         match (feed, line) {
             (Feed::Incremental, Line::A) => counters.packets_a += 1,
@@ -369,10 +385,10 @@ impl Venue for CmeFeed {
             // What becomes of it is counted.
             (Feed::Replay, _) => {}
         }
-        let when = self.waiting.pass(when);
+        let time = self.waiting.pass(time);
         self.telling.allow();
-        self.arbiter.advance(when.now_ns);
-        self.arrived = Some(Arrival { feed, line, when });
+        self.arbiter.advance(time.mono_ns);
+        self.arrived = Some(Arrival { feed, line, time });
     }
 
     fn batch(&self) -> Batch {
@@ -385,7 +401,7 @@ impl Venue for CmeFeed {
         while batch.events.is_empty() {
             if let Some(some) = self.telling.next(self.channel.instruments.len()) {
                 self.channel
-                    .show_range(some, self.shown(), &mut batch.events);
+                    .show_range(some, self.published_state(), &mut batch.events);
             } else if let Some(step) = self.arbiter.pop() {
                 self.step(step, batch);
             } else if self.early.is_due(self.reached()) {
@@ -402,17 +418,17 @@ impl Venue for CmeFeed {
         true
     }
 
-    fn advance(&mut self, when: When) {
-        let when = self.waiting.pass(when);
-        let Silence { heard_ns, is_on } = self.silence;
-        let silent_ns = when.now_ns.saturating_sub(heard_ns);
-        if heard_ns > 0 && !is_on && silent_ns >= self.channel.settings.stale_ns {
-            self.silence.is_on = true;
-            self.channel.counters.silences += 1;
+    fn advance(&mut self, time: ReceiveTime) {
+        let time = self.waiting.pass(time);
+        let FeedTimeout { activity_ns, is_on } = self.feed_timeout;
+        let inactive_ns = time.mono_ns.saturating_sub(activity_ns);
+        if activity_ns > 0 && !is_on && inactive_ns >= self.channel.settings.stale_ns {
+            self.feed_timeout.is_on = true;
+            self.channel.counters.feed_timeouts += 1;
             self.telling.begin();
         }
         self.telling.allow();
-        self.arbiter.advance(when.now_ns);
+        self.arbiter.advance(time.mono_ns);
     }
 
     fn finish(&mut self) {
@@ -434,7 +450,7 @@ impl Venue for CmeFeed {
 
     fn orders_overflowed(&mut self, instrument: Instrument) {
         self.channel.counters.orders_overflowed += 1;
-        let packet = self.channel.headline.sequence;
+        let packet = self.channel.packet_info.sequence;
         self.channel.orders_lost(instrument, packet);
     }
 
@@ -448,11 +464,11 @@ impl Venue for CmeFeed {
 
     /// The channel is heard, and nothing is awaited.
     fn is_fresh(&self) -> bool {
-        self.shown() == Validity::Live
+        self.published_state() == Validity::Live
     }
 
     fn is_defined(&self) -> bool {
-        self.channel.counters.definition_loops > 0
+        self.channel.counters.definition_cycles > 0
     }
 
     fn orders_seen(&self) -> bool {
@@ -502,7 +518,7 @@ fn valid<'a>(payload: &'a [u8], settings: &Settings) -> Option<Packet<'a>> {
 /// The most events that one packet can give, as a sum of what can happen in it.
 fn events_max(settings: &Settings) -> usize {
     let entries_max = settings.packet_bytes_max / ENTRY_BYTES_MIN;
-    // Each entry: a restart or hole, a change of validity, itself.
+    // Each entry: a restart or gap, a change of validity, itself.
     let from_entries = 4 * entries_max;
     // A packet of snapshots may let every queue of both pools be replayed and close every snapshot
     // in the making, and a whole loop touches every instrument with an empty snapshot.

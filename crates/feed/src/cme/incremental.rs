@@ -1,7 +1,7 @@
 //! The messages of the incremental feed, template by template.
 
 mod book;
-mod figures;
+mod statistics;
 
 use super::channel::Channel;
 use touchline_types::{Event, TradingStatus};
@@ -134,7 +134,11 @@ impl Channel {
     ) -> Result<Option<Ending>, Malformed> {
         let message = parse!(ChannelReset4, raw);
         self.counters.channel_resets += 1;
-        self.reset(self.headline.sequence, self.headline.sending_ns, events);
+        self.reset(
+            self.packet_info.sequence,
+            self.packet_info.sending_ns,
+            events,
+        );
         ending!(message)
     }
 

@@ -10,13 +10,13 @@ pub struct PriceState {
     /// RptSeq of the last entry taken in, into the queue too; 0 if none.
     pub last_rpt: u32,
     /// Newest packet that we have of this instrument: by an entry or inside a snapshot.
-    pub seen: u32,
+    pub last_seen: u32,
     /// The last packet inside the snapshot used last: entries of packets before it are in the book.
-    pub through: u32,
+    pub snapshot_sequence: u32,
     /// Newest packet up to which the book is confirmed.
     pub confirmed: u32,
     /// Whether something is known to be missing; entries are queued then.
-    pub hole: bool,
+    pub gap: bool,
     /// What is queued.
     pub queue: Queue,
 }
@@ -27,9 +27,9 @@ pub struct OrderState {
     /// Whether every order is known; entries are queued otherwise.
     pub known: bool,
     /// Entries of packets up to here are inside the snapshot that was used last.
-    pub through: u32,
+    pub snapshot_sequence: u32,
     /// A snapshot must reach at least this packet to be of use.
-    pub floor: u32,
+    pub snapshot_sequence_min: u32,
     /// What is queued, with marks for price entries.
     pub queue: Queue,
 }
@@ -44,12 +44,12 @@ pub struct Row {
     pub orders: OrderState,
     /// What is known of it.
     pub definition: InstrumentDefinition,
-    /// The price snapshot loop that named it last.
-    pub price_loop: u32,
-    /// The order snapshot loop that named it last.
-    pub order_loop: u32,
-    /// The definition loop that named it last.
-    pub definition_loop: u32,
+    /// The price snapshot cycle that named it last.
+    pub price_cycle: u32,
+    /// The order snapshot cycle that named it last.
+    pub order_cycle: u32,
+    /// The definition cycle that named it last.
+    pub definition_cycle: u32,
 }
 
 impl PriceState {
@@ -57,10 +57,10 @@ impl PriceState {
     pub fn known_from(packet: u32) -> PriceState {
         PriceState {
             last_rpt: 0,
-            seen: packet,
-            through: 0,
+            last_seen: packet,
+            snapshot_sequence: 0,
             confirmed: packet,
-            hole: false,
+            gap: false,
             queue: Queue::EMPTY,
         }
     }
@@ -70,7 +70,7 @@ impl PriceState {
     /// Whether an entry is the next one of a whole book.
     #[inline]
     pub fn is_next(&self, rpt_seq: u32, packet: u32) -> bool {
-        rpt_seq == self.last_rpt.wrapping_add(1) && !self.hole && packet >= self.through
+        rpt_seq == self.last_rpt.wrapping_add(1) && !self.gap && packet >= self.snapshot_sequence
     }
 
     /// Takes the next entry's number. `true` if this confirms the book after packet `lost`.
@@ -78,7 +78,7 @@ impl PriceState {
     pub fn take(&mut self, rpt_seq: u32, packet: u32, lost: u32) -> bool {
         let gapped = self.confirmed < lost;
         self.last_rpt = rpt_seq;
-        self.seen = self.seen.max(packet);
+        self.last_seen = self.last_seen.max(packet);
         self.confirmed = self.confirmed.max(packet);
         gapped
     }
@@ -89,8 +89,8 @@ impl OrderState {
     pub fn new(known: bool) -> OrderState {
         OrderState {
             known,
-            through: 0,
-            floor: 0,
+            snapshot_sequence: 0,
+            snapshot_sequence_min: 0,
             queue: Queue::EMPTY,
         }
     }
@@ -146,9 +146,9 @@ impl Instruments {
             definition,
             price: PriceState::known_from(known_from),
             orders: OrderState::new(orders_known),
-            price_loop: 0,
-            order_loop: 0,
-            definition_loop: 0,
+            price_cycle: 0,
+            order_cycle: 0,
+            definition_cycle: 0,
         });
         Some(instrument)
     }

@@ -1,20 +1,20 @@
-//! Order books: no number tells of a hole, so every lost packet makes them unknown, until a
+//! Order books: no number tells of a gap, so every lost packet makes them unknown, until a
 //! snapshot in chunks and the entries queued since then make them whole.
 
-use super::assemblies::{BeyondLimits, Chunk};
 use super::channel::Channel;
 use super::queue::{Queue, Queued, Work};
+use super::snapshot_assembler::{BeyondLimits, Chunk};
 use touchline_types::{Event, Instrument, OrderEvent, Validity};
 
 impl Channel {
     /// An order entry of the incremental feed: applied if the order book is known, else queued.
     #[inline]
     pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, events: &mut Vec<Event>) {
-        let packet = self.headline.sequence;
+        let packet = self.packet_info.sequence;
         self.orders_seen = true;
         let orders = &mut self.instruments.row_mut(order.instrument).orders;
         if orders.known {
-            if packet > orders.through {
+            if packet > orders.snapshot_sequence {
                 events.push(Event::Order(order, Validity::Live));
             } else {
                 self.counters.entries_contained += 1;
@@ -48,17 +48,17 @@ impl Channel {
         let orders = &mut self.instruments.row_mut(instrument).orders;
         self.order_queue.clear(&mut orders.queue);
         orders.known = false;
-        orders.floor = packet;
+        orders.snapshot_sequence_min = packet;
     }
 
     /// Begins a chunk of an order snapshot. `false` if it is of no use or came already; else its
     /// orders follow by [`Channel::chunk_order`], and [`Channel::end_chunk`].
     pub fn begin_chunk(&mut self, chunk: Chunk, current: u32) -> bool {
         self.orders_seen = true;
-        if !self.is_of_use(chunk.instrument, chunk.through) {
+        if !self.is_of_use(chunk.instrument, chunk.snapshot_sequence) {
             return false;
         }
-        self.assemblies
+        self.assembler
             .open(chunk, current)
             .unwrap_or_else(|BeyondLimits| {
                 self.counters.order_snapshots_too_large += 1;
@@ -68,23 +68,23 @@ impl Channel {
 
     /// An order of the chunk begun.
     pub fn chunk_order(&mut self, order: OrderEvent) {
-        self.assemblies.add(order);
+        self.assembler.add(order);
     }
 
     /// Ends the chunk begun; uses the snapshot if it is whole and fits.
     pub fn end_chunk(&mut self, events: &mut Vec<Event>) {
-        match self.assemblies.close() {
+        match self.assembler.close() {
             Ok(Some(chunk)) if self.fits(chunk) => {
                 self.counters.order_snapshots_used += 1;
                 events.push(Event::RebuildOrders(chunk.instrument));
                 events.extend(
-                    self.assemblies
+                    self.assembler
                         .orders()
                         .iter()
                         .copied()
                         .map(Event::RebuildOrder),
                 );
-                self.replay_orders(chunk.instrument, chunk.through, events);
+                self.replay_orders(chunk.instrument, chunk.snapshot_sequence, events);
             }
             Ok(Some(_)) => self.counters.order_snapshots_refused += 1,
             Ok(None) => {}
@@ -92,25 +92,35 @@ impl Channel {
         }
     }
 
-    /// An instrument that a whole loop of order snapshots did not name has no orders.
-    pub fn orders_absent(&mut self, instrument: Instrument, through: u32, events: &mut Vec<Event>) {
+    /// An instrument that a complete cycle of order snapshots did not name has no orders.
+    pub fn orders_absent(
+        &mut self,
+        instrument: Instrument,
+        snapshot_sequence: u32,
+        events: &mut Vec<Event>,
+    ) {
         let queue = self.instruments.row(instrument).orders.queue;
         let active = self
             .order_queue
             .iter(queue)
-            .any(|entry| entry.packet == through);
-        if self.is_of_use(instrument, through) && !active {
+            .any(|entry| entry.packet == snapshot_sequence);
+        if self.is_of_use(instrument, snapshot_sequence) && !active {
             self.counters.instruments_absent += 1;
             events.push(Event::RebuildOrders(instrument));
-            self.replay_orders(instrument, through, events);
+            self.replay_orders(instrument, snapshot_sequence, events);
         }
     }
 
-    /// Whether an order snapshot up to packet `through` can make the order book whole. Before the
+    /// Whether an order snapshot up to packet `snapshot_sequence` can make the order book whole. Before the
     /// first incremental packet `lost` is as high as can be, and nothing is of use.
-    fn is_of_use(&self, instrument: Instrument, through: u32) -> bool {
+    fn is_of_use(&self, instrument: Instrument, snapshot_sequence: u32) -> bool {
         let state = self.instruments.row(instrument).orders;
-        !state.known && through >= self.lost.max(state.floor).max(self.reset_at)
+        !state.known
+            && snapshot_sequence
+                >= self
+                    .lost
+                    .max(state.snapshot_sequence_min)
+                    .max(self.reset_at)
     }
 
     /// Whether a whole snapshot ends at an event that we have seen the end of: if the instrument
@@ -120,19 +130,24 @@ impl Channel {
         let same_packet = self
             .order_queue
             .iter(queue)
-            .filter(|entry| entry.packet == chunk.through);
+            .filter(|entry| entry.packet == chunk.snapshot_sequence);
         same_packet
             .last()
             .is_none_or(|entry| entry.transact_ns == chunk.transact_ns)
     }
 
     /// Replays what is queued behind a snapshot whose orders have just been given as events.
-    fn replay_orders(&mut self, instrument: Instrument, through: u32, events: &mut Vec<Event>) {
+    fn replay_orders(
+        &mut self,
+        instrument: Instrument,
+        snapshot_sequence: u32,
+        events: &mut Vec<Event>,
+    ) {
         let state = &mut self.instruments.row_mut(instrument).orders;
         for entry in self
             .order_queue
             .iter(state.queue)
-            .filter(|entry| entry.packet > through)
+            .filter(|entry| entry.packet > snapshot_sequence)
         {
             if let Work::Order(order) = entry.work {
                 events.push(Event::RebuildOrder(order));
@@ -140,7 +155,7 @@ impl Channel {
         }
         self.order_queue.clear(&mut state.queue);
         state.known = true;
-        state.through = through;
+        state.snapshot_sequence = snapshot_sequence;
         events.push(Event::OrdersRebuilt(instrument, Validity::Live));
     }
 
@@ -168,7 +183,7 @@ impl Channel {
         self.order_queue.clear_all();
         for row in self.instruments.rows_mut() {
             row.orders.queue = Queue::EMPTY;
-            row.orders.floor = entry.packet;
+            row.orders.snapshot_sequence_min = entry.packet;
         }
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct PriceSnapshot {
     /// RptSeq of the last entry inside it.
     pub rpt_seq: u32,
     /// LastMsgSeqNumProcessed: the last packet inside it.
-    pub through: u32,
+    pub snapshot_sequence: u32,
 }
 
 /// What a price snapshot is good for.
@@ -21,7 +21,7 @@ pub(super) enum Use {
     Ignore,
     /// The book is to be replaced by it and by what is queued behind it.
     Replace,
-    /// It does not reach the queued entries; a later loop will.
+    /// It does not reach the queued entries; a later cycle will.
     TooOld,
 }
 
@@ -60,12 +60,12 @@ impl Channel {
                 events.push(Event::Confirmed(instrument));
             }
             apply(instrument, entry.work, Validity::Live, events);
-        } else if entry.packet < price.through {
+        } else if entry.packet < price.snapshot_sequence {
             // Whatever its number: between it and the snapshot there may be a reset.
             self.counters.entries_contained += 1;
         } else if entry.rpt_seq > price.last_rpt {
-            self.open_hole(instrument, entry, events);
-        } else if entry.packet > price.seen {
+            self.open_gap(instrument, entry, events);
+        } else if entry.packet > price.last_seen {
             self.counters.instrument_restarts += 1;
             self.restart_price(instrument, entry, events);
         } else {
@@ -77,17 +77,20 @@ impl Channel {
     /// it is of no depth.
     pub fn distrust_price(&mut self, instrument: Instrument, events: &mut Vec<Event>) {
         let missing = self.missing();
-        self.instruments.row_mut(instrument).price.hole = true;
+        self.instruments.row_mut(instrument).price.gap = true;
         events.push(Event::BookLost(instrument, missing));
     }
 
     /// Judges a snapshot of a price book that is not live.
     pub fn judge(&self, price: &PriceState, snapshot: PriceSnapshot) -> Use {
-        let PriceSnapshot { rpt_seq, through } = snapshot;
-        if !price.hole {
+        let PriceSnapshot {
+            rpt_seq,
+            snapshot_sequence,
+        } = snapshot;
+        if !price.gap {
             // Newer than all we have: it confirms the book, and where a reset that was lost lies in
             // between, its number may be anything.
-            let news = rpt_seq > price.last_rpt || through > price.seen;
+            let news = rpt_seq > price.last_rpt || snapshot_sequence > price.last_seen;
             return if news { Use::Replace } else { Use::Ignore };
         }
         let mut expected = rpt_seq;
@@ -100,7 +103,7 @@ impl Channel {
             entry.rpt_seq == expected
         });
         // With nothing queued behind it, the snapshot itself must reach what we have seen.
-        let reaches = expected >= price.last_rpt || through > price.seen;
+        let reaches = expected >= price.last_rpt || snapshot_sequence > price.last_seen;
         if contiguous && reaches {
             Use::Replace
         } else {
@@ -117,7 +120,7 @@ impl Channel {
         events: &mut Vec<Event>,
     ) {
         let price = &mut self.instruments.row_mut(instrument).price;
-        let mut confirmed = snapshot.through;
+        let mut confirmed = snapshot.snapshot_sequence;
         let mut last_rpt = snapshot.rpt_seq;
         for entry in self
             .price_queue
@@ -133,22 +136,22 @@ impl Channel {
             }
         }
         self.price_queue.clear(&mut price.queue);
-        price.hole = false;
+        price.gap = false;
         price.last_rpt = last_rpt;
-        price.through = price.through.max(snapshot.through);
-        price.seen = price.seen.max(confirmed);
+        price.snapshot_sequence = price.snapshot_sequence.max(snapshot.snapshot_sequence);
+        price.last_seen = price.last_seen.max(confirmed);
         price.confirmed = price.confirmed.max(confirmed);
         let validity = self.validity(self.instruments.row(instrument));
         events.push(Event::BookRebuilt(instrument, validity));
     }
 
     /// A number is missing: the book is emptied and the entry queued.
-    fn open_hole(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
+    fn open_gap(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
         let price = &mut self.instruments.row_mut(instrument).price;
         let grows = entry.rpt_seq > price.last_rpt.saturating_add(1);
-        let first = !std::mem::replace(&mut price.hole, true);
+        let first = !std::mem::replace(&mut price.gap, true);
         self.counters.instrument_gaps += u64::from(first);
-        // A book refilled from live updates alone is wrong after a further hole, too.
+        // A book refilled from live updates alone is wrong after a further gap, too.
         if first || grows && self.missing() == Validity::Natural {
             events.push(Event::BookLost(instrument, self.missing()));
         }
@@ -160,9 +163,9 @@ impl Channel {
         let lacks_definition = self.lacks_definition(self.instruments.row(instrument));
         let price = &mut self.instruments.row_mut(instrument).price;
         self.price_queue.clear(&mut price.queue);
-        price.hole = entry.rpt_seq != 1 || lacks_definition;
+        price.gap = entry.rpt_seq != 1 || lacks_definition;
         price.last_rpt = 0;
-        if price.hole {
+        if price.gap {
             events.push(Event::BookLost(instrument, self.missing()));
             self.queue_price(instrument, entry, events);
         } else {
@@ -183,12 +186,12 @@ impl Channel {
         }
     }
 
-    /// Takes an entry in behind a hole; with natural refresh it is shown as well.
+    /// Takes an entry in behind a gap; with natural refresh it is shown as well.
     fn queue_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
         let natural = self.missing() == Validity::Natural;
         let price = &mut self.instruments.row_mut(instrument).price;
         price.last_rpt = entry.rpt_seq;
-        price.seen = price.seen.max(entry.packet);
+        price.last_seen = price.last_seen.max(entry.packet);
         self.counters.entries_queued += 1;
         if self.price_queue.push(&mut price.queue, entry).is_err() {
             self.drop_price_queues();
@@ -202,7 +205,7 @@ impl Channel {
 /// Whether an entry is to be replayed on top of a snapshot. Source: CME client systems wiki,
 /// "MBP and MBOFD Market Recovery".
 fn is_behind(entry: &Queued, snapshot: PriceSnapshot) -> bool {
-    entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.through
+    entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.snapshot_sequence
 }
 
 #[inline]

@@ -39,9 +39,9 @@ pub enum Join {
 /// How packets that both lines lost are asked for again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// How long a hole waits for what was asked for, nanoseconds, beyond [`Settings::wait_ns`].
+    /// How long a gap waits for what was asked for, nanoseconds, beyond [`Settings::wait_ns`].
     pub wait_ns: u64,
-    /// Most packets that are asked for at once; a longer hole is lost at once. CME answers for at
+    /// Most packets that are asked for at once; a longer gap is lost at once. CME answers for at
     /// most 2,000 (client systems wiki, "TCP Recovery").
     pub packets_max: u32,
 }
@@ -51,9 +51,9 @@ pub struct Replay {
 pub struct Settings {
     /// How to show books that miss something.
     pub join: Join,
-    /// How long packets behind a hole wait for it, nanoseconds.
+    /// How long packets behind a gap wait for it, nanoseconds.
     pub wait_ns: u64,
-    /// How many packet numbers may wait behind a hole; rounded up to a power of two.
+    /// How many packet numbers may wait behind a gap; rounded up to a power of two.
     pub hold_packets_max: usize,
     /// Longest packet, bytes; a longer one counts as not received.
     pub packet_bytes_max: usize,

@@ -1,13 +1,13 @@
-//! The snapshot feeds: price snapshots (52; 38, 69) and order snapshots (53; 44), in loops.
+//! The snapshot feeds: price snapshots (52; 38, 69) and order snapshots (53; 44), in cycles.
 //!
 //! Source: CME client systems wiki, "MBP and MBOFD Market Recovery".
 
-use super::assemblies::Chunk;
 use super::channel::Channel;
-use super::loops::WholeLoop;
 use super::normalise::{BookEntry, book_entry, statistic_kind};
 use super::prices::{PriceSnapshot, Use};
 use super::settings::Feed;
+use super::snapshot_assembler::Chunk;
+use super::snapshot_cycle::CompleteCycle;
 use touchline_types::{
     Event, Instrument, LevelEvent, OrderAction, OrderEvent, Place, Price, Quantity, Statistic,
     UpdateAction, Validity,
@@ -15,9 +15,9 @@ use touchline_types::{
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::Malformed;
 
-/// Which loops a packet's messages belong to.
+/// Which cycles a packet's messages belong to.
 #[derive(Clone, Copy)]
-struct InLoop {
+struct InCycle {
     price: bool,
     orders: bool,
 }
@@ -28,13 +28,13 @@ macro_rules! price_message {
         fn $name(
             &mut self,
             raw: RawMessage<'_>,
-            in_loop: InLoop,
+            in_cycle: InCycle,
             events: &mut Vec<Event>,
         ) -> Result<(), Malformed> {
             let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
             let snapshot = PriceSnapshot {
                 rpt_seq: message.rpt_seq(),
-                through: message.last_msg_seq_num_processed(),
+                snapshot_sequence: message.last_msg_seq_num_processed(),
             };
             let Some(instrument) = self.instrument(message.security_id()) else {
                 return Ok(());
@@ -59,9 +59,9 @@ macro_rules! price_message {
             }
             self.name(
                 instrument,
-                in_loop,
+                in_cycle,
                 message.tot_num_reports(),
-                snapshot.through,
+                snapshot.snapshot_sequence,
                 events,
             );
             Ok(())
@@ -75,17 +75,17 @@ macro_rules! order_message {
         fn $name(
             &mut self,
             raw: RawMessage<'_>,
-            in_loop: InLoop,
+            in_cycle: InCycle,
             events: &mut Vec<Event>,
         ) -> Result<(), Malformed> {
             let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
-            let through = message.last_msg_seq_num_processed();
+            let snapshot_sequence = message.last_msg_seq_num_processed();
             let Some(instrument) = self.instrument(message.security_id()) else {
                 return Ok(());
             };
             let chunk = Chunk {
                 instrument,
-                through,
+                snapshot_sequence,
                 chunks: message.no_chunks(),
                 transact_ns: message.transact_time(),
             };
@@ -110,9 +110,9 @@ macro_rules! order_message {
             }
             self.name(
                 instrument,
-                in_loop,
+                in_cycle,
                 message.tot_num_reports(),
-                through,
+                snapshot_sequence,
                 events,
             );
             Ok(())
@@ -160,7 +160,7 @@ impl Item {
 }
 
 /// The highest LastMsgSeqNumProcessed of a packet of a snapshot feed; 0 if it has no snapshot.
-pub fn through(packet: &Packet<'_>) -> u32 {
+pub fn snapshot_sequence(packet: &Packet<'_>) -> u32 {
     let of_message = |raw: RawMessage<'_>| match raw.header.template_id {
         SnapshotFullRefresh52::TEMPLATE_ID
         | SnapshotFullRefresh38::TEMPLATE_ID
@@ -189,35 +189,35 @@ impl Channel {
             self.counters.snapshots_stale += 1;
             return;
         }
-        let in_loop = match feed {
-            Feed::SnapshotOrders => InLoop {
+        let in_cycle = match feed {
+            Feed::SnapshotOrders => InCycle {
                 price: false,
-                orders: self.order_loop.packet(sequence, sending_time_ns),
+                orders: self.order_cycle.packet(sequence, sending_time_ns),
             },
-            _ => InLoop {
-                price: self.price_loop.packet(sequence, sending_time_ns),
+            _ => InCycle {
+                price: self.price_cycle.packet(sequence, sending_time_ns),
                 orders: false,
             },
         };
         for raw in packet.messages() {
             self.templates.count(raw);
             // Every message of a valid packet parses.
-            let _ = self.snapshot(raw, in_loop, events);
+            let _ = self.snapshot(raw, in_cycle, events);
         }
     }
 
     fn snapshot(
         &mut self,
         raw: RawMessage<'_>,
-        in_loop: InLoop,
+        in_cycle: InCycle,
         events: &mut Vec<Event>,
     ) -> Result<(), Malformed> {
         match raw.header.template_id {
-            SnapshotFullRefresh52::TEMPLATE_ID => self.price52(raw, in_loop, events),
-            SnapshotFullRefresh38::TEMPLATE_ID => self.price38(raw, in_loop, events),
-            SnapshotFullRefreshLongQty69::TEMPLATE_ID => self.price69(raw, in_loop, events),
-            SnapshotFullRefreshOrderBook53::TEMPLATE_ID => self.orders53(raw, in_loop, events),
-            SnapshotFullRefreshOrderBook44::TEMPLATE_ID => self.orders44(raw, in_loop, events),
+            SnapshotFullRefresh52::TEMPLATE_ID => self.price52(raw, in_cycle, events),
+            SnapshotFullRefresh38::TEMPLATE_ID => self.price38(raw, in_cycle, events),
+            SnapshotFullRefreshLongQty69::TEMPLATE_ID => self.price69(raw, in_cycle, events),
+            SnapshotFullRefreshOrderBook53::TEMPLATE_ID => self.orders53(raw, in_cycle, events),
+            SnapshotFullRefreshOrderBook44::TEMPLATE_ID => self.orders44(raw, in_cycle, events),
             _ => {
                 self.counters.messages_unknown += u64::from(Message::parse(raw)?.is_none());
                 Ok(())
@@ -235,7 +235,7 @@ impl Channel {
     fn price_snapshot(&mut self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
         let row = self.instruments.row(instrument);
         let is_needed = self.validity(row) != Validity::Live && !self.lacks_definition(row);
-        if !is_needed || snapshot.through < self.reset_at {
+        if !is_needed || snapshot.snapshot_sequence < self.reset_at {
             return Use::Ignore;
         }
         let judged = self.judge(&row.price, snapshot);
@@ -247,38 +247,42 @@ impl Channel {
         judged
     }
 
-    /// A message of a loop names an instrument; acts on those that a whole loop did not name. A
-    /// loop of order snapshots names an instrument by either kind of message and tells of orders
+    /// A message of a cycle names an instrument; acts on those that a complete cycle did not name. A
+    /// cycle of order snapshots names an instrument by either kind of message and tells of orders
     /// alone: an instrument without orders may well have prices (implied ones, say).
     fn name(
         &mut self,
         instrument: Instrument,
-        in_loop: InLoop,
+        in_cycle: InCycle,
         total: u32,
-        through: u32,
+        snapshot_sequence: u32,
         events: &mut Vec<Event>,
     ) {
         let row = self.instruments.row_mut(instrument);
-        if in_loop.price
-            && let Some(whole) = self.price_loop.name(&mut row.price_loop, total, through)
+        if in_cycle.price
+            && let Some(whole) =
+                self.price_cycle
+                    .name(&mut row.price_cycle, total, snapshot_sequence)
         {
-            self.absent(whole, |row| row.price_loop, Channel::price_absent, events);
-        } else if in_loop.orders
-            && let Some(whole) = self.order_loop.name(&mut row.order_loop, total, through)
+            self.absent(whole, |row| row.price_cycle, Channel::price_absent, events);
+        } else if in_cycle.orders
+            && let Some(whole) =
+                self.order_cycle
+                    .name(&mut row.order_cycle, total, snapshot_sequence)
         {
-            self.absent(whole, |row| row.order_loop, Channel::orders_absent, events);
+            self.absent(whole, |row| row.order_cycle, Channel::orders_absent, events);
         }
     }
 
-    /// Instruments that a whole loop did not name had no activity.
+    /// Instruments that a complete cycle did not name had no activity.
     fn absent(
         &mut self,
-        whole: WholeLoop,
+        whole: CompleteCycle,
         mark: impl Fn(&super::instruments::Row) -> u32,
         treat: impl Fn(&mut Channel, Instrument, u32, &mut Vec<Event>),
         events: &mut Vec<Event>,
     ) {
-        self.counters.loops_whole += 1;
+        self.counters.snapshot_cycles += 1;
         for index in 0..self.instruments.len() as u32 {
             if mark(self.instruments.row(Instrument(index))) != whole.id {
                 treat(self, Instrument(index), whole.lowest, events);
@@ -287,10 +291,15 @@ impl Channel {
     }
 
     /// As a snapshot without entries would.
-    fn price_absent(&mut self, instrument: Instrument, through: u32, events: &mut Vec<Event>) {
+    fn price_absent(
+        &mut self,
+        instrument: Instrument,
+        snapshot_sequence: u32,
+        events: &mut Vec<Event>,
+    ) {
         let snapshot = PriceSnapshot {
             rpt_seq: 0,
-            through,
+            snapshot_sequence,
         };
         if self.price_snapshot(instrument, snapshot) == Use::Replace {
             self.counters.instruments_absent += 1;

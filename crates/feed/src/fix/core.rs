@@ -3,8 +3,8 @@
 use super::logon::Terms;
 use super::output::Output;
 use super::resend::Resend;
-use super::{Closing, Counters, Settings, Store};
-use crate::When;
+use super::{Counters, DisconnectReason, Settings, Store};
+use crate::ReceiveTime;
 use touchline_wire::fix::LastSecond;
 
 /// Everything that judging a message may change.
@@ -16,7 +16,7 @@ pub struct Core<S> {
     pub scratch: Box<[u8]>,
     pub counters: Counters,
     pub state: State,
-    pub closing: Option<Closing>,
+    pub disconnect_reason: Option<DisconnectReason>,
     pub clock: Clock,
     /// Of the counterparty's times.
     pub last_second: LastSecond,
@@ -25,20 +25,20 @@ pub struct Core<S> {
     /// When the last message came, and the last one went, by the steady clock.
     pub received_ns: u64,
     pub sent_ns: u64,
-    /// The counterparty was asked for a sign of life, and gave none yet.
-    pub is_tested: bool,
+    /// A TestRequest was sent, and nothing came since.
+    pub test_request_sent: bool,
     /// When the present state ends.
     pub until_ns: u64,
     /// What we asked for again.
-    pub asked: Option<Asked>,
+    pub awaited_resend: Option<AwaitedResend>,
     /// What the counterparty asked for again.
     pub resend: Option<Resend>,
     /// The first number that was never sent; those from here on are in the store alone.
     pub unsent: u64,
     /// We sent a Logon with ResetSeqNumFlag, and it was not answered yet.
     pub is_resetting: bool,
-    /// A message of this number was shown to the application, which has not come back yet.
-    pub shown: Option<u64>,
+    /// The message of this number was delivered to the application, which has not come back yet.
+    pub delivered: Option<u64>,
     /// Number of the counterparty's Logon.
     pub logon_number: u64,
     /// What the Logon says that the application is asked about.
@@ -64,9 +64,9 @@ pub enum State {
     Over,
 }
 
-/// A hole that we asked for.
+/// A resend that was requested and has not come yet.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct AwaitedResend {
     /// The last number that is known to be missing.
     pub last: u64,
     pub at_ns: u64,
@@ -82,8 +82,8 @@ pub struct Asked {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     /// Both clocks at one moment.
-    anchor: When,
-    now: When,
+    anchor: ReceiveTime,
+    now: ReceiveTime,
     is_off: bool,
 }
 
@@ -92,26 +92,26 @@ const STEP_NS: u64 = 10_000_000_000;
 
 impl Clock {
     /// A connection begins: the host's clock is believed.
-    pub fn begin(&mut self, when: When) {
+    pub fn begin(&mut self, time: ReceiveTime) {
         *self = Clock {
-            anchor: when,
-            now: when,
+            anchor: time,
+            now: time,
             is_off: false,
         };
     }
 
     /// Time has passed. `true`: the host's clock was set since the last look.
-    pub fn tick(&mut self, when: When) -> bool {
-        let now_ns = when.now_ns.max(self.now.now_ns);
-        let passed = now_ns.saturating_sub(self.anchor.now_ns);
-        let steady = self.anchor.receive_ns.saturating_add(passed);
-        let is_off = when.receive_ns.abs_diff(steady) > STEP_NS;
-        let wall = if is_off { steady } else { when.receive_ns };
+    pub fn tick(&mut self, time: ReceiveTime) -> bool {
+        let now_ns = time.mono_ns.max(self.now.mono_ns);
+        let passed = now_ns.saturating_sub(self.anchor.mono_ns);
+        let steady = self.anchor.wall_ns.saturating_add(passed);
+        let is_off = time.wall_ns.abs_diff(steady) > STEP_NS;
+        let wall = if is_off { steady } else { time.wall_ns };
         let was_set = is_off && !self.is_off;
         self.is_off = is_off;
-        self.now = When {
-            receive_ns: wall,
-            now_ns,
+        self.now = ReceiveTime {
+            wall_ns: wall,
+            mono_ns: now_ns,
         };
         self.anchor = self.now;
         was_set
@@ -119,12 +119,12 @@ impl Clock {
 
     /// Nanoseconds since the Unix epoch.
     pub fn wall_ns(&self) -> u64 {
-        self.now.receive_ns
+        self.now.wall_ns
     }
 
     /// The steady clock.
     pub fn now_ns(&self) -> u64 {
-        self.now.now_ns
+        self.now.mono_ns
     }
 }
 
@@ -140,46 +140,46 @@ impl<S: Store> Core<S> {
             store,
             counters: Counters::default(),
             state: State::Down,
-            closing: None,
+            disconnect_reason: None,
             clock: Clock::default(),
             last_second: LastSecond::default(),
             received_ns: 0,
             sent_ns: 0,
-            is_tested: false,
+            test_request_sent: false,
             until_ns: 0,
-            asked: None,
+            awaited_resend: None,
             resend: None,
             is_resetting: false,
-            shown: None,
+            delivered: None,
             logon_number: 0,
             asking: None,
         }
     }
 
-    pub fn tick(&mut self, when: When) {
-        self.counters.clock_steps += u64::from(self.clock.tick(when));
+    pub fn tick(&mut self, time: ReceiveTime) {
+        self.counters.clock_steps += u64::from(self.clock.tick(time));
     }
 
     /// A connection stands: nothing of an earlier one is left.
-    pub fn begin(&mut self, when: When) {
-        self.clock.begin(when);
+    pub fn begin(&mut self, time: ReceiveTime) {
+        self.clock.begin(time);
         self.output.clear();
-        self.closing = None;
+        self.disconnect_reason = None;
         self.heartbeat_s = self.settings.heartbeat_s;
-        (self.received_ns, self.sent_ns) = (when.now_ns, when.now_ns);
-        self.is_tested = false;
+        (self.received_ns, self.sent_ns) = (time.mono_ns, time.mono_ns);
+        self.test_request_sent = false;
         self.is_resetting = false;
-        (self.asked, self.resend, self.asking) = (None, None, None);
+        (self.awaited_resend, self.resend, self.asking) = (None, None, None);
         self.unsent = self.store.next_out();
-        self.until_ns = when.now_ns + self.settings.limits.logon_wait_ns;
+        self.until_ns = time.mono_ns + self.settings.limits.logon_wait_ns;
     }
 
     /// The connection is to be closed, once what waits to be sent is gone.
-    pub fn close(&mut self, why: Closing) {
+    pub fn close(&mut self, why: DisconnectReason) {
         if self.state != State::Over {
-            self.counters.closed += 1;
+            self.counters.disconnects += 1;
             self.state = State::Over;
-            self.closing = Some(why);
+            self.disconnect_reason = Some(why);
         }
     }
 
@@ -190,16 +190,19 @@ impl<S: Store> Core<S> {
     /// The next message that we expect has this number.
     pub fn expect(&mut self, number: u64) {
         if let Err(error) = self.store.expect(number) {
-            self.close(Closing::Store(error));
+            self.close(DisconnectReason::Store(error));
         }
-        if self.asked.is_some_and(|asked| asked.last < number) {
-            self.asked = None;
+        if self
+            .awaited_resend
+            .is_some_and(|awaited_resend| awaited_resend.last < number)
+        {
+            self.awaited_resend = None;
         }
     }
 
     /// The application has come back: what it was shown is processed.
     pub fn acknowledge(&mut self) {
-        if let Some(number) = self.shown.take()
+        if let Some(number) = self.delivered.take()
             && number == self.store.next_in()
         {
             self.expect(number + 1);
@@ -212,9 +215,9 @@ impl<S: Store> Core<S> {
             Ok(()) => {
                 self.counters.resets += 1;
                 self.unsent = 1;
-                (self.asked, self.resend, self.shown) = (None, None, None);
+                (self.awaited_resend, self.resend, self.delivered) = (None, None, None);
             }
-            Err(error) => self.close(Closing::Store(error)),
+            Err(error) => self.close(DisconnectReason::Store(error)),
         }
     }
 }

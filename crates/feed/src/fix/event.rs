@@ -9,7 +9,7 @@ use touchline_wire::fix::{Header, Message};
 pub enum Event<'a> {
     /// Both sides are logged on: messages may be sent.
     LoggedOn,
-    /// A counterparty's Logon waits for [`super::Session::admit`] or [`super::Session::refuse`].
+    /// A counterparty's Logon waits for [`super::Session::accept_logon`] or [`super::Session::reject_logon`].
     Logon(Message<'a>),
     /// An application message, in its order. It counts as processed with the next call of
     /// [`super::Session::next`]; whoever dies before gets it again, marked as a possible duplicate.
@@ -20,9 +20,9 @@ pub enum Event<'a> {
     LoggedOut(Message<'a>),
 }
 
-/// Why the connection is to be closed.
+/// Disconnect reason: why the connection is to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Closing {
+pub enum DisconnectReason {
     /// No Logon, or no answer to ours, in time.
     NoLogon,
     /// The first message is no Logon, or is damaged or longer than a Logon may be.
@@ -30,11 +30,11 @@ pub enum Closing {
     /// The Logon is of another version, of other CompIDs, of another time, or lacks a field.
     BadLogon,
     /// The application does not know the counterparty.
-    Refused,
+    UnknownCounterparty,
     /// The counterparty answered our Logon with a Logout or a Reject.
-    LogonRefused,
+    LogonRejected,
     /// The counterparty's number is lower than expected, and it does not say that it repeats itself.
-    TooLow,
+    SequenceTooLow,
     /// A message without a number that can be read.
     NoSequence,
     /// Logged out by both sides.
@@ -42,28 +42,28 @@ pub enum Closing {
     /// Our Logout was not answered in time.
     NoLogout,
     /// The counterparty said nothing for too long, also not when it was asked.
-    Silent,
+    HeartbeatTimeout,
     /// What we asked for again and again did not come.
     NoResend,
     /// The store failed: nothing more can be sent that could be sent again.
     Store(StoreError),
 }
 
-impl fmt::Display for Closing {
+impl fmt::Display for DisconnectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Closing::NoLogon => "no Logon in time",
-            Closing::NotLogon => "the first message is no Logon",
-            Closing::BadLogon => "the Logon is not of this session",
-            Closing::Refused => "the Logon was refused",
-            Closing::LogonRefused => "the counterparty refused our Logon",
-            Closing::TooLow => "the counterparty's MsgSeqNum is too low",
-            Closing::NoSequence => "a message has no MsgSeqNum",
-            Closing::LoggedOut => "logged out",
-            Closing::NoLogout => "our Logout was not answered",
-            Closing::Silent => "the counterparty is silent",
-            Closing::NoResend => "what was asked for again did not come",
-            Closing::Store(error) => return error.fmt(f),
+            DisconnectReason::NoLogon => "no Logon in time",
+            DisconnectReason::NotLogon => "the first message is no Logon",
+            DisconnectReason::BadLogon => "the Logon is not of this session",
+            DisconnectReason::UnknownCounterparty => "the Logon was refused",
+            DisconnectReason::LogonRejected => "the counterparty refused our Logon",
+            DisconnectReason::SequenceTooLow => "the counterparty's MsgSeqNum is too low",
+            DisconnectReason::NoSequence => "a message has no MsgSeqNum",
+            DisconnectReason::LoggedOut => "logged out",
+            DisconnectReason::NoLogout => "our Logout was not answered",
+            DisconnectReason::HeartbeatTimeout => "the counterparty is silent",
+            DisconnectReason::NoResend => "what was asked for again did not come",
+            DisconnectReason::Store(error) => return error.fmt(f),
         })
     }
 }

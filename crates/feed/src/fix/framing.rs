@@ -2,7 +2,7 @@
 
 use super::core::{Core, State};
 use super::input::Input;
-use super::{Closing, Store};
+use super::{DisconnectReason, Store};
 use touchline_wire::fix::{Frame, Message, frame, resync};
 
 impl<S: Store> Core<S> {
@@ -27,7 +27,7 @@ impl<S: Store> Core<S> {
                 Ok(Frame::Incomplete(_)) => return None,
                 Err(_) if is_new => {
                     self.counters.messages_garbled += 1;
-                    self.close(Closing::NotLogon);
+                    self.close(DisconnectReason::NotLogon);
                 }
                 Err(_) => {
                     let skipped = resync(rest, most)?;

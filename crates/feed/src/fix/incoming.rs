@@ -1,10 +1,10 @@
 //! A message of the counterparty, judged.
 
-use super::ahead::Ahead;
 use super::core::{Core, State};
-use super::heading::{Fault, Heading, field};
+use super::out_of_order::OutOfOrderQueue;
+use super::parsed_header::{Fault, ParsedHeader, field};
 use super::resend::is_admin;
-use super::{Checks, Closing, Store};
+use super::{Checks, DisconnectReason, Store};
 use touchline_wire::fix::{FIX44, Message, SessionRejectReason as Reason, tag, unsigned, validate};
 
 /// What a message is to the owner of the session.
@@ -26,13 +26,13 @@ impl<S: Store> Core<S> {
     pub fn judge(
         &mut self,
         message: &Message<'_>,
-        heading: &Heading<'_>,
-        ahead: &mut Ahead,
+        parsed: &ParsedHeader<'_>,
+        out_of_order: &mut OutOfOrderQueue,
     ) -> Outcome {
         self.counters.messages_received += 1;
         match self.state {
-            State::Awaiting | State::LoggingOn => self.first(message, heading, ahead),
-            State::Up | State::LoggingOut => self.later(message, heading, ahead),
+            State::Awaiting | State::LoggingOn => self.first(message, parsed, out_of_order),
+            State::Up | State::LoggingOut => self.later(message, parsed, out_of_order),
             State::Down | State::Asking | State::Over => Outcome::Nothing,
         }
     }
@@ -40,14 +40,14 @@ impl<S: Store> Core<S> {
     fn later(
         &mut self,
         message: &Message<'_>,
-        heading: &Heading<'_>,
-        ahead: &mut Ahead,
+        parsed: &ParsedHeader<'_>,
+        out_of_order: &mut OutOfOrderQueue,
     ) -> Outcome {
         let expected = self.store.next_in();
-        let number = heading.header.msg_seq_num;
+        let number = parsed.header.msg_seq_num;
         let Some(number) = number.filter(|number| *number < NUMBER_MAX) else {
-            self.last_words(b"MsgSeqNum (34) is missing or no number");
-            self.close(Closing::NoSequence);
+            self.send_logout(b"MsgSeqNum (34) is missing or no number");
+            self.close(DisconnectReason::NoSequence);
             return Outcome::Nothing;
         };
         let is_logout = message.msg_type() == b"5";
@@ -58,18 +58,18 @@ impl<S: Store> Core<S> {
             }
             return Outcome::Nothing;
         }
-        if let Some(fault) = heading.fault.or_else(|| missing(heading)) {
-            self.reject(message, heading, fault);
+        if let Some(fault) = parsed.fault.or_else(|| missing(parsed)) {
+            self.reject(message, parsed, fault);
             return Outcome::Nothing;
         }
-        if let Some(fault) = self.time_or_name(heading) {
-            self.reject(message, heading, fault);
+        if let Some(fault) = self.time_or_name(parsed) {
+            self.reject(message, parsed, fault);
             self.log_out(b"");
             return Outcome::Nothing;
         }
         self.received_ns = self.clock.now_ns();
-        self.is_tested = false;
-        self.in_order(message, heading, number, ahead)
+        self.test_request_sent = false;
+        self.in_order(message, parsed, number, out_of_order)
     }
 
     /// The number of a message against the one that is expected. Logout, ResendRequest, and the two kinds
@@ -77,9 +77,9 @@ impl<S: Store> Core<S> {
     fn in_order(
         &mut self,
         message: &Message<'_>,
-        heading: &Heading<'_>,
+        parsed: &ParsedHeader<'_>,
         number: u64,
-        ahead: &mut Ahead,
+        out_of_order: &mut OutOfOrderQueue,
     ) -> Outcome {
         let expected = self.store.next_in();
         // Looked for in the messages alone that can have them: a look goes through all fields.
@@ -92,38 +92,38 @@ impl<S: Store> Core<S> {
             _ => false,
         };
         if goes_anyway && let Some(fault) = self.check(message) {
-            self.reject(message, heading, fault);
+            self.reject(message, parsed, fault);
             return Outcome::Nothing;
         }
         match message.msg_type() {
             b"5" => return self.logout(number),
-            b"A" if is_reset => return self.reset_by_logon(number, ahead),
+            b"A" if is_reset => return self.reset_by_logon(number, out_of_order),
             // Nothing but the answer makes sense before it.
             _ if self.is_resetting => return Outcome::Nothing,
-            b"2" => return self.resend_request(message, heading, number),
-            b"4" if goes_anyway => return self.sequence_reset(message, heading, expected),
+            b"2" => return self.resend_request(message, parsed, number),
+            b"4" if goes_anyway => return self.sequence_reset(message, parsed, expected),
             _ => {}
         }
         if number > expected {
-            self.too_high(message, number, ahead);
+            self.sequence_too_high(message, number, out_of_order);
             return Outcome::Nothing;
         }
         if number < expected {
-            self.too_low(message, heading, number);
+            self.sequence_too_low(message, parsed, number);
             return Outcome::Nothing;
         }
-        self.process(message, heading, number)
+        self.process(message, parsed, number)
     }
 
     /// A message in its order.
     pub fn process(
         &mut self,
         message: &Message<'_>,
-        heading: &Heading<'_>,
+        parsed: &ParsedHeader<'_>,
         number: u64,
     ) -> Outcome {
         if let Some(fault) = self.check(message) {
-            self.reject(message, heading, fault);
+            self.reject(message, parsed, fault);
             return Outcome::Nothing;
         }
         match message.msg_type() {
@@ -131,57 +131,62 @@ impl<S: Store> Core<S> {
                 Some(id) => self.heartbeat(Some(id)),
                 None => {
                     let fault = required(tag::TEST_REQ_ID);
-                    self.reject(message, heading, fault);
+                    self.reject(message, parsed, fault);
                     return Outcome::Nothing;
                 }
             },
-            b"4" => return self.sequence_reset(message, heading, number + 1),
+            b"4" => return self.sequence_reset(message, parsed, number + 1),
             b"3" => {
                 self.expect(number + 1);
                 return Outcome::Rejected;
             }
             kind if !is_admin(kind) => {
-                self.shown = Some(number);
+                self.delivered = Some(number);
                 return Outcome::Application;
             }
             b"A" if number != self.logon_number => self.log_out(b"both are logged on already"),
-            // A sign of life; or the Logon, which waited behind the hole that it showed.
+            // A sign of life; or the Logon, which waited behind the gap that it showed.
             _ => {}
         }
         self.expect(number + 1);
         Outcome::Nothing
     }
 
-    pub fn too_high(&mut self, message: &Message<'_>, number: u64, ahead: &mut Ahead) {
-        self.counters.messages_early += 1;
-        if !ahead.keep(number, message.bytes()) {
-            self.counters.messages_early_dropped += 1;
+    pub fn sequence_too_high(
+        &mut self,
+        message: &Message<'_>,
+        number: u64,
+        out_of_order: &mut OutOfOrderQueue,
+    ) {
+        self.counters.messages_out_of_order += 1;
+        if !out_of_order.keep(number, message.bytes()) {
+            self.counters.messages_out_of_order_dropped += 1;
         }
-        if self.asked.is_none() {
-            self.ask_again(number - 1, 1);
+        if self.awaited_resend.is_none() {
+            self.send_resend_request(number - 1, 1);
         }
     }
 
-    fn too_low(&mut self, message: &Message<'_>, heading: &Heading<'_>, number: u64) {
-        if !heading.header.poss_dup {
-            return self.end_too_low(number);
+    fn sequence_too_low(&mut self, message: &Message<'_>, parsed: &ParsedHeader<'_>, number: u64) {
+        if !parsed.header.poss_dup {
+            return self.end_sequence_too_low(number);
         }
         self.counters.messages_duplicate += 1;
         if message.msg_type() == b"4" {
             return;
         }
-        let Some(original_ns) = heading.header.orig_sending_time_ns else {
-            return self.reject(message, heading, required(tag::ORIG_SENDING_TIME));
+        let Some(original_ns) = parsed.header.orig_sending_time_ns else {
+            return self.reject(message, parsed, required(tag::ORIG_SENDING_TIME));
         };
-        if heading.header.sending_time_ns < Some(original_ns) {
+        if parsed.header.sending_time_ns < Some(original_ns) {
             let fault = Fault::whole(Reason::SendingTimeAccuracyProblem);
-            self.reject(message, heading, fault);
+            self.reject(message, parsed, fault);
             self.log_out(b"");
         }
     }
 
     /// The counterparty's number is lower than it can be: somebody has lost count, and people must look.
-    pub fn end_too_low(&mut self, number: u64) {
+    pub fn end_sequence_too_low(&mut self, number: u64) {
         use std::io::Write;
         let mut text = [0; 96];
         let mut rest = text.as_mut_slice();
@@ -191,19 +196,19 @@ impl<S: Store> Core<S> {
             "MsgSeqNum too low, expecting {expected} but received {number}"
         );
         let length = 96 - rest.len();
-        self.last_words(&text[..length]);
-        self.close(Closing::TooLow);
+        self.send_logout(&text[..length]);
+        self.close(DisconnectReason::SequenceTooLow);
     }
 
     fn logout(&mut self, number: u64) -> Outcome {
-        // A Logout behind a hole is answered, and the hole is asked for after the next Logon.
+        // A Logout behind a gap is answered, and the gap is asked for after the next Logon.
         if number == self.store.next_in() {
             self.expect(number + 1);
         }
         if self.state == State::Up {
-            self.last_words(b"");
+            self.send_logout(b"");
         }
-        self.close(Closing::LoggedOut);
+        self.close(DisconnectReason::LoggedOut);
         Outcome::LoggedOut
     }
 
@@ -212,7 +217,7 @@ impl<S: Store> Core<S> {
     fn resend_request(
         &mut self,
         message: &Message<'_>,
-        heading: &Heading<'_>,
+        parsed: &ParsedHeader<'_>,
         number: u64,
     ) -> Outcome {
         let expected = self.store.next_in();
@@ -222,7 +227,7 @@ impl<S: Store> Core<S> {
         let first = match number_of(tag::BEGIN_SEQ_NO) {
             Some(Ok(first)) if (1..=last_sent).contains(&first) => first,
             wrong => {
-                self.reject(message, heading, faulty(wrong.is_none(), tag::BEGIN_SEQ_NO));
+                self.reject(message, parsed, faulty(wrong.is_none(), tag::BEGIN_SEQ_NO));
                 return Outcome::Nothing;
             }
         };
@@ -230,7 +235,7 @@ impl<S: Store> Core<S> {
             Some(Ok(0)) => last_sent,
             Some(Ok(last)) if last >= first => last.min(last_sent),
             wrong => {
-                self.reject(message, heading, faulty(wrong.is_none(), tag::END_SEQ_NO));
+                self.reject(message, parsed, faulty(wrong.is_none(), tag::END_SEQ_NO));
                 return Outcome::Nothing;
             }
         };
@@ -238,8 +243,8 @@ impl<S: Store> Core<S> {
             self.expect(number + 1);
         }
         self.serve(first, last);
-        if number > expected && self.asked.is_none() {
-            self.ask_again(number, 1);
+        if number > expected && self.awaited_resend.is_none() {
+            self.send_resend_request(number, 1);
         }
         Outcome::Nothing
     }
@@ -248,15 +253,15 @@ impl<S: Store> Core<S> {
     fn sequence_reset(
         &mut self,
         message: &Message<'_>,
-        heading: &Heading<'_>,
+        parsed: &ParsedHeader<'_>,
         least: u64,
     ) -> Outcome {
         match field(message, tag::NEW_SEQ_NO).map(unsigned) {
             Some(Ok(next)) if (least..NUMBER_MAX).contains(&next) => {
-                self.counters.skips += u64::from(next > least);
+                self.counters.sequence_resets += u64::from(next > least);
                 self.expect(next);
             }
-            wrong => self.reject(message, heading, faulty(wrong.is_none(), tag::NEW_SEQ_NO)),
+            wrong => self.reject(message, parsed, faulty(wrong.is_none(), tag::NEW_SEQ_NO)),
         }
         Outcome::Nothing
     }
@@ -273,9 +278,9 @@ impl<S: Store> Core<S> {
     }
 
     /// SendingTime and CompIDs, which must be those of this session.
-    pub fn time_or_name(&self, heading: &Heading<'_>) -> Option<Fault> {
+    pub fn time_or_name(&self, parsed: &ParsedHeader<'_>) -> Option<Fault> {
         let settings = &self.settings;
-        let header = &heading.header;
+        let header = &parsed.header;
         let sent_ns = header.sending_time_ns.unwrap_or(0);
         let most_ns = u64::from(settings.sending_time_s) * 1_000_000_000;
         if most_ns > 0 && sent_ns.abs_diff(self.clock.wall_ns()) > most_ns {
@@ -288,8 +293,8 @@ impl<S: Store> Core<S> {
 }
 
 /// A header field that every message must have.
-pub fn missing(heading: &Heading<'_>) -> Option<Fault> {
-    let header = &heading.header;
+pub fn missing(parsed: &ParsedHeader<'_>) -> Option<Fault> {
+    let header = &parsed.header;
     if header.sender_comp_id.is_empty() {
         Some(required(tag::SENDER_COMP_ID))
     } else if header.target_comp_id.is_empty() {

@@ -1,12 +1,12 @@
 //! The beginning of a session, and beginning anew in the middle of it.
 
-use super::ahead::Ahead;
 use super::core::{Core, State};
-use super::heading::{Heading, field};
 use super::incoming::{Outcome, missing};
+use super::out_of_order::OutOfOrderQueue;
 use super::outgoing::Keep;
-use super::{Closing, Role, Store};
-use crate::When;
+use super::parsed_header::{ParsedHeader, field};
+use super::{DisconnectReason, Role, Store};
+use crate::ReceiveTime;
 use touchline_wire::fix::{Encoder, Message, tag, unsigned};
 
 /// What a Logon says.
@@ -22,8 +22,8 @@ const HEARTBEAT_S_MAX: u64 = 86_400;
 
 impl<S: Store> Core<S> {
     /// A connection stands. An initiator says its Logon, with what `extra` adds to it.
-    pub fn connect(&mut self, when: When, extra: impl FnOnce(&mut Encoder<'_>)) {
-        self.begin(when);
+    pub fn connect(&mut self, time: ReceiveTime, extra: impl FnOnce(&mut Encoder<'_>)) {
+        self.begin(time);
         if self.settings.role == Role::Acceptor {
             self.state = State::Awaiting;
             return;
@@ -53,20 +53,20 @@ impl<S: Store> Core<S> {
     pub fn first(
         &mut self,
         message: &Message<'_>,
-        heading: &Heading<'_>,
-        ahead: &mut Ahead,
+        parsed: &ParsedHeader<'_>,
+        out_of_order: &mut OutOfOrderQueue,
     ) -> Outcome {
         let kind = message.msg_type();
         if self.state == State::LoggingOn && matches!(kind, b"5" | b"3") {
-            self.close(Closing::LogonRefused);
+            self.close(DisconnectReason::LogonRejected);
             return Outcome::LoggedOut;
         }
         if kind != b"A" {
-            self.close(Closing::NotLogon);
+            self.close(DisconnectReason::NotLogon);
             return Outcome::Nothing;
         }
-        let Some(terms) = self.terms(message, heading) else {
-            self.close(Closing::BadLogon);
+        let Some(terms) = self.terms(message, parsed) else {
+            self.close(DisconnectReason::BadLogon);
             return Outcome::Nothing;
         };
         if self.settings.ask && self.state == State::Awaiting {
@@ -77,7 +77,7 @@ impl<S: Store> Core<S> {
         }
         let is_on = self.begin_session(terms, |_| {});
         if is_on && terms.number > self.store.next_in() {
-            ahead.keep(terms.number, message.bytes());
+            out_of_order.keep(terms.number, message.bytes());
         }
         match is_on {
             true => Outcome::LoggedOn,
@@ -86,10 +86,10 @@ impl<S: Store> Core<S> {
     }
 
     /// What a Logon says, if it is one of this session.
-    pub fn terms(&self, message: &Message<'_>, heading: &Heading<'_>) -> Option<Terms> {
+    pub fn terms(&self, message: &Message<'_>, parsed: &ParsedHeader<'_>) -> Option<Terms> {
         let is_good = message.begin_string() == self.settings.begin_string.as_bytes()
-            && heading.fault.or_else(|| missing(heading)).is_none()
-            && self.time_or_name(heading).is_none()
+            && parsed.fault.or_else(|| missing(parsed)).is_none()
+            && self.time_or_name(parsed).is_none()
             && self.check(message).is_none()
             && field(message, tag::ENCRYPT_METHOD).is_none_or(|method| method == b"0");
         let heartbeat_s = match field(message, tag::HEART_BT_INT) {
@@ -100,7 +100,7 @@ impl<S: Store> Core<S> {
             return None;
         }
         Some(Terms {
-            number: heading.header.msg_seq_num.filter(|number| *number > 0)?,
+            number: parsed.header.msg_seq_num.filter(|number| *number > 0)?,
             heartbeat_s: heartbeat_s as u32,
             is_reset: field(message, tag::RESET_SEQ_NUM_FLAG) == Some(b"Y"),
         })
@@ -118,7 +118,7 @@ impl<S: Store> Core<S> {
         self.agree(terms.heartbeat_s);
         let expected = self.store.next_in();
         if terms.number < expected {
-            self.end_too_low(terms.number);
+            self.end_sequence_too_low(terms.number);
             return false;
         }
         if self.state != State::Over {
@@ -131,7 +131,7 @@ impl<S: Store> Core<S> {
         self.received_ns = self.clock.now_ns();
         self.counters.logons += 1;
         if terms.number > expected {
-            self.ask_again(terms.number - 1, 1);
+            self.send_resend_request(terms.number - 1, 1);
         } else {
             self.expect(expected + 1);
         }
@@ -150,10 +150,10 @@ impl<S: Store> Core<S> {
     }
 
     /// Asks the counterparty to begin both numbers at 1 again.
-    pub fn ask_for_reset(&mut self, ahead: &mut Ahead) {
+    pub fn ask_for_reset(&mut self, out_of_order: &mut OutOfOrderQueue) {
         if self.state == State::Up {
             self.reset();
-            ahead.clear();
+            out_of_order.clear();
             self.is_resetting = true;
             self.write_logon(true, |_| {});
         }
@@ -161,13 +161,13 @@ impl<S: Store> Core<S> {
 
     /// A Logon with ResetSeqNumFlag in the middle of a session: a request, or the answer to ours. When both
     /// ask at once, each takes the other's request for its answer.
-    pub fn reset_by_logon(&mut self, number: u64, ahead: &mut Ahead) -> Outcome {
+    pub fn reset_by_logon(&mut self, number: u64, out_of_order: &mut OutOfOrderQueue) -> Outcome {
         if number != 1 {
-            self.last_words(b"ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1");
-            self.close(Closing::BadLogon);
+            self.send_logout(b"ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1");
+            self.close(DisconnectReason::BadLogon);
             return Outcome::Nothing;
         }
-        ahead.clear();
+        out_of_order.clear();
         if self.is_resetting {
             self.is_resetting = false;
         } else {

@@ -1,8 +1,8 @@
 //! Messages that we send.
 
 use super::core::{Core, State};
-use super::heading::{Fault, Heading, ROUTE};
-use super::{Closing, SendError, Store};
+use super::parsed_header::{Fault, ParsedHeader, ROUTE};
+use super::{DisconnectReason, SendError, Store};
 use touchline_wire::fix::{Encoder, Message, SessionRejectReason as Reason, tag};
 
 /// Whether a message may be sent again.
@@ -19,7 +19,7 @@ impl<S: Store> Core<S> {
         &mut self,
         msg_type: &[u8],
         keep: Keep,
-        route: Option<&Heading<'_>>,
+        route: Option<&ParsedHeader<'_>>,
         body: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<u64, SendError> {
         let number = self.store.next_out();
@@ -38,15 +38,15 @@ impl<S: Store> Core<S> {
         }
         encoder.timestamp(tag::SENDING_TIME, self.clock.wall_ns(), settings.precision);
         for (from, to) in ROUTE {
-            if let Some(value) = route.and_then(|heading| heading.header.text(from)) {
+            if let Some(value) = route.and_then(|parsed| parsed.header.text(from)) {
                 encoder.bytes(to, value);
             }
         }
         body(&mut encoder);
         let message = encoder.finish().map_err(|_| SendError::TooLong)?;
-        let kept = if keep == Keep::Message { message } else { &[] };
-        if let Err(error) = self.store.add(kept) {
-            self.close(Closing::Store(error));
+        let stored = if keep == Keep::Message { message } else { &[] };
+        if let Err(error) = self.store.add(stored) {
+            self.close(DisconnectReason::Store(error));
             return Err(SendError::Store(error));
         }
         let is_next = self.resend.is_none() && self.unsent == number;
@@ -78,23 +78,23 @@ impl<S: Store> Core<S> {
 
     pub fn test_request(&mut self) {
         self.counters.test_requests += 1;
-        self.is_tested = true;
+        self.test_request_sent = true;
         let number = self.store.next_out();
         self.admin(b"1", |body| {
             body.unsigned(tag::TEST_REQ_ID, number);
         });
     }
 
-    /// Asks for everything from the number that we expect; `last` is known to be missing.
-    pub fn ask_again(&mut self, last: u64, times: u32) {
+    /// Requests a resend of everything from the number that we expect; `last` is known to be missing.
+    pub fn send_resend_request(&mut self, last: u64, times: u32) {
         let expected = self.store.next_in();
-        self.asked = Some(super::core::Asked {
+        self.awaited_resend = Some(super::core::AwaitedResend {
             last,
             at_ns: self.clock.now_ns(),
             times,
             expected,
         });
-        self.counters.resends_asked += 1;
+        self.counters.resends_requested += 1;
         self.admin(b"2", |body| {
             body.unsigned(tag::BEGIN_SEQ_NO, expected)
                 .unsigned(tag::END_SEQ_NO, 0);
@@ -102,12 +102,12 @@ impl<S: Store> Core<S> {
     }
 
     /// Rejects a message. One that came in its order is processed with this.
-    pub fn reject(&mut self, message: &Message<'_>, heading: &Heading<'_>, fault: Fault) {
+    pub fn reject(&mut self, message: &Message<'_>, parsed: &ParsedHeader<'_>, fault: Fault) {
         self.counters.messages_rejected += 1;
-        let number = heading.header.msg_seq_num.unwrap_or(0);
+        let number = parsed.header.msg_seq_num.unwrap_or(0);
         // FIX 4.2 knows the reasons up to 11.
         let has_reason = self.settings.begin_string != "FIX.4.2" || fault.reason as u8 <= 11;
-        let _ = self.write(b"3", Keep::Message, Some(heading), |body| {
+        let _ = self.write(b"3", Keep::Message, Some(parsed), |body| {
             body.unsigned(tag::REF_SEQ_NUM, number);
             if let Some(tag) = fault.tag {
                 body.decimal(tag::REF_TAG_ID, tag, 0);
@@ -126,7 +126,7 @@ impl<S: Store> Core<S> {
 
     /// Sends a Logout and waits for the answer.
     pub fn log_out(&mut self, text: &[u8]) {
-        self.last_words(text);
+        self.send_logout(text);
         if self.state != State::Over {
             self.state = State::LoggingOut;
             self.until_ns = self.clock.now_ns() + self.settings.limits.logout_wait_ns;
@@ -134,7 +134,7 @@ impl<S: Store> Core<S> {
     }
 
     /// Sends a Logout.
-    pub fn last_words(&mut self, text: &[u8]) {
+    pub fn send_logout(&mut self, text: &[u8]) {
         self.admin(b"5", |body| {
             if !text.is_empty() {
                 body.bytes(tag::TEXT, text);

@@ -1,7 +1,7 @@
 //! Messages that the counterparty asked for again.
 
 use super::core::Core;
-use super::{Closing, Store};
+use super::{DisconnectReason, Store};
 use touchline_wire::fix::{Encoder, Frame, frame, tag};
 
 /// What is still to be sent again. New messages wait behind it, in the store.
@@ -80,7 +80,7 @@ impl<S: Store> Core<S> {
         let length = match self.store.read(resend.next, &mut self.scratch) {
             Ok(length) => length,
             Err(error) => {
-                self.close(Closing::Store(error));
+                self.close(DisconnectReason::Store(error));
                 return false;
             }
         };
@@ -112,7 +112,7 @@ impl<S: Store> Core<S> {
                 self.counters.messages_sent += 1;
                 self.sent_ns = self.clock.now_ns();
             }
-            Err(error) => self.close(Closing::Store(error)),
+            Err(error) => self.close(DisconnectReason::Store(error)),
         }
         true
     }

@@ -50,10 +50,10 @@ pub struct Settings {
     /// Digits of the second in what we write.
     pub precision: Precision,
     /// Whether messages may be sent while there is no connection: they are stored, and go out when the
-    /// counterparty asks for the hole. Orders that wait may be too old when they go.
+    /// counterparty asks for the gap. Orders that wait may be too old when they go.
     pub queue_while_down: bool,
     /// An acceptor shows each Logon as [`super::Event::Logon`] and waits for
-    /// [`super::Session::admit`] or [`super::Session::refuse`]. Else the CompIDs suffice.
+    /// [`super::Session::accept_logon`] or [`super::Session::reject_logon`]. Else the CompIDs suffice.
     pub ask: bool,
     /// What a received message is held against; what does not fit is answered with a Reject.
     pub checks: Checks,
@@ -72,10 +72,10 @@ pub struct Limits {
     pub logon_bytes_max: usize,
     /// Bytes that wait for the connection to take them; at least two messages.
     pub output_bytes: usize,
-    /// Bytes of messages that are kept behind a hole.
-    pub ahead_bytes: usize,
-    /// Number of messages that are kept behind a hole.
-    pub ahead_messages: usize,
+    /// Bytes of messages that are kept behind a gap.
+    pub out_of_order_bytes: usize,
+    /// Number of messages that are kept behind a gap.
+    pub out_of_order_messages: usize,
     /// The Logon, or its answer, must have come by then.
     pub logon_wait_ns: u64,
     /// The answer to our Logout must have come by then.
@@ -90,8 +90,8 @@ impl Default for Limits {
             message_bytes_max: 64 * 1024,
             logon_bytes_max: 4 * 1024,
             output_bytes: 256 * 1024,
-            ahead_bytes: 256 * 1024,
-            ahead_messages: 1_024,
+            out_of_order_bytes: 256 * 1024,
+            out_of_order_messages: 1_024,
             logon_wait_ns: 10_000_000_000,
             logout_wait_ns: 2_000_000_000,
             resend_wait_ns: 30_000_000_000,

@@ -102,14 +102,14 @@ pub struct Memory {
     next_in: u64,
     /// A ring of bytes, and a ring of where messages lie in it.
     bytes: Box<[u8]>,
-    kept: Box<[Kept]>,
+    stored: Box<[Stored]>,
     /// Where the next message goes, in bytes since the beginning.
     end: u64,
 }
 
 /// Where a message lies: its first byte since the beginning, and its length.
 #[derive(Clone, Copy, Debug, Default)]
-struct Kept {
+struct Stored {
     number: u64,
     start: u64,
     length: usize,
@@ -133,13 +133,13 @@ impl Memory {
             next_out: 1,
             next_in: 1,
             bytes: vec![0; bytes.max(1)].into(),
-            kept: vec![Kept::default(); messages.max(1)].into(),
+            stored: vec![Stored::default(); messages.max(1)].into(),
             end: 0,
         }
     }
 
     fn slot(&self, number: u64) -> usize {
-        (number % self.kept.len() as u64) as usize
+        (number % self.stored.len() as u64) as usize
     }
 }
 
@@ -174,7 +174,7 @@ impl Store for Memory {
         let place = (self.end % size as u64) as usize;
         self.bytes[place..place + length].copy_from_slice(&message[..length]);
         let slot = self.slot(self.next_out);
-        self.kept[slot] = Kept {
+        self.stored[slot] = Stored {
             number: self.next_out,
             start: self.end,
             length,
@@ -190,14 +190,14 @@ impl Store for Memory {
     }
 
     fn read(&mut self, number: u64, room: &mut [u8]) -> Result<usize, StoreError> {
-        let kept = self.kept[self.slot(number)];
+        let stored = self.stored[self.slot(number)];
         let size = self.bytes.len() as u64;
-        let is_there = kept.number == number && kept.start + size >= self.end;
-        let place = (kept.start % size) as usize;
-        match room.get_mut(..kept.length) {
+        let is_there = stored.number == number && stored.start + size >= self.end;
+        let place = (stored.start % size) as usize;
+        match room.get_mut(..stored.length) {
             Some(room) if is_there => {
-                room.copy_from_slice(&self.bytes[place..place + kept.length]);
-                Ok(kept.length)
+                room.copy_from_slice(&self.bytes[place..place + stored.length]);
+                Ok(stored.length)
             }
             _ => Ok(0),
         }
@@ -205,7 +205,7 @@ impl Store for Memory {
 
     fn reset(&mut self) -> Result<(), StoreError> {
         (self.next_out, self.next_in, self.end) = (1, 1, 0);
-        self.kept.fill(Kept::default());
+        self.stored.fill(Stored::default());
         Ok(())
     }
 }

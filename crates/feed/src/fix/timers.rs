@@ -1,10 +1,10 @@
 //! What time alone makes necessary.
 
 use super::core::{Core, State};
-use super::{Closing, Store};
+use super::{DisconnectReason, Store};
 
-/// How often a hole is asked for before the session gives up.
-const ASKED_MAX: u32 = 3;
+/// How often a gap is asked for before the session gives up.
+const RESEND_REQUESTS_MAX: u32 = 3;
 
 impl<S: Store> Core<S> {
     /// Time passed: signs of life, given and asked for; what should have come by now.
@@ -13,12 +13,12 @@ impl<S: Store> Core<S> {
         let is_late = now_ns >= self.until_ns;
         match self.state {
             State::Awaiting | State::Asking | State::LoggingOn if is_late => {
-                self.close(Closing::NoLogon);
+                self.close(DisconnectReason::NoLogon);
             }
-            State::LoggingOut if is_late => self.close(Closing::NoLogout),
+            State::LoggingOut if is_late => self.close(DisconnectReason::NoLogout),
             State::Up => {
                 self.signs_of_life(now_ns);
-                self.ask_once_more(now_ns);
+                self.repeat_resend_request(now_ns);
             }
             _ => {}
         }
@@ -33,29 +33,35 @@ impl<S: Store> Core<S> {
         }
         let silent_ns = now_ns.saturating_sub(self.received_ns);
         if silent_ns >= interval_ns * 12 / 5 {
-            self.close(Closing::Silent);
+            self.close(DisconnectReason::HeartbeatTimeout);
         } else if silent_ns >= interval_ns * 6 / 5 {
-            if !self.is_tested {
+            if !self.test_request_sent {
                 self.test_request();
             }
-        } else if now_ns.saturating_sub(self.sent_ns) >= interval_ns && !self.is_tested {
+        } else if now_ns.saturating_sub(self.sent_ns) >= interval_ns && !self.test_request_sent {
             self.heartbeat(None);
         }
     }
 
-    fn ask_once_more(&mut self, now_ns: u64) {
-        let Some(asked) = self.asked else { return };
-        if now_ns.saturating_sub(asked.at_ns) < self.settings.limits.resend_wait_ns {
+    fn repeat_resend_request(&mut self, now_ns: u64) {
+        let Some(awaited_resend) = self.awaited_resend else {
+            return;
+        };
+        if now_ns.saturating_sub(awaited_resend.at_ns) < self.settings.limits.resend_wait_ns {
             return;
         }
         // What comes slowly is coming.
-        let is_coming = asked.expected < self.store.next_in();
-        if is_coming || asked.times < ASKED_MAX {
-            let times = if is_coming { 1 } else { asked.times + 1 };
-            self.ask_again(asked.last, times);
+        let is_coming = awaited_resend.expected < self.store.next_in();
+        if is_coming || awaited_resend.times < RESEND_REQUESTS_MAX {
+            let times = if is_coming {
+                1
+            } else {
+                awaited_resend.times + 1
+            };
+            self.send_resend_request(awaited_resend.last, times);
         } else {
-            self.last_words(b"what was asked for again did not come");
-            self.close(Closing::NoResend);
+            self.send_logout(b"what was asked for again did not come");
+            self.close(DisconnectReason::NoResend);
         }
     }
 }

@@ -10,10 +10,10 @@ use crate::fix::SendError;
 use touchline_types::Instrument;
 use touchline_wire::fix::tag;
 
-/// Doubted books at a time.
-pub const DOUBTED_MAX: usize = 64;
-/// How long a book that is doubted again waits until it is asked for again.
-const ASK_ANEW_NS: u64 = 1_000_000_000;
+/// Inconsistent books at a time.
+pub const INCONSISTENT_MAX: usize = 64;
+/// How long a book that is inconsistent again waits until it is subscribed again.
+const RESUBSCRIBE_NS: u64 = 1_000_000_000;
 
 impl FixFeed {
     /// Sends what is due: requests, one after the other.
@@ -21,8 +21,8 @@ impl FixFeed {
         if !matches!(self.stage, Stage::Asking | Stage::Done) {
             return;
         }
-        if !self.doubted.is_empty() {
-            self.ask_anew();
+        if !self.inconsistent.is_empty() {
+            self.resubscribe();
         }
         // A look goes through all instruments, so it is taken only where something has changed.
         if std::mem::take(&mut self.is_due) {
@@ -33,7 +33,7 @@ impl FixFeed {
             self.stage = Stage::Done;
             self.counters.downloads += 1;
             self.counters.downloading = 0;
-            self.notices.ended = true;
+            self.pending.ended = true;
         }
     }
 
@@ -54,7 +54,7 @@ impl FixFeed {
     /// Answers a mass quote, as a venue wants it that sends no more than is answered.
     pub(super) fn answer(&mut self, quote: Id) {
         let id = quote.as_bytes();
-        let sent = self.session.send(b"b", self.when, |answer| {
+        let sent = self.session.send(b"b", self.time, |answer| {
             answer.bytes(tag::QUOTE_ID, id);
         });
         if let Err(error) = sent {
@@ -62,22 +62,22 @@ impl FixFeed {
         }
     }
 
-    /// Ends the subscriptions of doubted books; they are begun again as those that were never asked
+    /// Ends the subscriptions of inconsistent books; they are begun again as those that were never asked
     /// for. Not more often than each second: a venue whose every snapshot is wrong is not to be
     /// flooded.
-    pub(super) fn ask_anew(&mut self) {
-        let now_ns = self.when.now_ns;
+    pub(super) fn resubscribe(&mut self) {
+        let now_ns = self.time.mono_ns;
         let mut index = 0;
-        while let Some(&instrument) = self.doubted.get(index) {
+        while let Some(&instrument) = self.inconsistent.get(index) {
             let row = self.instruments.row_mut(instrument);
-            if now_ns.saturating_sub(row.asked_anew_ns) < ASK_ANEW_NS {
+            if now_ns.saturating_sub(row.resubscribed_ns) < RESUBSCRIBE_NS {
                 index += 1;
                 continue;
             }
             let number = self.request + 1;
-            row.asked_anew_ns = now_ns;
+            row.resubscribed_ns = now_ns;
             row.request = number;
-            self.doubted.swap_remove(index);
+            self.inconsistent.swap_remove(index);
             if self.send_request(number, b'2') {
                 self.instruments.row_mut(instrument).book = Book::Unasked;
                 self.is_due = true;
@@ -89,43 +89,43 @@ impl FixFeed {
 
     /// Takes a book for wrong: it is shown as such, and asked for anew.
     #[cold]
-    pub(super) fn doubt(&mut self, instrument: Instrument, cause: Cause) {
+    pub(super) fn mark_inconsistent(&mut self, instrument: Instrument, cause: Cause) {
         if self.settings.dialect == Dialect::Standard {
             // Not every venue ends one subscription and begins it again as it should: all are begun again.
             self.give_up(cause);
             return;
         }
         let row = self.instruments.row_mut(instrument);
-        if row.book == Book::Doubted {
+        if row.book == Book::Inconsistent {
             return;
         }
-        row.book = Book::Doubted;
+        row.book = Book::Inconsistent;
         row.quotes.clear();
-        self.counters.books_doubted += 1;
-        if self.doubted.len() == DOUBTED_MAX {
+        self.counters.books_inconsistent += 1;
+        if self.inconsistent.len() == INCONSISTENT_MAX {
             // So many at once: the connection is not worth more.
-            self.give_up(Cause::TooManyDoubted);
+            self.give_up(Cause::TooManyInconsistent);
             return;
         }
-        self.doubted.push(instrument);
-        self.notices.doubted = true;
+        self.inconsistent.push(instrument);
+        self.pending.inconsistent = true;
     }
 
-    /// Takes the books of instruments that a list made something else for doubted; subscribers were told already.
+    /// Takes the books of instruments that a list made something else for inconsistent; subscribers were told already.
     #[cold]
-    pub(super) fn doubt_redefined(&mut self) {
+    pub(super) fn mark_redefined(&mut self) {
         for row in self.instruments.rows() {
             let instrument = row.definition.instrument;
-            if row.book != Book::Doubted || self.doubted.contains(&instrument) {
+            if row.book != Book::Inconsistent || self.inconsistent.contains(&instrument) {
                 continue;
             }
             if self.settings.dialect == Dialect::Standard {
                 return self.give_up(Cause::Redefined(instrument));
             }
-            if self.doubted.len() == DOUBTED_MAX {
-                return self.give_up(Cause::TooManyDoubted);
+            if self.inconsistent.len() == INCONSISTENT_MAX {
+                return self.give_up(Cause::TooManyInconsistent);
             }
-            self.doubted.push(instrument);
+            self.inconsistent.push(instrument);
         }
     }
 
@@ -136,7 +136,7 @@ impl FixFeed {
             instruments,
             ..
         } = self;
-        let sent = session.send(b"V", self.when, |request| {
+        let sent = session.send(b"V", self.time, |request| {
             download::market_data(settings, instruments, number, wanted, request);
         });
         match sent {

@@ -21,9 +21,9 @@ pub enum Cause {
     /// What a message says of this instrument cannot be read or kept.
     MalformedBook(Instrument, Malformed),
     /// A change did not fit the book of this instrument.
-    Misfit(Instrument),
+    InconsistentUpdate(Instrument),
     /// More books are in doubt than are asked for anew one by one.
-    TooManyDoubted,
+    TooManyInconsistent,
     /// This instrument was defined as something else.
     Redefined(Instrument),
     /// The venue rejected or refused a message of ours.
@@ -53,10 +53,10 @@ impl Cause {
             Cause::MalformedBook(instrument, why) => {
                 format!("a message about {} {}", name(instrument), predicate(why))
             }
-            Cause::Misfit(instrument) => {
+            Cause::InconsistentUpdate(instrument) => {
                 format!("a change does not fit the book of {}", name(instrument))
             }
-            Cause::TooManyDoubted => "too many books are in doubt at once".to_owned(),
+            Cause::TooManyInconsistent => "too many books are in doubt at once".to_owned(),
             Cause::Redefined(instrument) => {
                 format!("{} was defined as something else", name(instrument))
             }

@@ -16,7 +16,7 @@ touchline_types::counters! {
         messages_unasked: "messages" = "Market data of an instrument that was not asked for; dropped.",
         numbers_refused: "entries" = "Prices or quantities that do not fit; the book that they are of is lost until its next snapshot.",
         before_snapshot: "messages" = "Changes of a book whose snapshot has not come; dropped.",
-        books_doubted: "times" = "A change did not fit its book, which was asked for anew.",
+        books_inconsistent: "times" = "A change did not fit its book, which was requested again.",
         securities: "instruments" = "Instruments in the venue's lists.",
         instruments_refused: "instruments" = "Instruments that were chosen and are not taken: their name is longer than 32 bytes, or there are more than instruments_max.",
         instruments_changed: "times" = "The venue defined an instrument as something else: another currency, type or contract; its book was emptied, and asked for anew.",
@@ -26,6 +26,6 @@ touchline_types::counters! {
         downloads: "times" = "Every instrument was defined and its book asked for and answered.",
         downloading: "yes/no now" = "A download has begun and not ended.",
         gaps: "times" = "Something of the venue is missing, unanswered or unreadable, and it is not known which book it is of: the connection is begun anew.",
-        silences: "times" = "The venue was silent for too long, and books were marked stale.",
+        feed_timeouts: "times" = "Nothing came from the venue for the feed timeout; books were marked stale.",
     }
 }

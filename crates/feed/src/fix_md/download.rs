@@ -85,7 +85,7 @@ pub fn market_data(
 /// Whether every instrument that was asked for was answered.
 pub fn is_answered(instruments: &Instruments) -> bool {
     let is_open = |row: &Row| {
-        row.is_listed && matches!(row.book, Book::Unasked | Book::Awaited | Book::Doubted)
+        row.is_listed && matches!(row.book, Book::Unasked | Book::Awaited | Book::Inconsistent)
     };
     !instruments.rows().iter().any(is_open)
 }

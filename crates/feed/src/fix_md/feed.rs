@@ -1,21 +1,21 @@
 //! The feed: a session under it, events out of it.
 
-use super::asking::DOUBTED_MAX;
+use super::asking::INCONSISTENT_MAX;
 use super::cause::Cause;
 use super::counters::Counters;
 use super::download::{self, Stage};
 use super::instruments::{Book, Instruments};
 use super::logon;
-use super::notices::{Notices, is_told_behind_a_hole};
 use super::parts::Parts;
+use super::pending_events::{PendingEvents, is_published_behind_a_gap};
 use super::quotes::Id;
-use super::refresh::{Taken, Taker};
+use super::refresh::{Decoded, Decoder};
 use super::securities::{self, Listed};
 use super::settings::{Dialect, Settings};
 use crate::fix::{self, Memory, Session};
-use crate::{Batch, Dialogue, Secret, Venue, When};
+use crate::{Batch, ReceiveTime, Secret, SessionFeed, Venue};
 use touchline_types::{
-    CounterInfo, Depth, Event, Headline, Instrument, InstrumentDefinition, Validity,
+    CounterInfo, Depth, Event, Instrument, InstrumentDefinition, PacketInfo, Validity,
 };
 use touchline_wire::fix::{Header, Message, tag, unsigned};
 
@@ -27,20 +27,20 @@ pub struct FixFeed {
     pub(super) instruments: Instruments,
     pub(super) counters: Counters,
     pub(super) stage: Stage,
-    pub(super) notices: Notices,
+    pub(super) pending: PendingEvents,
     /// Number of the request that was sent last.
     pub(super) request: u64,
     /// Books that are to be asked for anew.
-    pub(super) doubted: Vec<Instrument>,
+    pub(super) inconsistent: Vec<Instrument>,
     /// When something came last, 0 before the first.
-    pub(super) heard_ns: u64,
+    pub(super) activity_ns: u64,
     /// Bytes of what was received that the session had no room for yet.
-    pub(super) taken: usize,
-    pub(super) when: When,
+    pub(super) consumed: usize,
+    pub(super) time: ReceiveTime,
     /// Why the connection is to be closed, whatever the session thinks.
     pub(super) given_up: Option<Cause>,
     /// Nothing was heard for too long.
-    pub(super) is_silent: bool,
+    pub(super) is_timed_out: bool,
     /// Connections so far.
     pub(super) connections: u64,
     /// What the venue said as it logged us out, or refused a message of ours.
@@ -74,14 +74,14 @@ impl FixFeed {
             settings,
             counters: Counters::default(),
             stage: Stage::Down,
-            notices: Notices::default(),
+            pending: PendingEvents::default(),
             request: 0,
-            doubted: Vec::with_capacity(DOUBTED_MAX),
-            heard_ns: 0,
-            taken: 0,
-            when: When::default(),
+            inconsistent: Vec::with_capacity(INCONSISTENT_MAX),
+            activity_ns: 0,
+            consumed: 0,
+            time: ReceiveTime::default(),
             given_up: None,
-            is_silent: false,
+            is_timed_out: false,
             connections: 0,
             said: String::new(),
             unanswered: None,
@@ -104,14 +104,14 @@ impl FixFeed {
 
     fn logged_on(&mut self) {
         self.counters.downloading = 1;
-        self.notices.begun = true;
+        self.pending.begun = true;
         self.stage = Stage::Asking;
         (self.is_due, self.is_answered) = (true, true);
-        self.progress_ns = self.when.now_ns;
+        self.progress_ns = self.time.mono_ns;
         if self.settings.dialect == Dialect::Deribit {
             self.request += 1;
             let number = self.request;
-            let sent = self.session.send(b"x", self.when, |request| {
+            let sent = self.session.send(b"x", self.time, |request| {
                 download::security_list(number, request);
             });
             self.stage = Stage::Listing;
@@ -130,7 +130,7 @@ impl FixFeed {
         }
         self.stage = Stage::Down;
         self.counters.downloading = 0;
-        self.doubted.clear();
+        self.inconsistent.clear();
         self.given_up = None;
         self.parts.clear();
     }
@@ -154,9 +154,9 @@ enum Step {
     /// A request was answered, if not with a book.
     Answered,
     /// This book is to be asked for anew.
-    Doubted(Instrument, Cause),
+    Inconsistent(Instrument, Cause),
     /// Every book is: it is not known which one changed.
-    AllDoubted(Cause),
+    AllInconsistent(Cause),
 }
 
 impl FixFeed {
@@ -169,7 +169,7 @@ impl FixFeed {
             instruments,
             counters,
             settings,
-            when,
+            time,
             given_up,
             said,
             unanswered,
@@ -178,15 +178,15 @@ impl FixFeed {
         } = self;
         let step = match session.next() {
             None => Step::Idle,
-            // What comes behind a hole is of a book that nobody knows.
+            // What comes behind a gap is of a book that nobody knows.
             Some(fix::Event::Application(..)) if given_up.is_some() => Step::Noted,
             Some(fix::Event::Application(message, header)) => {
-                batch.headline = Headline {
+                batch.packet_info = PacketInfo {
                     sequence: header.msg_seq_num.unwrap_or(0) as u32,
                     sending_ns: header.sending_time_ns.unwrap_or(0),
-                    receive_ns: when.receive_ns,
+                    receive_ns: time.wall_ns,
                 };
-                let mut taker = Taker {
+                let mut decoder = Decoder {
                     instruments,
                     counters,
                     batch,
@@ -196,7 +196,7 @@ impl FixFeed {
                 if message.msg_type() == b"j" {
                     *said = text(&message, settings.password.as_ref());
                 }
-                application(&message, &header, settings, &mut taker)
+                application(&message, &header, settings, &mut decoder)
             }
             Some(fix::Event::LoggedOn) => Step::LoggedOn,
             Some(fix::Event::Rejected(message)) => {
@@ -205,7 +205,7 @@ impl FixFeed {
                 if given_up.is_none() {
                     *said = text(&message, settings.password.as_ref());
                 }
-                Step::AllDoubted(Cause::Refused)
+                Step::AllInconsistent(Cause::Refused)
             }
             Some(fix::Event::LoggedOut(message)) => {
                 *said = text(&message, settings.password.as_ref());
@@ -216,7 +216,7 @@ impl FixFeed {
         let missed = missed_since(self.session.counters(), unseen);
         if let Some(cause) = missed.filter(|_| self.stage != Stage::Down) {
             // It was before what came now, which is not to be shown either.
-            batch.events.retain_mut(is_told_behind_a_hole);
+            batch.events.retain_mut(is_published_behind_a_gap);
             self.give_up(cause);
             return Step::Noted;
         }
@@ -232,7 +232,7 @@ impl FixFeed {
         self.given_up = Some(cause);
         self.counters.gaps += 1;
         let next = fix::Store::next_in(self.session.store());
-        self.notices.lost = Some((next, next));
+        self.pending.lost = Some((next, next));
     }
 
     /// Carries out what a step asks for. Whether the batch has events.
@@ -244,7 +244,7 @@ impl FixFeed {
             }
             Step::Answered => {
                 (self.is_due, self.is_answered) = (true, true);
-                self.progress_ns = self.when.now_ns;
+                self.progress_ns = self.time.mono_ns;
                 return !batch.events.is_empty();
             }
             Step::Idle | Step::Noted => {}
@@ -253,24 +253,24 @@ impl FixFeed {
                 if self.stage == Stage::Listing && step == Step::Listed {
                     self.stage = Stage::Asking;
                 }
-                self.doubt_redefined();
+                self.mark_redefined();
                 (self.is_due, self.is_answered) = (true, true);
-                self.progress_ns = self.when.now_ns;
+                self.progress_ns = self.time.mono_ns;
                 return !batch.events.is_empty();
             }
-            Step::AllDoubted(cause) => self.give_up(cause),
-            Step::Doubted(instrument, cause) => self.doubt(instrument, cause),
+            Step::AllInconsistent(cause) => self.give_up(cause),
+            Step::Inconsistent(instrument, cause) => self.mark_inconsistent(instrument, cause),
         }
         false
     }
 
     /// The venue is heard.
     #[inline]
-    fn hear(&mut self, now_ns: u64) {
-        self.heard_ns = now_ns;
-        if self.is_silent {
-            self.is_silent = false;
-            self.notices.shown = Some(Validity::Live);
+    fn record_activity(&mut self, now_ns: u64) {
+        self.activity_ns = now_ns;
+        if self.is_timed_out {
+            self.is_timed_out = false;
+            self.pending.published_state = Some(Validity::Live);
         }
     }
 }
@@ -290,33 +290,35 @@ fn application(
     message: &Message<'_>,
     header: &Header<'_>,
     settings: &Settings,
-    taker: &mut Taker<'_>,
+    decoder: &mut Decoder<'_>,
 ) -> Step {
-    let taken = match message.msg_type() {
-        b"X" | b"W" if taker.parts.is_awaited() => return Step::AllDoubted(Cause::PartMissing),
-        b"X" => taker.increment(message, header),
-        b"W" => taker.snapshot(message, header),
-        b"i" => taker.mass_quote(message, header),
+    let decoded = match message.msg_type() {
+        b"X" | b"W" if decoder.parts.is_awaited() => {
+            return Step::AllInconsistent(Cause::PartMissing);
+        }
+        b"X" => decoder.increment(message, header),
+        b"W" => decoder.snapshot(message, header),
+        b"i" => decoder.mass_quote(message, header),
         b"y" => {
-            let (instruments, counters) = (&mut *taker.instruments, &mut *taker.counters);
-            let events = &mut taker.batch.events;
+            let (instruments, counters) = (&mut *decoder.instruments, &mut *decoder.counters);
+            let events = &mut decoder.batch.events;
             let chosen = &settings.chosen;
             return match securities::take(message, instruments, chosen, DEPTH, counters, events) {
                 Ok(Listed::Whole) => Step::Listed,
                 Ok(Listed::Part) => Step::ListedInPart,
                 Ok(Listed::Refused) => {
                     counters.requests_refused += 1;
-                    Step::AllDoubted(Cause::ListRefused)
+                    Step::AllInconsistent(Cause::ListRefused)
                 }
                 Err(malformed) => {
                     counters.messages_malformed += 1;
-                    Step::AllDoubted(Cause::Malformed(malformed))
+                    Step::AllInconsistent(Cause::Malformed(malformed))
                 }
             };
         }
         b"f" => {
-            let (instruments, counters) = (&mut *taker.instruments, &mut *taker.counters);
-            let events = &mut taker.batch.events;
+            let (instruments, counters) = (&mut *decoder.instruments, &mut *decoder.counters);
+            let events = &mut decoder.batch.events;
             return match securities::status(message, instruments, counters, events) {
                 Ok(()) if events.is_empty() => Step::Noted,
                 Ok(()) => Step::Events,
@@ -327,30 +329,30 @@ fn application(
             };
         }
         b"Y" => {
-            taker.counters.requests_rejected += 1;
-            return match rejected(message, taker) {
+            decoder.counters.requests_rejected += 1;
+            return match rejected(message, decoder) {
                 true => Step::Answered,
                 false => Step::Noted,
             };
         }
         b"j" => {
-            taker.counters.requests_refused += 1;
-            return Step::AllDoubted(Cause::Refused);
+            decoder.counters.requests_refused += 1;
+            return Step::AllInconsistent(Cause::Refused);
         }
         // Quotes are withdrawn: what is left of the books says the next connection.
-        b"Z" => return Step::AllDoubted(Cause::Withdrawn),
+        b"Z" => return Step::AllInconsistent(Cause::Withdrawn),
         _ => {
-            taker.counters.messages_unknown += 1;
+            decoder.counters.messages_unknown += 1;
             return Step::Noted;
         }
     };
-    match taken {
-        Taken::Whole => Step::Events,
-        Taken::Dropped => Step::Noted,
-        Taken::Doubted(instrument, malformed) => {
-            Step::Doubted(instrument, Cause::MalformedBook(instrument, malformed))
+    match decoded {
+        Decoded::Whole => Step::Events,
+        Decoded::Dropped => Step::Noted,
+        Decoded::Inconsistent(instrument, malformed) => {
+            Step::Inconsistent(instrument, Cause::MalformedBook(instrument, malformed))
         }
-        Taken::AllDoubted(malformed) => Step::AllDoubted(Cause::Malformed(malformed)),
+        Decoded::AllInconsistent(malformed) => Step::AllInconsistent(Cause::Malformed(malformed)),
     }
 }
 
@@ -366,10 +368,10 @@ impl Venue for FixFeed {
     }
 
     #[inline]
-    fn receive(&mut self, (): (), payload: &[u8], when: When) {
-        self.when = when;
-        self.hear(when.now_ns);
-        self.taken = self.session.receive(payload, when);
+    fn receive(&mut self, (): (), payload: &[u8], time: ReceiveTime) {
+        self.time = time;
+        self.record_activity(time.mono_ns);
+        self.consumed = self.session.receive(payload, time);
     }
 
     fn batch(&self) -> Batch {
@@ -382,7 +384,7 @@ impl Venue for FixFeed {
     fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool {
         batch.events.clear();
         loop {
-            if self.notices.is_any() && self.notice(batch) {
+            if self.pending.is_any() && self.take_pending(batch) {
                 return true;
             }
             let step = self.step(batch);
@@ -392,13 +394,13 @@ impl Venue for FixFeed {
             if self.carry_out(step, batch) {
                 return true;
             }
-            if step == Step::Idle && !self.notices.is_any() {
-                let rest = payload.get(self.taken..).unwrap_or_default();
-                let more = self.session.receive(rest, self.when);
-                self.taken += more;
+            if step == Step::Idle && !self.pending.is_any() {
+                let rest = payload.get(self.consumed..).unwrap_or_default();
+                let more = self.session.receive(rest, self.time);
+                self.consumed += more;
                 if more == 0 {
                     self.ask();
-                    if !self.notices.is_any() {
+                    if !self.pending.is_any() {
                         return false;
                     }
                 }
@@ -406,33 +408,34 @@ impl Venue for FixFeed {
         }
     }
 
-    fn advance(&mut self, now: When) {
-        self.when = now;
-        self.taken = 0;
+    fn advance(&mut self, now: ReceiveTime) {
+        self.time = now;
+        self.consumed = 0;
         self.session.advance(now);
-        let silent_ns = now.now_ns.saturating_sub(self.heard_ns);
-        if self.stage != Stage::Down && !self.is_silent && silent_ns >= self.settings.stale_ns {
-            self.is_silent = true;
-            self.counters.silences += 1;
-            self.notices.shown = Some(Validity::Stale);
+        let inactive_ns = now.mono_ns.saturating_sub(self.activity_ns);
+        if self.stage != Stage::Down && !self.is_timed_out && inactive_ns >= self.settings.stale_ns
+        {
+            self.is_timed_out = true;
+            self.counters.feed_timeouts += 1;
+            self.pending.published_state = Some(Validity::Stale);
         }
-        if self.parts.is_late(now.now_ns) {
+        if self.parts.is_late(now.mono_ns) {
             self.give_up(Cause::PartMissing);
         }
         let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
-        if is_waiting && now.now_ns.saturating_sub(self.progress_ns) >= ANSWER_NS {
+        if is_waiting && now.mono_ns.saturating_sub(self.progress_ns) >= ANSWER_NS {
             self.give_up(Cause::Unanswered);
         }
     }
 
     fn finish(&mut self) {
-        self.taken = 0;
+        self.consumed = 0;
     }
 
     fn orders_overflowed(&mut self, _: Instrument) {}
 
-    fn book_doubtful(&mut self, instrument: Instrument) {
-        self.doubt(instrument, Cause::Misfit(instrument));
+    fn book_inconsistent(&mut self, instrument: Instrument) {
+        self.mark_inconsistent(instrument, Cause::InconsistentUpdate(instrument));
     }
 
     fn event_open(&self) -> bool {
@@ -444,7 +447,7 @@ impl Venue for FixFeed {
     }
 
     fn is_fresh(&self) -> bool {
-        self.stage != Stage::Down && !self.is_silent && self.given_up.is_none()
+        self.stage != Stage::Down && !self.is_timed_out && self.given_up.is_none()
     }
 
     fn is_defined(&self) -> bool {
@@ -475,32 +478,32 @@ impl Venue for FixFeed {
     }
 }
 
-impl Dialogue for FixFeed {
-    fn connected(&mut self, when: When) {
-        self.when = when;
-        self.taken = 0;
+impl SessionFeed for FixFeed {
+    fn connected(&mut self, time: ReceiveTime) {
+        self.time = time;
+        self.consumed = 0;
         self.connections += 1;
         self.said.clear();
-        self.heard_ns = when.now_ns;
+        self.activity_ns = time.mono_ns;
         let FixFeed {
             session,
             settings,
             connections,
             ..
         } = self;
-        session.connected_with(when, |fields| {
-            logon::write(settings, *connections, when, fields);
+        session.connected_with(time, |fields| {
+            logon::write(settings, *connections, time, fields);
         });
     }
 
-    fn disconnected(&mut self, when: When) {
-        self.when = when;
-        self.taken = 0;
-        self.session.disconnected(when);
+    fn disconnected(&mut self, time: ReceiveTime) {
+        self.time = time;
+        self.consumed = 0;
+        self.session.disconnected(time);
         if self.stage != Stage::Down {
-            self.notices.shown = Some(Validity::Stale);
+            self.pending.published_state = Some(Validity::Stale);
         }
-        self.is_silent = false;
+        self.is_timed_out = false;
         self.forget();
     }
 
@@ -508,31 +511,31 @@ impl Dialogue for FixFeed {
         self.session.outgoing()
     }
 
-    fn sent(&mut self, bytes: usize, _: When) {
+    fn sent(&mut self, bytes: usize, _: ReceiveTime) {
         self.session.sent(bytes);
     }
 
     fn is_over(&self) -> bool {
-        self.given_up.is_some() || self.session.closing().is_some()
+        self.given_up.is_some() || self.session.disconnect_reason().is_some()
     }
 
     fn reason(&self) -> String {
-        let closing = match (self.given_up, self.session.closing()) {
+        let disconnect_reason = match (self.given_up, self.session.disconnect_reason()) {
             (Some(cause), _) => {
                 let cause = cause.text(&self.instruments);
                 format!("{cause}; everything is asked for anew")
             }
-            (None, Some(closing)) => closing.to_string(),
+            (None, Some(disconnect_reason)) => disconnect_reason.to_string(),
             (None, None) => return String::new(),
         };
         match self.said.as_str() {
-            "" => closing,
-            said => format!("{closing}; it said {said:?}"),
+            "" => disconnect_reason,
+            said => format!("{disconnect_reason}; it said {said:?}"),
         }
     }
 
-    fn leave(&mut self, when: When) {
-        self.session.log_out("", when);
+    fn log_out(&mut self, time: ReceiveTime) {
+        self.session.log_out("", time);
     }
 }
 
@@ -546,12 +549,12 @@ const DEPTH: Depth = Depth {
 const ANSWER_NS: u64 = 30_000_000_000;
 
 /// Messages that the session takes for itself, and that may have been changes of books: held back behind
-/// a hole, rejected, skipped by the venue, or from before its numbers began again.
+/// a gap, rejected, skipped by the venue, or from before its numbers began again.
 fn unseen(counters: &fix::Counters) -> [u64; 4] {
     [
-        counters.messages_early,
+        counters.messages_out_of_order,
         counters.messages_rejected,
-        counters.skips,
+        counters.sequence_resets,
         counters.resets,
     ]
 }
@@ -571,7 +574,7 @@ fn missed_since(counters: &fix::Counters, before: [u64; 4]) -> Option<Cause> {
 
 /// The instruments of a rejected request have no book; where they are several, each is asked for again by itself, since
 /// perhaps one alone is wrong. Whether there were any.
-fn rejected(message: &Message<'_>, taker: &mut Taker<'_>) -> bool {
+fn rejected(message: &Message<'_>, decoder: &mut Decoder<'_>) -> bool {
     let mut fields = message.fields().map_while(Result::ok);
     let id = fields.find(|field| field.tag == tag::MD_REQ_ID);
     let Some(number) = id.and_then(|field| unsigned(field.value).ok()) else {
@@ -579,7 +582,7 @@ fn rejected(message: &Message<'_>, taker: &mut Taker<'_>) -> bool {
     };
     let is_asked =
         |row: &&mut super::instruments::Row| row.request == number && row.book == Book::Awaited;
-    let rows = taker.instruments.rows_mut();
+    let rows = decoder.instruments.rows_mut();
     let several = rows.iter_mut().filter(is_asked).count() > 1;
     let mut any = false;
     for row in rows.iter_mut().filter(is_asked) {
@@ -589,7 +592,7 @@ fn rejected(message: &Message<'_>, taker: &mut Taker<'_>) -> bool {
         } else {
             row.book = Book::Rejected;
             let closed = Event::Validity(row.definition.instrument, Validity::Closed);
-            taker.batch.events.push(closed);
+            decoder.batch.events.push(closed);
         }
     }
     any

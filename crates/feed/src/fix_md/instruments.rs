@@ -16,7 +16,7 @@ pub enum Book {
     /// The venue does not give it.
     Rejected,
     /// It is wrong, and is to be asked for anew.
-    Doubted,
+    Inconsistent,
 }
 
 /// An instrument.
@@ -31,7 +31,7 @@ pub struct Row {
     /// How far its book is.
     pub book: Book,
     /// Whether subscribers were ever shown a book of it as live.
-    pub was_shown: bool,
+    pub was_published: bool,
     /// The request that asked for it last.
     pub request: u64,
     /// Whether the venue's list of this connection has it.
@@ -39,7 +39,7 @@ pub struct Row {
     /// Whether it is to be asked for by itself.
     pub is_alone: bool,
     /// When it was asked for anew last.
-    pub asked_anew_ns: u64,
+    pub resubscribed_ns: u64,
     /// Its quotes, where they have names.
     pub quotes: Quotes,
 }
@@ -136,11 +136,11 @@ impl Instruments {
             name: name.into(),
             multiplier: None,
             book: Book::Unasked,
-            was_shown: false,
+            was_published: false,
             request: 0,
             is_listed: false,
             is_alone: false,
-            asked_anew_ns: 0,
+            resubscribed_ns: 0,
             quotes: Quotes::new(QUOTES_MAX),
         });
         self.rows.last_mut()
@@ -164,9 +164,9 @@ impl Row {
         match self.book {
             Book::Live => Validity::Live,
             Book::Rejected => Validity::Closed,
-            Book::Doubted => Validity::Recovering,
+            Book::Inconsistent => Validity::Recovering,
             // Contents of an earlier connection.
-            Book::Unasked | Book::Awaited if self.was_shown => Validity::Stale,
+            Book::Unasked | Book::Awaited if self.was_published => Validity::Stale,
             Book::Unasked | Book::Awaited => Validity::Recovering,
         }
     }

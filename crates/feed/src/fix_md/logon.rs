@@ -1,15 +1,15 @@
 //! Who we are: the fields that a venue wants in our Logon.
 
 use super::settings::{Dialect, Settings};
-use crate::{Secret, When};
+use crate::{ReceiveTime, Secret};
 use sha2::{Digest, Sha256};
 use touchline_wire::fix::{Encoder, tag};
 use zeroize::Zeroize;
 
 /// Writes the fields of the venue and of the configuration. `number` is another one with each Logon.
-pub fn write(settings: &Settings, number: u64, when: When, logon: &mut Encoder<'_>) {
+pub fn write(settings: &Settings, number: u64, time: ReceiveTime, logon: &mut Encoder<'_>) {
     match settings.dialect {
-        Dialect::Deribit => deribit(settings, number, when, logon),
+        Dialect::Deribit => deribit(settings, number, time, logon),
         Dialect::Standard => {
             if let Some(user) = &settings.user {
                 logon.bytes(tag::USERNAME, user.as_bytes());
@@ -28,9 +28,9 @@ pub fn write(settings: &Settings, number: u64, when: When, logon: &mut Encoder<'
 /// SHA-256 of RawData and the secret.
 ///
 /// Source: Deribit's FIX API, Logon (A).
-fn deribit(settings: &Settings, number: u64, when: When, logon: &mut Encoder<'_>) {
-    let nonce = nonce(&settings.entropy, number, when);
-    let raw_data = format!("{}.{}", when.receive_ns / 1_000_000, base64(&nonce));
+fn deribit(settings: &Settings, number: u64, time: ReceiveTime, logon: &mut Encoder<'_>) {
+    let nonce = nonce(&settings.entropy, number, time);
+    let raw_data = format!("{}.{}", time.wall_ns / 1_000_000, base64(&nonce));
     let mut hash = Sha256::new();
     hash.update(&raw_data);
     if let Some(secret) = &settings.password {
@@ -48,11 +48,11 @@ fn deribit(settings: &Settings, number: u64, when: When, logon: &mut Encoder<'_>
 }
 
 /// Bytes that nobody can guess and that never come twice: whoever listens learns nothing of the next.
-fn nonce(entropy: &Secret, number: u64, when: When) -> [u8; 32] {
+fn nonce(entropy: &Secret, number: u64, time: ReceiveTime) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(entropy.expose());
     hash.update(number.to_le_bytes());
-    hash.update(when.receive_ns.to_le_bytes());
+    hash.update(time.wall_ns.to_le_bytes());
     hash.finalize().into()
 }
 
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn a_nonce_comes_once() {
         let entropy = Secret::from("entropy");
-        let one = nonce(&entropy, 1, When::at(5));
-        assert_ne!(one, nonce(&entropy, 2, When::at(5)));
-        assert_ne!(one, nonce(&entropy, 1, When::at(6)));
-        assert_ne!(one, nonce(&Secret::from("other"), 1, When::at(5)));
+        let one = nonce(&entropy, 1, ReceiveTime::at(5));
+        assert_ne!(one, nonce(&entropy, 2, ReceiveTime::at(5)));
+        assert_ne!(one, nonce(&entropy, 1, ReceiveTime::at(6)));
+        assert_ne!(one, nonce(&Secret::from("other"), 1, ReceiveTime::at(5)));
     }
 }

@@ -12,17 +12,17 @@ use touchline_types::{
 use touchline_wire::fix::market_data::{Entry, MassQuote, Quote, Refresh};
 use touchline_wire::fix::{Decimal, Header, Malformed, Message, unsigned};
 
-/// What became of a message.
+/// Result of decoding a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum Decoded {
     /// Its events are complete.
     Whole,
     /// It is of no use here.
     Dropped,
     /// The instrument's book cannot be trusted any more.
-    Doubted(Instrument, Malformed),
+    Inconsistent(Instrument, Malformed),
     /// Nobody knows which books cannot be trusted any more.
-    AllDoubted(Malformed),
+    AllInconsistent(Malformed),
 }
 
 /// Why a message is not taken.
@@ -38,8 +38,8 @@ impl From<Malformed> for Refused {
     }
 }
 
-/// Takes messages: instruments and their quotes in, events out.
-pub struct Taker<'a> {
+/// Decoder: messages, instruments and their quotes in, events out.
+pub struct Decoder<'a> {
     /// All instruments.
     pub instruments: &'a mut Instruments,
     /// What is counted.
@@ -52,9 +52,9 @@ pub struct Taker<'a> {
     pub parts: &'a mut Parts,
 }
 
-impl Taker<'_> {
+impl Decoder<'_> {
     /// Takes a whole book (35=W).
-    pub fn snapshot(&mut self, message: &Message<'_>, header: &Header<'_>) -> Taken {
+    pub fn snapshot(&mut self, message: &Message<'_>, header: &Header<'_>) -> Decoded {
         self.counters.messages += 1;
         self.counters.snapshots += 1;
         let refresh = match Refresh::read(message, header) {
@@ -62,10 +62,10 @@ impl Taker<'_> {
             Err(malformed) => return self.refused(malformed.into()),
         };
         let Some(instrument) = self.subject(refresh.symbol) else {
-            return Taken::Dropped;
+            return Decoded::Dropped;
         };
         match self.whole_book(instrument, &refresh) {
-            Ok(()) => Taken::Whole,
+            Ok(()) => Decoded::Whole,
             Err(refused) => self.refused(refused),
         }
     }
@@ -99,7 +99,7 @@ impl Taker<'_> {
 
     /// The quotes of a book that is made anew, and its end.
     fn rebuilt(&mut self, instrument: Instrument, time_ns: Option<u64>) -> Result<(), Refused> {
-        let Taker {
+        let Decoder {
             instruments, batch, ..
         } = self;
         let row = instruments.row_mut(instrument);
@@ -108,7 +108,7 @@ impl Taker<'_> {
             .quotes
             .levels(|level| events.push(level.rebuilt(instrument)));
         levels.map_err(|TooMany| Refused::Book(instrument, Malformed::Overflow))?;
-        (row.book, row.was_shown) = (Book::Live, true);
+        (row.book, row.was_published) = (Book::Live, true);
         events.push(Event::BookRebuilt(instrument, Validity::Live));
         let transact_ns = time_ns.unwrap_or(0);
         events.push(Event::EndOfEvent { transact_ns });
@@ -117,7 +117,7 @@ impl Taker<'_> {
 
     /// Takes changes (35=X), of one book or of several.
     #[inline]
-    pub fn increment(&mut self, message: &Message<'_>, header: &Header<'_>) -> Taken {
+    pub fn increment(&mut self, message: &Message<'_>, header: &Header<'_>) -> Decoded {
         self.counters.messages += 1;
         self.counters.increments += 1;
         let refresh = match Refresh::read(message, header) {
@@ -127,9 +127,9 @@ impl Taker<'_> {
         match self.changes(&refresh) {
             Ok(Some(transact_ns)) => {
                 self.batch.events.push(Event::EndOfEvent { transact_ns });
-                Taken::Whole
+                Decoded::Whole
             }
-            Ok(None) => Taken::Dropped,
+            Ok(None) => Decoded::Dropped,
             // What was taken of other books before is not told either.
             Err(Refused::Book(_, malformed)) if refresh.symbol.is_empty() => {
                 self.refused(malformed.into())
@@ -261,7 +261,7 @@ impl Taker<'_> {
 
     /// Takes a mass quote (35=i): two sides an entry, of which only what changed is stated. The first one of an instrument
     /// that was asked for is its whole book.
-    pub fn mass_quote(&mut self, message: &Message<'_>, header: &Header<'_>) -> Taken {
+    pub fn mass_quote(&mut self, message: &Message<'_>, header: &Header<'_>) -> Decoded {
         self.counters.messages += 1;
         self.counters.mass_quotes += 1;
         let quotes = match MassQuote::read(message, header) {
@@ -272,8 +272,8 @@ impl Taker<'_> {
             *self.unanswered = Id::new(quotes.quote_id);
         }
         match self.quotes(message, &quotes) {
-            Ok(()) if self.batch.events.is_empty() => Taken::Dropped,
-            Ok(()) => Taken::Whole,
+            Ok(()) if self.batch.events.is_empty() => Decoded::Dropped,
+            Ok(()) => Decoded::Whole,
             Err(Refused::Book(_, malformed) | Refused::Malformed(malformed)) => {
                 self.refused(malformed.into())
             }
@@ -395,19 +395,19 @@ impl Taker<'_> {
 
     /// What was read of the message is forgotten, and its book is not trusted.
     #[cold]
-    fn refused(&mut self, refused: Refused) -> Taken {
-        let (taken, malformed) = match refused {
+    fn refused(&mut self, refused: Refused) -> Decoded {
+        let (decoded, malformed) = match refused {
             Refused::Book(instrument, malformed) => {
-                (Taken::Doubted(instrument, malformed), malformed)
+                (Decoded::Inconsistent(instrument, malformed), malformed)
             }
-            Refused::Malformed(malformed) => (Taken::AllDoubted(malformed), malformed),
+            Refused::Malformed(malformed) => (Decoded::AllInconsistent(malformed), malformed),
         };
         match malformed {
             Malformed::Overflow => self.counters.numbers_refused += 1,
             _ => self.counters.messages_malformed += 1,
         }
         self.batch.events.clear();
-        taken
+        decoded
     }
 }
 

@@ -115,7 +115,7 @@ fn define(
     let is_other = is_other(was.1, now.1)
         || is_other(named(was.0.group), named(now.0.group))
         || is_other(named(was.0.asset), named(now.0.asset));
-    if is_other && row.was_shown {
+    if is_other && row.was_published {
         counters.instruments_changed += 1;
         empty(row, events);
     }
@@ -140,10 +140,10 @@ fn named(symbol: Symbol) -> Option<Symbol> {
 
 /// What is shown of an instrument is not to be read by its new definition.
 fn empty(row: &mut Row, events: &mut Vec<Event>) {
-    row.was_shown = false;
+    row.was_published = false;
     row.quotes.clear();
     if row.book == Book::Live {
-        row.book = Book::Doubted;
+        row.book = Book::Inconsistent;
     }
     events.push(Event::BookLost(row.definition.instrument, row.validity()));
 }

@@ -1,8 +1,8 @@
 //! What no scenario of one tester shows: two sessions with each other, time, memory, secrets.
 
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{
-    Closing, Event, Limits, Memory, Role, SendError, Session, Settings, Store,
+    DisconnectReason, Event, Limits, Memory, Role, SendError, Session, Settings, Store,
 };
 use touchline_wire::fix::tag;
 
@@ -26,7 +26,7 @@ fn session(role: Role) -> Session<Memory> {
 struct Pair {
     us: Session<Memory>,
     them: Session<Memory>,
-    now: When,
+    now: ReceiveTime,
     /// What either side was shown, and each byte that crossed.
     events: Vec<String>,
     wire: Vec<u8>,
@@ -37,7 +37,7 @@ impl Pair {
         Pair {
             us,
             them,
-            now: When::at(BEGIN_NS),
+            now: ReceiveTime::at(BEGIN_NS),
             events: Vec::new(),
             wire: Vec::new(),
         }
@@ -68,8 +68,8 @@ impl Pair {
     }
 
     fn pass(&mut self, ns: u64) {
-        self.now.now_ns += ns;
-        self.now.receive_ns += ns;
+        self.now.mono_ns += ns;
+        self.now.wall_ns += ns;
         self.us.advance(self.now);
         self.them.advance(self.now);
         self.settle();
@@ -85,7 +85,7 @@ impl Pair {
 fn carry(
     from: &mut Session<Memory>,
     to: &mut Session<Memory>,
-    now: When,
+    now: ReceiveTime,
     wire: &mut Vec<u8>,
 ) -> usize {
     let bytes = to.receive(from.outgoing(), now);
@@ -153,14 +153,20 @@ fn an_own_logout_waits_for_its_answer_and_serves_requests_meanwhile() {
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
     pair.connect();
     pair.order("lost").expect("up");
-    // The order is lost on its way; the Logout shows the hole, or it would never be asked for.
+    // The order is lost on its way; the Logout shows the gap, or it would never be asked for.
     let lost = pair.us.outgoing().len();
     pair.us.sent(lost);
     pair.us.log_out("done", pair.now);
     assert_eq!(pair.us.send(b"D", pair.now, |_| {}), Err(SendError::Down));
     pair.settle();
-    assert_eq!(pair.us.closing(), Some(Closing::LoggedOut));
-    assert_eq!(pair.them.closing(), Some(Closing::LoggedOut));
+    assert_eq!(
+        pair.us.disconnect_reason(),
+        Some(DisconnectReason::LoggedOut)
+    );
+    assert_eq!(
+        pair.them.disconnect_reason(),
+        Some(DisconnectReason::LoggedOut)
+    );
     pair.drop();
     pair.connect();
     assert!(
@@ -174,13 +180,16 @@ fn an_own_logout_waits_for_its_answer_and_serves_requests_meanwhile() {
     let said = pair.us.outgoing().len();
     pair.us.sent(said);
     for _ in 0..19 {
-        pair.now.now_ns += SECOND_NS / 10;
+        pair.now.mono_ns += SECOND_NS / 10;
         pair.us.advance(pair.now);
-        assert_eq!(pair.us.closing(), None);
+        assert_eq!(pair.us.disconnect_reason(), None);
     }
-    pair.now.now_ns += SECOND_NS / 10;
+    pair.now.mono_ns += SECOND_NS / 10;
     pair.us.advance(pair.now);
-    assert_eq!(pair.us.closing(), Some(Closing::NoLogout));
+    assert_eq!(
+        pair.us.disconnect_reason(),
+        Some(DisconnectReason::NoLogout)
+    );
 }
 
 #[test]
@@ -206,27 +215,27 @@ fn both_sides_may_ask_for_a_reset_at_once() {
 #[test]
 fn a_logon_that_is_not_answered_or_answered_wrongly_ends() {
     for (answer, wanted) in [
-        ("", Closing::NoLogon),
+        ("", DisconnectReason::NoLogon),
         (
             "8=FIX.4.4|35=0|34=1|49=THEM|56=US|52=<TIME>|",
-            Closing::NotLogon,
+            DisconnectReason::NotLogon,
         ),
         (
             "8=FIX.4.4|35=5|34=1|49=THEM|56=US|52=<TIME>|58=no|",
-            Closing::LogonRefused,
+            DisconnectReason::LogonRejected,
         ),
         (
             "8=FIX.4.4|35=A|34=1|49=OTHER|56=US|52=<TIME>|98=0|108=30|",
-            Closing::BadLogon,
+            DisconnectReason::BadLogon,
         ),
         (
             "8=FIX.4.4|35=A|34=0|49=THEM|56=US|52=<TIME>|98=0|108=30|",
-            Closing::BadLogon,
+            DisconnectReason::BadLogon,
         ),
-        ("garbage", Closing::NotLogon),
+        ("garbage", DisconnectReason::NotLogon),
     ] {
         let mut us = session(Role::Initiator);
-        let mut now = When::at(BEGIN_NS);
+        let mut now = ReceiveTime::at(BEGIN_NS);
         us.connected(now);
         let bytes = answer.replace('|', "\x01").into_bytes();
         let bytes = match answer {
@@ -235,12 +244,16 @@ fn a_logon_that_is_not_answered_or_answered_wrongly_ends() {
         };
         us.receive(&bytes, now);
         let _ = us.next();
-        now.now_ns += 9_999_999_999;
+        now.mono_ns += 9_999_999_999;
         us.advance(now);
-        assert_eq!(us.closing().is_none(), answer.is_empty(), "{answer}");
-        now.now_ns += 1;
+        assert_eq!(
+            us.disconnect_reason().is_none(),
+            answer.is_empty(),
+            "{answer}"
+        );
+        now.mono_ns += 1;
         us.advance(now);
-        assert_eq!(us.closing(), Some(wanted), "{answer}");
+        assert_eq!(us.disconnect_reason(), Some(wanted), "{answer}");
     }
     // A number that was used before: somebody has lost count.
     let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
@@ -248,8 +261,14 @@ fn a_logon_that_is_not_answered_or_answered_wrongly_ends() {
     pair.drop();
     pair.us = session(Role::Initiator);
     pair.connect();
-    assert_eq!(pair.them.closing(), Some(Closing::TooLow));
-    assert_eq!(pair.us.closing(), Some(Closing::LogonRefused));
+    assert_eq!(
+        pair.them.disconnect_reason(),
+        Some(DisconnectReason::SequenceTooLow)
+    );
+    assert_eq!(
+        pair.us.disconnect_reason(),
+        Some(DisconnectReason::LogonRejected)
+    );
 }
 
 /// A million messages are asked for again, and then again from the middle: a bounded buffer, a bounded piece
@@ -270,7 +289,7 @@ fn a_long_resend_is_served_in_pieces() {
     };
     // A store of the last thousand: the others become one gap.
     let mut us = Session::new(small, Memory::new(1_000, 1 << 20));
-    let now = When::at(BEGIN_NS);
+    let now = ReceiveTime::at(BEGIN_NS);
     for _ in 1..=MESSAGES {
         us.send(b"D", now, |body| {
             body.bytes(tag::CL_ORD_ID, b"x");
@@ -343,7 +362,7 @@ fn what_waits_behind_a_resend_is_sent_once() {
         ..settings(Role::Initiator)
     };
     let mut us = Session::new(queueing, Memory::new(4_096, 1 << 20));
-    let now = When::at(BEGIN_NS);
+    let now = ReceiveTime::at(BEGIN_NS);
     let order = |us: &mut Session<Memory>, id: &str| {
         us.send(b"D", now, |body| {
             body.bytes(tag::CL_ORD_ID, id.as_bytes());
@@ -392,10 +411,10 @@ fn a_clock_that_is_set_does_not_end_the_session() {
     pair.connect();
     for step_s in [3_600_i64, -7_200, 3_600] {
         // Ours alone is set; theirs goes on.
-        let ours = When {
-            receive_ns: pair
+        let ours = ReceiveTime {
+            wall_ns: pair
                 .now
-                .receive_ns
+                .wall_ns
                 .saturating_add_signed(step_s * 1_000_000_000),
             ..pair.now
         };
@@ -454,7 +473,7 @@ fn a_password_is_sent_and_nowhere_kept() {
         believed && pair.them.next().is_none(),
         "it waits for the answer"
     );
-    assert!(pair.them.admit(|_| {}));
+    assert!(pair.them.accept_logon(|_| {}));
     pair.settle();
     assert!(pair.us.is_up() && pair.them.is_up());
     let shown = format!("{:?} {:?}", pair.us, pair.them);
@@ -495,8 +514,11 @@ fn whoever_is_refused_learns_nothing() {
     pair.us.connected(pair.now);
     carry(&mut pair.us, &mut pair.them, pair.now, &mut pair.wire);
     assert!(matches!(pair.them.next(), Some(Event::Logon(_))));
-    pair.them.refuse("");
-    assert_eq!(pair.them.closing(), Some(Closing::Refused));
+    pair.them.reject_logon("");
+    assert_eq!(
+        pair.them.disconnect_reason(),
+        Some(DisconnectReason::UnknownCounterparty)
+    );
     assert!(pair.them.outgoing().is_empty());
     assert_eq!(pair.them.store().next_out(), 1, "no number is used");
 }

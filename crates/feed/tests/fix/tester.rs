@@ -1,11 +1,11 @@
 //! A session and its echo behind a way that is made of buffers.
 
 use std::sync::Arc;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::dictionary::Tables;
 use touchline_feed::fix::{Checks, Event, Limits, Memory, Role, Session, Settings};
 use touchline_lab::fix::Echo;
-use touchline_lab::fix::scenario::{Heard, Scenario, Way};
+use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport};
 use touchline_wire::fix::{Frame, frame};
 
 /// 2026-01-05 00:00:00 UTC.
@@ -21,7 +21,7 @@ pub struct Tester {
     is_connected: bool,
     /// What the session sent and was not heard yet.
     sent: Vec<u8>,
-    now: When,
+    now: ReceiveTime,
     /// How many bytes arrive together; 0: all.
     piece: usize,
 }
@@ -34,7 +34,7 @@ impl Tester {
             echo: Echo::default(),
             is_connected: false,
             sent: Vec::new(),
-            now: When::at(BEGIN_NS),
+            now: ReceiveTime::at(BEGIN_NS),
             piece,
         }
     }
@@ -59,15 +59,15 @@ impl Tester {
             let bytes = self.session.outgoing().len();
             self.session.sent(bytes);
         }
-        if self.is_connected && self.session.closing().is_some() {
+        if self.is_connected && self.session.disconnect_reason().is_some() {
             self.is_connected = false;
             self.session.disconnected(self.now);
         }
     }
 
     fn pass(&mut self, ns: u64) {
-        self.now.now_ns += ns;
-        self.now.receive_ns += ns;
+        self.now.mono_ns += ns;
+        self.now.wall_ns += ns;
         if self.is_connected {
             self.session.advance(self.now);
             self.listen();
@@ -75,7 +75,7 @@ impl Tester {
     }
 }
 
-impl Way for Tester {
+impl TestTransport for Tester {
     fn connect(&mut self, _: u8) {
         self.sent.clear();
         self.is_connected = true;
@@ -103,7 +103,7 @@ impl Way for Tester {
     }
 
     fn hear(&mut self, _: u8) -> Heard {
-        let until_ns = self.now.now_ns + PATIENCE_NS;
+        let until_ns = self.now.mono_ns + PATIENCE_NS;
         loop {
             if let Some(bytes) = whole(&self.sent) {
                 return Heard::Message(self.sent.drain(..bytes).collect());
@@ -111,7 +111,7 @@ impl Way for Tester {
             if !self.is_connected {
                 return Heard::End;
             }
-            if self.now.now_ns >= until_ns {
+            if self.now.mono_ns >= until_ns {
                 return Heard::Nothing;
             }
             self.pass(STEP_NS);
@@ -125,7 +125,7 @@ impl Way for Tester {
     }
 
     fn wall_ns(&self) -> u64 {
-        self.now.receive_ns
+        self.now.wall_ns
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::stage::{Stage, raw};
 use touchline_feed::fix_md::Dialect;
-use touchline_feed::{Dialogue, Venue};
+use touchline_feed::{SessionFeed, Venue};
 use touchline_types::{Event, Instrument, Price, TradingStatus, Validity};
 
 const ROW: &str = "55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
@@ -29,7 +29,7 @@ fn told(events: &[Event]) -> Vec<(&'static str, Validity)> {
     let told = |event: &Event| match event {
         Event::Defined { price, .. } => Some(("defined", *price)),
         Event::BookLost(_, validity) => Some(("emptied", *validity)),
-        Event::Shown { price, .. } => Some(("shown", price.expect("of the price book"))),
+        Event::PublishedState { price, .. } => Some(("shown", price.expect("of the price book"))),
         _ => None,
     };
     events.iter().filter_map(told).collect()

@@ -3,7 +3,7 @@
 use crate::stage::{SECRET, Stage, raw};
 use sha2::{Digest, Sha256};
 use touchline_feed::fix_md::Dialect;
-use touchline_feed::{Dialogue, Venue};
+use touchline_feed::{SessionFeed, Venue};
 use touchline_types::{
     Event, Instrument, LevelEvent, Phase, Place, Price, Quantity, Side, UpdateAction, Validity,
 };
@@ -25,7 +25,7 @@ fn live() -> Stage {
 
 fn shown(events: &[Event]) -> Vec<(u32, Option<Validity>)> {
     let shown = |event: &Event| match event {
-        Event::Shown {
+        Event::PublishedState {
             instrument, price, ..
         } => Some((instrument.0, *price)),
         _ => None,
@@ -94,10 +94,10 @@ fn a_download_begins_defines_asks_and_ends() {
 #[test]
 fn the_logon_proves_the_secret_and_does_not_send_it() {
     let mut stage = Stage::new(Dialect::Deribit);
-    stage.venue.connected(touchline_feed::When::at(1));
+    stage.venue.connected(touchline_feed::ReceiveTime::at(1));
     stage
         .feed
-        .connected(touchline_feed::When::at(1_700_000_000_000_000_000));
+        .connected(touchline_feed::ReceiveTime::at(1_700_000_000_000_000_000));
     let logon = String::from_utf8(stage.feed.outgoing().to_vec()).expect("text");
     let value = |tag: &str| {
         let mut fields = logon
@@ -274,7 +274,7 @@ fn a_lost_connection_leaves_stale_books_until_their_next_snapshot() {
     );
     let events = stage.send("W", BOOK);
     assert!(events.contains(&Event::BookRebuilt(Instrument(0), Validity::Live)));
-    assert_eq!(stage.feed.counters().books_doubted, 0);
+    assert_eq!(stage.feed.counters().books_inconsistent, 0);
 }
 
 #[test]

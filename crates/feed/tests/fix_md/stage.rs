@@ -2,7 +2,7 @@
 
 use touchline_feed::fix::{Event as Said, Memory, Role, Session, Settings as SessionSettings};
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
-use touchline_feed::{Batch, Dialogue, Secret, Venue, When};
+use touchline_feed::{Batch, ReceiveTime, Secret, SessionFeed, Venue};
 use touchline_types::Event;
 use touchline_wire::fix::{Encoder, tag};
 
@@ -16,7 +16,7 @@ pub struct Stage {
     pub venue: Session<Memory>,
     pub asked: Vec<Asked>,
     batch: Batch,
-    now: When,
+    now: ReceiveTime,
 }
 
 pub fn settings(dialect: Dialect) -> Settings {
@@ -56,7 +56,7 @@ impl Stage {
             venue: Session::new(theirs, Memory::default()),
             feed,
             asked: Vec::new(),
-            now: When::at(1_700_000_000_000_000_000),
+            now: ReceiveTime::at(1_700_000_000_000_000_000),
         }
     }
 
@@ -75,9 +75,9 @@ impl Stage {
     /// Time passes, and both sides say what they have to say.
     pub fn pass(&mut self, seconds: u64) -> Vec<Event> {
         let ns = seconds * 1_000_000_000;
-        self.now = When {
-            receive_ns: self.now.receive_ns + ns,
-            now_ns: self.now.now_ns + ns,
+        self.now = ReceiveTime {
+            wall_ns: self.now.wall_ns + ns,
+            mono_ns: self.now.mono_ns + ns,
         };
         self.feed.advance(self.now);
         let mut events = self.events(&[]);
@@ -113,7 +113,7 @@ impl Stage {
                 self.feed.receive((), &to_feed, self.now);
                 events.extend(self.events(&to_feed));
             }
-            self.hear(&to_venue);
+            self.record_activity(&to_venue);
         }
     }
 
@@ -125,11 +125,11 @@ impl Stage {
         events
     }
 
-    fn hear(&mut self, bytes: &[u8]) {
+    fn record_activity(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         loop {
-            let taken = self.venue.receive(rest, self.now);
-            rest = &rest[taken..];
+            let decoded = self.venue.receive(rest, self.now);
+            rest = &rest[decoded..];
             while let Some(said) = self.venue.next() {
                 if let Said::Application(message, _) = said {
                     let kind = String::from_utf8_lossy(message.msg_type()).into_owned();

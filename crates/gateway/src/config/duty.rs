@@ -22,7 +22,7 @@ pub struct Duty {
     /// How long such a round sleeps at most, 0..=1 s, with `idle` as `sleep` or `backoff`.
     #[serde(with = "LoopSleep")]
     pub loop_sleep: Duration,
-    /// How often timers are looked at, 1 us..=1 s: holes that waited long enough, and everything
+    /// How often timers are looked at, 1 us..=1 s: gaps that waited long enough, and everything
     /// that is not a packet.
     #[serde(with = "LoopTimer")]
     pub loop_timer_freq: Duration,

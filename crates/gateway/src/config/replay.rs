@@ -30,19 +30,19 @@ pub struct Replay {
     /// Addresses and ports that are asked, in turn; those of `config.xml` if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<SocketAddrV4>,
-    /// Connections that are tried for one hole, 1..=16.
+    /// Connections that are tried for one gap, 1..=16.
     #[serde(
         default = "default_attempts_max",
         deserialize_with = "within::<_, _, 1, 16>"
     )]
     pub attempts_max: u32,
-    /// How long a hole waits for all of them, milliseconds, 1..=60,000; it is lost then.
+    /// How long a gap waits for all of them, milliseconds, 1..=60,000; it is lost then.
     #[serde(
         default = "default_wait_ms",
         deserialize_with = "within::<_, _, 1, 60_000>"
     )]
     pub wait_ms: u64,
-    /// Packets that are asked for at once, 1..=2,000; a longer hole is lost at once.
+    /// Packets that are asked for at once, 1..=2,000; a longer gap is lost at once.
     #[serde(
         default = "default_packets_max",
         deserialize_with = "within::<_, _, 1, 2_000>"

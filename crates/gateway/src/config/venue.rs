@@ -23,7 +23,7 @@ pub struct CmeVenue {
     /// What to do with a book that misses something until a snapshot fits.
     #[serde(default, with = "JoinName")]
     pub join: Join,
-    /// How long packets behind a hole wait for it, milliseconds, 0..=10,000.
+    /// How long packets behind a gap wait for it, milliseconds, 0..=10,000.
     #[serde(
         default = "default_wait_ms",
         deserialize_with = "within::<_, _, 0, 10_000>"

@@ -33,7 +33,7 @@ pub fn socket_settings(config: &Config) -> Settings {
         receive_buffer_bytes: network.receive_buffer_bytes,
         busy_poll_us: network.busy_poll_us,
         batch: network.batch,
-        stamps: network.stamps,
+        timestamps: network.stamps,
         packet_bytes_max: config.limits.packet_bytes_max,
         any_source_joins: network.sources == Sources::Filtered,
     }

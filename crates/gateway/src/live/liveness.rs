@@ -19,7 +19,7 @@ const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 pub struct Liveness {
     timeout_ns: u64,
     /// When it last looked up, by the clock of the host.
-    looked_ns: u64,
+    ticked_ns: u64,
     /// What the kernel had dropped before that.
     dropped: u64,
     pause: Option<Pause>,
@@ -47,7 +47,7 @@ impl Liveness {
             .max(TIMEOUT_MIN);
         Liveness {
             timeout_ns: timeout.as_nanos() as u64,
-            looked_ns: now_ns,
+            ticked_ns: now_ns,
             dropped: 0,
             pause: None,
         }
@@ -60,9 +60,9 @@ impl Liveness {
 
     /// The duty cycle looks up; gives whether it stood still since the last time. `dropped` is what the kernel
     /// had dropped when it was asked last, `is_empty` whether the round found nothing.
-    pub fn look(&mut self, now_ns: u64, dropped: u64, is_empty: bool) -> bool {
-        let passed_ns = now_ns.saturating_sub(self.looked_ns);
-        self.looked_ns = now_ns;
+    pub fn tick(&mut self, now_ns: u64, dropped: u64, is_empty: bool) -> bool {
+        let passed_ns = now_ns.saturating_sub(self.ticked_ns);
+        self.ticked_ns = now_ns;
         let has_paused = passed_ns > self.timeout_ns / 4;
         if has_paused {
             self.pause = Some(Pause {
@@ -127,24 +127,24 @@ mod tests {
     #[test]
     fn a_pause_lasts_until_a_later_round_found_nothing() {
         let mut liveness = Liveness::new(&duty(), 100 * MS);
-        assert!(!liveness.look(101 * MS, 3, true));
+        assert!(!liveness.tick(101 * MS, 3, true));
         assert!(
-            !liveness.look(601 * MS, 4, true),
+            !liveness.tick(601 * MS, 4, true),
             "a quarter of the timeout"
         );
         assert_eq!(liveness.pause(), None);
-        assert!(liveness.look(1_102 * MS, 9, true));
+        assert!(liveness.tick(1_102 * MS, 9, true));
         let pause = *liveness.pause().expect("it stood still");
         assert_eq!(pause.dropped, 4, "as of before the pause");
         assert!(!pause.is_drained, "that round may have begun before it");
-        assert!(!liveness.look(1_103 * MS, 9, false));
+        assert!(!liveness.tick(1_103 * MS, 9, false));
         assert!(!liveness.pause().is_some_and(|pause| pause.is_drained));
-        assert!(!liveness.look(1_104 * MS, 9, true));
+        assert!(!liveness.tick(1_104 * MS, 9, true));
         let pause = *liveness.pause().expect("nobody said that it is over");
         assert_eq!((pause.is_drained, pause.ran_ns), (true, 2 * MS));
-        liveness.look(1_105 * MS, 9, false);
+        liveness.tick(1_105 * MS, 9, false);
         assert!(liveness.pause().is_some_and(|pause| pause.is_drained));
-        assert!(liveness.look(1_900 * MS, 9, true), "and again");
+        assert!(liveness.tick(1_900 * MS, 9, true), "and again");
         assert!(!liveness.pause().is_some_and(|pause| pause.is_drained));
         liveness.caught_up();
         assert_eq!(liveness.pause(), None);
@@ -153,12 +153,12 @@ mod tests {
     #[test]
     fn a_channel_that_leaves_no_moment_is_drained_in_time() {
         let mut liveness = Liveness::new(&duty(), 0);
-        assert!(liveness.look(5_000 * MS, 0, false));
+        assert!(liveness.tick(5_000 * MS, 0, false));
         for ms in (5_100..7_000).step_by(100) {
-            liveness.look(ms * MS, 0, false);
+            liveness.tick(ms * MS, 0, false);
             assert!(!liveness.pause().is_some_and(|pause| pause.is_drained));
         }
-        liveness.look(7_000 * MS, 0, false);
+        liveness.tick(7_000 * MS, 0, false);
         assert!(liveness.pause().is_some_and(|pause| pause.is_drained));
     }
 }

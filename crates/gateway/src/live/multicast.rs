@@ -1,10 +1,10 @@
 //! The link to a venue that sends packets to everybody: sockets, and somebody who asks for what was lost.
 
-use super::link::{Link, Work};
+use super::feed_link::{FeedLink, Work};
 use super::{Error, Pause};
-use crate::anatomy::Marks;
 use crate::config::cme::ChannelConfig;
 use crate::host_time::{Clocks, Now};
+use crate::latency_trace::LatencyTrace;
 use crate::pipeline::Pipeline;
 use crate::recovery::{Recovery, RecoveryCounters};
 use touchline_feed::cme::CmeFeed;
@@ -48,7 +48,7 @@ impl<S: PacketSource> Multicast<S> {
     }
 }
 
-impl<S: PacketSource> Link for Multicast<S> {
+impl<S: PacketSource> FeedLink for Multicast<S> {
     type Venue = CmeFeed;
 
     const TABLES: &'static [&'static [CounterInfo]] =
@@ -75,14 +75,14 @@ impl<S: PacketSource> Link for Multicast<S> {
             return Ok(Work::Done);
         };
         let delivered = pipeline.venue().counters().packets_delivered;
-        let when = clocks.when(packet.receive_ns);
-        pipeline.packet_at(route, packet.payload, when, polled);
+        let time = clocks.receive_time(packet.receive_ns);
+        pipeline.packet_at(route, packet.payload, time, polled);
         if pipeline.venue().counters().packets_delivered == delivered {
             return Ok(Work::Done);
         }
         self.delivered += 1;
         let polled_ns = clocks.wall_ns(polled);
-        let waited_ns = Marks::waited_ns(packet.stamp, packet.receive_ns, polled_ns);
+        let waited_ns = LatencyTrace::waited_ns(packet.timestamp, packet.receive_ns, polled_ns);
         Ok(Work::Packet { polled, waited_ns })
     }
 

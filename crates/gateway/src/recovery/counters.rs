@@ -7,7 +7,7 @@ touchline_types::counters! {
         replay_packets: "packets" = "Packets that came over them.",
         replay_served: "times" = "All packets that were awaited were there before the connection failed.",
         replay_short: "connections" = "The venue ended its answer, and packets were still missing.",
-        replay_refused: "connections" = "The venue refused the logon or the request.",
+        replay_rejected: "connections" = "The venue rejected the logon or the request.",
         replay_unreachable: "connections" = "No connection could be made, or it was closed before the answer ended.",
         replay_timed_out: "connections" = "The answer took too long.",
         replay_broken: "connections" = "What came was no answer to what was asked.",

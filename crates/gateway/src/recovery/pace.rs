@@ -1,13 +1,13 @@
-//! How often a venue is asked: a budget for each day, and longer and longer rests after failures.
+//! How often a venue is asked: a budget for each day, and a longer and longer backoff after failures.
 
 const SECOND_NS: u64 = 1_000_000_000;
 const DAY_NS: u64 = 86_400 * SECOND_NS;
 
-/// The rest after a first failure; each further one doubles it.
-const REST_NS: u64 = SECOND_NS;
+/// The backoff after a first failure; each further one doubles it.
+const BACKOFF_NS: u64 = SECOND_NS;
 
-/// The longest rest.
-const REST_NS_MAX: u64 = 60 * SECOND_NS;
+/// The longest backoff.
+const BACKOFF_NS_MAX: u64 = 60 * SECOND_NS;
 
 /// What keeps our recovery from being a burden to the venue, or a reason to ban us. Times are of a
 /// clock that only goes forward.
@@ -17,8 +17,8 @@ pub struct Pace {
     /// Requests since `day_ns`.
     requests: u32,
     day_ns: u64,
-    /// The next rest.
-    rest_ns: u64,
+    /// The next backoff.
+    backoff_ns: u64,
 }
 
 impl Pace {
@@ -28,7 +28,7 @@ impl Pace {
             requests_per_day_max,
             requests: 0,
             day_ns: 0,
-            rest_ns: REST_NS,
+            backoff_ns: BACKOFF_NS,
         }
     }
 
@@ -47,16 +47,16 @@ impl Pace {
         (self.day_ns + DAY_NS).saturating_sub(now_ns)
     }
 
-    /// It worked: the next rest is short again.
+    /// It worked: the next backoff is short again.
     pub fn succeeded(&mut self) {
-        self.rest_ns = REST_NS;
+        self.backoff_ns = BACKOFF_NS;
     }
 
-    /// It failed: nanoseconds to rest now.
+    /// It failed: nanoseconds to back off now.
     pub fn failed(&mut self) -> u64 {
-        let rest_ns = self.rest_ns;
-        self.rest_ns = (2 * rest_ns).min(REST_NS_MAX);
-        rest_ns
+        let backoff_ns = self.backoff_ns;
+        self.backoff_ns = (2 * backoff_ns).min(BACKOFF_NS_MAX);
+        backoff_ns
     }
 }
 
@@ -83,6 +83,6 @@ mod tests {
         let rests: Vec<u64> = (0..8).map(|_| pace.failed() / SECOND_NS).collect();
         assert_eq!(rests, [1, 2, 4, 8, 16, 32, 60, 60]);
         pace.succeeded();
-        assert_eq!(pace.failed(), REST_NS);
+        assert_eq!(pace.failed(), BACKOFF_NS);
     }
 }

@@ -5,8 +5,8 @@ mod rewrites;
 use super::*;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
-use touchline_feed::When;
-use touchline_feed::fix::{Closing, Role, SendError, Session, Settings};
+use touchline_feed::ReceiveTime;
+use touchline_feed::fix::{DisconnectReason, Role, SendError, Session, Settings};
 
 /// A folder of this test's own, which goes with it.
 struct Folder(PathBuf);
@@ -125,18 +125,22 @@ fn a_reset_that_is_done_by_half_ends_the_store() {
 /// The session ends with its store: nothing is sent that is not kept, nothing counted, now or later.
 #[test]
 fn the_session_ends_with_its_store() {
-    let when = When::at(1_767_571_200_000_000_000);
+    let time = ReceiveTime::at(1_767_571_200_000_000_000);
     for (device, reason) in DEVICES {
         let folder = Folder::new("session");
         let settings = Settings::new(Role::Initiator, "US", "THEM");
         let mut session = Session::new(settings, folder.begun_on(device));
         for _ in 0..2 {
-            session.connected(when);
+            session.connected(time);
             let failed = StoreError::System(reason.raw_os_error());
-            assert_eq!(session.closing(), Some(Closing::Store(failed)), "{device}");
+            assert_eq!(
+                session.disconnect_reason(),
+                Some(DisconnectReason::Store(failed)),
+                "{device}"
+            );
             assert!(session.outgoing().is_empty(), "{device}");
-            assert_eq!(session.send(b"D", when, |_| {}), Err(SendError::Down));
-            session.disconnected(when);
+            assert_eq!(session.send(b"D", time, |_| {}), Err(SendError::Down));
+            session.disconnected(time);
         }
         let store = session.store();
         assert_eq!((store.next_out(), store.next_in()), (11, 8), "{device}");

@@ -204,7 +204,7 @@ fn is_removed(case: &Case, left: &[u8], after: &[u8]) {
 
 /// A start after a death between record and slot writes the slot, so that the next death is judged by it.
 #[test]
-fn deaths_in_a_row_leave_one_unfinished_record_each() {
+fn crashes_in_a_row_leave_one_unfinished_record_each() {
     let folder = Folder::fresh();
     let mut store = open(&folder).expect("a new one");
     for number in 1..=4 {

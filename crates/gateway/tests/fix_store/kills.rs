@@ -1,9 +1,9 @@
 //! A gateway that is killed at every point, restarted, and compared with its counterparty.
 
 use super::Folder;
-use super::mortal::{Fate, Mortal, Point};
+use super::crash_injection::{CrashingStore, Fate, Point};
 use std::collections::BTreeMap;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{Event, Role, Session, Settings};
 use touchline_gateway::session_store::{FileStore, Limits, Sync};
 use touchline_lab::fix::Counterparty;
@@ -12,9 +12,9 @@ use touchline_wire::fix::tag;
 
 /// 2026-01-05 00:00:00 UTC: here no time passes.
 const WALL_NS: u64 = 1_767_571_200_000_000_000;
-const NOW: When = When {
-    receive_ns: WALL_NS,
-    now_ns: 1,
+const NOW: ReceiveTime = ReceiveTime {
+    wall_ns: WALL_NS,
+    mono_ns: 1,
 };
 
 /// What outlives every kill: the counterparty, the disk, and what clients and applications know.
@@ -32,7 +32,7 @@ struct World {
     kills: u32,
 }
 
-type Gateway = Session<Mortal<FileStore>>;
+type Gateway = Session<CrashingStore<FileStore>>;
 
 impl World {
     fn new(seed: u64) -> World {
@@ -52,7 +52,7 @@ impl World {
     /// One life of the gateway, until its fate or a number of steps. `false`: it died.
     fn live(&mut self, fate: &Fate, steps: u32) -> bool {
         let file = FileStore::open(&self.folder.0, "r8.session", self.limits, Sync::Later);
-        let store = Mortal {
+        let store = CrashingStore {
             store: file.expect("it can be opened after every kill"),
             fate: fate.clone(),
         };
@@ -204,7 +204,7 @@ fn what_was_removed_is_filled_when_it_is_asked_for() {
     let last = world.them.highest();
     assert!(world.told.len() > 80, "{}", world.told.len());
     let file = FileStore::open(&world.folder.0, "r8.session", world.limits, Sync::Later);
-    let store = Mortal {
+    let store = CrashingStore {
         store: file.expect("it is whole"),
         fate: forever.clone(),
     };

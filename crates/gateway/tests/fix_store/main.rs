@@ -1,10 +1,10 @@
 //! What a FIX session keeps in a file, and what a kill leaves of it.
 #![allow(missing_docs)]
 
+mod crash_injection;
 mod damage;
 mod file;
 mod kills;
-mod mortal;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};

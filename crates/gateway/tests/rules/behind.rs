@@ -9,8 +9,8 @@ use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_lab::capture;
+use touchline_lab::cme::expected_books::{BookState, Checker, Verdict, hash};
 use touchline_lab::cme::live::{Live, Moment};
-use touchline_lab::cme::truth::{BookState, Checker, Verdict, hash};
 use touchline_lab::cme::{Options, SentPacket};
 use touchline_lab::random::{Random, seeds};
 use touchline_transport::{Envelope, Local, Mirror, Subscribe};
@@ -116,9 +116,11 @@ fn path() -> CmePipeline<Local<Shown>> {
     build(settings, limits, Symbols::default(), Local::new(shown))
 }
 
-fn judge(truth: &[BookState], shown: &[(i32, u64)]) -> Verdict {
+fn judge(expected_books: &[BookState], shown: &[(i32, u64)]) -> Verdict {
     let mut checker = Checker::new(1_000_000);
-    truth.iter().for_each(|state| checker.truth(*state));
+    expected_books
+        .iter()
+        .for_each(|state| checker.expected(*state));
     shown.iter().for_each(|(id, hash)| checker.seen(*id, *hash));
     checker.finish()
 }
@@ -156,7 +158,7 @@ impl Subscribe for Shown {
                 .iter()
                 .any(|row| row.0 == definition.instrument)
         {
-            let row = (definition.instrument, definition.venue_id as i32);
+            let row = (definition.instrument, definition.security_id as i32);
             self.defined.push(row);
         }
     }

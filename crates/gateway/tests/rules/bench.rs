@@ -25,7 +25,7 @@ struct Log {
     updates: Vec<String>,
     /// Instruments of which only the id was told: what comes before everything else, in almost every
     /// test.
-    introduced: Vec<i64>,
+    announced: Vec<i64>,
 }
 
 impl Bench {
@@ -50,7 +50,7 @@ impl Bench {
         })
     }
 
-    /// A path whose holes of at most 8 packets wait 100 ms for replay.
+    /// A path whose gaps of at most 8 packets wait 100 ms for replay.
     pub fn asking() -> Bench {
         Bench::with(Settings {
             replay: Some(Replay {
@@ -153,7 +153,7 @@ impl Bench {
         }
     }
 
-    /// Time passes until every hole is lost.
+    /// Time passes until every gap is lost.
     pub fn wait(&mut self) {
         self.now_ns += 30 * MILLISECOND;
         self.path.advance(self.now_ns);
@@ -224,9 +224,9 @@ impl Bench {
 
     /// The instruments that were told of by their ids alone, in order, from the beginning.
     #[track_caller]
-    pub fn introduced(&self, expected: &[i64]) {
+    pub fn announced(&self, expected: &[i64]) {
         let log = &self.path.publisher().inner().subscriber;
-        assert_eq!(log.introduced, expected);
+        assert_eq!(log.announced, expected);
     }
 
     fn receive(&mut self, feed: Feed, sequence: u32, messages: &[Vec<u8>]) {
@@ -255,18 +255,18 @@ impl Bench {
         let venue = self.path.venue();
         let mut instruments = (0..venue.instruments() as u32).map(Instrument);
         instruments
-            .find(|instrument| venue.definition(*instrument).venue_id == i64::from(security_id))
+            .find(|instrument| venue.definition(*instrument).security_id == i64::from(security_id))
             .expect("the instrument is known")
     }
 }
 
 impl Subscribe for Log {
     fn update(&mut self, envelope: &Envelope<'_>) {
-        let sequence = envelope.stamps.packet.sequence;
+        let sequence = envelope.timestamps.packet.sequence;
         if let Update::Definition(definition) = envelope.update
             && !definition.defined
         {
-            self.introduced.push(definition.venue_id);
+            self.announced.push(definition.security_id);
             return;
         }
         self.updates.push(match envelope.update {
@@ -274,7 +274,7 @@ impl Subscribe for Log {
                 let best = |level: &Option<Level>| level.as_ref().map_or("-".to_owned(), price);
                 format!(
                     "{sequence}: book {} {}{}{} {} | {}",
-                    update.venue_id,
+                    update.security_id,
                     name(update.validity),
                     if update.direct { "" } else { " implied" },
                     if update.whole { "" } else { " cut" },
@@ -297,7 +297,7 @@ impl Subscribe for Log {
             Update::Gap(gap) => format!("lost {}-{}", gap.first, gap.last),
             Update::Reset => "reset".to_owned(),
             Update::Download(phase) => format!("download {phase:?}"),
-            Update::Definition(definition) => format!("definition {}", definition.venue_id),
+            Update::Definition(definition) => format!("definition {}", definition.security_id),
             Update::Trade(trade) => format!("{sequence}: trade {}", trade.price),
             Update::Statistic(statistic) => format!("{sequence}: {:?}", statistic.kind),
             Update::Status(status) => format!("{sequence}: status {}", status.status),

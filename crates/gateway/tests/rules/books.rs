@@ -87,7 +87,7 @@ fn a_new_depth_of_a_book_in_use_starts_its_recovery() {
     bench.book(ID, "live 100 |");
 }
 
-/// What waits behind a hole is of no depth: an older snapshot joins it all the same.
+/// What waits behind a gap is of no depth: an older snapshot joins it all the same.
 #[test]
 fn a_new_depth_of_a_book_in_recovery_keeps_what_waits() {
     let mut bench = Bench::new();

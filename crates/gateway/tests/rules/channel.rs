@@ -66,7 +66,10 @@ fn forged_packets_far_ahead_confirm_nothing() {
     bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
     bench.book(ID, "live 101 100 |");
     assert_eq!(
-        (bench.counters().gaps, bench.counters().packets_far_ahead),
+        (
+            bench.counters().gaps,
+            bench.counters().packets_out_of_window
+        ),
         (0, 2)
     );
 }
@@ -112,7 +115,7 @@ fn a_channel_reset_heals_what_was_missing() {
 
 /// A lower number that was sent later: the week has begun anew.
 #[test]
-fn numbering_that_starts_again_empties_every_book() {
+fn epoch_that_starts_again_empties_every_book() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(2, &[orders(0, &[order(NEW, 1, 1, 5, 100)])]);
@@ -136,7 +139,7 @@ fn an_invalid_packet_is_as_good_as_lost() {
     bench.book(ID, "live 100 |");
 }
 
-/// The venue begins again with its clock behind: nothing of before is live for longer than a hole is waited for, and
+/// The venue begins again with its clock behind: nothing of before is live for longer than a gap is waited for, and
 /// after a while both lines are believed.
 #[test]
 fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
@@ -183,7 +186,7 @@ fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
 /// A snapshot of the exchange that died waits for a packet that it never sent, and the next one, whose clock is a little
 /// behind, comes to that number.
 #[test]
-fn a_snapshot_that_waits_does_not_outlive_its_numbering() {
+fn a_snapshot_that_waits_does_not_outlive_its_epoch() {
     let mut bench = Bench::new();
     bench.sent_at(
         Feed::Incremental,

@@ -104,21 +104,21 @@ pub fn orders(transact_ns: u64, entries: &[OrderEntry]) -> Vec<u8> {
 }
 
 /// A price snapshot with these bids, in a loop of one instrument.
-pub fn snapshot(through: u32, rpt_seq: u32, bids: &[i64]) -> Vec<u8> {
-    snapshot_of(ID, 1, through, rpt_seq, bids)
+pub fn snapshot(snapshot_sequence: u32, rpt_seq: u32, bids: &[i64]) -> Vec<u8> {
+    snapshot_of(ID, 1, snapshot_sequence, rpt_seq, bids)
 }
 
 /// A price snapshot of an instrument in a loop of `reports`.
 pub fn snapshot_of(
     security_id: i32,
     reports: u32,
-    through: u32,
+    snapshot_sequence: u32,
     rpt_seq: u32,
     bids: &[i64],
 ) -> Vec<u8> {
     let head = Head {
         security_id,
-        last_packet: through,
+        last_packet: snapshot_sequence,
         reports,
         transact_time: 0,
     };
@@ -134,25 +134,25 @@ pub fn snapshot_of(
 
 /// A chunk (from 1) of a snapshot of orders to buy: id, priority, quantity and price of each.
 pub fn order_chunk(
-    through: u32,
+    snapshot_sequence: u32,
     transact_time: u64,
     chunk: (u32, u32),
     orders: &[(u64, u64, i64, i64)],
 ) -> Vec<u8> {
     let head = Head {
         security_id: ID,
-        last_packet: through,
+        last_packet: snapshot_sequence,
         reports: 1,
         transact_time,
     };
-    let resting = |&(id, priority, quantity, price): &(u64, u64, i64, i64)| RestingOrder {
+    let backing_off = |&(id, priority, quantity, price): &(u64, u64, i64, i64)| RestingOrder {
         id,
         side: Side::Bid,
         price: price * UNIT,
         quantity,
         priority,
     };
-    let orders: Vec<_> = orders.iter().map(resting).collect();
+    let orders: Vec<_> = orders.iter().map(backing_off).collect();
     snapshot::order_chunk(Version::V9, head, chunk, &orders)
 }
 

@@ -6,7 +6,7 @@ use crate::messages::*;
 use touchline_feed::cme::Feed;
 
 /// A book that misses number 2; packets 2 and 3, with numbers 3 and 4, are queued.
-fn with_a_hole() -> Bench {
+fn with_a_gap() -> Bench {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.packet(2, &[book(&[bid(3, NEW, 1, 103)])]);
@@ -17,7 +17,7 @@ fn with_a_hole() -> Bench {
 
 #[test]
 fn the_queue_is_replayed_on_top_of_a_snapshot() {
-    let mut bench = with_a_hole();
+    let mut bench = with_a_gap();
     bench.snapshots(1, &[snapshot(1, 2, &[102])]);
     bench.book(ID, "live 104 103 102 |");
     bench.packet(4, &[book(&[bid(5, NEW, 1, 105)])]);
@@ -26,14 +26,14 @@ fn the_queue_is_replayed_on_top_of_a_snapshot() {
 
 #[test]
 fn what_a_snapshot_contains_is_not_applied_again() {
-    let mut bench = with_a_hole();
+    let mut bench = with_a_gap();
     bench.snapshots(1, &[snapshot(2, 3, &[103, 102])]);
     bench.book(ID, "live 104 103 102 |");
 }
 
 #[test]
 fn a_snapshot_that_is_ahead_of_the_incremental_feed_waits_for_it() {
-    let mut bench = with_a_hole();
+    let mut bench = with_a_gap();
     bench.take_published();
     bench.snapshots(1, &[snapshot(5, 6, &[106, 105])]);
     bench.book(ID, "recovering |");
@@ -50,7 +50,7 @@ fn a_snapshot_that_is_ahead_of_the_incremental_feed_waits_for_it() {
 /// Between our last packet and the snapshot there was a reset: numbers of before it are higher.
 #[test]
 fn a_snapshot_behind_a_reset_waits_for_the_reset() {
-    let mut bench = with_a_hole();
+    let mut bench = with_a_gap();
     bench.snapshots(1, &[snapshot(6, 1, &[50])]);
     bench.packet(4, &[book(&[bid(5, NEW, 1, 105)])]);
     bench.book(ID, "recovering |");
@@ -63,7 +63,7 @@ fn a_snapshot_behind_a_reset_waits_for_the_reset() {
 /// Nothing that a snapshot shows before the incremental feed has come as far is shown again as older.
 #[test]
 fn no_live_book_goes_back_behind_a_reset() {
-    let mut bench = with_a_hole();
+    let mut bench = with_a_gap();
     bench.snapshots(1, &[snapshot(6, 2, &[51, 50])]);
     bench.take_published();
     bench.packet(4, &[channel_reset()]);
@@ -77,7 +77,7 @@ fn no_live_book_goes_back_behind_a_reset() {
 /// Of the session before, or with a number or a time that nobody can have reached: no book comes of it, now or later.
 #[test]
 fn a_snapshot_of_another_session_is_refused() {
-    for (through, sent_ms) in [
+    for (snapshot_sequence, sent_ms) in [
         // Ahead of the stream, and sent before what was processed.
         (9, 2),
         // Further ahead than the window reaches.
@@ -86,13 +86,18 @@ fn a_snapshot_of_another_session_is_refused() {
         // Sent in a year.
         (3, 365 * 86_400_000),
     ] {
-        let mut bench = with_a_hole();
-        bench.sent_at(Feed::Snapshot, 1, sent_ms, &[snapshot(through, 4, &[9])]);
+        let mut bench = with_a_gap();
+        bench.sent_at(
+            Feed::Snapshot,
+            1,
+            sent_ms,
+            &[snapshot(snapshot_sequence, 4, &[9])],
+        );
         bench.book(ID, "recovering |");
         assert_eq!(
             bench.counters().recovery_refused,
             1,
-            "{through} sent at {sent_ms}"
+            "{snapshot_sequence} sent at {sent_ms}"
         );
         for sequence in 4..80 {
             bench.packet(sequence, &[heartbeat()]);
@@ -107,7 +112,7 @@ fn a_snapshot_of_another_session_is_refused() {
 #[test]
 fn a_snapshot_that_waited_was_sent_behind_what_it_waited_for() {
     for (sent_ms, state) in [(254, "live 104 |"), (256, "recovering |")] {
-        let mut bench = with_a_hole();
+        let mut bench = with_a_gap();
         bench.sent_at(Feed::Snapshot, 1, sent_ms, &[snapshot(4, 4, &[104])]);
         bench.book(ID, "recovering |");
         bench.sent_at(Feed::Incremental, 4, 4, &[heartbeat()]);
@@ -171,7 +176,7 @@ fn a_loop_from_the_future_hides_no_other() {
 
 #[test]
 fn a_snapshot_that_does_not_reach_the_queue_is_too_old() {
-    let mut bench = with_a_hole();
+    let mut bench = with_a_gap();
     bench.snapshots(1, &[snapshot(1, 1, &[100])]);
     bench.book(ID, "recovering |");
     assert_eq!(bench.counters().snapshots_too_old, 1);
@@ -231,7 +236,7 @@ fn a_whole_loop_confirms_those_that_it_does_not_name() {
     bench.snapshots(1, &[snapshot(4, 1, &[100])]);
     bench.book(ID, "live 100 |");
     bench.book(8, "live |");
-    assert_eq!(bench.counters().loops_whole, 1);
+    assert_eq!(bench.counters().snapshot_cycles, 1);
 }
 
 #[test]
@@ -252,7 +257,7 @@ fn a_reset_abandons_the_loop_that_is_going_on() {
     bench.wait();
     bench.book(8, "gapped |");
     bench.sent_at(Feed::Snapshot, 2, 73, &[snapshot_of(9, 2, 8, 0, &[])]);
-    assert_eq!(bench.counters().loops_whole, 0);
+    assert_eq!(bench.counters().snapshot_cycles, 0);
     bench.book(8, "gapped |");
 }
 

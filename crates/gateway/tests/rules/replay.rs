@@ -51,7 +51,10 @@ fn what_replay_brings_goes_on_where_it_was_lost() {
     bench.orders(ID, "live 2:6@101 1:5@100 |");
     assert_eq!(bench.wanted(), None);
     let counters = bench.counters();
-    assert_eq!((counters.replays_asked, counters.replays_filled), (1, 1));
+    assert_eq!(
+        (counters.replays_requested, counters.replays_filled),
+        (1, 1)
+    );
     assert_eq!((counters.packets_replayed, counters.packets_lost), (1, 0));
 }
 
@@ -114,7 +117,7 @@ fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
 /// Half of an event is in the books when its other half is lost: subscribers hold the book from
 /// before the event, are told that it is not fresh, and see the event whole.
 #[test]
-fn an_event_with_a_hole_in_it_is_seen_whole() {
+fn an_event_with_a_gap_in_it_is_seen_whole() {
     let mut bench = Bench::asking();
     bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.sent_at(
@@ -130,9 +133,9 @@ fn an_event_with_a_hole_in_it_is_seen_whole() {
     bench.published(&["4: book 7 live 102 | -", "4: live"]);
 }
 
-/// After a numbering began anew, the old one's hole is of no interest.
+/// After a numbering began anew, the old one's gap is of no interest.
 #[test]
-fn a_new_numbering_awaits_nothing_of_the_old_one() {
+fn a_new_epoch_awaits_nothing_of_the_old_one() {
     let mut bench = awaiting();
     bench.published(&["2: gapped", "2: orders gapped"]);
     bench.both(1, &[book(&[bid(1, NEW, 1, 50)])]);

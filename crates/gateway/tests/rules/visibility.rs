@@ -20,18 +20,18 @@ fn nothing_is_seen_before_the_end_of_the_event() {
 fn an_instrument_is_told_of_once_before_anything_else_of_it() {
     let mut bench = Bench::new();
     bench.packet(1, &[heartbeat()]);
-    bench.introduced(&[]);
+    bench.announced(&[]);
     bench.packet(2, &[open_book(&[bid(1, NEW, 1, 100)])]);
-    bench.introduced(&[i64::from(ID)]);
+    bench.announced(&[i64::from(ID)]);
     bench.published(&["reset"]);
     bench.packet(3, &[end_of_event(), definition(ID, 10)]);
     bench.packet(4, &[book(&[bid(2, NEW, 1, 101)])]);
-    bench.introduced(&[i64::from(ID)]);
+    bench.announced(&[i64::from(ID)]);
 
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 10)]);
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
-    bench.introduced(&[]);
+    bench.announced(&[]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! The measuring side lives in the process of the benchmark; the other side in processes that it
 //! starts with the arguments of a [`Role`].
 
-pub mod floor;
+pub mod lower_bound;
 pub mod ring;
 pub mod rival;
 
@@ -48,22 +48,22 @@ fn wait(shares_cpu: bool) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Answers each store into a cache line by one into another line.
-    FloorEcho,
+    LowerBoundEcho,
     /// Sends each message back.
     RingEcho,
     /// Takes every message, in order; the writer does not wait for it.
     RingRead,
     /// Takes every message, in order; the writer waits for it.
-    RingReadNamed,
+    RingReadRegistered,
 }
 
 impl Part {
     /// All of them, by name.
     pub const ALL: [(&str, Part); 4] = [
-        ("floor-echo", Part::FloorEcho),
+        ("floor-echo", Part::LowerBoundEcho),
         ("ring-echo", Part::RingEcho),
         ("ring-read", Part::RingRead),
-        ("ring-read-named", Part::RingReadNamed),
+        ("ring-read-named", Part::RingReadRegistered),
     ];
 
     /// As an argument.
@@ -87,10 +87,10 @@ impl<E: std::error::Error> From<E> for Failed {
 pub fn play(role: &Role) -> Result<(), Failed> {
     pin(role.cpu)?;
     match role.part {
-        Part::FloorEcho => floor::echo(role),
+        Part::LowerBoundEcho => lower_bound::echo(role),
         Part::RingEcho => ring::echo(role),
         Part::RingRead => ring::read(role, false),
-        Part::RingReadNamed => ring::read(role, true),
+        Part::RingReadRegistered => ring::read(role, true),
     }
 }
 

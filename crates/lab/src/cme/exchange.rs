@@ -3,12 +3,12 @@
 
 use super::encode::definition;
 use super::encode::incremental::Body;
+use super::expected_books::{self, BookState};
 use super::flow::Flow;
 use super::publisher::Publisher;
 use super::snapshots::{
-    SnapshotLoop, definition_packets, send_definition_packet, send_definitions,
+    SnapshotCycle, definition_packets, send_definition_packet, send_definitions,
 };
-use super::truth::{self, BookState};
 use super::{Options, SentPacket, instrument};
 use crate::capture::Feed;
 use crate::picture::Picture;
@@ -23,7 +23,7 @@ pub struct Exchange {
     defined: usize,
     spare_resets: bool,
     /// The running loops of the two snapshot feeds.
-    loops: [Option<SnapshotLoop>; 2],
+    loops: [Option<SnapshotCycle>; 2],
     random: Random,
 }
 
@@ -98,8 +98,8 @@ impl Exchange {
     /// What a subscriber that misses nothing has once it has everything up to the last packet.
     ///
     /// Between events and with no packet open; [`flush`](Self::flush) sees to that.
-    pub fn truth(&self) -> Picture {
-        truth::picture(&self.publisher, &self.flow)
+    pub fn expected(&self) -> Picture {
+        expected_books::picture(&self.publisher, &self.flow)
     }
 
     /// Number of instruments, defined or not.
@@ -173,7 +173,7 @@ impl Exchange {
     pub fn loop_packet(&mut self, kind: usize, wanted_ns: u64) -> bool {
         let publisher = &mut self.publisher;
         let running = self.loops[kind]
-            .get_or_insert_with(|| SnapshotLoop::begin(LOOP_FEEDS[kind], publisher));
+            .get_or_insert_with(|| SnapshotCycle::begin(LOOP_FEEDS[kind], publisher));
         let is_running = running.send_packet(publisher, wanted_ns, &mut self.random);
         if !is_running {
             self.loops[kind] = None;
@@ -277,7 +277,7 @@ impl Exchange {
         self.defined = instruments.len();
     }
 
-    /// The end that heals everything: time for the last holes to be given up and for a clock that was set to be
+    /// The end that heals everything: time for the last gaps to be given up and for a clock that was set to be
     /// believed, then whole loops of all feeds.
     pub(super) fn wind_down(&mut self) {
         self.publisher.flush();

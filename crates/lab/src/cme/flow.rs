@@ -394,11 +394,11 @@ impl Flow {
             self.say(publisher, body, 0);
         }
         self.release(publisher, last::EVENT);
-        self.write_truth(publisher);
+        self.write_expected(publisher);
     }
 
     /// The event is told: what was published must be what the markets hold, and that is the truth.
-    fn write_truth(&mut self, publisher: &mut Publisher) {
+    fn write_expected(&mut self, publisher: &mut Publisher) {
         for index in std::mem::take(&mut publisher.touched) {
             let instrument = &publisher.instruments[index];
             let market = &self.markets[index];

@@ -4,7 +4,7 @@
 //! is late is late, and the rate holds. Time is an argument; nothing here waits.
 
 use super::exchange::Exchange;
-use super::truth::BookState;
+use super::expected_books::BookState;
 use super::{Options, SentPacket, header};
 use crate::picture::Picture;
 use crate::random::Random;
@@ -78,7 +78,7 @@ struct Pauses {
     long_ns: u64,
 }
 
-/// The end of an exchange: heartbeats that show the last holes, then whole loops of all feeds.
+/// The end of an exchange: heartbeats that show the last gaps, then whole loops of all feeds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Closing {
     heartbeats: u32,
@@ -237,9 +237,9 @@ impl Live {
     }
 
     /// What a subscriber has who has everything; what was still to be sent of it is in [`packets`](Self::packets).
-    pub fn truth(&mut self) -> Picture {
+    pub fn expected(&mut self) -> Picture {
         self.exchange.flush();
-        self.exchange.truth()
+        self.exchange.expected()
     }
 
     /// A channel reset now. Faults leave its packets alone: see [`Options::spare_resets`].

@@ -3,10 +3,10 @@
 use super::SentPacket;
 use super::encode::incremental::{self, Body, LevelEntry};
 use super::encode::{Version, packet};
+use super::expected_books::{self, BookState};
 use super::instrument::Instrument;
 use super::ladder::{Ladder, LevelUpdate, List, Rung};
 use super::market::RestingOrder;
-use super::truth::{self, BookState};
 use crate::capture::Feed;
 use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,11 +180,15 @@ impl Publisher {
             hash: hash(&self.published[index]),
         };
         if self.keep_states {
-            let of = |index| state(index, |each| truth::hash_of_ladders(&each.ladders));
+            let of = |index| state(index, |each| expected_books::hash_of_ladders(&each.ladders));
             self.states.extend(changed.into_iter().map(of));
         }
         if self.keep_order_states {
-            let of = |index| state(index, |each| truth::hash_of_published_orders(&each.orders));
+            let of = |index| {
+                state(index, |each| {
+                    expected_books::hash_of_published_orders(&each.orders)
+                })
+            };
             let states = changed_orders.into_iter().map(of);
             self.order_states.extend(states);
         }

@@ -3,17 +3,17 @@
 //! One connection, one request, as CME's client systems wiki has it ("MDP 3.0 - TCP Recovery"). What goes wrong with
 //! such servers can be asked for: see [`Behaviour`].
 
-mod kept;
 mod request;
 mod session;
+mod stored;
 
-use kept::Kept;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use stored::StoredPackets;
 
 /// How the server behaves to whoever connects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ const CONNECTIONS_MAX: usize = 16;
 struct Shared {
     channel: u32,
     version: super::encode::Version,
-    kept: Mutex<Kept>,
+    stored: Mutex<StoredPackets>,
     behaviour: Mutex<Behaviour>,
     stopped: AtomicBool,
     connected: AtomicUsize,
@@ -91,7 +91,7 @@ impl ReplayServer {
         let shared = Arc::new(Shared {
             channel,
             version,
-            kept: Mutex::new(Kept::new(packets_max)),
+            stored: Mutex::new(StoredPackets::new(packets_max)),
             behaviour: Mutex::default(),
             stopped: AtomicBool::new(false),
             connected: AtomicUsize::new(0),
@@ -119,7 +119,7 @@ impl ReplayServer {
     /// Keeps a packet of the incremental feed. One that does not follow the last one begins a new numbering, and what
     /// was kept before is gone.
     pub fn keep(&self, sequence: u32, payload: &[u8]) {
-        self.shared.kept().push(sequence, payload);
+        self.shared.stored().push(sequence, payload);
     }
 
     /// Behaves so from now on, to those who connect from now on.
@@ -183,8 +183,8 @@ impl Shared {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stored(&self) -> std::sync::MutexGuard<'_, StoredPackets> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn behaviour(&self) -> Behaviour {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// One run of a snapshot loop. Its packets count from 1.
 #[derive(Clone, Debug)]
-pub struct SnapshotLoop {
+pub struct SnapshotCycle {
     feed: Feed,
     sequence: u32,
     /// Instruments that are still to come, each as it was when the loop began.
@@ -27,7 +27,7 @@ struct Captured {
     published: Published,
 }
 
-impl SnapshotLoop {
+impl SnapshotCycle {
     /// Begins a loop with what is published now; the publisher stands at a packet boundary.
     pub fn begin(feed: Feed, publisher: &Publisher) -> Self {
         assert!(publisher.at_boundary(), "a snapshot is of whole packets");

@@ -3,12 +3,12 @@
 use super::fault::Fault;
 use super::messages;
 use super::request::{MarketData, Request};
+use super::test_transport::TestTransport;
 use super::venue::{Occurrence, Source, Venue};
-use super::way::Way;
 use super::{SERVER, credentials, market};
 
 use std::net::Ipv4Addr;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{Event, Limits, Memory, Role, SendError, Session, Settings};
 
 /// A client, from its Logon on.
@@ -18,7 +18,7 @@ pub struct Client {
     from: Ipv4Addr,
     subscriptions: Vec<Subscription>,
     /// What goes to it.
-    pub way: Way,
+    pub transport: TestTransport,
     responses: u64,
     /// It reads so slowly that there is no room for more, or broke a limit: the venue lets it go.
     is_given_up: bool,
@@ -57,7 +57,7 @@ const SUBSCRIPTIONS_MAX: usize = 10_000;
 impl Client {
     /// A client of this name whose connection stands, and comes from this address. `message_bytes_max` is
     /// the longest message of the venue.
-    pub fn new(name: &str, from: Ipv4Addr, message_bytes_max: usize, when: When) -> Client {
+    pub fn new(name: &str, from: Ipv4Addr, message_bytes_max: usize, time: ReceiveTime) -> Client {
         let settings = Settings {
             ask: true,
             reset_on_logon: true,
@@ -71,12 +71,12 @@ impl Client {
             ..Settings::new(Role::Acceptor, SERVER, name)
         };
         let mut session = Session::new(settings, Memory::default());
-        session.connected(when);
+        session.connected(time);
         Client {
             session,
             from,
             subscriptions: Vec::new(),
-            way: Way::default(),
+            transport: TestTransport::default(),
             responses: 0,
             is_given_up: false,
             is_unknown: false,
@@ -99,32 +99,32 @@ impl Client {
     }
 
     /// So much of the room was filled: what it says is answered.
-    pub fn received(&mut self, bytes: usize, venue: &mut Venue, when: When) {
-        self.session.received(bytes, when);
+    pub fn received(&mut self, bytes: usize, venue: &mut Venue, time: ReceiveTime) {
+        self.session.received(bytes, time);
         while let Some(event) = self.session.next() {
             let request = match event {
                 Event::Logon(message) => Request::logon(&message),
                 Event::Application(message, _) => Request::read(&message),
                 Event::LoggedOn | Event::Rejected(_) | Event::LoggedOut(_) => continue,
             };
-            self.answer(request, venue, when);
+            self.answer(request, venue, time);
         }
     }
 
     /// Time passed: what waited for it goes, and faults strike what goes.
-    pub fn advance(&mut self, venue: &mut Venue, when: When) {
-        self.session.advance(when);
-        self.snapshots(venue, when);
-        self.way
-            .pull(&mut self.session, &mut venue.faults, when.now_ns);
+    pub fn advance(&mut self, venue: &mut Venue, time: ReceiveTime) {
+        self.session.advance(time);
+        self.snapshots(venue, time);
+        self.transport
+            .pull(&mut self.session, &mut venue.faults, time.mono_ns);
     }
 
     /// Whether the connection is to be closed now.
     pub fn is_over(&self) -> bool {
-        let is_said = self.session.closing().is_some()
+        let is_said = self.session.disconnect_reason().is_some()
             && self.session.outgoing().is_empty()
-            && self.way.is_empty();
-        is_said || self.is_given_up || self.way.has_ended()
+            && self.transport.is_empty();
+        is_said || self.is_given_up || self.transport.has_ended()
     }
 
     /// Whether the venue closed the connection because the client was too slow.
@@ -138,14 +138,14 @@ impl Client {
     }
 
     /// Begins to log it out.
-    pub fn log_out(&mut self, when: When) {
-        self.session.log_out("the exchange closes", when);
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        self.session.log_out("the exchange closes", time);
     }
 
-    fn answer(&mut self, request: Request, venue: &mut Venue, when: When) {
+    fn answer(&mut self, request: Request, venue: &mut Venue, time: ReceiveTime) {
         match request {
             Request::Logon(proof) => {
-                let now_ms = when.receive_ns / 1_000_000;
+                let now_ms = time.wall_ns / 1_000_000;
                 let checked = venue.credentials.check(&proof, self.from, now_ms);
                 self.is_unknown = checked.is_err();
                 let is_refused = checked.is_ok()
@@ -156,18 +156,18 @@ impl Client {
                 match checked {
                     Ok(()) if !is_refused => {
                         venue.totals.logons += 1;
-                        self.session.admit(|_| {});
+                        self.session.accept_logon(|_| {});
                     }
                     _ => {
                         venue.totals.logons_refused += 1;
-                        self.session.refuse(credentials::REFUSAL);
+                        self.session.reject_logon(credentials::REFUSAL);
                     }
                 }
             }
             Request::SecurityList(id) => {
                 self.responses += 1;
                 let response = self.responses;
-                let sent = self.session.send(b"y", when, |body| match &venue.source {
+                let sent = self.session.send(b"y", time, |body| match &venue.source {
                     Source::Market(market) => {
                         let listed = market.instruments().iter().map(messages::Listed::Known);
                         messages::security_list(body, &id, response, listed);
@@ -180,17 +180,17 @@ impl Client {
                 });
                 self.check(sent);
             }
-            Request::MarketData(request) => self.market_data(&request, venue, when),
+            Request::MarketData(request) => self.market_data(&request, venue, time),
             Request::Other(msg_type) => {
                 let sent = self
                     .session
-                    .send(b"j", when, |body| messages::unsupported(body, &msg_type));
+                    .send(b"j", time, |body| messages::unsupported(body, &msg_type));
                 self.check(sent);
             }
         }
     }
 
-    fn market_data(&mut self, request: &MarketData, venue: &mut Venue, when: When) {
+    fn market_data(&mut self, request: &MarketData, venue: &mut Venue, time: ReceiveTime) {
         if request.kind == b'2' {
             self.unsubscribe(request, venue);
             return;
@@ -201,7 +201,7 @@ impl Client {
         });
         if let Some((reason, text)) = refusal {
             venue.totals.requests_refused += 1;
-            let sent = self.session.send(b"Y", when, |body| {
+            let sent = self.session.send(b"Y", time, |body| {
                 messages::refusal(body, &request.id, reason, text);
             });
             self.check(sent);
@@ -223,24 +223,24 @@ impl Client {
                 snapshot: match fault {
                     None => Snapshot::Due,
                     Some(Fault::SnapshotLate(ms)) => Snapshot::Late {
-                        at_ns: when.now_ns + ms * 1_000_000,
+                        at_ns: time.mono_ns + ms * 1_000_000,
                     },
                     Some(_) => Snapshot::Past,
                 },
                 is_once: request.kind == b'0',
             });
         }
-        self.snapshots(venue, when);
+        self.snapshots(venue, time);
     }
 
     /// Sends snapshots that are due, as many as the client takes: whoever asks for everything at once is no slow
     /// reader for it. At most half of what may wait is of them, so that changes have room, too.
-    fn snapshots(&mut self, venue: &mut Venue, when: When) {
+    fn snapshots(&mut self, venue: &mut Venue, time: ReceiveTime) {
         let limits = self.session.settings().limits;
         for place in 0..self.subscriptions.len() {
             let is_due = match self.subscriptions[place].snapshot {
                 Snapshot::Due => true,
-                Snapshot::Late { at_ns } => at_ns <= when.now_ns,
+                Snapshot::Late { at_ns } => at_ns <= time.mono_ns,
                 Snapshot::Past => false,
             };
             if !is_due {
@@ -252,7 +252,7 @@ impl Client {
                 break;
             }
             self.subscriptions[place].snapshot = Snapshot::Past;
-            self.snapshot(place, venue, when);
+            self.snapshot(place, venue, time);
         }
         self.subscriptions
             .retain(|kept| !kept.is_once || kept.snapshot != Snapshot::Past);
@@ -301,7 +301,7 @@ impl Client {
         });
     }
 
-    fn snapshot(&mut self, place: usize, venue: &mut Venue, when: When) {
+    fn snapshot(&mut self, place: usize, venue: &mut Venue, time: ReceiveTime) {
         let Subscription {
             instrument,
             ref id,
@@ -310,14 +310,14 @@ impl Client {
         } = self.subscriptions[place];
         venue.totals.snapshots += 1;
         let sent = match &venue.source {
-            Source::Market(market) => self.session.send(b"W", when, |body| {
+            Source::Market(market) => self.session.send(b"W", time, |body| {
                 messages::snapshot(
                     body,
                     market,
                     instrument,
                     id,
                     whole.unwrap_or(0),
-                    when.receive_ns,
+                    time.wall_ns,
                 );
             }),
             Source::Recording(recording) => {
@@ -325,24 +325,24 @@ impl Client {
                     return;
                 };
                 self.session
-                    .send(b"W", when, |body| recording.write(place, id, body))
+                    .send(b"W", time, |body| recording.write(place, id, body))
             }
         };
         self.check(sent);
     }
 
     /// Tells the client of what happened, if it wants to know.
-    pub fn hear(&mut self, occurrence: &Occurrence, venue: &mut Venue, when: When) {
+    pub fn hear(&mut self, occurrence: &Occurrence, venue: &mut Venue, time: ReceiveTime) {
         match occurrence {
-            Occurrence::Happening(happening) => self.tell(happening, venue, when),
+            Occurrence::Happening(happening) => self.tell(happening, venue, time),
             Occurrence::Played {
                 instrument,
                 message,
-            } => self.play(*instrument, *message, venue, when),
+            } => self.play(*instrument, *message, venue, time),
         }
     }
 
-    fn tell(&mut self, happening: &market::Happening, venue: &mut Venue, when: When) {
+    fn tell(&mut self, happening: &market::Happening, venue: &mut Venue, time: ReceiveTime) {
         let Source::Market(market) = &venue.source else {
             return;
         };
@@ -355,9 +355,9 @@ impl Client {
             if !is_told {
                 continue;
             }
-            let now_ns = when.receive_ns;
+            let now_ns = time.wall_ns;
             if subscription.trades && !happening.trades.is_empty() {
-                let sent = self.session.send(b"X", when, |body| {
+                let sent = self.session.send(b"X", time, |body| {
                     messages::trades(body, instrument, &happening.trades, now_ns);
                 });
                 venue.totals.trades += 1;
@@ -372,7 +372,7 @@ impl Client {
                 continue;
             }
             let sent = match subscription.whole {
-                Some(depth) => self.session.send(b"W", when, |body| {
+                Some(depth) => self.session.send(b"W", time, |body| {
                     messages::snapshot(
                         body,
                         market,
@@ -382,7 +382,7 @@ impl Client {
                         now_ns,
                     );
                 }),
-                None => self.session.send(b"X", when, |body| {
+                None => self.session.send(b"X", time, |body| {
                     messages::changes(
                         body,
                         market,
@@ -399,7 +399,7 @@ impl Client {
     }
 
     /// Sends a message of a recording.
-    fn play(&mut self, instrument: usize, place: usize, venue: &mut Venue, when: When) {
+    fn play(&mut self, instrument: usize, place: usize, venue: &mut Venue, time: ReceiveTime) {
         let Source::Recording(recording) = &venue.source else {
             return;
         };
@@ -408,7 +408,7 @@ impl Client {
             return;
         };
         if self.session.is_up() && subscription.snapshot != Snapshot::Due {
-            let sent = self.session.send(recording.msg_type(place), when, |body| {
+            let sent = self.session.send(recording.msg_type(place), time, |body| {
                 recording.write(place, &subscription.id, body);
             });
             venue.totals.increments += 1;

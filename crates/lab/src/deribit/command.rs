@@ -16,7 +16,7 @@ pub enum Command {
     /// So many things happen in a second.
     Rate(u64),
     /// The truth is to be written as it is now.
-    Truth,
+    ExpectedBooks,
     /// The exchange closes.
     Quit,
 }
@@ -28,7 +28,7 @@ impl FromStr for Command {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["clear"] => Ok(Command::Clear),
-            ["truth"] => Ok(Command::Truth),
+            ["truth"] => Ok(Command::ExpectedBooks),
             ["quit"] => Ok(Command::Quit),
             ["rate", events] => match events.parse() {
                 Ok(events) if events <= EVENTS_PER_SECOND_MAX => Ok(Command::Rate(events)),
@@ -55,7 +55,7 @@ mod tests {
         for (line, command) in [
             (" clear ", Command::Clear),
             ("rate 0", Command::Rate(0)),
-            ("truth", Command::Truth),
+            ("truth", Command::ExpectedBooks),
             ("quit", Command::Quit),
             ("skip 1", Command::Fault(fault)),
         ] {

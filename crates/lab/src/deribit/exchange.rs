@@ -3,10 +3,10 @@
 use super::client::Client;
 use super::venue::Venue;
 use super::{SERVER, Totals};
-use crate::cme::truth::BookState;
-use crate::door::{Patience, Rules, Stranger, Strangers};
+use crate::access_control::{LoginQueue, Rules, ThrottleLimits, Unauthenticated};
+use crate::cme::expected_books::BookState;
 use std::net::SocketAddrV4;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::Names;
 use touchline_net::Stream;
 use touchline_net::stream::Error;
@@ -14,9 +14,9 @@ use touchline_net::stream::Error;
 /// A port, the venue behind it, and its clients.
 #[derive(Debug)]
 pub struct Exchange {
-    strangers: Strangers,
+    login_queue: LoginQueue,
     venue: Venue,
-    seats: Vec<Seat>,
+    connections: Vec<Connection>,
     given_up: u64,
     message_bytes_max: usize,
 }
@@ -35,17 +35,17 @@ pub struct Served {
 
 /// A client with its connection.
 #[derive(Debug)]
-struct Seat {
+struct Connection {
     client: Client,
     stream: Stream,
     /// The client has closed the connection.
     is_gone: bool,
 }
 
-/// Most clients and strangers together.
+/// Most clients and unauthenticated connections together.
 const CLIENTS_MAX: usize = 64;
 /// Strangers of one address.
-const STRANGERS_PER_ADDRESS: usize = 16;
+const UNAUTHENTICATED_PER_ADDRESS: usize = 16;
 /// Reads of one turn: nobody keeps the others waiting.
 const READS: usize = 16;
 /// Things that happen in one turn, for the same reason.
@@ -59,26 +59,26 @@ impl Exchange {
     pub fn listen(
         address: SocketAddrV4,
         venue: Venue,
-        patience: Patience,
+        throttle_limits: ThrottleLimits,
     ) -> Result<Exchange, Error> {
         let rules = Rules {
-            strangers_per_address: STRANGERS_PER_ADDRESS,
-            strangers_max: CLIENTS_MAX,
-            patience,
+            unauthenticated_per_address: UNAUTHENTICATED_PER_ADDRESS,
+            unauthenticated_max: CLIENTS_MAX,
+            throttle_limits,
             ..Rules::default()
         };
         Ok(Exchange {
-            strangers: Strangers::listen(address, rules)?,
+            login_queue: LoginQueue::listen(address, rules)?,
             message_bytes_max: venue.message_bytes_max(),
             venue,
-            seats: Vec::new(),
+            connections: Vec::new(),
             given_up: 0,
         })
     }
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
-        self.strangers.address()
+        self.login_queue.address()
     }
 
     /// What is behind the port.
@@ -93,14 +93,14 @@ impl Exchange {
 
     /// Its clients.
     pub fn clients(&self) -> impl Iterator<Item = &Client> {
-        self.seats.iter().map(|seat| &seat.client)
+        self.connections.iter().map(|connection| &connection.client)
     }
 
     /// What became of connections so far.
     pub fn served(&self) -> Served {
         Served {
-            connections: self.strangers.connections(),
-            turned_away: self.strangers.turned_away,
+            connections: self.login_queue.connections(),
+            turned_away: self.login_queue.turned_away,
             given_up: self.given_up,
         }
     }
@@ -116,80 +116,84 @@ impl Exchange {
     }
 
     /// Does what is due; answers whether anything was.
-    pub fn work(&mut self, when: When) -> bool {
+    pub fn work(&mut self, time: ReceiveTime) -> bool {
         let is_listed = |from| self.venue.credentials.takes(from);
-        let mut is_busy = self.strangers.accept(self.seats.len(), when, is_listed);
-        is_busy |= self.meet(when);
-        for seat in &mut self.seats {
-            is_busy |= seat.read(&mut self.venue, when);
+        let mut is_busy = self
+            .login_queue
+            .accept(self.connections.len(), time, is_listed);
+        is_busy |= self.meet(time);
+        for connection in &mut self.connections {
+            is_busy |= connection.read(&mut self.venue, time);
         }
         for _ in 0..EVENTS {
-            let Some(occurrence) = self.venue.next(when.now_ns) else {
+            let Some(occurrence) = self.venue.next(time.mono_ns) else {
                 break;
             };
             is_busy = true;
-            for seat in &mut self.seats {
-                seat.client.hear(&occurrence, &mut self.venue, when);
+            for connection in &mut self.connections {
+                connection.client.hear(&occurrence, &mut self.venue, time);
             }
         }
         let (venue, given_up) = (&mut self.venue, &mut self.given_up);
-        self.seats.retain_mut(|seat| {
-            let stands = seat.write(venue, when);
-            *given_up += u64::from(seat.client.is_given_up());
+        self.connections.retain_mut(|connection| {
+            let stands = connection.write(venue, time);
+            *given_up += u64::from(connection.client.is_given_up());
             stands
         });
         is_busy
     }
 
     /// Nothing happens any more, and clients are logged out.
-    pub fn log_out(&mut self, when: When) {
+    pub fn log_out(&mut self, time: ReceiveTime) {
         self.venue.close();
-        for seat in &mut self.seats {
-            seat.client.log_out(when);
+        for connection in &mut self.connections {
+            connection.client.log_out(time);
         }
     }
 
-    /// Looks at what strangers have said: a Logon to this exchange makes a client.
-    fn meet(&mut self, when: When) -> bool {
+    /// Looks at what unauthenticated connections have said: a Logon to this exchange makes a client.
+    fn meet(&mut self, time: ReceiveTime) -> bool {
         let (mut place, mut is_busy) = (0, false);
-        while let Some(stranger) = self.strangers.next(&mut place, when) {
+        while let Some(unauthenticated) = self.login_queue.next(&mut place, time) {
             is_busy = true;
-            let pauses = &mut self.strangers.pauses;
-            let name = match stranger.names() {
+            let login_throttle = &mut self.login_queue.login_throttle;
+            let name = match unauthenticated.names() {
                 // Whoever waits is closed even with a right Logon, or he could go on guessing.
-                Ok(Some(names)) if !pauses.is_waiting(stranger.from, when.now_ns) => {
+                Ok(Some(names))
+                    if !login_throttle.is_waiting(unauthenticated.from, time.mono_ns) =>
+                {
                     let name = client_name(&names);
                     if name.is_none() {
-                        pauses.failed(stranger.from, when.now_ns);
+                        login_throttle.failed(unauthenticated.from, time.mono_ns);
                     }
                     name
                 }
                 _ => None,
             };
             match name {
-                Some(name) => self.serve(stranger, &name, when),
-                None => self.strangers.turned_away += 1,
+                Some(name) => self.serve(unauthenticated, &name, time),
+                None => self.login_queue.turned_away += 1,
             }
         }
         is_busy
     }
 
     /// Somebody has sent a Logon to this exchange.
-    fn serve(&mut self, stranger: Stranger, name: &str, when: When) {
-        let Stranger {
+    fn serve(&mut self, unauthenticated: Unauthenticated, name: &str, time: ReceiveTime) {
+        let Unauthenticated {
             stream,
             from,
             bytes,
             ..
-        } = stranger;
-        let mut client = Client::new(name, from, self.message_bytes_max, when);
+        } = unauthenticated;
+        let mut client = Client::new(name, from, self.message_bytes_max, time);
         let room = client.room();
         room[..bytes.len()].copy_from_slice(&bytes);
-        client.received(bytes.len(), &mut self.venue, when);
+        client.received(bytes.len(), &mut self.venue, time);
         if client.is_unknown() {
-            self.strangers.pauses.failed(from, when.now_ns);
+            self.login_queue.login_throttle.failed(from, time.mono_ns);
         }
-        self.seats.push(Seat {
+        self.connections.push(Connection {
             client,
             stream,
             is_gone: false,
@@ -203,14 +207,14 @@ fn client_name(names: &Names<'_>) -> Option<String> {
     name.filter(|_| names.target == SERVER.as_bytes())
 }
 
-impl Seat {
-    fn read(&mut self, venue: &mut Venue, when: When) -> bool {
+impl Connection {
+    fn read(&mut self, venue: &mut Venue, time: ReceiveTime) -> bool {
         for turn in 0..READS {
-            if !self.client.way.is_listening(when.now_ns) {
+            if !self.client.transport.is_listening(time.mono_ns) {
                 return turn > 0;
             }
             match self.stream.receive(self.client.room()) {
-                Ok(bytes @ 1..) => self.client.received(bytes, venue, when),
+                Ok(bytes @ 1..) => self.client.received(bytes, venue, time),
                 Ok(0) => return turn > 0,
                 Err(_) => {
                     self.is_gone = true;
@@ -222,12 +226,12 @@ impl Seat {
     }
 
     /// Sends what may go. `false`: the connection is over.
-    fn write(&mut self, venue: &mut Venue, when: When) -> bool {
-        self.client.advance(venue, when);
-        while let bytes @ [_, ..] = self.client.way.due(when.now_ns) {
+    fn write(&mut self, venue: &mut Venue, time: ReceiveTime) -> bool {
+        self.client.advance(venue, time);
+        while let bytes @ [_, ..] = self.client.transport.due(time.mono_ns) {
             match self.stream.send(bytes) {
                 Ok(0) => break,
-                Ok(sent) => self.client.way.sent(sent, when.now_ns),
+                Ok(sent) => self.client.transport.sent(sent, time.mono_ns),
                 Err(_) => return false,
             }
         }

@@ -135,7 +135,7 @@ impl Faults {
 
 impl Fault {
     /// Whether it strikes messages on their way.
-    pub fn is_of_the_way(&self) -> bool {
+    pub fn is_of_the_transport(&self) -> bool {
         matches!(
             self,
             Fault::Skip
@@ -336,12 +336,12 @@ mod tests {
         }];
         let mut faults = Faults::new(1, settings);
         let struck = (0..10_000)
-            .filter(|_| faults.strike(Fault::is_of_the_way).is_some())
+            .filter(|_| faults.strike(Fault::is_of_the_transport).is_some())
             .count() as u64;
         assert!((2_200..2_800).contains(&struck), "{struck}");
         assert_eq!(faults.happened.skipped, struck);
         assert_eq!(faults.strike(Fault::is_of_snapshots), None);
         faults.clear();
-        assert_eq!(faults.strike(Fault::is_of_the_way), None);
+        assert_eq!(faults.strike(Fault::is_of_the_transport), None);
     }
 }

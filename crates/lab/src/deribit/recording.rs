@@ -8,14 +8,14 @@ use touchline_wire::fix::{Encoder, Frame, frame, tag};
 #[derive(Debug)]
 pub struct Recording {
     bytes: Vec<u8>,
-    messages: Vec<Kept>,
+    messages: Vec<StoredMessage>,
     symbols: Vec<Vec<u8>>,
     next: usize,
 }
 
 /// A message of market data.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct StoredMessage {
     start: usize,
     end: usize,
     /// Place of its symbol.
@@ -72,7 +72,7 @@ impl Recording {
                 if place == symbols.len() {
                     symbols.push(symbol.value.to_vec());
                 }
-                messages.push(Kept {
+                messages.push(StoredMessage {
                     start: at,
                     end,
                     symbol: place,
@@ -99,7 +99,7 @@ impl Recording {
 
     /// The first snapshot of an instrument.
     pub fn snapshot(&self, symbol: usize) -> Option<usize> {
-        let is_it = |kept: &Kept| kept.is_snapshot && kept.symbol == symbol;
+        let is_it = |stored: &StoredMessage| stored.is_snapshot && stored.symbol == symbol;
         self.messages.iter().position(is_it)
     }
 
@@ -112,7 +112,7 @@ impl Recording {
 
     /// Bytes of the longest message.
     pub fn longest(&self) -> usize {
-        let lengths = self.messages.iter().map(|kept| kept.end - kept.start);
+        let lengths = self.messages.iter().map(|stored| stored.end - stored.start);
         lengths.max().unwrap_or(0)
     }
 
@@ -127,7 +127,7 @@ impl Recording {
 
     /// Writes a message as it was recorded, without its header and with the request's id of today.
     pub fn write(&self, place: usize, id: &[u8], body: &mut Encoder<'_>) {
-        let Kept { start, end, .. } = self.messages[place];
+        let StoredMessage { start, end, .. } = self.messages[place];
         let Ok(Frame::Whole(message)) = frame(&self.bytes[start..end], usize::MAX) else {
             return;
         };

@@ -1,11 +1,11 @@
 //! What all clients have before them: the market or a recording, who may log on, and what goes wrong.
 
 use super::credentials::Credentials;
+use super::expected_books;
 use super::fault::Faults;
 use super::market::{Happening, Market};
 use super::recording::Recording;
-use super::truth;
-use crate::cme::truth::BookState;
+use crate::cme::expected_books::BookState;
 use crate::random::Random;
 
 /// Where market data comes from.
@@ -104,7 +104,7 @@ impl Venue {
     /// From now on states of books are kept until they are taken, those of now first.
     pub fn keep_states(&mut self) {
         if let Source::Market(market) = &self.source {
-            self.states = Some(truth::states(market).collect());
+            self.states = Some(expected_books::states(market).collect());
         }
     }
 
@@ -145,7 +145,7 @@ impl Venue {
                 if let Some(states) = &mut self.states
                     && !happening.changes.is_empty()
                 {
-                    states.push(truth::state(market, happening.instrument));
+                    states.push(expected_books::state(market, happening.instrument));
                 }
                 Occurrence::Happening(happening)
             }

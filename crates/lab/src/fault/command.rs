@@ -17,7 +17,7 @@
 //! number, or with a sign so far from the newest one.
 
 use super::Forged;
-use super::forger::{Forgery, Injected, Injection, KEPT_PACKETS_MAX};
+use super::forger::{Forgery, Injected, Injection, STORED_PACKETS_MAX};
 use super::stream::{Begin, Fault, Setting};
 use crate::capture::{Feed, Line};
 use crate::cme::replay_server::Behaviour;
@@ -43,7 +43,7 @@ pub enum Command {
     /// A channel reset.
     Reset,
     /// Writes the truth as it is now.
-    Truth,
+    ExpectedBooks,
     /// Ends the exchange.
     Quit,
 }
@@ -112,7 +112,7 @@ impl FromStr for Command {
             }
             "clear" => Self::Clear,
             "reset" => Self::Reset,
-            "truth" => Self::Truth,
+            "truth" => Self::ExpectedBooks,
             "quit" => Self::Quit,
             name => match INJECTION_FORMS.iter().find(|(known, _)| *known == name) {
                 Some((name, form)) => {
@@ -190,7 +190,7 @@ impl<'a> Words<'a> {
         let lines = self.lines()?;
         let (packets, feeds) = match name {
             "old" => {
-                let count = self.whole("COUNT", KEPT_PACKETS_MAX as u64)? as usize;
+                let count = self.whole("COUNT", STORED_PACKETS_MAX as u64)? as usize;
                 (Injected::Old { count }, self.feeds(&Feed::ALL)?)
             }
             "forge" => {

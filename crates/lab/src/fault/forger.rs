@@ -32,7 +32,7 @@ pub enum Injected {
     Snapshot(Forgery),
     /// Packets that were sent before, byte for byte.
     Old {
-        /// How many of each feed, at most [`KEPT_PACKETS_MAX`].
+        /// How many of each feed, at most [`STORED_PACKETS_MAX`].
         count: usize,
     },
 }
@@ -47,17 +47,17 @@ pub struct Forgery {
 }
 
 /// Packets that are kept of each feed and session.
-pub const KEPT_PACKETS_MAX: usize = 2_048;
+pub const STORED_PACKETS_MAX: usize = 2_048;
 
 /// What is known of an exchange's packets.
 #[derive(Clone, Debug, Default)]
 pub struct Forger {
-    feeds: [Kept; Feed::ALL.len()],
+    feeds: [StoredPackets; Feed::ALL.len()],
 }
 
 /// The packets of one feed, oldest first.
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct StoredPackets {
     /// Number of the last packet of this session; 0 before the first.
     newest: u32,
     session: VecDeque<Vec<u8>>,
@@ -67,23 +67,23 @@ struct Kept {
 impl Forger {
     /// The exchange sends a packet.
     pub fn note(&mut self, feed: Feed, payload: &[u8]) {
-        let kept = &mut self.feeds[feed as usize];
-        kept.newest = header::number(payload);
-        let mut copy = match kept.session.len() {
-            KEPT_PACKETS_MAX => kept.session.pop_front().unwrap_or_default(),
+        let stored = &mut self.feeds[feed as usize];
+        stored.newest = header::number(payload);
+        let mut copy = match stored.session.len() {
+            STORED_PACKETS_MAX => stored.session.pop_front().unwrap_or_default(),
             _ => Vec::new(),
         };
         copy.clear();
         copy.extend_from_slice(payload);
-        kept.session.push_back(copy);
+        stored.session.push_back(copy);
     }
 
     /// The session is over: the packets so far are of the session before.
     pub fn session_over(&mut self) {
-        for kept in &mut self.feeds {
-            kept.newest = 0;
-            if !kept.session.is_empty() {
-                kept.session_before = std::mem::take(&mut kept.session);
+        for stored in &mut self.feeds {
+            stored.newest = 0;
+            if !stored.session.is_empty() {
+                stored.session_before = std::mem::take(&mut stored.session);
             }
         }
     }
@@ -114,7 +114,7 @@ impl Forger {
     }
 }
 
-impl Kept {
+impl StoredPackets {
     /// The last packets of the session before, which reach furthest; without one the oldest of this session.
     fn old(&self, count: usize) -> Vec<Vec<u8>> {
         let before = &self.session_before;

@@ -1,26 +1,26 @@
 //! Many connections on one port, each of one session.
 
-use super::{Seat, Totals};
-use crate::door::{Rules, Stranger, Strangers};
+use super::{Connection, Totals};
+use crate::access_control::{LoginQueue, Rules, Unauthenticated};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use touchline_feed::When;
-use touchline_feed::fix::{Closing, Names};
+use touchline_feed::ReceiveTime;
+use touchline_feed::fix::{DisconnectReason, Names};
 use touchline_net::stream::Error;
 
 /// A port, and the sessions behind it. One thread, which never waits.
 #[derive(Debug)]
 pub struct Acceptor {
-    strangers: Strangers,
-    seats: Vec<Seat>,
+    login_queue: LoginQueue,
+    connections: Vec<Connection>,
 }
 
-/// What is to become of a stranger.
+/// What is to become of an unauthenticated connection.
 enum Known {
     /// What he says is no Logon, or he says nothing.
     NoLogon,
     /// The Logon is of no session, or comes from where nobody of its session is.
     Nobody,
-    Seat(usize),
+    Connection(usize),
 }
 
 impl Acceptor {
@@ -30,112 +30,120 @@ impl Acceptor {
     /// The address is not ours, or taken.
     pub fn listen(
         address: SocketAddrV4,
-        seats: Vec<Seat>,
+        connections: Vec<Connection>,
         rules: Rules,
     ) -> Result<Acceptor, Error> {
         Ok(Acceptor {
-            strangers: Strangers::listen(address, rules)?,
-            seats,
+            login_queue: LoginQueue::listen(address, rules)?,
+            connections,
         })
     }
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
-        self.strangers.address()
+        self.login_queue.address()
     }
 
     /// Its sessions.
-    pub fn seats(&self) -> &[Seat] {
-        &self.seats
+    pub fn connections(&self) -> &[Connection] {
+        &self.connections
     }
 
     /// How many connections are not logged on.
-    pub fn strangers(&self) -> usize {
-        self.strangers.count()
+    pub fn unauthenticated(&self) -> usize {
+        self.login_queue.count()
     }
 
     /// Begins to log out everybody.
-    pub fn log_out(&mut self, when: When) {
-        for seat in &mut self.seats {
-            seat.log_out(when);
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        for connection in &mut self.connections {
+            connection.log_out(time);
         }
     }
 
     /// What it did so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
-            connections: self.strangers.connections(),
-            turned_away: self.strangers.turned_away,
+            connections: self.login_queue.connections(),
+            turned_away: self.login_queue.turned_away,
             ..Totals::default()
         };
-        for seat in &self.seats {
-            seat.add_to(&mut totals);
+        for connection in &self.connections {
+            connection.add_to(&mut totals);
         }
         totals
     }
 
     /// Does what is due; answers whether anything was.
-    pub fn work(&mut self, when: When) -> bool {
-        let seats = &self.seats;
-        let is_listed = |from| seats.iter().any(|seat| seat.takes(from));
-        let mut is_busy = self.strangers.accept(0, when, is_listed);
-        is_busy |= self.meet(when);
-        for seat in &mut self.seats {
-            if seat.is_taken() {
-                is_busy |= seat.work(when);
+    pub fn work(&mut self, time: ReceiveTime) -> bool {
+        let connections = &self.connections;
+        let is_listed = |from| connections.iter().any(|connection| connection.takes(from));
+        let mut is_busy = self.login_queue.accept(0, time, is_listed);
+        is_busy |= self.meet(time);
+        for connection in &mut self.connections {
+            if connection.is_taken() {
+                is_busy |= connection.work(time);
             }
         }
         is_busy
     }
 
-    /// Looks at what strangers have said.
-    fn meet(&mut self, when: When) -> bool {
+    /// Looks at what unauthenticated connections have said.
+    fn meet(&mut self, time: ReceiveTime) -> bool {
         let (mut place, mut is_busy) = (0, false);
-        while let Some(stranger) = self.strangers.next(&mut place, when) {
-            let known = who(&stranger, &self.seats);
-            self.decide(stranger, known, when);
+        while let Some(unauthenticated) = self.login_queue.next(&mut place, time) {
+            let known = who(&unauthenticated, &self.connections);
+            self.decide(unauthenticated, known, time);
             is_busy = true;
         }
         is_busy
     }
 
-    /// A stranger is let in, or closed without a word: whether nobody, too slow, or here already. Whoever
+    /// An unauthenticated connection is let in, or closed without a word: whether nobody, too slow, or here already. Whoever
     /// waits for the end of a pause is closed even with a right Logon, or he could go on guessing over
     /// connections that he made before.
-    fn decide(&mut self, stranger: Stranger, known: Known, when: When) {
-        let Stranger {
+    fn decide(&mut self, unauthenticated: Unauthenticated, known: Known, time: ReceiveTime) {
+        let Unauthenticated {
             stream,
             from,
             bytes,
             ..
-        } = stranger;
-        let is_waiting = self.strangers.pauses.is_waiting(from, when.now_ns);
+        } = unauthenticated;
+        let is_waiting = self
+            .login_queue
+            .login_throttle
+            .is_waiting(from, time.mono_ns);
         match known {
-            Known::Seat(seat) if !is_waiting && !self.seats[seat].is_taken() => {
-                self.seats[seat].connected(stream, &bytes, when);
+            Known::Connection(connection)
+                if !is_waiting && !self.connections[connection].is_taken() =>
+            {
+                self.connections[connection].connected(stream, &bytes, time);
                 return;
             }
-            Known::Nobody if !is_waiting => self.strangers.pauses.failed(from, when.now_ns),
+            Known::Nobody if !is_waiting => {
+                self.login_queue.login_throttle.failed(from, time.mono_ns)
+            }
             _ => {}
         }
-        self.strangers.turned_away += 1;
+        self.login_queue.turned_away += 1;
     }
 }
 
-fn who(stranger: &Stranger, seats: &[Seat]) -> Known {
-    match stranger.names() {
-        Ok(Some(names)) => seat_of(&names, stranger.from, seats).map_or(Known::Nobody, Known::Seat),
+fn who(unauthenticated: &Unauthenticated, connections: &[Connection]) -> Known {
+    match unauthenticated.names() {
+        Ok(Some(names)) => connection_of(&names, unauthenticated.from, connections)
+            .map_or(Known::Nobody, Known::Connection),
         // A Logon without CompIDs.
-        Err(Closing::BadLogon) => Known::Nobody,
+        Err(DisconnectReason::BadLogon) => Known::Nobody,
         _ => Known::NoLogon,
     }
 }
 
-/// The seat of somebody who comes from this address. Each is asked, so that the time says nothing of what was wrong.
-fn seat_of(names: &Names<'_>, from: Ipv4Addr, seats: &[Seat]) -> Option<usize> {
+/// The connection of somebody who comes from this address. Each is asked, so that the time says nothing of what was wrong.
+fn connection_of(names: &Names<'_>, from: Ipv4Addr, connections: &[Connection]) -> Option<usize> {
     let mut found = None;
-    for (place, seat) in seats.iter().enumerate() {
-        if seat.expects(names, from) {
+    for (place, connection) in connections.iter().enumerate() {
+        if connection.expects(names, from) {
             found = Some(place);
         }
     }
@@ -145,7 +153,7 @@ fn seat_of(names: &Names<'_>, from: Ipv4Addr, seats: &[Seat]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::door::Addresses;
+    use crate::access_control::Addresses;
     use std::time::Instant;
     use touchline_feed::fix::{Role, Settings};
 
@@ -154,11 +162,11 @@ mod tests {
     #[test]
     fn it_takes_as_long_whatever_is_wrong() {
         let blocks = ["127.0.0.0/31", "127.0.0.2"].map(|block| block.parse().expect("a block"));
-        let seat = |number| {
+        let connection = |number| {
             let settings = Settings::new(Role::Acceptor, "ISLD", &format!("TW{number}"));
-            Seat::new(settings).only_from(Addresses::of(blocks.into()))
+            Connection::new(settings).only_from(Addresses::of(blocks.into()))
         };
-        let seats: Vec<Seat> = (10..26).map(seat).collect();
+        let connections: Vec<Connection> = (10..26).map(connection).collect();
         let cases: [(&[u8], &[u8], u8); 4] = [
             (b"TW99", b"ISLD", 1),
             (b"TW10", b"ISLD", 3),
@@ -171,7 +179,7 @@ mod tests {
                 for ((sender, target, last), took_ns) in cases.iter().zip(&mut took_ns) {
                     let (names, from) = (Names { sender, target }, Ipv4Addr::new(127, 0, 0, *last));
                     let start = Instant::now();
-                    let found = seat_of(&names, from, &seats);
+                    let found = connection_of(&names, from, &connections);
                     took_ns.push(start.elapsed().as_nanos());
                     assert_eq!(found, None);
                 }

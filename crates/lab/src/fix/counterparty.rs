@@ -23,7 +23,7 @@ pub struct Counterparty {
     /// Bodies of what we sent, by number from 1; `None` for messages of the session.
     sent: Vec<Option<String>>,
     next_in: u64,
-    /// Messages behind a hole.
+    /// Messages behind a gap.
     early: BTreeMap<u64, String>,
     buffer: Vec<u8>,
     /// What is to be sent.

@@ -1,7 +1,7 @@
 //! The application behind a simulated counterparty.
 
 use std::collections::HashSet;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{SendError, Session, Store, is_header};
 use touchline_wire::fix::{Frame, Header, Message, frame, tag};
 
@@ -69,13 +69,13 @@ impl Echo {
     }
 
     /// Sends the answer, if there is one to send. `false`: there is no room for it yet.
-    pub fn answer<S: Store>(&mut self, session: &mut Session<S>, when: When) -> bool {
+    pub fn answer<S: Store>(&mut self, session: &mut Session<S>, time: ReceiveTime) -> bool {
         let Ok(Frame::Whole(message)) = frame(&self.message, usize::MAX) else {
             return true;
         };
         let kind = message.msg_type();
         let sent = match kind {
-            b"D" | b"d" | b"C" => session.send(kind, when, |body| {
+            b"D" | b"d" | b"C" => session.send(kind, time, |body| {
                 if self.poss_resend {
                     body.flag(tag::POSS_RESEND, true);
                 }
@@ -85,7 +85,7 @@ impl Echo {
                     }
                 }
             }),
-            _ => session.send(b"j", when, |body| {
+            _ => session.send(b"j", time, |body| {
                 body.unsigned(tag::REF_SEQ_NUM, self.number)
                     .bytes(tag::REF_MSG_TYPE, kind)
                     .unsigned(tag::BUSINESS_REJECT_REASON, 3)

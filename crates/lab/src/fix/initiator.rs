@@ -1,10 +1,10 @@
 //! A session that connects, and connects again.
 
-use super::{End, Seat, Totals};
+use super::{Connection, End, Totals};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::time::Duration;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_net::Stream;
 use touchline_net::stream::Error;
 
@@ -12,7 +12,7 @@ use touchline_net::stream::Error;
 #[derive(Debug)]
 pub struct Initiator {
     to: SocketAddrV4,
-    seat: Seat,
+    connection: Connection,
     /// A connection that is being made.
     making: Option<Stream>,
     /// Before this time no other one is made.
@@ -39,18 +39,18 @@ pub enum News {
 /// How long a connection may take to stand.
 const CONNECT_NS: u64 = 5_000_000_000;
 /// Between one connection and the next, and twice as long after each further attempt in vain, up to the longest.
-const REST: Duration = Duration::from_millis(500);
-const REST_MAX: Duration = Duration::from_secs(10);
+const BACKOFF: Duration = Duration::from_millis(500);
+const BACKOFF_MAX: Duration = Duration::from_secs(10);
 
 /// News that nobody has taken; more are dropped.
 const NEWS_MAX: usize = 64;
 
 impl Initiator {
     /// A session that connects to this address.
-    pub fn new(to: SocketAddrV4, seat: Seat) -> Initiator {
+    pub fn new(to: SocketAddrV4, connection: Connection) -> Initiator {
         Initiator {
             to,
-            seat,
+            connection,
             making: None,
             again_ns: 0,
             connections: 0,
@@ -62,13 +62,13 @@ impl Initiator {
     }
 
     /// The session.
-    pub fn seat(&self) -> &Seat {
-        &self.seat
+    pub fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// Begins to log out.
-    pub fn log_out(&mut self, when: When) {
-        self.seat.log_out(when);
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        self.connection.log_out(time);
     }
 
     /// What became of its connections, each once, in order.
@@ -83,43 +83,43 @@ impl Initiator {
             turned_away: self.failures,
             ..Totals::default()
         };
-        self.seat.add_to(&mut totals);
+        self.connection.add_to(&mut totals);
         totals
     }
 
     /// Does what is due; answers whether anything was.
-    pub fn work(&mut self, when: When) -> bool {
-        if self.seat.is_taken() {
-            let is_busy = self.seat.work(when);
-            if !self.is_up && self.seat.session().is_up() {
+    pub fn work(&mut self, time: ReceiveTime) -> bool {
+        if self.connection.is_taken() {
+            let is_busy = self.connection.work(time);
+            if !self.is_up && self.connection.session().is_up() {
                 self.is_up = true;
                 self.in_vain = 0;
                 self.tell(News::LoggedOn);
             }
-            if let Some(end) = self.seat.take_end() {
+            if let Some(end) = self.connection.take_end() {
                 self.is_up = false;
-                let rest = self.rest(end.was_up, when);
-                self.tell(News::Ended(end, rest));
+                let backoff = self.backoff(end.was_up, time);
+                self.tell(News::Ended(end, backoff));
             }
             return is_busy;
         }
-        self.connect(when)
+        self.connect(time)
     }
 
-    fn connect(&mut self, when: When) -> bool {
+    fn connect(&mut self, time: ReceiveTime) -> bool {
         let made = match &mut self.making {
-            None if when.now_ns < self.again_ns => return false,
-            None => Stream::connect(self.to, when.now_ns + CONNECT_NS).map(|stream| {
+            None if time.mono_ns < self.again_ns => return false,
+            None => Stream::connect(self.to, time.mono_ns + CONNECT_NS).map(|stream| {
                 self.making = Some(stream);
                 false
             }),
-            Some(stream) => stream.is_connected(when.now_ns),
+            Some(stream) => stream.is_connected(time.mono_ns),
         };
         match made {
             Ok(true) => {
                 if let Some(stream) = self.making.take() {
                     self.connections += 1;
-                    self.seat.connected(stream, &[], when);
+                    self.connection.connected(stream, &[], time);
                 }
                 true
             }
@@ -127,22 +127,24 @@ impl Initiator {
             Err(error) => {
                 self.making = None;
                 self.failures += 1;
-                let rest = self.rest(false, when);
-                self.tell(News::NoConnection(error, rest));
+                let backoff = self.backoff(false, time);
+                self.tell(News::NoConnection(error, backoff));
                 false
             }
         }
     }
 
     /// Rests for a while, longer where the attempts before were in vain, too.
-    fn rest(&mut self, was_up: bool, when: When) -> Duration {
-        let rest = match was_up {
-            true => REST,
-            false => REST.saturating_mul(1 << self.in_vain.min(16)).min(REST_MAX),
+    fn backoff(&mut self, was_up: bool, time: ReceiveTime) -> Duration {
+        let backoff = match was_up {
+            true => BACKOFF,
+            false => BACKOFF
+                .saturating_mul(1 << self.in_vain.min(16))
+                .min(BACKOFF_MAX),
         };
         self.in_vain = if was_up { 0 } else { self.in_vain + 1 };
-        self.again_ns = when.now_ns + rest.as_nanos() as u64;
-        rest
+        self.again_ns = time.mono_ns + backoff.as_nanos() as u64;
+        backoff
     }
 
     fn tell(&mut self, news: News) {

@@ -1,6 +1,6 @@
 //! Orders of an initiator: a NewOrderSingle a second, and which of them were answered.
 
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{SendError, Session, Store};
 use touchline_wire::fix::{Message, Precision, tag};
 
@@ -49,17 +49,17 @@ impl Orders {
     }
 
     /// Sends the next order if it is due; answers whether one was sent.
-    pub fn send<S: Store>(&mut self, session: &mut Session<S>, when: When) -> bool {
-        if self.sent == self.wanted || when.now_ns < self.next_ns || !session.is_up() {
+    pub fn send<S: Store>(&mut self, session: &mut Session<S>, time: ReceiveTime) -> bool {
+        if self.sent == self.wanted || time.mono_ns < self.next_ns || !session.is_up() {
             return false;
         }
         let id = format!("{}{}", self.prefix, self.sent + 1);
-        let number = session.send(b"D", when, |body| {
+        let number = session.send(b"D", time, |body| {
             body.bytes(tag::CL_ORD_ID, id.as_bytes())
                 .char(HANDL_INST, b'1')
                 .bytes(tag::SYMBOL, b"TEST")
                 .char(tag::SIDE, b'1')
-                .timestamp(TRANSACT_TIME, when.receive_ns, Precision::Milliseconds)
+                .timestamp(TRANSACT_TIME, time.wall_ns, Precision::Milliseconds)
                 .unsigned(ORDER_QTY, 1)
                 .char(ORD_TYPE, b'2')
                 .unsigned(PRICE, 100);
@@ -69,7 +69,7 @@ impl Orders {
             return false;
         }
         self.sent += u64::from(number.is_ok());
-        self.next_ns = when.now_ns + EACH_NS;
+        self.next_ns = time.mono_ns + EACH_NS;
         true
     }
 

@@ -47,8 +47,8 @@ pub enum Heard {
     Nothing,
 }
 
-/// The way between a tester and the session under test.
-pub trait Way {
+/// Test transport: between a tester and the session under test.
+pub trait TestTransport {
     /// Connects, or waits until the session has.
     fn connect(&mut self, line: u8);
     /// Drops the connection.
@@ -127,35 +127,35 @@ impl Scenario {
     ///
     /// # Errors
     /// What came is not what was expected, and at which line.
-    pub fn run(&self, role: Role, way: &mut impl Way) -> Result<(), String> {
+    pub fn run(&self, role: Role, transport: &mut impl TestTransport) -> Result<(), String> {
         let mut first = None;
         for (line, step) in &self.steps {
             let outcome = match step {
                 Step::Connect(connection) => {
-                    way.connect(*connection);
+                    transport.connect(*connection);
                     if role == Role::Initiator {
-                        first = Some(way.hear(*connection));
+                        first = Some(transport.hear(*connection));
                     }
                     Ok(())
                 }
                 Step::Drop(connection) => {
-                    way.drop(*connection);
+                    transport.drop(*connection);
                     Ok(())
                 }
                 Step::Say(connection, message) => {
-                    way.say(*connection, &filled(message, way.wall_ns()));
+                    transport.say(*connection, &filled(message, transport.wall_ns()));
                     Ok(())
                 }
                 Step::Expect(connection, message) => match first.take() {
                     Some(logon) => judge(message, &logon, true),
-                    None => judge(message, &way.hear(*connection), false),
+                    None => judge(message, &transport.hear(*connection), false),
                 },
-                Step::ExpectEnd(connection) => match way.hear(*connection) {
+                Step::ExpectEnd(connection) => match transport.hear(*connection) {
                     Heard::End => Ok(()),
                     other => Err(format!("the end was expected, and not {}", shown(&other))),
                 },
                 Step::Wait(seconds) => {
-                    way.wait(*seconds);
+                    transport.wait(*seconds);
                     Ok(())
                 }
             };

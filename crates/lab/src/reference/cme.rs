@@ -7,7 +7,7 @@ pub mod message;
 pub mod orders;
 pub mod packet;
 pub mod prices;
-pub mod snapshot_loop;
+pub mod snapshot_cycle;
 mod suspects;
 
 use crate::capture::{Arrival, Feed};
@@ -17,7 +17,7 @@ use message::{Message, PriceSnapshot};
 use orders::Orders;
 use packet::Packet;
 use prices::Prices;
-use snapshot_loop::SnapshotLoop;
+use snapshot_cycle::SnapshotCycle;
 use std::collections::{BTreeMap, BTreeSet};
 use suspects::SECOND;
 
@@ -26,7 +26,7 @@ use suspects::SECOND;
 pub struct Settings {
     /// How long to wait for a missing packet, in nanoseconds of capture time.
     pub wait_ns: u64,
-    /// How many packets may wait behind a hole.
+    /// How many packets may wait behind a gap.
     pub window: u64,
     /// Fill a book from its updates while it waits for a snapshot (natural refresh).
     pub natural: bool,
@@ -87,7 +87,7 @@ pub struct Handler {
     arbitration: Arbitration,
     instruments: BTreeMap<i32, Instrument>,
     /// Loops of the snapshot feed and of the order snapshot feed.
-    loops: [SnapshotLoop; 2],
+    loops: [SnapshotCycle; 2],
     /// The highest packet that was lost; `None` if none was, the highest number of all before the first packet.
     last_lost: Option<u32>,
     /// The packet of the last reset; 0 where a numbering began.
@@ -117,13 +117,13 @@ const EARLY_MAX: usize = 256;
 
 impl Early {
     /// The highest packet that one of its snapshots holds.
-    fn through(&self) -> u32 {
-        let through = self.packet.messages.iter().map(|message| match message {
+    fn snapshot_sequence(&self) -> u32 {
+        let snapshot_sequence = self.packet.messages.iter().map(|message| match message {
             Message::PriceSnapshot(snapshot) => snapshot.last_packet,
             Message::OrderChunk(chunk) => chunk.last_packet,
             _ => 0,
         });
-        through.max().unwrap_or(0)
+        snapshot_sequence.max().unwrap_or(0)
     }
 }
 
@@ -162,7 +162,8 @@ impl Handler {
         self.follow(steps);
         self.take_early();
         if arrival.feed == Feed::Incremental {
-            self.arbitration.hear(arrival.time_ns, arrival.line);
+            self.arbitration
+                .record_activity(arrival.time_ns, arrival.line);
         }
         let Some(packet) = packet::read(&arrival.payload).filter(|packet| packet.sequence > 0)
         else {
@@ -199,11 +200,15 @@ impl Handler {
     /// Takes a packet of a snapshot feed, now or when the incremental feed has come as far; never if its sequence or its
     /// time cannot be.
     fn recover(&mut self, early: Early) {
-        if !self.is_timely(early.through(), early.packet.sending_time, early.arrived) {
+        if !self.is_timely(
+            early.snapshot_sequence(),
+            early.packet.sending_time,
+            early.arrived,
+        ) {
             return;
         }
         let newest = self.arbitration.newest().map(|newest| newest.sequence);
-        if newest.is_some_and(|newest| u64::from(early.through()) <= newest) {
+        if newest.is_some_and(|newest| u64::from(early.snapshot_sequence()) <= newest) {
             return self.take_snapshots(usize::from(early.of_orders), &early.packet);
         }
         let is_copy =
@@ -221,7 +226,7 @@ impl Handler {
         let Some(newest) = self.arbitration.newest() else {
             return;
         };
-        let due = |early: &Early| u64::from(early.through()) <= newest.sequence;
+        let due = |early: &Early| u64::from(early.snapshot_sequence()) <= newest.sequence;
         while let Some(at) = self.early.iter().position(due) {
             let early = self.early.remove(at);
             let (sent, arrived) = (early.packet.sending_time, early.arrived);
@@ -232,21 +237,22 @@ impl Handler {
     }
 
     /// Whether the venue can have sent this then: a snapshot that holds a packet is sent behind it.
-    fn is_timely(&self, through: u32, sending_time: u64, now_ns: u64) -> bool {
+    fn is_timely(&self, snapshot_sequence: u32, sending_time: u64, now_ns: u64) -> bool {
         let Some(newest) = self.arbitration.newest() else {
             return true;
         };
-        let (through, begun) = (u64::from(through), self.arbitration.begun());
-        let is_ahead = through > newest.sequence;
-        let is_in_doubt = through > 0 && self.arbitration.is_in_doubt(sending_time, now_ns);
+        let (snapshot_sequence, begun) = (u64::from(snapshot_sequence), self.arbitration.begun());
+        let is_ahead = snapshot_sequence > newest.sequence;
+        let is_in_doubt =
+            snapshot_sequence > 0 && self.arbitration.is_in_doubt(sending_time, now_ns);
         !(is_in_doubt
             || is_ahead && sending_time < newest.sending_time
-            || through >= begun.sequence
+            || snapshot_sequence >= begun.sequence
                 && sending_time < begun.sending_time.min(newest.sending_time)
-            || through > 0
-                && through < begun.sequence
+            || snapshot_sequence > 0
+                && snapshot_sequence < begun.sequence
                 && self.arbitration.is_long_before(sending_time, now_ns)
-            || through > newest.sequence + self.arbitration.window()
+            || snapshot_sequence > newest.sequence + self.arbitration.window()
             || !self.arbitration.is_reached(sending_time, now_ns))
     }
 
@@ -421,7 +427,7 @@ impl Handler {
     /// A packet that was processed may not be the venue's: every book waits for a snapshot.
     fn distrust(&mut self, newest: u32) {
         self.last_lost = Some(newest);
-        self.loops.iter_mut().for_each(SnapshotLoop::abandon);
+        self.loops.iter_mut().for_each(SnapshotCycle::abandon);
         self.touched.clear();
         for instrument in self.instruments.values_mut() {
             instrument.prices.distrust(newest);

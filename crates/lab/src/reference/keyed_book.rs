@@ -8,7 +8,7 @@ pub struct KeyedSide {
     bids: bool,
     levels_max: usize,
     /// All levels that the venue has, by rank: the smaller, the better.
-    truth: BTreeMap<i128, (i64, i64)>,
+    expected: BTreeMap<i128, (i64, i64)>,
     /// Those that are shown.
     shown: BTreeMap<i128, (i64, i64)>,
     /// The best rank that was ever left out.
@@ -43,7 +43,7 @@ impl KeyedSide {
         KeyedSide {
             bids,
             levels_max,
-            truth: BTreeMap::new(),
+            expected: BTreeMap::new(),
             shown: BTreeMap::new(),
             left_out: None,
         }
@@ -55,9 +55,9 @@ impl KeyedSide {
         let is_gone = said == Said::Delete || quantity == 0;
         let was_shown = self.shown.contains_key(&rank);
         if is_gone {
-            self.truth.remove(&rank);
+            self.expected.remove(&rank);
         } else {
-            self.truth.insert(rank, (price, quantity));
+            self.expected.insert(rank, (price, quantity));
         }
         if self.left_out.is_some_and(|left_out| rank >= left_out) {
             return Became::Beyond;
@@ -101,16 +101,16 @@ impl KeyedSide {
         self.shown.is_empty()
     }
 
-    /// Whether what is shown is the best part of all that there is, without a hole.
+    /// Whether what is shown is the best part of all that there is, without a gap.
     pub fn is_best_part(&self) -> bool {
         self.shown
             .iter()
-            .eq(self.truth.iter().take(self.shown.len()))
+            .eq(self.expected.iter().take(self.shown.len()))
     }
 
     /// Whether the venue has a level at the price.
     pub fn has(&self, price: i64) -> bool {
-        self.truth.contains_key(&self.rank(price))
+        self.expected.contains_key(&self.rank(price))
     }
 
     fn rank(&self, price: i64) -> i128 {

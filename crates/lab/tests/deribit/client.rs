@@ -2,16 +2,16 @@
 
 use ring::digest::{SHA256, digest};
 use std::collections::BTreeMap;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{Event, Limits, Memory, Role, Session, Settings};
-use touchline_lab::cme::truth::{Checker, hash};
+use touchline_lab::cme::expected_books::{Checker, hash};
 use touchline_lab::deribit::{SERVER, base64};
 use touchline_wire::fix::{Field, Message, decimal, tag};
 
 /// The fields of a Logon that show who somebody is: user, password, RawData.
-pub fn proof(user: &str, secret: &str, when: When) -> [String; 3] {
-    let nonce = digest(&SHA256, &when.receive_ns.to_le_bytes());
-    let raw_data = format!("{}.{}", when.receive_ns / 1_000_000, base64(nonce.as_ref()));
+pub fn proof(user: &str, secret: &str, time: ReceiveTime) -> [String; 3] {
+    let nonce = digest(&SHA256, &time.wall_ns.to_le_bytes());
+    let raw_data = format!("{}.{}", time.wall_ns / 1_000_000, base64(nonce.as_ref()));
     let password = digest(&SHA256, format!("{raw_data}{secret}").as_bytes());
     [user.to_owned(), base64(password.as_ref()), raw_data]
 }
@@ -47,7 +47,7 @@ impl Customer {
             limits: Limits {
                 message_bytes_max,
                 output_bytes: 4 * message_bytes_max,
-                ahead_bytes: 1 << 20,
+                out_of_order_bytes: 1 << 20,
                 // What is sent again may be lost again.
                 resend_wait_ns: 50_000_000,
                 ..Limits::default()
@@ -68,8 +68,8 @@ impl Customer {
         }
     }
 
-    pub fn connect(&mut self, [user, password, raw_data]: &[String; 3], when: When) {
-        self.session.connected_with(when, |logon| {
+    pub fn connect(&mut self, [user, password, raw_data]: &[String; 3], time: ReceiveTime) {
+        self.session.connected_with(time, |logon| {
             logon
                 .unsigned(tag::RAW_DATA_LENGTH, raw_data.len() as u64)
                 .bytes(tag::RAW_DATA, raw_data.as_bytes())
@@ -82,8 +82,8 @@ impl Customer {
         self.session.is_up()
     }
 
-    pub fn advance(&mut self, when: When) {
-        self.session.advance(when);
+    pub fn advance(&mut self, time: ReceiveTime) {
+        self.session.advance(time);
     }
 
     pub fn gives(&self) -> bool {
@@ -99,8 +99,8 @@ impl Customer {
         bytes
     }
 
-    pub fn send(&mut self, msg_type: &str, fields: &str, when: When) {
-        let sent = self.session.send(msg_type.as_bytes(), when, |body| {
+    pub fn send(&mut self, msg_type: &str, fields: &str, time: ReceiveTime) {
+        let sent = self.session.send(msg_type.as_bytes(), time, |body| {
             for (tag, value) in fields.split('|').filter_map(|field| field.split_once('=')) {
                 body.bytes(tag.parse().expect("a tag"), value.as_bytes());
             }
@@ -108,11 +108,11 @@ impl Customer {
         sent.expect("it is logged on");
     }
 
-    pub fn ask_for_list(&mut self, when: When) {
-        self.send("x", "320=1|559=4|263=0", when);
+    pub fn ask_for_list(&mut self, time: ReceiveTime) {
+        self.send("x", "320=1|559=4|263=0", time);
     }
 
-    pub fn subscribe(&mut self, id: &str, symbols: &[&str], when: When) {
+    pub fn subscribe(&mut self, id: &str, symbols: &[&str], time: ReceiveTime) {
         let mut fields = format!(
             "262={id}|263=1|264=0|265=1|267=3|269=0|269=1|269=2|146={}",
             symbols.len()
@@ -120,12 +120,12 @@ impl Customer {
         for symbol in symbols {
             fields.push_str(&format!("|55={symbol}"));
         }
-        self.send("V", &fields, when);
+        self.send("V", &fields, time);
     }
 
     /// Takes bytes, and shows the checker each live book that a message changes.
-    pub fn take(&mut self, bytes: &[u8], when: When, checker: &mut Checker) -> usize {
-        let taken = self.session.receive(bytes, when);
+    pub fn take(&mut self, bytes: &[u8], time: ReceiveTime, checker: &mut Checker) -> usize {
+        let taken = self.session.receive(bytes, time);
         // The session lends messages: what they say is read first, and applied then.
         loop {
             let read = match self.session.next() {

@@ -10,12 +10,12 @@ fn skipped_and_garbled_messages_are_gaps_that_the_session_asks_for_again() {
         stage.venue.faults.add(fault.parse().expect("a fault"));
         stage.steps(1_000);
         stage.venue.faults.clear();
-        // A hole shows when something comes behind it.
+        // A gap shows when something comes behind it.
         stage.steps(50);
         let happened = stage.venue.faults.happened;
         assert!(happened.skipped + happened.malformed > 5, "{happened:?}");
         let counters = stage.customer.session.counters();
-        let is_noticed = counters.resends_asked > 0
+        let is_noticed = counters.resends_requested > 0
             && (fault.starts_with("skip") || counters.messages_garbled > 0);
         assert!(is_noticed, "{fault}: {counters:?}");
         stage.settle();
@@ -100,7 +100,7 @@ fn a_slow_exchange_reads_nothing_and_sends_byte_by_byte() {
     }
     stage.venue.faults.clear();
     let until_now = stage.sent.len();
-    stage.customer.ask_for_list(stage.when);
+    stage.customer.ask_for_list(stage.time);
     stage.steps(500);
     let bytes = stage.sent.len() - until_now;
     assert!((400..=501).contains(&bytes), "{bytes} bytes in 500 ms");
@@ -136,7 +136,7 @@ fn right_logons_and_requests_are_refused_on_request() {
     let mut stage = Stage::new(1, &["refuse-logon 1"]);
     stage
         .customer
-        .connect(&proof("user", "secret", stage.when), stage.when);
+        .connect(&proof("user", "secret", stage.time), stage.time);
     stage.steps(5);
     assert!(!stage.customer.is_up() && stage.client.is_over());
     assert_eq!(stage.venue.faults.happened.logons_refused, 1);
@@ -158,12 +158,12 @@ fn a_client_that_takes_nothing_is_let_go() {
         .add("silence 1 3600".parse().expect("a fault"));
     let mut milliseconds = 0;
     while !stage.client.is_given_up() {
-        stage.when.receive_ns += MS;
-        stage.when.now_ns += MS;
-        while let Some(occurrence) = stage.venue.next(stage.when.now_ns) {
-            stage.client.hear(&occurrence, &mut stage.venue, stage.when);
+        stage.time.wall_ns += MS;
+        stage.time.mono_ns += MS;
+        while let Some(occurrence) = stage.venue.next(stage.time.mono_ns) {
+            stage.client.hear(&occurrence, &mut stage.venue, stage.time);
         }
-        stage.client.advance(&mut stage.venue, stage.when);
+        stage.client.advance(&mut stage.venue, stage.time);
         milliseconds += 1;
         assert!(milliseconds < 100_000, "it keeps everything for ever");
     }

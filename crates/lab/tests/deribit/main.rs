@@ -1,20 +1,20 @@
 //! The simulated Deribit, with the session of gateways as its client: without sockets, where the same seed is the
 //! same bytes, and over TCP. Every fault is proved to have happened.
 
+mod access_control;
 mod client;
-mod doors;
 mod faults;
 mod recorded;
 mod tcp;
 
 use client::{Customer, proof};
 use std::net::Ipv4Addr;
-use touchline_feed::When;
-use touchline_lab::cme::truth::Checker;
+use touchline_feed::ReceiveTime;
+use touchline_lab::access_control::Addresses;
+use touchline_lab::cme::expected_books::Checker;
 use touchline_lab::deribit::fault::{Faults, Setting};
 use touchline_lab::deribit::market::{Market, Settings};
-use touchline_lab::deribit::{Client, Credentials, REFUSAL, Source, Venue, truth};
-use touchline_lab::door::Addresses;
+use touchline_lab::deribit::{Client, Credentials, REFUSAL, Source, Venue, expected_books};
 
 const MS: u64 = 1_000_000;
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
@@ -27,7 +27,7 @@ struct Stage {
     client: Client,
     customer: Customer,
     checker: Checker,
-    when: When,
+    time: ReceiveTime,
     /// Everything that the venue sent.
     sent: Vec<u8>,
     /// What the client takes in a millisecond.
@@ -52,7 +52,7 @@ impl Stage {
     }
 
     fn of(source: Source, seed: u64, faults: &[&str]) -> Stage {
-        let when = When::at(START_NS);
+        let time = ReceiveTime::at(START_NS);
         let settings: Vec<Setting> = faults
             .iter()
             .map(|text| text.parse().expect("a fault"))
@@ -62,16 +62,16 @@ impl Stage {
             Credentials::new("user", "secret".into()),
             Faults::new(seed, settings),
             1_000,
-            when.now_ns,
+            time.mono_ns,
         );
         venue.keep_states();
-        let client = Client::new("TOUCHLINE", HERE, venue.message_bytes_max(), when);
+        let client = Client::new("TOUCHLINE", HERE, venue.message_bytes_max(), time);
         Stage {
             client,
             customer: Customer::new(venue.message_bytes_max()),
             venue,
             checker: Checker::new(1_000_000),
-            when,
+            time,
             sent: Vec::new(),
             bytes_per_ms: usize::MAX,
         }
@@ -79,32 +79,32 @@ impl Stage {
 
     /// A millisecond of everything.
     fn step(&mut self) {
-        self.when.receive_ns += MS;
-        self.when.now_ns += MS;
-        let when = self.when;
-        while let Some(occurrence) = self.venue.next(when.now_ns) {
-            self.client.hear(&occurrence, &mut self.venue, when);
+        self.time.wall_ns += MS;
+        self.time.mono_ns += MS;
+        let time = self.time;
+        while let Some(occurrence) = self.venue.next(time.mono_ns) {
+            self.client.hear(&occurrence, &mut self.venue, time);
         }
         for state in self.venue.take_states() {
-            self.checker.truth(state);
+            self.checker.expected(state);
         }
-        self.customer.advance(when);
-        while self.client.way.is_listening(when.now_ns) && self.customer.gives() {
+        self.customer.advance(time);
+        while self.client.transport.is_listening(time.mono_ns) && self.customer.gives() {
             let bytes = self.customer.give(self.client.room());
-            self.client.received(bytes, &mut self.venue, when);
+            self.client.received(bytes, &mut self.venue, time);
         }
-        self.client.advance(&mut self.venue, when);
+        self.client.advance(&mut self.venue, time);
         let mut rest = self.bytes_per_ms;
         loop {
-            let due = self.client.way.due(when.now_ns);
+            let due = self.client.transport.due(time.mono_ns);
             let due = &due[..due.len().min(rest)];
             if due.is_empty() {
                 break;
             }
-            let taken = self.customer.take(due, when, &mut self.checker);
+            let taken = self.customer.take(due, time, &mut self.checker);
             rest -= taken;
             self.sent.extend(&due[..taken]);
-            self.client.way.sent(taken, when.now_ns);
+            self.client.transport.sent(taken, time.mono_ns);
         }
     }
 
@@ -117,14 +117,14 @@ impl Stage {
     /// Logs on and asks for everything.
     fn download(&mut self) {
         self.customer
-            .connect(&proof("user", "secret", self.when), self.when);
+            .connect(&proof("user", "secret", self.time), self.time);
         self.steps(5);
         assert!(self.customer.is_up(), "{:?}", self.customer);
-        self.customer.ask_for_list(self.when);
+        self.customer.ask_for_list(self.time);
         self.steps(2);
         let symbols = self.customer.symbols.clone();
         let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
-        self.customer.subscribe("all", &symbols, self.when);
+        self.customer.subscribe("all", &symbols, self.time);
         self.steps(2);
     }
 
@@ -135,7 +135,7 @@ impl Stage {
         let Source::Market(market) = &self.venue.source else {
             panic!("a market");
         };
-        for (state, instrument) in truth::states(market).zip(market.instruments()) {
+        for (state, instrument) in expected_books::states(market).zip(market.instruments()) {
             let shown = self.customer.hash(&instrument.symbol);
             assert_eq!(shown, Some(state.hash), "{}", instrument.symbol);
         }
@@ -209,8 +209,8 @@ fn whoever_is_not_the_user_is_refused_in_the_same_words() {
         let mut stage = Stage::new(1, &[]);
         let addresses = Addresses::of(vec![from.parse().expect("a block")]);
         stage.venue.credentials = Credentials::new("user", "secret".into()).only_from(addresses);
-        let proof = proof(user, secret, stage.when);
-        stage.customer.connect(&proof, stage.when);
+        let proof = proof(user, secret, stage.time);
+        stage.customer.connect(&proof, stage.time);
         stage.steps(5);
         assert!(!stage.customer.is_up() && stage.client.is_over());
         assert_eq!(stage.venue.totals.logons_refused, 1);
@@ -229,10 +229,10 @@ fn whoever_is_not_the_user_is_refused_in_the_same_words() {
 #[test]
 fn a_proof_of_yesterday_is_refused() {
     let mut stage = Stage::new(1, &[]);
-    let old = When::at(START_NS - 3_600_000 * MS);
+    let old = ReceiveTime::at(START_NS - 3_600_000 * MS);
     stage
         .customer
-        .connect(&proof("user", "secret", old), stage.when);
+        .connect(&proof("user", "secret", old), stage.time);
     stage.steps(5);
     assert!(!stage.customer.is_up() && stage.client.is_over());
 }
@@ -264,7 +264,7 @@ fn requests_that_cannot_be_served_are_refused_with_their_reason() {
             "8",
         ),
     ] {
-        stage.customer.send("V", fields, stage.when);
+        stage.customer.send("V", fields, stage.time);
         stage.steps(2);
         assert_eq!(
             stage.customer.refusals.pop().as_deref(),
@@ -274,7 +274,7 @@ fn requests_that_cannot_be_served_are_refused_with_their_reason() {
     }
     stage
         .customer
-        .send("D", "11=1|55=BTC-PERPETUAL", stage.when);
+        .send("D", "11=1|55=BTC-PERPETUAL", stage.time);
     stage.steps(2);
     assert_eq!(stage.customer.unsupported, 1, "orders are not served");
 }
@@ -284,10 +284,10 @@ fn parts_of_books_come_whole_and_nothing_comes_that_is_not_wanted_any_more() {
     let mut stage = Stage::new(1, &[]);
     stage
         .customer
-        .connect(&proof("user", "secret", stage.when), stage.when);
+        .connect(&proof("user", "secret", stage.time), stage.time);
     stage.steps(5);
     let part = "262=part|263=1|264=10|265=0|267=2|269=0|269=1|146=1|55=BTC-PERPETUAL";
-    stage.customer.send("V", part, stage.when);
+    stage.customer.send("V", part, stage.time);
     stage.steps(200);
     assert!(
         stage.customer.snapshots > 20,
@@ -296,7 +296,7 @@ fn parts_of_books_come_whole_and_nothing_comes_that_is_not_wanted_any_more() {
     );
     assert_eq!(stage.customer.levels("BTC-PERPETUAL"), (10, 10));
     let stop = "262=part|263=2|264=10|267=1|269=0|146=1|55=BTC-PERPETUAL";
-    stage.customer.send("V", stop, stage.when);
+    stage.customer.send("V", stop, stage.time);
     stage.steps(2);
     assert_eq!(stage.client.subscriptions(), 0);
     let until_now = stage.customer.snapshots;
@@ -304,7 +304,7 @@ fn parts_of_books_come_whole_and_nothing_comes_that_is_not_wanted_any_more() {
     assert_eq!(stage.customer.snapshots, until_now);
     // A snapshot alone.
     let once = "262=once|263=0|264=0|267=2|269=0|269=1|55=ETH-PERPETUAL";
-    stage.customer.send("V", once, stage.when);
+    stage.customer.send("V", once, stage.time);
     stage.steps(100);
     assert_eq!(stage.customer.snapshots, until_now + 1);
     let (bids, offers) = stage.customer.levels("ETH-PERPETUAL");

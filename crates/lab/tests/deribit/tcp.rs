@@ -2,12 +2,12 @@
 
 use super::client::{Customer, proof};
 use std::time::{Duration, Instant};
-use touchline_feed::When;
-use touchline_lab::cme::truth::Checker;
+use touchline_feed::ReceiveTime;
+use touchline_lab::access_control::ThrottleLimits;
+use touchline_lab::cme::expected_books::Checker;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
-use touchline_lab::deribit::{Credentials, Exchange, Source, Venue, truth};
-use touchline_lab::door::Patience;
+use touchline_lab::deribit::{Credentials, Exchange, Source, Venue, expected_books};
 use touchline_lab::pacing::Pacer;
 use touchline_net::Stream;
 
@@ -21,8 +21,8 @@ struct Connected {
 }
 
 impl Connected {
-    fn turn(&mut self, when: When) {
-        self.customer.advance(when);
+    fn turn(&mut self, time: ReceiveTime) {
+        self.customer.advance(time);
         let mut room = [0; 65_536];
         let outgoing = self.customer.session.outgoing();
         let sent = self.stream.send(outgoing).expect("open");
@@ -31,7 +31,7 @@ impl Connected {
             self.bytes.extend(&room[..read]);
         }
         while !self.bytes.is_empty() {
-            let taken = self.customer.take(&self.bytes, when, &mut self.checker);
+            let taken = self.customer.take(&self.bytes, time, &mut self.checker);
             self.bytes.drain(..taken);
         }
     }
@@ -54,7 +54,7 @@ fn exchange(pacer: &Pacer) -> Exchange {
     let listening = Exchange::listen(
         "127.0.0.1:0".parse().expect("an address"),
         venue,
-        Patience::default(),
+        ThrottleLimits::default(),
     );
     listening.expect("a free port")
 }
@@ -62,9 +62,9 @@ fn exchange(pacer: &Pacer) -> Exchange {
 #[test]
 fn several_clients_have_the_exchanges_books() {
     let pacer = Pacer::start();
-    let when = || When {
-        receive_ns: pacer.wall_ns(),
-        now_ns: pacer.elapsed_ns(),
+    let receive_time = || ReceiveTime {
+        wall_ns: pacer.wall_ns(),
+        mono_ns: pacer.elapsed_ns(),
     };
     let mut exchange = exchange(&pacer);
     let most = exchange.venue().message_bytes_max();
@@ -73,7 +73,7 @@ fn several_clients_have_the_exchanges_books() {
         // Time stamps of logons go up.
         std::thread::sleep(Duration::from_millis(2));
         let mut customer = Customer::new(most);
-        customer.connect(&proof("user", "secret", when()), when());
+        customer.connect(&proof("user", "secret", receive_time()), receive_time());
         clients.push(Connected {
             customer,
             stream: Stream::connect(exchange.address(), u64::MAX).expect("it begins"),
@@ -87,19 +87,21 @@ fn several_clients_have_the_exchanges_books() {
     let start = Instant::now();
     let mut has_asked = [0; 3];
     let mut turn = |exchange: &mut Exchange, clients: &mut Vec<Connected>| {
-        exchange.work(when());
+        exchange.work(receive_time());
         let states = exchange.take_states();
         for (client, stage) in clients.iter_mut().zip(&mut has_asked) {
-            states.iter().for_each(|state| client.checker.truth(*state));
-            client.turn(when());
+            states
+                .iter()
+                .for_each(|state| client.checker.expected(*state));
+            client.turn(receive_time());
             if *stage == 0 && client.customer.is_up() {
-                client.customer.ask_for_list(when());
+                client.customer.ask_for_list(receive_time());
                 *stage = 1;
             }
             if *stage == 1 && !client.customer.symbols.is_empty() {
                 let symbols = client.customer.symbols.clone();
                 let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
-                client.customer.subscribe("all", &symbols, when());
+                client.customer.subscribe("all", &symbols, receive_time());
                 *stage = 2;
             }
         }
@@ -119,9 +121,11 @@ fn several_clients_have_the_exchanges_books() {
     let Source::Market(market) = &exchange.venue().source else {
         panic!("a market");
     };
-    let truth: Vec<_> = truth::states(market).zip(market.instruments()).collect();
+    let expected_books: Vec<_> = expected_books::states(market)
+        .zip(market.instruments())
+        .collect();
     for client in clients {
-        for (state, instrument) in &truth {
+        for (state, instrument) in &expected_books {
             assert_eq!(client.customer.hash(&instrument.symbol), Some(state.hash));
         }
         let verdict = client.checker.finish();
@@ -131,7 +135,7 @@ fn several_clients_have_the_exchanges_books() {
 }
 
 #[test]
-fn strangers_are_turned_away_and_whoever_goes_is_gone() {
+fn unauthenticated_connections_are_turned_away_and_whoever_goes_is_gone() {
     let pacer = Pacer::start();
     let mut exchange = exchange(&pacer);
     let connect = |exchange: &mut Exchange, words: &[u8]| {
@@ -139,11 +143,11 @@ fn strangers_are_turned_away_and_whoever_goes_is_gone() {
         while !stream.is_connected(0).expect("it is taken") {}
         assert_eq!(stream.send(words), Ok(words.len()));
         for _ in 0..50 {
-            let when = When {
-                receive_ns: pacer.wall_ns(),
-                now_ns: pacer.elapsed_ns(),
+            let time = ReceiveTime {
+                wall_ns: pacer.wall_ns(),
+                mono_ns: pacer.elapsed_ns(),
             };
-            exchange.work(when);
+            exchange.work(time);
             std::thread::sleep(Duration::from_micros(100));
         }
         stream

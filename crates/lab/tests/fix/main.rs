@@ -1,18 +1,18 @@
 //! FIX counterparties on real sockets: many connections at once, and strangers.
 #![allow(missing_docs)]
 
-mod doors;
+mod access_control;
 mod stores;
 
 use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::{Checks, Role, Settings};
-use touchline_lab::door::Rules;
-use touchline_lab::fix::scenario::{Heard, Scenario, Way, filled};
-use touchline_lab::fix::{Acceptor, Seat};
+use touchline_lab::access_control::Rules;
+use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport, filled};
+use touchline_lab::fix::{Acceptor, Connection};
 use touchline_lab::pacing::Pacer;
 use touchline_lab::random::amount;
 
@@ -26,13 +26,13 @@ struct Host {
 
 impl Host {
     fn start(sessions: Vec<Settings>, rules: Rules) -> Host {
-        Host::of(sessions.into_iter().map(Seat::new).collect(), rules)
+        Host::of(sessions.into_iter().map(Connection::new).collect(), rules)
     }
 
-    fn of(seats: Vec<Seat>, rules: Rules) -> Host {
+    fn of(connections: Vec<Connection>, rules: Rules) -> Host {
         let anywhere = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         Host {
-            acceptor: Acceptor::listen(anywhere, seats, rules).expect("a free port"),
+            acceptor: Acceptor::listen(anywhere, connections, rules).expect("a free port"),
             pacer: Pacer::start(),
             skipped_ns: 0,
         }
@@ -54,11 +54,11 @@ impl Host {
     }
 
     fn work(&mut self) {
-        let when = When {
-            receive_ns: self.pacer.wall_ns(),
-            now_ns: self.pacer.elapsed_ns() + self.skipped_ns,
+        let time = ReceiveTime {
+            wall_ns: self.pacer.wall_ns(),
+            mono_ns: self.pacer.elapsed_ns() + self.skipped_ns,
         };
-        if !self.acceptor.work(when) {
+        if !self.acceptor.work(time) {
             std::thread::sleep(Duration::from_micros(300));
         }
     }
@@ -92,7 +92,7 @@ struct Testers {
     streams: Vec<Option<(TcpStream, Vec<u8>)>>,
 }
 
-impl Way for Testers {
+impl TestTransport for Testers {
     fn connect(&mut self, line: u8) {
         let line = usize::from(line);
         if self.streams.len() <= line {
@@ -178,11 +178,11 @@ e3,DISCONNECT
 /// Strangers who say nothing, a byte now and then, or that much is to come: whoever is logged on has his
 /// heartbeats on time, and the strangers are gone when their time is over. `STRANGERS` says how many come.
 #[test]
-fn strangers_cost_nobody_anything() {
+fn unauthenticated_connections_cost_nobody_anything() {
     let count = amount("STRANGERS", 200) as usize;
     let rules = Rules {
         logon_wait_ns: 4_000_000_000,
-        strangers_per_address: count,
+        unauthenticated_per_address: count,
         ..Rules::default()
     };
     let mut host = Host::start(vec![settings("TW44")], rules);
@@ -195,15 +195,15 @@ fn strangers_cost_nobody_anything() {
     let answer = host.hear(&mut client, &mut buffer, Duration::from_secs(5));
     assert!(matches!(answer, Heard::Message(_)), "{answer:?}");
     let before_kib = resident_kib();
-    let mut strangers: Vec<TcpStream> = (0..count).map(|_| host.connect()).collect();
+    let mut login_queue: Vec<TcpStream> = (0..count).map(|_| host.connect()).collect();
     let (start, mut last, mut beats) = (Instant::now(), Instant::now(), 1_u32);
     let (mut latest, mut most, mut second) = (Duration::ZERO, 0, 0);
     while start.elapsed() < Duration::from_secs(6) {
         if start.elapsed().as_secs() >= second {
             second += 1;
-            trickle(&mut strangers, second);
+            trickle(&mut login_queue, second);
         }
-        most = most.max(host.acceptor.strangers());
+        most = most.max(host.acceptor.unauthenticated());
         let heard = host.hear(&mut client, &mut buffer, Duration::from_millis(20));
         match heard {
             Heard::Message(_) => {
@@ -227,8 +227,8 @@ fn strangers_cost_nobody_anything() {
         latest < Duration::from_millis(1_500),
         "a heartbeat after {latest:?}"
     );
-    assert_eq!(host.acceptor.strangers(), 0, "they are still there");
-    let gone = strangers
+    assert_eq!(host.acceptor.unauthenticated(), 0, "they are still there");
+    let gone = login_queue
         .iter_mut()
         .map(is_gone)
         .filter(|gone| *gone)
@@ -244,8 +244,8 @@ fn strangers_cost_nobody_anything() {
 
 /// A third says nothing, a third one byte of a Logon each second, a third that a billion bytes follow:
 /// these are sent away at once.
-fn trickle(strangers: &mut [TcpStream], second: u64) {
-    for (at, stranger) in strangers.iter_mut().enumerate() {
+fn trickle(login_queue: &mut [TcpStream], second: u64) {
+    for (at, unauthenticated) in login_queue.iter_mut().enumerate() {
         let bytes: &[u8] = match at % 3 {
             0 => b"",
             1 => &b"8=FIX.4.4\x019=100\x01"[second as usize - 1..second as usize],
@@ -253,7 +253,7 @@ fn trickle(strangers: &mut [TcpStream], second: u64) {
             _ => b"more",
         };
         // Those who were sent away are not waited for.
-        let _ = stranger.write(bytes);
+        let _ = unauthenticated.write(bytes);
     }
 }
 
@@ -273,9 +273,9 @@ fn resident_kib() -> u64 {
 
 /// Too many strangers of one address are closed at once, and others are not.
 #[test]
-fn strangers_of_one_address_have_a_limit() {
+fn unauthenticated_connections_of_one_address_have_a_limit() {
     let rules = Rules {
-        strangers_per_address: 3,
+        unauthenticated_per_address: 3,
         ..Rules::default()
     };
     let mut host = Host::start(vec![settings("TW44")], rules);
@@ -283,7 +283,7 @@ fn strangers_of_one_address_have_a_limit() {
     for _ in 0..50 {
         host.work();
     }
-    assert_eq!(host.acceptor.strangers(), 3);
+    assert_eq!(host.acceptor.unauthenticated(), 3);
     assert_eq!(
         streams.iter_mut().map(is_gone).filter(|gone| *gone).count(),
         2

@@ -7,8 +7,8 @@ use std::net::TcpStream;
 use std::rc::Rc;
 use std::time::Duration;
 use touchline_feed::fix::{Memory, Store, StoreError};
-use touchline_lab::door::Rules;
-use touchline_lab::fix::Seat;
+use touchline_lab::access_control::Rules;
+use touchline_lab::fix::Connection;
 use touchline_lab::fix::scenario::{Heard, filled};
 
 /// Keeps everything until it is to fail.
@@ -66,8 +66,8 @@ fn a_failure_of_the_store_outlives_the_connection() {
         memory: Memory::default(),
         fails: Rc::clone(&fails),
     };
-    let seat = Seat::with(settings("TW44"), Box::new(store));
-    let mut host = Host::of(vec![seat], Rules::default());
+    let connection = Connection::with(settings("TW44"), Box::new(store));
+    let mut host = Host::of(vec![connection], Rules::default());
     let mut stream = host.connect();
     let wall_ns = host.pacer.wall_ns();
     let say = |stream: &mut TcpStream, text: &str| {
@@ -83,9 +83,9 @@ fn a_failure_of_the_store_outlives_the_connection() {
     let test = "8=FIX.4.4|35=1|34=2|49=TW44|52=<TIME>|56=ISLD|112=still there|";
     say(&mut stream, test);
     drop(stream);
-    assert_eq!(host.acceptor.seats()[0].store_failed(), None);
-    while host.acceptor.seats()[0].is_taken() {
+    assert_eq!(host.acceptor.connections()[0].store_failed(), None);
+    while host.acceptor.connections()[0].is_taken() {
         host.work();
     }
-    assert_eq!(host.acceptor.seats()[0].store_failed(), Some(FULL));
+    assert_eq!(host.acceptor.connections()[0].store_failed(), Some(FULL));
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use touchline_lab::letter;
+use touchline_lab::payload;
 use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Reader, Refused, Writer};
 use touchline_shm::segment::{Access, Error, Mapping, Options, Root, SlotLocks, WriterLock};
 
@@ -83,8 +83,8 @@ impl Writing {
             }
         };
         let ring = loop {
-            let named = Cursors::new(cursors.clone());
-            match Writer::resume_lossless(ring.clone(), named) {
+            let registered = Cursors::new(cursors.clone());
+            match Writer::resume_lossless(ring.clone(), registered) {
                 Ok(writer) => break writer,
                 Err(Refused::Full { slot }) => {
                     free_if_dead(&slots, &Cursors::new(cursors.clone()), slot);
@@ -102,24 +102,24 @@ impl Writing {
     /// Publishes the next letter; waits for named readers that live.
     pub fn publish(&mut self, bytes: &mut Vec<u8>) {
         let sequence = self.ring.next().sequence;
-        letter::write(sequence, letter::length(sequence, LENGTH_MAX), bytes);
+        payload::write(sequence, payload::length(sequence, LENGTH_MAX), bytes);
         while let Err(no_room) = self.ring.publish(bytes, Flags::default()) {
             let NoRoom::Full { slot } = no_room else {
                 panic!("{no_room}");
             };
-            free_if_dead(&self.slots, self.ring.named().unwrap(), slot);
+            free_if_dead(&self.slots, self.ring.registered().unwrap(), slot);
         }
     }
 }
 
-fn free_if_dead(slots: &SlotLocks, named: &Cursors<Mapping>, slot: usize) {
-    let Some(taking) = named.taking(slot) else {
+fn free_if_dead(slots: &SlotLocks, registered: &Cursors<Mapping>, slot: usize) {
+    let Some(lease) = registered.lease(slot) else {
         return;
     };
     if slots.is_held(slot as u32).unwrap() {
         std::thread::yield_now();
     } else {
-        named.free(slot, taking);
+        registered.free(slot, lease);
     }
 }
 
@@ -136,13 +136,13 @@ pub fn attach(folder: &Path) -> Reader<Mapping> {
 }
 
 /// Attaches under a name, in a place of its own; the writer waits for it from now on.
-pub fn attach_named(folder: &Path) -> (Reader<Mapping>, impl Sized) {
+pub fn attach_registered(folder: &Path) -> (Reader<Mapping>, impl Sized) {
     let reader = attach(folder);
     let cursors = Cursors::new(open(folder, CURSORS, Access::Write));
     let slots = SlotLocks::open(&root(folder).open(BUS).unwrap(), SLOTS).unwrap();
     let place = slots.acquire().unwrap();
     let slot = place.index() as usize;
-    (reader.named(cursors, slot), place)
+    (reader.registered(cursors, slot), place)
 }
 
 fn open(folder: &Path, file: &str, access: Access) -> Mapping {

@@ -5,7 +5,7 @@ use super::player::Player;
 use super::roles::BEFORE_DEATH;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, amount};
-use touchline_lab::witness::Witness;
+use touchline_lab::stream_verifier::StreamVerifier;
 use touchline_shm::broadcast::Reader;
 use touchline_shm::segment::Mapping;
 
@@ -41,7 +41,7 @@ fn hear_out(mut reader: Player, published: u64) -> Said {
 
 /// Starts a writer, and waits until others see what it publishes. Says how long that took.
 fn start_writer(place: &Place, seen: Option<&Reader<Mapping>>) -> (Player, Duration) {
-    let sequence = |reader: &Reader<Mapping>| reader.mark().map_or(0, |mark| mark.sequence);
+    let sequence = |reader: &Reader<Mapping>| reader.join_point().map_or(0, |mark| mark.sequence);
     let before = seen.map_or(1, sequence);
     let begun = Instant::now();
     let mut writer = Player::start("writer", place.folder());
@@ -100,7 +100,7 @@ fn killed_at_random_instants() {
     let writing = Writing::begin(place.folder());
     let published = writing.ring.next().sequence - 1;
     assert_eq!(
-        writing.ring.epoch(),
+        writing.ring.generation(),
         killed_writers + 3,
         "one for each start, two to begin"
     );
@@ -133,7 +133,7 @@ fn killed_at_random_instants() {
 fn killed_at_chosen_points() {
     let place = Place::new();
     let mut published = 0;
-    let mut reader: Option<Witness<Mapping>> = None;
+    let mut reader: Option<StreamVerifier<Mapping>> = None;
     for (role, committed) in [
         ("writer that dies after the claim", 0),
         ("writer that dies in the payload", 0),
@@ -145,9 +145,9 @@ fn killed_at_chosen_points() {
             writer.wait_for_stop();
             published += BEFORE_DEATH + committed;
             // Both while it hangs there and after it is dead.
-            let attached = || Witness::new(bus::attach(place.folder()), LENGTH_MAX);
+            let attached = || StreamVerifier::new(bus::attach(place.folder()), LENGTH_MAX);
             let reader = reader.get_or_insert_with(attached);
-            let next = |reader: &mut Witness<Mapping>| {
+            let next = |reader: &mut StreamVerifier<Mapping>| {
                 while reader.poll().unwrap() {}
                 reader.tally().next()
             };

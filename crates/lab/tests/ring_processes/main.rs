@@ -5,6 +5,6 @@
 
 mod bus;
 mod kills;
-mod named;
 mod player;
+mod registered;
 mod roles;

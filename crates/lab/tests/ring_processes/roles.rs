@@ -5,8 +5,8 @@ use super::player::{FOLDER, ROLE, say};
 use rustix::process::{Signal, getpid, kill_process};
 use std::path::Path;
 use std::time::Duration;
-use touchline_lab::letter;
-use touchline_lab::witness::{Accusation, Tally, Witness};
+use touchline_lab::payload;
+use touchline_lab::stream_verifier::{StreamVerifier, Tally, Violation};
 use touchline_shm::broadcast::Flags;
 use touchline_shm::segment::Mapping;
 
@@ -28,20 +28,20 @@ fn play() {
         "writer that dies after the payload" => die(folder, Death::Payload),
         "writer that dies after the commit" => die(folder, Death::Commit),
         "reader" => {
-            let witness = Witness::new(bus::attach(folder), LENGTH_MAX);
-            testify(read(folder, witness));
+            let verifier = StreamVerifier::new(bus::attach(folder), LENGTH_MAX);
+            testify(read(folder, verifier));
         }
         "credulous reader" => {
-            let witness = Witness::new(bus::attach(folder), LENGTH_MAX);
-            let accusation = read(folder, witness.credulous()).unwrap_err();
-            say(&accusation.to_string());
+            let verifier = StreamVerifier::new(bus::attach(folder), LENGTH_MAX);
+            let violation = read(folder, verifier.credulous()).unwrap_err();
+            say(&violation.to_string());
         }
         "named reader" => {
-            let (reader, _place) = bus::attach_named(folder);
-            testify(read(folder, Witness::new(reader, LENGTH_MAX)));
+            let (reader, _place) = bus::attach_registered(folder);
+            testify(read(folder, StreamVerifier::new(reader, LENGTH_MAX)));
         }
         "named reader that stops" => {
-            let (reader, _place) = bus::attach_named(folder);
+            let (reader, _place) = bus::attach_registered(folder);
             say(&reader.next().position.to_string());
             stop();
         }
@@ -78,7 +78,7 @@ fn die(folder: &Path, death: Death) {
     }
     let sequence = writing.ring.next().sequence;
     // Not the letter of this number: should any of it be seen, it is wrong.
-    letter::write(!sequence, LENGTH_MAX, &mut bytes);
+    payload::write(!sequence, LENGTH_MAX, &mut bytes);
     let mut claim = writing.ring.claim(LENGTH_MAX).unwrap();
     match death {
         Death::Claim => stop(),
@@ -92,7 +92,7 @@ fn die(folder: &Path, death: Death) {
         }
         Death::Commit => {
             drop(claim);
-            letter::write(sequence, letter::length(sequence, LENGTH_MAX), &mut bytes);
+            payload::write(sequence, payload::length(sequence, LENGTH_MAX), &mut bytes);
             writing.ring.publish(&bytes, Flags::default()).unwrap();
             stop();
         }
@@ -109,8 +109,8 @@ fn stop() {
 }
 
 /// Says what was seen in the end, or ends with what was wrong.
-fn testify(seen: Result<Tally, Accusation>) {
-    let tally = seen.unwrap_or_else(|accusation| panic!("{accusation}"));
+fn testify(seen: Result<Tally, Violation>) {
+    let tally = seen.unwrap_or_else(|violation| panic!("{violation}"));
     let Tally {
         first,
         received,
@@ -123,12 +123,12 @@ fn testify(seen: Result<Tally, Accusation>) {
 }
 
 /// Reads until there is nothing more to come, or something was wrong.
-fn read(folder: &Path, mut witness: Witness<Mapping>) -> Result<Tally, Accusation> {
+fn read(folder: &Path, mut verifier: StreamVerifier<Mapping>) -> Result<Tally, Violation> {
     say("attached");
     let mut idle = 0u64;
     loop {
-        let received = witness.tally().received;
-        let more = witness.poll_while(|| {
+        let received = verifier.tally().received;
+        let more = verifier.poll_while(|| {
             // In the middle of a message is where a reader is overtaken.
             if received.is_multiple_of(4096) {
                 std::thread::yield_now();
@@ -137,8 +137,8 @@ fn read(folder: &Path, mut witness: Witness<Mapping>) -> Result<Tally, Accusatio
         idle = if more { 0 } else { idle + 1 };
         if idle % 64 == 63 {
             // What was published before the end is there to be polled after it.
-            if bus::has_ended(folder) && !witness.poll()? {
-                return Ok(witness.tally());
+            if bus::has_ended(folder) && !verifier.poll()? {
+                return Ok(verifier.tally());
             }
             std::thread::sleep(Duration::from_micros(50));
         }

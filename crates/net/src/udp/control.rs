@@ -81,7 +81,7 @@ mod tests {
         bytes
     }
 
-    fn stamps(kernel: (u64, u64), hardware: (u64, u64)) -> Vec<u8> {
+    fn timestamps(kernel: (u64, u64), hardware: (u64, u64)) -> Vec<u8> {
         let times = [kernel.0, kernel.1, 9, 9, hardware.0, hardware.1];
         let data: Vec<u8> = times.into_iter().flat_map(u64::to_ne_bytes).collect();
         message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &data)
@@ -96,23 +96,23 @@ mod tests {
             hardware_ns: Some(3_000_000_004),
             drops: Some(7),
         };
-        let stamps = stamps((1, 2), (3, 4));
-        assert_eq!(read(&[&*stamps, &*other, &*drops].concat()), expected);
-        assert_eq!(read(&[&*drops, &*stamps, &*other].concat()), expected);
+        let timestamps = timestamps((1, 2), (3, 4));
+        assert_eq!(read(&[&*timestamps, &*other, &*drops].concat()), expected);
+        assert_eq!(read(&[&*drops, &*timestamps, &*other].concat()), expected);
     }
 
     #[test]
     fn a_time_of_zero_is_none() {
-        let control = read(&stamps((5, 0), (0, 0)));
+        let control = read(&timestamps((5, 0), (0, 0)));
         assert_eq!(control.kernel_ns, Some(5_000_000_000));
         assert_eq!(control.hardware_ns, None);
-        assert_eq!(read(&stamps((u64::MAX, 0), (0, 0))).kernel_ns, None);
+        assert_eq!(read(&timestamps((u64::MAX, 0), (0, 0))).kernel_ns, None);
     }
 
     #[test]
     fn no_bytes_are_too_damaged() {
         let drops = message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &7u32.to_ne_bytes());
-        let whole = [&*stamps((1, 2), (3, 4)), &*drops].concat();
+        let whole = [&*timestamps((1, 2), (3, 4)), &*drops].concat();
         for cut in 0..whole.len() {
             read(&whole[..cut]);
         }

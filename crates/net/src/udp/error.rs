@@ -127,7 +127,7 @@ impl Error {
 
 /// Something is less than was asked for; reception works. Printed, it is one line with the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum Warning {
     /// The kernel granted a smaller receive buffer.
     ReceiveBuffer {
         /// Of which endpoint.
@@ -145,7 +145,7 @@ pub enum Note {
         asked_us: u32,
     },
     /// The kernel gives no receive stamps: each packet has the time when it was polled.
-    Stamps {
+    Timestamps {
         /// Of which endpoint.
         address: SocketAddrV4,
     },
@@ -156,10 +156,10 @@ pub enum Note {
     },
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Note::ReceiveBuffer {
+            Warning::ReceiveBuffer {
                 address,
                 asked_bytes,
                 granted_bytes,
@@ -167,15 +167,15 @@ impl fmt::Display for Note {
                 f,
                 "{address}: the receive buffer has {granted_bytes} bytes, {asked_bytes} were asked for; 'sysctl net.core.rmem_max={asked_bytes}', or give the program CAP_NET_ADMIN"
             ),
-            Note::BusyPoll { address, asked_us } => write!(
+            Warning::BusyPoll { address, asked_us } => write!(
                 f,
                 "{address}: the driver is not polled busily; 'sysctl net.core.busy_read={asked_us}', or give the program CAP_NET_ADMIN"
             ),
-            Note::Stamps { address } => write!(
+            Warning::Timestamps { address } => write!(
                 f,
                 "{address}: the kernel gives no receive stamps, the time of the poll takes their place; use a kernel with SO_TIMESTAMPING"
             ),
-            Note::Drops { address } => write!(
+            Warning::Drops { address } => write!(
                 f,
                 "{address}: the kernel does not count what a full receive buffer drops; use a kernel with SO_RXQ_OVFL"
             ),

@@ -1,7 +1,7 @@
 //! One endpoint's socket, set up.
 
 use super::kernel::{drops, set_option};
-use super::{Endpoint, Error, Note, Settings, Totals, interface};
+use super::{Endpoint, Error, Settings, Totals, Warning, interface};
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Type};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -23,11 +23,11 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens, binds and joins. What is less than was asked for goes into `notes`.
+    /// Opens, binds and joins. What is less than was asked for goes into `warnings`.
     pub fn open(
         endpoint: &Endpoint,
         settings: &Settings,
-        notes: &mut Vec<Note>,
+        warnings: &mut Vec<Warning>,
     ) -> Result<Socket, Error> {
         let address = endpoint.address;
         let group = address.ip().is_multicast();
@@ -49,8 +49,8 @@ impl Socket {
                 .map_err(refused("limiting the socket to its own group"))?;
         }
         // Everything that is said of packets is on before the first one can arrive.
-        reserve(&socket, address, settings, notes)?;
-        ask_for_stamps(&socket, address, settings, notes);
+        reserve(&socket, address, settings, warnings)?;
+        request_timestamps(&socket, address, settings, warnings);
         let address = bind(&socket, address)?;
         if group {
             join(&socket, address, &endpoint.sources, settings)?;
@@ -120,7 +120,7 @@ fn reserve(
     socket: &socket2::Socket,
     address: SocketAddrV4,
     settings: &Settings,
-    notes: &mut Vec<Note>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<(), Error> {
     let refused = |what| move |error| refused(what, address, error);
     let asked_bytes = settings.receive_buffer_bytes;
@@ -144,7 +144,7 @@ fn reserve(
         .map_err(refused("reading the size of the receive buffer"))?
         / 2;
     if granted_bytes < asked_bytes {
-        notes.push(Note::ReceiveBuffer {
+        warnings.push(Warning::ReceiveBuffer {
             address,
             asked_bytes,
             granted_bytes,
@@ -152,28 +152,28 @@ fn reserve(
     }
     let asked_us = settings.busy_poll_us;
     if asked_us > 0 && socket.set_busy_poll(asked_us).is_err() {
-        notes.push(Note::BusyPoll { address, asked_us });
+        warnings.push(Warning::BusyPoll { address, asked_us });
     }
     Ok(())
 }
 
 /// Receive stamps and counts of drops, as control messages beside each packet.
-fn ask_for_stamps(
+fn request_timestamps(
     socket: &socket2::Socket,
     address: SocketAddrV4,
     settings: &Settings,
-    notes: &mut Vec<Note>,
+    warnings: &mut Vec<Warning>,
 ) {
-    let stamps = libc::SOF_TIMESTAMPING_RX_HARDWARE
+    let timestamps = libc::SOF_TIMESTAMPING_RX_HARDWARE
         | libc::SOF_TIMESTAMPING_RAW_HARDWARE
         | libc::SOF_TIMESTAMPING_RX_SOFTWARE
         | libc::SOF_TIMESTAMPING_SOFTWARE;
     let on = |name, value| set_option(socket.as_fd(), libc::SOL_SOCKET, name, value).is_ok();
-    if settings.stamps && !on(libc::SO_TIMESTAMPING, stamps as i32) {
-        notes.push(Note::Stamps { address });
+    if settings.timestamps && !on(libc::SO_TIMESTAMPING, timestamps as i32) {
+        warnings.push(Warning::Timestamps { address });
     }
     if !on(libc::SO_RXQ_OVFL, 1) {
-        notes.push(Note::Drops { address });
+        warnings.push(Warning::Drops { address });
     }
 }
 

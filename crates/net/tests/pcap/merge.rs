@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 use touchline_net::frame::{NotUdp, udp_ipv4_frame};
 use touchline_net::pcap::{ErrorKind, Reader, Writer};
-use touchline_net::{Error, PacketSource, PcapSource, StampSource};
+use touchline_net::{Error, PacketSource, PcapSource, TimestampSource};
 
 const SOURCE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 5000);
 const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(224, 0, 31, 1), 14310);
@@ -36,7 +36,7 @@ fn source<'a>(captures: &[&'a [u8]]) -> PcapSource<&'a [u8]> {
 fn payloads(source: &mut PcapSource<&[u8]>) -> Vec<(u64, String)> {
     let mut all = Vec::new();
     while let Some(packet) = source.receive().expect("a sound capture").packet() {
-        assert_eq!(packet.stamp, StampSource::Capture);
+        assert_eq!(packet.timestamp, TimestampSource::Capture);
         assert_eq!((packet.source, packet.destination), (SOURCE, GROUP));
         let text = String::from_utf8(packet.payload.to_vec()).expect("the payloads are text");
         all.push((packet.receive_ns, text));

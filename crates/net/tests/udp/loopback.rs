@@ -1,10 +1,12 @@
 //! What arrives, in both receive modes.
 
-use crate::{QUIET, addresses, await_stamps, endpoint, group, sender, settings, take, take_rest};
+use crate::{
+    QUIET, addresses, await_timestamps, endpoint, group, sender, settings, take, take_rest,
+};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_net::udp::{Endpoint, Sender, Sent, Settings};
-use touchline_net::{StampSource, UdpSource};
+use touchline_net::{TimestampSource, UdpSource};
 
 /// The two ways to receive, and two sizes of a batch.
 const BATCHES: [usize; 3] = [1, 8, 32];
@@ -138,7 +140,7 @@ fn stamps_are_the_kernels_and_never_step_back() {
     for batch in BATCHES {
         let mut source = open(&[group(6), group(7)], &settings(batch));
         let (to, sender) = (addresses(&source), sender(A));
-        let missing = await_stamps(&mut source, &sender, to[0]);
+        let missing = await_timestamps(&mut source, &sender, to[0]);
         let before_ns = now_ns();
         for number in 0..100_u8 {
             // Whichever socket is polled first: every other time it has the later packet.
@@ -152,15 +154,15 @@ fn stamps_are_the_kernels_and_never_step_back() {
         assert!(
             taken
                 .iter()
-                .all(|packet| packet.stamp == StampSource::Kernel)
+                .all(|packet| packet.timestamp == TimestampSource::Kernel)
         );
         assert!(taken.is_sorted_by_key(|packet| packet.receive_ns));
         let (first, last) = (taken[0].receive_ns, taken[199].receive_ns);
         assert!(before_ns <= first && first < last && last <= after_ns);
         let totals = source.totals();
-        assert_eq!(totals.stamps_missing, missing);
+        assert_eq!(totals.timestamps_missing, missing);
         assert!(
-            totals.stamps_raised > 0,
+            totals.timestamps_raised > 0,
             "the order of polling was that of sending"
         );
     }
@@ -170,7 +172,7 @@ fn stamps_are_the_kernels_and_never_step_back() {
 fn without_stamps_the_poll_is_the_time() {
     for batch in BATCHES {
         let settings = Settings {
-            stamps: false,
+            timestamps: false,
             ..settings(batch)
         };
         let mut source = open(&[group(8)], &settings);
@@ -178,9 +180,9 @@ fn without_stamps_the_poll_is_the_time() {
         send(&sender(A), to, b"early");
         let polled_ns = now_ns();
         let taken = take(&mut source, 1);
-        assert_eq!(taken[0].stamp, StampSource::Poll);
+        assert_eq!(taken[0].timestamp, TimestampSource::Poll);
         assert!(taken[0].receive_ns >= polled_ns);
-        assert_eq!(source.totals().stamps_missing, 0);
+        assert_eq!(source.totals().timestamps_missing, 0);
     }
 }
 

@@ -9,13 +9,13 @@ mod veth;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 use touchline_net::udp::{Endpoint, Sender, SenderSettings, Settings};
-use touchline_net::{PacketSource, Received, StampSource, UdpSource};
+use touchline_net::{PacketSource, Received, TimestampSource, UdpSource};
 
 /// A packet as it was handed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) receive_ns: u64,
-    pub(crate) stamp: StampSource,
+    pub(crate) timestamp: TimestampSource,
     pub(crate) destination: SocketAddrV4,
     pub(crate) source: Ipv4Addr,
     pub(crate) payload: Vec<u8>,
@@ -93,7 +93,7 @@ pub(crate) fn take_rest(source: &mut UdpSource) -> Vec<Taken> {
 
 /// Sends until the kernel stamps what comes: it begins a moment after the first socket on the host asks for it. Returns
 /// how many packets came without a stamp before.
-pub(crate) fn await_stamps(source: &mut UdpSource, sender: &Sender, to: SocketAddrV4) -> u64 {
+pub(crate) fn await_timestamps(source: &mut UdpSource, sender: &Sender, to: SocketAddrV4) -> u64 {
     let start = Instant::now();
     loop {
         assert!(start.elapsed() < PATIENCE, "the kernel does not stamp");
@@ -101,9 +101,9 @@ pub(crate) fn await_stamps(source: &mut UdpSource, sender: &Sender, to: SocketAd
         let taken = take(source, 1);
         if taken
             .iter()
-            .all(|packet| packet.stamp == StampSource::Kernel)
+            .all(|packet| packet.timestamp == TimestampSource::Kernel)
         {
-            return source.totals().stamps_missing;
+            return source.totals().timestamps_missing;
         }
     }
 }
@@ -112,7 +112,7 @@ fn poll(source: &mut UdpSource) -> Option<Taken> {
     match source.receive().expect("the sockets are sound") {
         Received::Packet(packet) => Some(Taken {
             receive_ns: packet.receive_ns,
-            stamp: packet.stamp,
+            timestamp: packet.timestamp,
             destination: packet.destination,
             source: *packet.source.ip(),
             payload: packet.payload.to_vec(),

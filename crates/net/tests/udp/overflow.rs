@@ -3,7 +3,7 @@
 use crate::{QUIET, addresses, group, sender, settings, take_rest};
 use std::net::Ipv4Addr;
 use touchline_net::UdpSource;
-use touchline_net::udp::{Note, Sent, Settings};
+use touchline_net::udp::{Sent, Settings, Warning};
 
 const COUNT: u64 = 2_000;
 
@@ -69,14 +69,14 @@ fn a_buffer_smaller_than_asked_for_is_told_with_the_fix() {
     };
     let source = UdpSource::open(&[group(21)], &greedy).expect("it opens all the same");
     let [
-        note @ Note::ReceiveBuffer {
+        note @ Warning::ReceiveBuffer {
             asked_bytes,
             granted_bytes,
             ..
         },
-    ] = source.notes()
+    ] = source.warnings()
     else {
-        panic!("{:?}", source.notes());
+        panic!("{:?}", source.warnings());
     };
     assert!(*asked_bytes == 1 << 31 && *granted_bytes < 1 << 31);
     let text = note.to_string();
@@ -85,5 +85,5 @@ fn a_buffer_smaller_than_asked_for_is_told_with_the_fix() {
         "{text}"
     );
     let modest = UdpSource::open(&[group(21)], &settings(1)).expect("it opens");
-    assert_eq!(modest.notes(), []);
+    assert_eq!(modest.warnings(), []);
 }

@@ -2,7 +2,7 @@
 //! that joins, stamps and sources are as in a network. Only the administrator may make namespaces; for
 //! anybody else the test says that it was skipped.
 
-use crate::{PATIENCE, QUIET, addresses, await_stamps, endpoint, take, take_rest};
+use crate::{PATIENCE, QUIET, addresses, await_timestamps, endpoint, take, take_rest};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::process::Command;
 use std::time::Instant;
 use touchline_net::udp::{Endpoint, Error, Sender, SenderSettings, Settings, Totals};
-use touchline_net::{PacketSource, StampSource, UdpSource};
+use touchline_net::{PacketSource, TimestampSource, UdpSource};
 
 /// Two namespaces and the cards that connect them; both are gone with this value, whatever happens.
 struct Network {
@@ -142,7 +142,7 @@ fn a_group_joined_for_one_source_brings_its_packets_alone_with_kernel_stamps() {
         let settings = settings(batch, interface);
         let mut source = network.receiver(&of_the_venue(), &settings);
         assert_eq!(addresses(&source), [GROUP]);
-        let missing = await_stamps(&mut source, &venue, GROUP);
+        let missing = await_timestamps(&mut source, &venue, GROUP);
         let before = source.totals().packets;
         for number in 0..50_u8 {
             other.send(GROUP, &[number, 1]).expect("it is sent");
@@ -158,12 +158,15 @@ fn a_group_joined_for_one_source_brings_its_packets_alone_with_kernel_stamps() {
         assert!(
             taken
                 .iter()
-                .all(|packet| packet.stamp == StampSource::Kernel)
+                .all(|packet| packet.timestamp == TimestampSource::Kernel)
         );
         assert!(taken.is_sorted_by_key(|packet| packet.receive_ns));
         let totals = source.totals();
         assert_eq!(totals.packets - before, 50);
-        assert_eq!((totals.foreign_source, totals.stamps_missing), (0, missing));
+        assert_eq!(
+            (totals.foreign_source, totals.timestamps_missing),
+            (0, missing)
+        );
     }
 }
 

@@ -9,13 +9,13 @@ use crate::atomic::{AtomicU64, Ordering};
 /// Words of a slot: 128 bytes, so that neighbours do not share a pair of lines.
 const SLOT_WORDS: usize = 16;
 /// Word of a slot: odd where it is taken, and another number each time that it is.
-const TAKING: usize = 0;
+const LEASE: usize = 0;
 /// Word of a slot: everything below was read.
 const POSITION: usize = 1;
 
-/// One taking of a slot, so that two of them are not mistaken for each other.
+/// The lease of a slot, so that two of them are not mistaken for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taking(u64);
+pub struct SlotLease(u64);
 
 /// One cursor for each named reader.
 #[derive(Debug)]
@@ -45,14 +45,14 @@ impl<M: Words> Cursors<M> {
     }
 
     /// Takes a slot that is the caller's (see [`SlotLocks`](crate::segment::SlotLocks)).
-    pub fn take(&self, slot: usize, position: u64) -> Taking {
+    pub fn take(&self, slot: usize, position: u64) -> SlotLease {
         let Some(words) = self.slot(slot) else {
-            return Taking(0);
+            return SlotLease(0);
         };
-        let taking = words[TAKING].load(Ordering::Relaxed).wrapping_add(2) | 1;
+        let lease = words[LEASE].load(Ordering::Relaxed).wrapping_add(2) | 1;
         words[POSITION].store(position, Ordering::Relaxed);
-        words[TAKING].store(taking, Ordering::Release);
-        Taking(taking)
+        words[LEASE].store(lease, Ordering::Release);
+        SlotLease(lease)
     }
 
     /// Everything below `position` was read.
@@ -66,24 +66,24 @@ impl<M: Words> Cursors<M> {
 
     /// Frees a slot: of a reader that leaves, or that is dead, or that was waited for long enough.
     /// Does nothing if it was taken again since: who judged its last holder must not free its next.
-    pub fn free(&self, slot: usize, taking: Taking) {
+    pub fn free(&self, slot: usize, lease: SlotLease) {
         if let Some(words) = self.slot(slot) {
-            let free = taking.0.wrapping_add(1);
+            let free = lease.0.wrapping_add(1);
             let relaxed = Ordering::Relaxed;
             // Whoever took it since keeps it.
-            let _ = words[TAKING].compare_exchange(taking.0, free, Ordering::AcqRel, relaxed);
+            let _ = words[LEASE].compare_exchange(lease.0, free, Ordering::AcqRel, relaxed);
         }
     }
 
     /// The taking of a slot; `None` if it is free.
-    pub fn taking(&self, slot: usize) -> Option<Taking> {
-        let taking = self.slot(slot)?[TAKING].load(Ordering::Acquire);
-        (taking & 1 == 1).then_some(Taking(taking))
+    pub fn lease(&self, slot: usize) -> Option<SlotLease> {
+        let lease = self.slot(slot)?[LEASE].load(Ordering::Acquire);
+        (lease & 1 == 1).then_some(SlotLease(lease))
     }
 
     /// What the reader in a slot has read, as far as it has said; `None` if the slot is free.
     pub fn position(&self, slot: usize) -> Option<u64> {
-        self.taking(slot)?;
+        self.lease(slot)?;
         let words = self.slot(slot)?;
         Some(words[POSITION].load(Ordering::Acquire))
     }
@@ -93,7 +93,7 @@ impl<M: Words> Cursors<M> {
         let mut slowest = (tail, usize::MAX);
         for slot in 0..self.slots() {
             let Some(words) = self.slot(slot) else { break };
-            if words[TAKING].load(Ordering::Acquire) & 1 == 0 {
+            if words[LEASE].load(Ordering::Acquire) & 1 == 0 {
                 continue;
             }
             // SYNC POINT: the reader is done with everything below.

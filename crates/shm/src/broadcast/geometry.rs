@@ -24,12 +24,12 @@ pub mod place {
     /// Read by every reader with every frame, written once a block.
     pub const WATERMARK: usize = 16;
     /// How many writers there were so far, this one included.
-    pub const EPOCH: usize = 17;
+    pub const GENERATION: usize = 17;
 
-    /// How many marks the writer has made; the last one lies in the slot of this number's parity.
-    pub const MARKS: usize = 32;
-    /// Two marks: position and sequence of a frame that is next, by turns. One is always whole.
-    pub const MARK: [[usize; 2]; 2] = [[33, 34], [35, 36]];
+    /// How many join points the writer has made; the last one lies in the slot of this number's parity.
+    pub const JOIN_POINTS: usize = 32;
+    /// Two join points: position and sequence of a frame that is next, by turns. One is always whole.
+    pub const JOIN_POINT: [[usize; 2]; 2] = [[33, 34], [35, 36]];
 
     /// When the writer last stated that what it publishes is current. 0 where it states nothing, as
     /// in a ring of a writer that did not know of it.
@@ -45,7 +45,7 @@ const VERSION: u64 = 1;
 
 /// How large a ring is, and how coarse its watermark.
 ///
-/// A reader can fall behind by at least `capacity - block - message_max - 16` bytes before it is lapped.
+/// A reader can fall behind by at least `capacity - block - message_max - 16` bytes before it is overrun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     capacity: u64,
@@ -166,7 +166,7 @@ impl Geometry {
     }
 
     /// Says in memory what it holds. The magic comes last: what has it is complete.
-    pub fn inscribe(self, words: &[AtomicU64]) {
+    pub fn write_header(self, words: &[AtomicU64]) {
         words[place::VERSION].store(VERSION, Ordering::Relaxed);
         words[place::CAPACITY].store(self.capacity, Ordering::Relaxed);
         words[place::BLOCK].store(self.block, Ordering::Relaxed);

@@ -33,8 +33,8 @@ pub enum Kind {
     Message = 0,
     /// Nothing, up to the end of the data; does not count in the sequence.
     Padding = 1,
-    /// A new writer begins; does not count in the sequence. The payload is the epoch.
-    Epoch = 2,
+    /// A new writer begins; does not count in the sequence. The payload is the generation.
+    Generation = 2,
 }
 
 /// A head, taken apart.
@@ -85,7 +85,7 @@ impl Head {
         let kind = match (word >> KIND_SHIFT) & 7 {
             0 => Kind::Message,
             1 => Kind::Padding,
-            2 => Kind::Epoch,
+            2 => Kind::Generation,
             _ => return None,
         };
         Some(Head {

@@ -1,10 +1,10 @@
 //! The reading side: any number, none of which writes anything.
 
 use super::Frame;
-use super::cursors::{Cursors, Taking};
+use super::cursors::{Cursors, SlotLease};
 use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
 use super::head::{Head, Kind, frame_bytes};
-use super::mark::Mark;
+use super::join_point::JoinPoint;
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence};
 use crate::prefetch;
@@ -14,7 +14,7 @@ use crate::prefetch;
 pub struct Reader<M: Words> {
     memory: M,
     geometry: Geometry,
-    next: Mark,
+    next: JoinPoint,
     cursor: Option<Cursor<M>>,
 }
 
@@ -24,37 +24,37 @@ struct Cursor<M: Words> {
     cursors: Cursors<M>,
     slot: usize,
     /// Its last taking of the slot.
-    taking: Option<Taking>,
+    lease: Option<SlotLease>,
     /// The position that was last told.
-    told: u64,
+    reported: u64,
 }
 
 /// A reader that leaves is not waited for.
 impl<M: Words> Drop for Cursor<M> {
     fn drop(&mut self) {
-        if let Some(taking) = self.taking {
-            self.cursors.free(self.slot, taking);
+        if let Some(lease) = self.lease {
+            self.cursors.free(self.slot, lease);
         }
     }
 }
 
-/// What a reader was overtaken by.
+/// An overrun of a reader: what it lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lapped {
+pub struct Overrun {
     /// Bytes of the stream that were lost, frame heads included.
     pub bytes: u64,
     /// Messages that were lost.
     pub messages: u64,
 }
 
-/// What a reader is told instead of a message.
+/// An event of the ring: what a reader gets instead of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// The writer has overtaken this reader, which goes on at the last mark.
-    Lapped(Lapped),
+pub enum RingEvent {
+    /// The writer has overtaken this reader, which goes on at the last join point.
+    Overrun(Overrun),
     /// Another writer continues the ring; nothing is lost. Its number from 1.
-    Epoch(u64),
-    /// The memory holds what no writer writes; the reader goes on at the last mark, if there is one.
+    Generation(u64),
+    /// The memory holds what no writer writes; the reader goes on at the last join point, if there is one.
     Corrupt {
         /// Where, in the stream.
         position: u64,
@@ -62,10 +62,10 @@ pub enum Notice {
 }
 
 impl<M: Words> Reader<M> {
-    /// Attaches at the last mark.
+    /// Attaches at the last join point.
     pub fn attach(memory: M) -> Result<Reader<M>, Refused> {
         let geometry = Geometry::read(memory.words())?;
-        let (next, _) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
+        let (next, _) = JoinPoint::read(memory.words()).ok_or(Refused::Corrupt)?;
         Ok(Reader {
             memory,
             geometry,
@@ -74,14 +74,14 @@ impl<M: Words> Reader<M> {
         })
     }
 
-    /// Makes this a named reader, with a slot that is its own. It begins at the last mark once more:
+    /// Makes this a registered reader, with a slot that is its own. It begins at the last join point once more:
     /// nobody has waited for it so far.
-    pub fn named(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
+    pub fn registered(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
         self.cursor = Some(Cursor {
             cursors,
             slot,
-            taking: None,
-            told: self.next.position,
+            lease: None,
+            reported: self.next.position,
         });
         self.take_slot();
         self
@@ -93,10 +93,10 @@ impl<M: Words> Reader<M> {
     /// So `take` may see any bytes at all, and must do nothing that cannot be forgotten.
     ///
     /// # Errors
-    /// A [`Notice`], which is not always bad news.
+    /// A [`RingEvent`], which is not always bad news.
     #[inline(always)]
-    pub fn read<T>(&mut self, take: impl FnOnce(&Frame<'_>) -> T) -> Result<Option<T>, Notice> {
-        let Mark { position, sequence } = self.next;
+    pub fn read<T>(&mut self, take: impl FnOnce(&Frame<'_>) -> T) -> Result<Option<T>, RingEvent> {
+        let JoinPoint { position, sequence } = self.next;
         let index = self.geometry.index(position);
         // SYNC POINT: with the store of the head; the payload is visible.
         let word = self.data()[index].load(Ordering::Acquire);
@@ -109,26 +109,26 @@ impl<M: Words> Reader<M> {
             return self.read(take);
         };
         let (taken, end) = (take(&frame), frame.end);
-        if self.is_lapped() {
-            return Err(self.lapped());
+        if self.is_overrun() {
+            return Err(self.overrun());
         }
         self.advance(end, sequence.wrapping_add(1));
         Ok(Some(taken))
     }
 
     /// Where this reader is.
-    pub fn next(&self) -> Mark {
+    pub fn next(&self) -> JoinPoint {
         self.next
     }
 
-    /// The last mark, which is where the writer is or was a moment ago.
-    pub fn mark(&self) -> Option<Mark> {
-        Mark::read(self.memory.words()).map(|(mark, _)| mark)
+    /// The last join point, which is where the writer is or was a moment ago.
+    pub fn join_point(&self) -> Option<JoinPoint> {
+        JoinPoint::read(self.memory.words()).map(|(join_point, _)| join_point)
     }
 
     /// Number of the writer that is at work.
-    pub fn epoch(&self) -> u64 {
-        self.memory.words()[place::EPOCH].load(Ordering::Relaxed)
+    pub fn generation(&self) -> u64 {
+        self.memory.words()[place::GENERATION].load(Ordering::Relaxed)
     }
 
     /// When the writer last stated that what it publishes is current.
@@ -147,25 +147,25 @@ impl<M: Words> Reader<M> {
         &self.memory
     }
 
-    /// Goes to the last mark, and says what that skips.
-    pub fn skip_to_mark(&mut self) -> Lapped {
+    /// Goes to the last join point, and says what that skips.
+    pub fn skip_to_join_point(&mut self) -> Overrun {
         let before = self.next;
-        self.go_to_mark();
+        self.go_to_join_point();
         // Who was left behind is waited for again from here on.
         self.take_slot();
-        Lapped {
+        Overrun {
             bytes: self.next.position.wrapping_sub(before.position),
             messages: self.next.sequence.wrapping_sub(before.sequence),
         }
     }
 
     /// Walks over everything that is committed; `None` if that makes no sense.
-    pub(super) fn skip_to_end(mut self) -> Option<Mark> {
+    pub(super) fn skip_to_end(mut self) -> Option<JoinPoint> {
         loop {
             match self.read(|_| ()) {
-                Ok(Some(())) | Err(Notice::Epoch(_)) => {}
+                Ok(Some(())) | Err(RingEvent::Generation(_)) => {}
                 Ok(None) => return Some(self.next),
-                Err(Notice::Lapped(_) | Notice::Corrupt { .. }) => return None,
+                Err(RingEvent::Overrun(_) | RingEvent::Corrupt { .. }) => return None,
             }
         }
     }
@@ -178,7 +178,7 @@ impl<M: Words> Reader<M> {
     /// The next message, if the word is its head and it lies within the data.
     #[inline(always)]
     fn frame(&self, word: u64) -> Option<Frame<'_>> {
-        let Mark { position, sequence } = self.next;
+        let JoinPoint { position, sequence } = self.next;
         let length = Head::message_length(word, sequence)?;
         let bytes = frame_bytes(length as u64);
         let begin = self.geometry.index(position);
@@ -196,7 +196,7 @@ impl<M: Words> Reader<M> {
 
     /// Whether something at or behind this position was announced to be overwritten.
     #[inline(always)]
-    fn is_lapped(&self) -> bool {
+    fn is_overrun(&self) -> bool {
         // SYNC POINT: who has read a word that was stored after an announcement sees it now.
         fence(Ordering::Acquire);
         let watermark = self.memory.words()[place::WATERMARK].load(Ordering::Relaxed);
@@ -206,50 +206,50 @@ impl<M: Words> Reader<M> {
 
     #[inline(always)]
     fn advance(&mut self, position: u64, sequence: u64) {
-        self.next = Mark { position, sequence };
+        self.next = JoinPoint { position, sequence };
         if let Some(cursor) = &self.cursor {
             let step = self.geometry.capacity() / 32;
-            if position.wrapping_sub(cursor.told) >= step {
+            if position.wrapping_sub(cursor.reported) >= step {
                 self.tell();
             }
         }
     }
 
-    /// Marks are made now and then; what this reader has read beyond the last one stays read.
-    fn go_to_mark(&mut self) {
-        if let Some(mark) = self.mark()
-            && (mark.position.wrapping_sub(self.next.position) as i64) > 0
+    /// Join points are made now and then; what this reader has read beyond the last one stays read.
+    fn go_to_join_point(&mut self) {
+        if let Some(join_point) = self.join_point()
+            && (join_point.position.wrapping_sub(self.next.position) as i64) > 0
         {
-            self.next = mark;
+            self.next = join_point;
         }
     }
 
-    /// Is waited for, from the last mark on; nobody may have waited so far.
+    /// Is waited for, from the last join point on; nobody may have waited so far.
     fn take_slot(&mut self) {
         let Some(cursor) = &mut self.cursor else {
             return;
         };
-        cursor.taking = Some(cursor.cursors.take(cursor.slot, self.next.position));
-        // SYNC POINT: either the writer sees that the slot is taken, or its last mark is seen here. It
-        // gives up nothing behind that mark before it has looked at the slots once more.
+        cursor.lease = Some(cursor.cursors.take(cursor.slot, self.next.position));
+        // SYNC POINT: either the writer sees that the slot is taken, or its last join point is seen here. It
+        // gives up nothing behind that join point before it has looked at the slots once more.
         fence(Ordering::SeqCst);
-        self.go_to_mark();
+        self.go_to_join_point();
         self.tell();
     }
 
     #[inline(never)]
     fn tell(&mut self) {
         if let Some(cursor) = &mut self.cursor {
-            cursor.told = self.next.position;
-            cursor.cursors.advance(cursor.slot, cursor.told);
+            cursor.reported = self.next.position;
+            cursor.cursors.advance(cursor.slot, cursor.reported);
         }
     }
 
     /// No head: the end of the stream, unless the zero is that of a writer a lap ahead.
     #[inline(always)]
-    fn nothing<T>(&mut self, index: usize) -> Result<Option<T>, Notice> {
-        if self.is_lapped() {
-            return Err(self.lapped());
+    fn nothing<T>(&mut self, index: usize) -> Result<Option<T>, RingEvent> {
+        if self.is_overrun() {
+            return Err(self.overrun());
         }
         // A message that comes is longer than one line: have the second one on its way, too.
         let data = self.data();
@@ -260,19 +260,19 @@ impl<M: Words> Reader<M> {
     }
 
     #[cold]
-    fn lapped(&mut self) -> Notice {
-        Notice::Lapped(self.skip_to_mark())
+    fn overrun(&mut self) -> RingEvent {
+        RingEvent::Overrun(self.skip_to_join_point())
     }
 
     /// A head that is not that of the next message: skips padding, tells everything else.
     #[cold]
-    fn control(&mut self, word: u64) -> Result<(), Notice> {
-        let Mark { position, sequence } = self.next;
+    fn control(&mut self, word: u64) -> Result<(), RingEvent> {
+        let JoinPoint { position, sequence } = self.next;
         let index = self.geometry.index(position);
         let payload = self.data().get(index + 1);
-        let epoch = payload.map_or(0, |word| word.load(Ordering::Relaxed));
-        if self.is_lapped() {
-            return Err(self.lapped());
+        let generation = payload.map_or(0, |word| word.load(Ordering::Relaxed));
+        if self.is_overrun() {
+            return Err(self.overrun());
         }
         let head = Head::read(word).filter(|head| head.sequence == sequence as u32);
         let frame = head.map_or(0, |head| frame_bytes(head.length));
@@ -282,15 +282,15 @@ impl<M: Words> Reader<M> {
                 self.advance(end, sequence);
                 Ok(())
             }
-            Some(Kind::Epoch)
+            Some(Kind::Generation)
                 if frame == 2 * WORD && frame <= self.geometry.until_end(position) =>
             {
                 self.advance(end, sequence);
-                Err(Notice::Epoch(epoch))
+                Err(RingEvent::Generation(generation))
             }
             _ => {
-                self.skip_to_mark();
-                Err(Notice::Corrupt { position })
+                self.skip_to_join_point();
+                Err(RingEvent::Corrupt { position })
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::cursors::Cursors;
 use super::geometry::{CONTROL_WORDS, Geometry, Refused, WORD, place};
 use super::head::{BATCH_END, Flags, Head, Kind, frame_bytes};
-use super::mark::Mark;
+use super::join_point::JoinPoint;
 use super::{Claim, Reader};
 use crate::Words;
 use crate::atomic::{AtomicU64, Ordering, fence};
@@ -25,16 +25,16 @@ pub struct Writer<M> {
     memory: M,
     geometry: Geometry,
     /// Where the next frame begins.
-    next: Mark,
-    /// Marks published so far.
-    marks: u64,
+    next: JoinPoint,
+    /// Join points published so far.
+    join_points: u64,
     /// Position of the last one.
-    marked: u64,
+    join_point_at: u64,
     /// Everything below was announced as about to be overwritten.
     watermark: u64,
-    epoch: u64,
+    generation: u64,
     /// The readers that must not be overtaken, if the publication is lossless.
-    named: Option<Cursors<M>>,
+    registered: Option<Cursors<M>>,
     /// The highest watermark that the slowest of them allowed when it was last looked at.
     allowed: u64,
 }
@@ -70,7 +70,7 @@ impl std::error::Error for NoRoom {}
 impl<M: Words> Writer<M> {
     /// Begins a ring in zeroed memory.
     pub fn create(memory: M, geometry: Geometry) -> Result<Writer<M>, Refused> {
-        let first = Mark {
+        let first = JoinPoint {
             position: 0,
             sequence: 1,
         };
@@ -78,16 +78,20 @@ impl<M: Words> Writer<M> {
     }
 
     /// Begins a ring in zeroed memory at another place of the stream than its beginning.
-    pub fn create_at(memory: M, geometry: Geometry, first: Mark) -> Result<Writer<M>, Refused> {
+    pub fn create_at(
+        memory: M,
+        geometry: Geometry,
+        first: JoinPoint,
+    ) -> Result<Writer<M>, Refused> {
         geometry.fits(memory.words())?;
-        let first = Mark {
+        let first = JoinPoint {
             position: first.position & !(WORD - 1),
             ..first
         };
         memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;
         // Last: a writer that dies before this has left no ring at all.
-        geometry.inscribe(writer.memory.words());
+        geometry.write_header(writer.memory.words());
         Ok(writer)
     }
 
@@ -100,18 +104,24 @@ impl<M: Words> Writer<M> {
     ///
     /// # Errors
     /// [`Refused::Full`] until the slowest reader has made room; wait for it, or free its slot.
-    pub fn resume_lossless(memory: M, named: Cursors<M>) -> Result<Writer<M>, Refused> {
-        Writer::resume_for(memory, Some(named))
+    pub fn resume_lossless(memory: M, registered: Cursors<M>) -> Result<Writer<M>, Refused> {
+        Writer::resume_for(memory, Some(registered))
     }
 
-    fn resume_for(memory: M, named: Option<Cursors<M>>) -> Result<Writer<M>, Refused> {
+    fn resume_for(memory: M, registered: Option<Cursors<M>>) -> Result<Writer<M>, Refused> {
         let geometry = Geometry::read(memory.words())?;
-        let (mark, marks) = Mark::read(memory.words()).ok_or(Refused::Corrupt)?;
-        let epochs = memory.words()[place::EPOCH].load(Ordering::Relaxed);
+        let (join_point, join_points) = JoinPoint::read(memory.words()).ok_or(Refused::Corrupt)?;
+        let generations = memory.words()[place::GENERATION].load(Ordering::Relaxed);
         let next = Reader::attach(&memory)?
             .skip_to_end()
             .ok_or(Refused::Corrupt)?;
-        Writer::begin(memory, geometry, next, (mark, marks, epochs), named)
+        Writer::begin(
+            memory,
+            geometry,
+            next,
+            (join_point, join_points, generations),
+            registered,
+        )
     }
 
     /// Whether [`Writer::resume`] would take this memory over; changes nothing.
@@ -123,9 +133,9 @@ impl<M: Words> Writer<M> {
     fn begin(
         memory: M,
         geometry: Geometry,
-        next: Mark,
-        (mark, marks, epochs): (Mark, u64, u64),
-        named: Option<Cursors<M>>,
+        next: JoinPoint,
+        (join_point, join_points, generations): (JoinPoint, u64, u64),
+        registered: Option<Cursors<M>>,
     ) -> Result<Writer<M>, Refused> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark, also if it was
@@ -135,11 +145,11 @@ impl<M: Words> Writer<M> {
             memory,
             geometry,
             next,
-            marks,
-            marked: mark.position,
+            join_points,
+            join_point_at: join_point.position,
             watermark,
-            epoch: epochs.wrapping_add(1),
-            named,
+            generation: generations.wrapping_add(1),
+            registered,
             allowed: watermark,
         };
         match writer.make_room(WORD as usize) {
@@ -150,17 +160,17 @@ impl<M: Words> Writer<M> {
         // What the writer before this one stated is not said of this one.
         #[cfg(not(loom))]
         super::Activity::default().store(writer.memory.words());
-        writer.memory.words()[place::EPOCH].store(writer.epoch, Ordering::Relaxed);
-        writer.epoch_frame();
-        writer.mark();
+        writer.memory.words()[place::GENERATION].store(writer.generation, Ordering::Relaxed);
+        writer.generation_frame();
+        writer.publish_join_point();
         Ok(writer)
     }
 
     /// Makes a publication that begins lossless: no reader with a cursor is overtaken. One that is
     /// continued asks for it with [`Writer::resume_lossless`].
-    pub fn lossless(mut self, named: Cursors<M>) -> Writer<M> {
+    pub fn lossless(mut self, registered: Cursors<M>) -> Writer<M> {
         self.allowed = self.watermark;
-        self.named = Some(named);
+        self.registered = Some(registered);
         self
     }
 
@@ -192,13 +202,13 @@ impl<M: Words> Writer<M> {
 
     /// Where the next frame begins, and the number of the next message.
     #[inline]
-    pub fn next(&self) -> Mark {
+    pub fn next(&self) -> JoinPoint {
         self.next
     }
 
     /// How many writers this ring had, this one included.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// The ring's sizes.
@@ -207,8 +217,8 @@ impl<M: Words> Writer<M> {
     }
 
     /// The cursors of a lossless publication.
-    pub fn named(&self) -> Option<&Cursors<M>> {
-        self.named.as_ref()
+    pub fn registered(&self) -> Option<&Cursors<M>> {
+        self.registered.as_ref()
     }
 
     /// The ring's memory.
@@ -244,7 +254,7 @@ impl<M: Words> Writer<M> {
         // SYNC POINT: payload and the zero behind it are visible to who reads the head.
         data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
         if flags.0 & BATCH_END.0 == 0 {
-            self.own_lines_ahead(begin, end);
+            self.prefetch_for_write(begin, end);
         }
         self.next.position = end;
     }
@@ -253,23 +263,23 @@ impl<M: Words> Writer<M> {
     /// in a stream taking the copies away must begin long before they are made. A message that ends its
     /// batch is no stream: then it would only be in the way of the message itself.
     #[inline(always)]
-    fn own_lines_ahead(&self, begin: u64, end: u64) {
-        self.own_line(begin.wrapping_add(AHEAD));
-        self.own_line(begin.wrapping_add(AHEAD + LINE));
+    fn prefetch_for_write(&self, begin: u64, end: u64) {
+        self.prefetch_line(begin.wrapping_add(AHEAD));
+        self.prefetch_line(begin.wrapping_add(AHEAD + LINE));
         if end.wrapping_sub(begin) > 2 * LINE {
-            self.own_more_lines_ahead(begin.wrapping_add(2 * LINE), end);
+            self.prefetch_more_for_write(begin.wrapping_add(2 * LINE), end);
         }
     }
 
     #[inline(never)]
-    fn own_more_lines_ahead(&self, begin: u64, end: u64) {
+    fn prefetch_more_for_write(&self, begin: u64, end: u64) {
         for offset in (0..end.wrapping_sub(begin)).step_by(LINE as usize) {
-            self.own_line(begin.wrapping_add(AHEAD + offset));
+            self.prefetch_line(begin.wrapping_add(AHEAD + offset));
         }
     }
 
     #[inline(always)]
-    fn own_line(&self, position: u64) {
+    fn prefetch_line(&self, position: u64) {
         if let Some(word) = self.data().get(self.geometry.index(position)) {
             prefetch::to_write(word);
         }
@@ -305,21 +315,21 @@ impl<M: Words> Writer<M> {
         self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark.
         fence(Ordering::Release);
-        self.mark();
+        self.publish_join_point();
         Ok(())
     }
 
     /// Whether every named reader has read what a watermark gives up.
     fn wait_for_none(&mut self, watermark: u64) -> Result<(), NoRoom> {
-        let Some(named) = &self.named else {
+        let Some(registered) = &self.registered else {
             return Ok(());
         };
         if (watermark.wrapping_sub(self.allowed) as i64) <= 0 {
             return Ok(());
         }
-        // SYNC POINT: whoever takes a slot unseen begins at the last mark, or later.
+        // SYNC POINT: whoever takes a slot unseen begins at the last join point, or later.
         fence(Ordering::SeqCst);
-        let (position, slot) = named.slowest(self.marked);
+        let (position, slot) = registered.slowest(self.join_point_at);
         self.allowed = position.wrapping_add(self.geometry.capacity());
         if (watermark.wrapping_sub(self.allowed) as i64) > 0 {
             return Err(NoRoom::Full { slot });
@@ -341,16 +351,16 @@ impl<M: Words> Writer<M> {
     }
 
     /// Tells readers that a new writer begins. There is room for it.
-    fn epoch_frame(&mut self) {
+    fn generation_frame(&mut self) {
         let index = self.geometry.index(self.next.position);
-        self.data()[index + 1].store(self.epoch, Ordering::Relaxed);
-        self.commit_frame(Kind::Epoch, WORD, Flags::default());
+        self.data()[index + 1].store(self.generation, Ordering::Relaxed);
+        self.commit_frame(Kind::Generation, WORD, Flags::default());
     }
 
-    /// Marks this place for those who join.
-    fn mark(&mut self) {
-        self.marks = self.marks.wrapping_add(1);
-        self.next.publish(self.memory.words(), self.marks);
-        self.marked = self.next.position;
+    /// Join points this place for those who join.
+    fn publish_join_point(&mut self) {
+        self.join_points = self.join_points.wrapping_add(1);
+        self.next.publish(self.memory.words(), self.join_points);
+        self.join_point_at = self.next.position;
     }
 }

@@ -36,7 +36,7 @@ pub enum Access {
 pub enum Lock {
     /// They are not.
     No,
-    /// They are, if the limits of the process allow it; otherwise there is a [`Note`].
+    /// They are, if the limits of the process allow it; otherwise there is a [`Warning`].
     #[default]
     IfAllowed,
     /// They are, or it is an error.
@@ -47,7 +47,7 @@ pub enum Lock {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Asks for huge pages. On a `hugetlbfs` mount all pages are huge, with or without it; elsewhere
-    /// the system may or may not follow, and if it is known not to, there is a [`Note`].
+    /// the system may or may not follow, and if it is known not to, there is a [`Warning`].
     pub huge_pages: bool,
     /// Maps every page before the call returns, so that no access waits for one later.
     pub prefault: bool,
@@ -93,7 +93,7 @@ impl Options {
 
 /// Something that was asked for and could not be had, without which everything works but slower.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
+pub enum Warning {
     /// Memory is not locked and may be swapped out.
     NotLocked {
         /// How much was to be locked.
@@ -108,7 +108,7 @@ pub enum Note {
     },
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for Warning {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotLocked {
@@ -145,7 +145,7 @@ struct Region {
     name: Name,
     /// The lock on the file is ours.
     is_locked: bool,
-    notes: Vec<Note>,
+    warnings: Vec<Warning>,
 }
 
 // SAFETY: the memory belongs to the process, not to a thread, and `munmap` may be called by any thread.
@@ -271,8 +271,8 @@ impl Mapping {
     }
 
     /// What was asked for and could not be had.
-    pub fn notes(&self) -> &[Note] {
-        &self.region.notes
+    pub fn warnings(&self) -> &[Warning] {
+        &self.region.warnings
     }
 
     /// Where the file is, for messages.
@@ -368,7 +368,7 @@ impl Region {
                     file,
                     name,
                     is_locked: false,
-                    notes: Vec::new(),
+                    warnings: Vec::new(),
                 });
             }
             Ok(None) => Error::TooManyMappings {
@@ -417,7 +417,7 @@ impl Region {
         let advised = self.advise(Advice::LinuxHugepage);
         let setting = huge_page_setting();
         if advised.is_err() || matches!(setting.as_str(), "never" | "deny") {
-            self.notes.push(Note::NoHugePages { setting });
+            self.warnings.push(Warning::NoHugePages { setting });
         }
     }
 
@@ -465,7 +465,7 @@ impl Region {
                 source,
             }),
             Err(_) => {
-                self.notes.push(Note::NotLocked {
+                self.warnings.push(Warning::NotLocked {
                     needed_bytes,
                     limit_bytes,
                 });

@@ -1,9 +1,9 @@
 //! What goes in comes out: every length at every place of the ring, flags, padding, refusals.
 
-use super::{BEGINNING, NEAR_ENDS, publish, ring, witness};
+use super::{BEGINNING, NEAR_ENDS, publish, ring, verifier};
 use touchline_shm::atomic::Ordering::Relaxed;
 use touchline_shm::broadcast::{
-    BATCH_END, Flags, Geometry, NoRoom, Notice, Reader, Refused, Writer,
+    BATCH_END, Flags, Geometry, NoRoom, Reader, Refused, RingEvent, Writer,
 };
 use touchline_shm::zeroed;
 
@@ -129,7 +129,7 @@ fn readers_at_different_places_do_not_disturb_each_other() {
     let length_max = 100;
     let mut bytes = Vec::new();
     let mut readers: Vec<_> = (1..=8)
-        .map(|step| (step, witness(&memory, length_max)))
+        .map(|step| (step, verifier(&memory, length_max)))
         .collect();
     for round in 1..2000u64 {
         publish(&mut writer, length_max, &mut bytes);
@@ -150,15 +150,20 @@ fn readers_at_different_places_do_not_disturb_each_other() {
 fn a_new_writer_is_announced_and_nothing_is_lost() {
     let (memory, mut writer) = ring(512, BEGINNING);
     let mut reader = Reader::attach(memory.clone()).unwrap();
-    for epoch in 2..50 {
-        writer.publish(&[epoch as u8; 5], Flags::default()).unwrap();
+    for generation in 2..50 {
+        writer
+            .publish(&[generation as u8; 5], Flags::default())
+            .unwrap();
         drop(writer);
         assert!(Writer::can_resume(&memory));
         writer = Writer::resume(memory.clone()).unwrap();
-        assert_eq!((writer.epoch(), reader.epoch()), (epoch, epoch));
+        assert_eq!(
+            (writer.generation(), reader.generation()),
+            (generation, generation)
+        );
         let first = reader.read(|frame| frame.word(0) as u8);
-        assert_eq!(first, Ok(Some(epoch as u8)));
-        assert_eq!(reader.read(|_| ()), Err(Notice::Epoch(epoch)));
+        assert_eq!(first, Ok(Some(generation as u8)));
+        assert_eq!(reader.read(|_| ()), Err(RingEvent::Generation(generation)));
         assert_eq!(reader.next(), writer.next());
         // Whoever joins now begins behind the notice.
         assert_eq!(

@@ -5,7 +5,7 @@ use super::{BEGINNING, Memory, number, publish, ring, seeds};
 use crate::random::Random;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use touchline_shm::broadcast::{Flags, Geometry, Notice, Reader, Writer};
+use touchline_shm::broadcast::{Flags, Geometry, Reader, RingEvent, Writer};
 
 /// Where the words of the control page lie that mean something.
 const CONTROL: [usize; 11] = [0, 1, 2, 3, 16, 17, 32, 33, 34, 35, 36];
@@ -53,9 +53,9 @@ fn read_some(reader: &mut Reader<Memory>, steps: usize) -> u64 {
                 .fold(0, |sum: u64, word| sum.wrapping_add(*word))
         });
         match taken {
-            Ok(Some(_)) | Err(Notice::Epoch(_) | Notice::Lapped(_)) => {}
+            Ok(Some(_)) | Err(RingEvent::Generation(_) | RingEvent::Overrun(_)) => {}
             Ok(None) => break,
-            Err(Notice::Corrupt { .. }) => corrupt += 1,
+            Err(RingEvent::Corrupt { .. }) => corrupt += 1,
         }
     }
     corrupt
@@ -110,8 +110,8 @@ fn scribbles_are_reported_and_survived() {
     let (usual, flips) = if cfg!(miri) { (1, 100) } else { (500, 2_000) };
     let (mut corrupt, mut refused) = (0, 0);
     for seed in seeds(usual) {
-        let named = NamedWhenItFails(seed);
-        let (found, not_attached) = session(named.0, flips);
+        let registered = NamedWhenItFails(seed);
+        let (found, not_attached) = session(registered.0, flips);
         (corrupt, refused) = (corrupt + found, refused + not_attached);
     }
     println!("{corrupt} times found corrupt, {refused} times refused");

@@ -1,7 +1,7 @@
 //! Publications that wait for their named readers.
 
-use super::{BEGINNING, Memory, publish, ring, witness};
-use crate::witness::Witness;
+use super::{BEGINNING, Memory, publish, ring, verifier};
+use crate::stream_verifier::StreamVerifier;
 use touchline_shm::broadcast::{Cursors, Flags, NoRoom, Reader, Writer};
 use touchline_shm::zeroed;
 
@@ -22,9 +22,13 @@ fn fill(writer: &mut Writer<Memory>) -> (u64, NoRoom) {
 #[test]
 fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
     let (memory, writer) = ring(1024, BEGINNING);
-    let named = cursors(3);
-    let mut writer = writer.lossless(named());
-    let reader = |slot| Reader::attach(memory.clone()).unwrap().named(named(), slot);
+    let registered = cursors(3);
+    let mut writer = writer.lossless(registered());
+    let reader = |slot| {
+        Reader::attach(memory.clone())
+            .unwrap()
+            .registered(registered(), slot)
+    };
     let (mut fast, mut slow) = (reader(0), reader(2));
     let (published, no_room) = fill(&mut writer);
     assert!(published * 32 > 1024 - 2 * 128 - 64, "{published}");
@@ -33,7 +37,7 @@ fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
         other => panic!("{other}"),
     };
     assert!(slot == 0 || slot == 2, "{slot}");
-    assert_eq!(writer.named().unwrap().slots(), 3);
+    assert_eq!(writer.registered().unwrap().slots(), 3);
 
     while fast.read(|_| ()).unwrap().is_some() {}
     assert_eq!(fill(&mut writer), (0, NoRoom::Full { slot: 2 }));
@@ -45,14 +49,14 @@ fn the_writer_waits_for_the_slowest_and_for_nobody_who_left() {
     while slow.read(|_| ()).unwrap().is_some() {}
     let (more, _) = fill(&mut writer);
     assert!(more > 0);
-    assert_eq!(writer.named().unwrap().taking(1), None);
+    assert_eq!(writer.registered().unwrap().lease(1), None);
 
     // One is dead and its slot freed, the other one leaves.
     while fast.read(|_| ()).unwrap().is_some() {}
     assert_eq!(fill(&mut writer).1, NoRoom::Full { slot: 2 });
-    let named = writer.named().unwrap();
-    let taking = named.taking(2).unwrap();
-    named.free(2, taking);
+    let registered = writer.registered().unwrap();
+    let lease = registered.lease(2).unwrap();
+    registered.free(2, lease);
     while fast.read(|_| ()).unwrap().is_some() {}
     assert!(fill(&mut writer).0 > 0);
     drop(fast);
@@ -71,19 +75,19 @@ fn nothing_is_lost_and_it_always_goes_on() {
     };
     for &capacity in capacities {
         let (memory, writer) = ring(capacity, BEGINNING);
-        let named = cursors(2);
-        let mut writer = writer.lossless(named());
+        let registered = cursors(2);
+        let mut writer = writer.lossless(registered());
         let length_max = writer.geometry().message_max();
         let reader = |slot| {
             let reader = Reader::attach(memory.clone()).unwrap();
-            Witness::new(reader.named(named(), slot), length_max)
+            StreamVerifier::new(reader.registered(registered(), slot), length_max)
         };
         let mut readers = [reader(0), reader(1)];
         let mut published = 0;
         while published < if cfg!(miri) { 30 } else { 20_000 } {
             let next = writer.next().sequence;
             let mut bytes = Vec::new();
-            crate::letter::write(next, crate::letter::length(next, length_max), &mut bytes);
+            crate::payload::write(next, crate::payload::length(next, length_max), &mut bytes);
             match writer.publish(&bytes, Flags::default()) {
                 Ok(_) => published += 1,
                 Err(NoRoom::Full { slot }) => {
@@ -109,14 +113,14 @@ fn nothing_is_lost_and_it_always_goes_on() {
 #[test]
 fn nothing_is_lost_from_when_a_reader_has_its_name() {
     let (memory, writer) = ring(1024, BEGINNING);
-    let named = cursors(1);
-    let mut writer = writer.lossless(named());
+    let registered = cursors(1);
+    let mut writer = writer.lossless(registered());
     for messages in 0..100 {
         let reader = Reader::attach(memory.clone()).unwrap();
         for _ in 0..messages {
             writer.publish(&[5; 20], Flags::default()).unwrap();
         }
-        let mut reader = reader.named(named(), 0);
+        let mut reader = reader.registered(registered(), 0);
         let first = reader.next().sequence;
         let (more, _) = fill(&mut writer);
         assert!(more > 0);
@@ -130,7 +134,7 @@ fn nothing_is_lost_from_when_a_reader_has_its_name() {
 fn a_publication_without_named_readers_is_not_slowed() {
     let (memory, writer) = ring(512, BEGINNING);
     let mut writer = writer.lossless(cursors(4)());
-    let mut idle = witness(&memory, 64);
+    let mut idle = verifier(&memory, 64);
     let mut bytes = Vec::new();
     for _ in 0..1000 {
         publish(&mut writer, 64, &mut bytes);
@@ -145,10 +149,10 @@ fn a_publication_without_named_readers_is_not_slowed() {
 fn who_takes_the_slot_of_a_dead_reader_is_not_freed_in_its_place() {
     let cursors = cursors(1)();
     cursors.take(0, 8);
-    let judged = cursors.taking(0).unwrap();
+    let judged = cursors.lease(0).unwrap();
     cursors.take(0, 16);
     cursors.free(0, judged);
     assert_eq!(cursors.position(0), Some(16));
-    cursors.free(0, cursors.taking(0).unwrap());
+    cursors.free(0, cursors.lease(0).unwrap());
     assert_eq!(cursors.position(0), None);
 }

@@ -1,71 +1,71 @@
 //! The broadcast ring over plain memory: every rule of its protocol, and every race.
 //!
-//! Messages are letters, of which each says by its number what must be in it; readers are witnesses,
+//! Messages are self-describing payloads, of which each says by its number what must be in it; readers are stream verifiers,
 //! who hold what they get against that. Both are the lab's, taken in as files: the lab itself would be
 //! too much to build under Miri.
 
 mod frames;
 mod hostile;
-mod lapped;
-#[path = "../../../lab/src/letter.rs"]
-mod letter;
 mod lossless;
 mod model;
+mod overrun;
+#[path = "../../../lab/src/payload.rs"]
+mod payload;
 #[path = "../../../lab/src/random.rs"]
 #[allow(
     dead_code,
     reason = "these tests do not draw everything that can be drawn"
 )]
 mod random;
-mod threads;
-#[path = "../../../lab/src/witness.rs"]
+#[path = "../../../lab/src/stream_verifier.rs"]
 #[allow(dead_code, reason = "other tests ask witnesses more than these do")]
-mod witness;
+mod stream_verifier;
+mod threads;
 
 use std::sync::Arc;
+use stream_verifier::StreamVerifier;
 use touchline_shm::atomic::AtomicU64;
-use touchline_shm::broadcast::{Flags, Geometry, Mark, Reader, Writer};
+use touchline_shm::broadcast::{Flags, Geometry, JoinPoint, Reader, Writer};
 use touchline_shm::zeroed;
-use witness::Witness;
 
 type Memory = Arc<[AtomicU64]>;
 
 /// The beginning of a stream.
-const BEGINNING: Mark = Mark {
+const BEGINNING: JoinPoint = JoinPoint {
     position: 0,
     sequence: 1,
 };
 
 /// Beginnings from which positions or sequences soon run over 32 and 64 bits.
-const NEAR_ENDS: [Mark; 3] = [
+const NEAR_ENDS: [JoinPoint; 3] = [
     BEGINNING,
-    Mark {
+    JoinPoint {
         position: 0u64.wrapping_sub(1000),
         sequence: 0u64.wrapping_sub(1000),
     },
-    Mark {
+    JoinPoint {
         position: (1 << 32) - 1000,
         sequence: (1 << 32) - 1000,
     },
 ];
 
 /// A ring in memory of its own.
-fn ring(capacity: u64, first: Mark) -> (Memory, Writer<Memory>) {
+fn ring(capacity: u64, first: JoinPoint) -> (Memory, Writer<Memory>) {
     let geometry = Geometry::new(capacity).unwrap();
     let memory = zeroed(geometry.words());
     let writer = Writer::create_at(memory.clone(), geometry, first).unwrap();
     (memory, writer)
 }
 
-/// A witness at the last mark.
-fn witness(memory: &Memory, length_max: usize) -> Witness<Memory> {
-    Witness::new(Reader::attach(memory.clone()).unwrap(), length_max)
+/// A stream verifier at the last join point.
+fn verifier(memory: &Memory, length_max: usize) -> StreamVerifier<Memory> {
+    StreamVerifier::new(Reader::attach(memory.clone()).unwrap(), length_max)
 }
 
-/// Publishes the next letter.
+/// Publishes the next payload.
 fn publish(writer: &mut Writer<Memory>, length_max: usize, bytes: &mut Vec<u8>) {
     let sequence = writer.next().sequence;
-    letter::write(sequence, letter::length(sequence, length_max), bytes);
+    payload::write(sequence, payload::length(sequence, length_max), bytes);
     writer.publish(bytes, Flags::default()).unwrap();
 }
 

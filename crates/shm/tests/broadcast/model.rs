@@ -2,7 +2,7 @@
 
 use super::{Memory, NEAR_ENDS, seeds};
 use crate::random::Random;
-use touchline_shm::broadcast::{Flags, Geometry, Lapped, Mark, Notice, Reader, Writer};
+use touchline_shm::broadcast::{Flags, Geometry, JoinPoint, Overrun, Reader, RingEvent, Writer};
 use touchline_shm::zeroed;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ enum Content {
         flags: Flags,
     },
     Padding,
-    Epoch(u64),
+    Generation(u64),
 }
 
 /// The stream since its beginning; positions and sequences count from 0.
@@ -23,10 +23,10 @@ struct Model {
     block: u64,
     /// Where each frame begins, what it is, and where it ends.
     frames: Vec<(u64, Content, u64)>,
-    next: Mark,
+    next: JoinPoint,
     watermark: u64,
-    mark: Mark,
-    epoch: u64,
+    join_point: JoinPoint,
+    generation: u64,
 }
 
 /// What a reader of the model is given.
@@ -38,8 +38,8 @@ enum Given {
         bytes: Vec<u8>,
         flags: Flags,
     },
-    Epoch(u64),
-    Lapped(Lapped),
+    Generation(u64),
+    Overrun(Overrun),
 }
 
 impl Model {
@@ -48,10 +48,10 @@ impl Model {
             capacity,
             block: (capacity / 8).min(32 * 1024),
             frames: Vec::new(),
-            next: Mark::default(),
+            next: JoinPoint::default(),
             watermark: 0,
-            mark: Mark::default(),
-            epoch: 0,
+            join_point: JoinPoint::default(),
+            generation: 0,
         };
         model.new_writer();
         model
@@ -72,7 +72,7 @@ impl Model {
         let end = self.next.position + frame + 8;
         if end > self.watermark {
             self.watermark = end.next_multiple_of(self.block);
-            self.mark = self.next;
+            self.join_point = self.next;
         }
     }
 
@@ -95,17 +95,17 @@ impl Model {
 
     fn new_writer(&mut self) {
         self.claim(8);
-        self.epoch += 1;
-        self.push(Content::Epoch(self.epoch), 16);
-        self.mark = self.next;
+        self.generation += 1;
+        self.push(Content::Generation(self.generation), 16);
+        self.join_point = self.next;
     }
 
     /// What the reader at `at` is given, and where it is then.
-    fn read(&self, at: &mut Mark) -> Given {
+    fn read(&self, at: &mut JoinPoint) -> Given {
         if self.watermark > at.position + self.capacity {
             let before = *at;
-            *at = self.mark;
-            return Given::Lapped(Lapped {
+            *at = self.join_point;
+            return Given::Overrun(Overrun {
                 bytes: at.position - before.position,
                 messages: at.sequence - before.sequence,
             });
@@ -120,7 +120,7 @@ impl Model {
         at.position = *end;
         match content.clone() {
             Content::Padding => self.read(at),
-            Content::Epoch(epoch) => Given::Epoch(epoch),
+            Content::Generation(generation) => Given::Generation(generation),
             Content::Message {
                 sequence,
                 bytes,
@@ -137,7 +137,7 @@ impl Model {
     }
 }
 
-fn read(reader: &mut Reader<Memory>, origin: Mark) -> Given {
+fn read(reader: &mut Reader<Memory>, origin: JoinPoint) -> Given {
     let taken = reader.read(|frame| {
         let mut words = vec![0; frame.len().div_ceil(8)];
         frame.copy_to(&mut words);
@@ -151,9 +151,9 @@ fn read(reader: &mut Reader<Memory>, origin: Mark) -> Given {
     });
     match taken {
         Ok(message) => message.unwrap_or(Given::Nothing),
-        Err(Notice::Epoch(epoch)) => Given::Epoch(epoch),
-        Err(Notice::Lapped(lapped)) => Given::Lapped(lapped),
-        Err(notice) => panic!("{notice:?}"),
+        Err(RingEvent::Generation(generation)) => Given::Generation(generation),
+        Err(RingEvent::Overrun(overrun)) => Given::Overrun(overrun),
+        Err(event) => panic!("{event:?}"),
     }
 }
 
@@ -163,13 +163,13 @@ fn session(seed: u64, steps: usize) -> u64 {
     let memory = zeroed(geometry.words());
     // The model's positions count from a whole lap.
     let near = random.pick(&NEAR_ENDS);
-    let origin = Mark {
+    let origin = JoinPoint {
         position: near.position & !(geometry.capacity() - 1),
         ..*near
     };
     let mut writer = Writer::create_at(memory.clone(), geometry, origin).unwrap();
     let mut model = Model::begin(geometry.capacity());
-    let mut readers: Vec<(Reader<Memory>, Mark)> = Vec::new();
+    let mut readers: Vec<(Reader<Memory>, JoinPoint)> = Vec::new();
     let mut laps = 0;
     for step in 0..steps {
         match random.below(20) {
@@ -179,7 +179,7 @@ fn session(seed: u64, steps: usize) -> u64 {
                 model.new_writer();
             }
             1 if readers.len() < 6 => {
-                readers.push((Reader::attach(memory.clone()).unwrap(), model.mark));
+                readers.push((Reader::attach(memory.clone()).unwrap(), model.join_point));
             }
             2 => {
                 let length = random.index(geometry.message_max() + 1);
@@ -200,13 +200,13 @@ fn session(seed: u64, steps: usize) -> u64 {
                 let (reader, at) = &mut readers[index];
                 let (given, expected) = (read(reader, origin), model.read(at));
                 assert_eq!(given, expected, "seed {seed}, step {step}");
-                laps += u64::from(matches!(given, Given::Lapped(_)));
+                laps += u64::from(matches!(given, Given::Overrun(_)));
                 if random.below(200) == 0 {
                     readers.swap_remove(index);
                 }
             }
         }
-        let next = Mark {
+        let next = JoinPoint {
             position: origin.position.wrapping_add(model.next.position),
             sequence: origin.sequence.wrapping_add(model.next.sequence),
         };

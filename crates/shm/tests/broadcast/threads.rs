@@ -1,13 +1,13 @@
 //! One writer and three readers at full speed, one of them too slow on purpose.
 
-use super::{BEGINNING, Memory, number, publish, ring, witness};
-use crate::witness::Tally;
+use super::{BEGINNING, Memory, number, publish, ring, verifier};
+use crate::stream_verifier::Tally;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
-use touchline_shm::broadcast::{Mark, Writer};
+use touchline_shm::broadcast::{JoinPoint, Writer};
 
-/// Bytes of the longest letter; with their heads they are a third of a cache line to five of them.
+/// Bytes of the longest payload; with their heads they are a third of a cache line to five of them.
 const LENGTH_MAX: usize = if cfg!(miri) { 64 } else { 256 };
 
 /// Polls between two naps of the slow reader, and how long they are. Miri's clock counts 5 us for a few
@@ -27,8 +27,8 @@ enum Pace {
 }
 
 /// Reads until the writer is done and everything was read.
-fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, Mark) {
-    let mut reader = witness(memory, LENGTH_MAX);
+fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, JoinPoint) {
+    let mut reader = verifier(memory, LENGTH_MAX);
     for polls in 1u64.. {
         // Before the poll: what was published before the end is still there to be polled.
         let last = done.load(Ordering::Acquire);
@@ -41,7 +41,7 @@ fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, Mark) {
             Ok(true) => {}
             Ok(false) if last => break,
             Ok(false) => std::hint::spin_loop(),
-            Err(accusation) => panic!("{pace:?} reader after {}: {accusation}", reader.tally()),
+            Err(violation) => panic!("{pace:?} reader after {}: {violation}", reader.tally()),
         }
         if pace == Pace::Slow && polls % NAP_EVERY == 0 {
             thread::sleep(NAP);
@@ -53,8 +53,8 @@ fn read(memory: &Memory, pace: Pace, done: &AtomicBool) -> (Tally, Mark) {
     (reader.tally(), reader.reader().next())
 }
 
-/// Publishes so many letters, by eight writers one after the other.
-fn write(memory: &Memory, mut writer: Writer<Memory>, messages: u64) -> Mark {
+/// Publishes so many payloads, by eight writers one after the other.
+fn write(memory: &Memory, mut writer: Writer<Memory>, messages: u64) -> JoinPoint {
     let mut bytes = Vec::new();
     for sequence in 1..=messages {
         publish(&mut writer, LENGTH_MAX, &mut bytes);

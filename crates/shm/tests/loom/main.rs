@@ -9,7 +9,7 @@
 
 #![cfg(loom)]
 
-mod image;
+mod last_value;
 mod ring;
 
 use std::sync::Arc;

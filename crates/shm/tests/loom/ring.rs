@@ -3,7 +3,7 @@
 
 use super::{Memory, check};
 use loom::thread;
-use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Notice, Reader, Writer};
+use touchline_shm::broadcast::{Cursors, Flags, Geometry, NoRoom, Reader, RingEvent, Writer};
 use touchline_shm::zeroed;
 
 fn ring() -> (Memory, Writer<Memory>) {
@@ -72,12 +72,12 @@ impl Judge {
                 assert_eq!((sequence, words), (self.expected, sent));
                 self.expected += 1;
             }
-            Err(Notice::Lapped(lapped)) => {
-                self.expected += lapped.messages;
-                self.lost += lapped.messages;
+            Err(RingEvent::Overrun(overrun)) => {
+                self.expected += overrun.messages;
+                self.lost += overrun.messages;
             }
-            Err(Notice::Epoch(epoch)) => assert_eq!(epoch, 2),
-            Err(Notice::Corrupt { position }) => panic!("corrupt at {position}"),
+            Err(RingEvent::Generation(generation)) => assert_eq!(generation, 2),
+            Err(RingEvent::Corrupt { position }) => panic!("corrupt at {position}"),
         }
         assert_eq!(self.expected, self.reader.next().sequence);
         true
@@ -212,7 +212,7 @@ fn joining_a_lossless_publication() {
             }
             published
         });
-        let mut judge = Judge::new(reader.named(Cursors::new(cursors), 0));
+        let mut judge = Judge::new(reader.registered(Cursors::new(cursors), 0));
         judge.polls(1);
         let published = thread.join().unwrap();
         judge.finish_without_loss(published);
@@ -228,7 +228,7 @@ fn a_lossless_publication() {
         let mut writer = writer.lossless(Cursors::new(cursors.clone()));
         let reader = Reader::attach(memory)
             .unwrap()
-            .named(Cursors::new(cursors), 0);
+            .registered(Cursors::new(cursors), 0);
         let mut judge = Judge::new(reader);
         publish(&mut writer, 2);
         let thread = thread::spawn(move || {

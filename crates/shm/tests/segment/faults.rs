@@ -1,7 +1,7 @@
 //! A file that somebody makes shorter (threat T4): zeros and a flag, in our mappings and nowhere else.
 
 use crate::place::{PAGE, Place, open, publish, root_in};
-use crate::roles::{play_to_death, ready};
+use crate::roles::{ready, run_to_crash};
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -112,7 +112,7 @@ fn faults_while_other_threads_map_and_unmap() {
 #[test]
 fn a_fault_elsewhere_ends_the_process_as_ever() {
     let place = Place::new();
-    let status = play_to_death("fault elsewhere", place.folder());
+    let status = run_to_crash("fault elsewhere", place.folder());
     assert_eq!(status.signal(), Some(libc::SIGBUS), "{status}");
 }
 
@@ -125,7 +125,7 @@ pub fn play_fault_elsewhere(folder: &Path) {
 #[test]
 fn a_fault_elsewhere_reaches_the_handler_that_was_there_before() {
     let place = Place::new();
-    let status = play_to_death("fault elsewhere, with a handler", place.folder());
+    let status = run_to_crash("fault elsewhere, with a handler", place.folder());
     assert_eq!(status.code(), Some(42), "{status}");
 }
 

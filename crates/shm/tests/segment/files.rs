@@ -4,7 +4,7 @@ use crate::place::{BUS, PAGE, Place, open, publish};
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
 use touchline_shm::Words;
-use touchline_shm::segment::{Access, Error, Lock, Mapping, Note, Options, Root, WriterLock};
+use touchline_shm::segment::{Access, Error, Lock, Mapping, Options, Root, Warning, WriterLock};
 
 #[test]
 fn a_reader_finds_a_file_when_it_is_published_and_not_before() {
@@ -140,7 +140,7 @@ fn pages_are_present_and_locked_before_the_call_returns() {
     let lines = smaps(&writer);
     assert_eq!(kib(&lines, "Rss:"), 256, "{lines}");
     assert!(
-        writer.notes().is_empty(),
+        writer.warnings().is_empty(),
         "256 KiB may be locked everywhere"
     );
     assert_eq!(kib(&lines, "Locked:"), 256, "{lines}");
@@ -176,9 +176,12 @@ fn huge_pages_that_cannot_be_had_are_a_note() {
     mapping.words()[(4 << 20) / 8 - 1].store(1, Relaxed);
     let huge_kib = kib(&smaps(&mapping), "ShmemPmdMapped:");
     let noted = mapping
-        .notes()
+        .warnings()
         .iter()
-        .any(|note| matches!(note, Note::NoHugePages { .. }));
-    println!("huge pages: {huge_kib} KiB, notes: {:?}", mapping.notes());
+        .any(|warning| matches!(warning, Warning::NoHugePages { .. }));
+    println!(
+        "huge pages: {huge_kib} KiB, notes: {:?}",
+        mapping.warnings()
+    );
     assert!(noted || huge_kib > 0);
 }

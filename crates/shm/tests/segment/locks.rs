@@ -199,8 +199,8 @@ fn threads_that_want_a_place_at_once_get_different_ones() {
     for _ in 0..200 {
         let mut taken = [false; READERS];
         thread::scope(|scope| {
-            let taking: Vec<_> = (0..READERS).map(|_| scope.spawn(take)).collect();
-            for thread in taking {
+            let lease: Vec<_> = (0..READERS).map(|_| scope.spawn(take)).collect();
+            for thread in lease {
                 taken[thread.join().unwrap()] = true;
             }
         });

@@ -23,7 +23,7 @@ pub fn play(role: &str, folder: &Path) -> String {
 }
 
 /// Plays a role that must not come to its end.
-pub fn play_to_death(role: &str, folder: &Path) -> ExitStatus {
+pub fn run_to_crash(role: &str, folder: &Path) -> ExitStatus {
     let output = command(role, folder).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains(READY) && !text.contains(DONE), "{text}");

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use touchline_shm::Words;
-use touchline_shm::segment::{Access, Error, Lock, Mapping, Note, Options, WriterLock};
+use touchline_shm::segment::{Access, Error, Lock, Mapping, Options, Warning, WriterLock};
 
 fn create(lock: &WriterLock, bytes: usize, options: &Options) -> Result<Mapping, Error> {
     Mapping::create(lock, "ring", bytes, options)?.publish()
@@ -253,15 +253,15 @@ fn check_memlock(lock: &WriterLock) {
     assert!(
         create(lock, PAGE, &Options::default())
             .unwrap()
-            .notes()
+            .warnings()
             .is_empty()
     );
     let ring = create(lock, 1 << 20, &Options::default()).unwrap();
-    let expected = Note::NotLocked {
+    let expected = Warning::NotLocked {
         needed_bytes: 1 << 20,
         limit_bytes: Some(64 << 10),
     };
-    assert_eq!(ring.notes(), [expected]);
+    assert_eq!(ring.warnings(), [expected]);
     ring.words()[0].store(1, Relaxed);
     let strict = Options {
         lock: Lock::Required,
@@ -274,7 +274,12 @@ fn check_memlock(lock: &WriterLock) {
         lock: Lock::No,
         ..Options::default()
     };
-    assert!(create(lock, 1 << 20, &careless).unwrap().notes().is_empty());
+    assert!(
+        create(lock, 1 << 20, &careless)
+            .unwrap()
+            .warnings()
+            .is_empty()
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Who may not touch the files of a bus (threats T1, T2 and T15).
 
 use crate::place::{BUS, PAGE, Place, is_root, mode, open, publish, root_in, set_mode};
-use crate::roles::{play, play_to_death, ready};
+use crate::roles::{play, ready, run_to_crash};
 use rustix::fs::{CWD, Mode};
 use rustix::mm::MprotectFlags;
 use rustix::thread::set_thread_uid;
@@ -387,7 +387,7 @@ fn a_reader_maps_read_only_and_cannot_change_that() {
 #[test]
 fn a_reader_that_stores_dies_and_changes_nothing() {
     let place = standing();
-    let status = play_to_death("store as reader", place.folder());
+    let status = run_to_crash("store as reader", place.folder());
     assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
     let ring = open(&place.root().open(BUS).unwrap(), "ring").unwrap();
     assert_eq!(ring.words()[0].load(Relaxed), 0);

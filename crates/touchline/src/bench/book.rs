@@ -3,17 +3,17 @@
 use super::ipc::failure;
 use crate::output::Failure;
 use std::hint::black_box;
-use touchline_book::{Fit, PriceBook};
+use touchline_book::{ApplyResult, PriceBook};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::{Folder, pin};
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_lab::random::Random;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Instrument, LevelChange, LevelEvent, Place, Price,
-    Quantity, Side, Stamps, Update, UpdateAction, Validity,
+    Quantity, Side, Timestamps, Update, UpdateAction, Validity,
 };
 
 /// What one change of a price book costs, applied alone, and applied and published on a bus.
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let lines = SUBJECTS.iter().zip(histograms);
     let lines: Vec<_> = lines
-        .map(|((subject, ..), histogram)| Figures {
+        .map(|((subject, ..), histogram)| Statistics {
             bench: "book",
             subject: (*subject).to_owned(),
             payload_bytes: 0,
@@ -178,8 +178,8 @@ impl Subject {
     fn apply(&mut self, event: &LevelEvent) -> Result<(), Failure> {
         self.changes.clear();
         match self.book.apply(black_box(event), &mut self.changes) {
-            Fit::Expected => Ok(()),
-            fit => Err(Failure::run(format!("{event:?} is {fit:?}"))),
+            ApplyResult::Expected => Ok(()),
+            result => Err(Failure::run(format!("{event:?} is {result:?}"))),
         }
     }
 }
@@ -247,7 +247,7 @@ impl Bus {
             implied_bids: &[],
             implied_asks: &[],
         };
-        publisher.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+        publisher.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
         publisher.commit();
         Ok(Bus {
             publisher,
@@ -269,7 +269,7 @@ impl Bus {
     fn publish(&mut self, book: &PriceBook, changes: &[LevelChange]) {
         let update = BookUpdate {
             instrument: INSTRUMENT,
-            venue_id: 1,
+            security_id: 1,
             validity: Validity::Live,
             direct: true,
             whole: true,
@@ -278,7 +278,7 @@ impl Bus {
             best_ask: book.best(Side::Ask),
         };
         self.publisher
-            .publish(&Update::Book(update), &Stamps::default());
+            .publish(&Update::Book(update), &Timestamps::default());
         self.publisher.commit();
     }
 }

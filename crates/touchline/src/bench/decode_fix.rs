@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_net::clock::{Clock, ticks};
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
 use touchline_wire::fix::{
@@ -72,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let subjects = ["touchline-fix", "touchline-fix-words", "quickfix"];
         for (subject, histogram) in subjects.iter().zip(histograms) {
             if !histogram.is_empty() {
-                lines.push(Figures {
+                lines.push(Statistics {
                     bench: "decode-fix",
                     subject: format!("{subject}-{}", sample.name),
                     payload_bytes: sample.bytes.len() as u64,
@@ -222,7 +222,7 @@ fn made(entries: u32) -> Vec<u8> {
     encoder.finish().map(<[u8]>::to_vec).unwrap_or_default()
 }
 
-fn report(arguments: &Arguments, lines: &[Figures]) {
+fn report(arguments: &Arguments, lines: &[Statistics]) {
     let host = Host::here();
     if arguments.json {
         lines
@@ -231,12 +231,12 @@ fn report(arguments: &Arguments, lines: &[Figures]) {
         return;
     }
     println!("{host}");
-    println!("{}{:>10}", Figures::HEAD, "p50 ratio");
+    println!("{}{:>10}", Statistics::HEAD, "p50 ratio");
     for line in lines {
         let first = lines
             .iter()
             .find(|other| other.payload_bytes == line.payload_bytes);
-        let p50 = |line: &Figures| line.histogram.value_at_quantile(0.5) as f64;
+        let p50 = |line: &Statistics| line.histogram.value_at_quantile(0.5) as f64;
         let ratio = first.map_or(1.0, |first| p50(line) / p50(first));
         println!("{line}{ratio:>10.2}");
     }

@@ -10,7 +10,7 @@
 
 mod deribit;
 
-use crate::figures::counted;
+use crate::format::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
@@ -25,7 +25,7 @@ use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::endless::Endless;
 use touchline_lab::bench::ipc::Folder;
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_lab::capture;
 use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{FaultPlan, deliver};
@@ -245,7 +245,7 @@ fn measure(
         .rounds
         .map_or_else(|| start.elapsed() < limit, |wanted| rounds < wanted)
     {
-        path.set_marks(rounds % 2 == 0);
+        path.set_trace(rounds % 2 == 0);
         let samples = if rounds % 2 == 0 {
             &mut measured.marked
         } else {
@@ -313,23 +313,23 @@ fn report(arguments: &Arguments, stretch: &Stretch, rounds: Rounds) -> Result<()
     let Rounds { marked, bare, bus } = rounds;
     let host = Host::here();
     let payload_bytes = stretch.packet_bytes();
-    let figures = |subject: &str, histogram| Figures {
+    let statistics = |subject: &str, histogram| Statistics {
         bench: "event",
         subject: subject.to_owned(),
         payload_bytes,
         histogram,
     };
     let mean = |histogram: &Histogram<u64>| histogram.mean();
-    let marks_ns = mean(&marked.packet) - mean(&bare.packet);
+    let trace_ns = mean(&marked.packet) - mean(&bare.packet);
     let bus_ns = mean(&bus.packet) - mean(&marked.packet);
     let lines = [
-        figures("touchline-cme", marked.message),
-        figures("touchline-cme-packet", marked.packet),
-        figures("touchline-cme-copy", marked.copy),
-        figures("touchline-cme-bus", bus.message),
-        figures("touchline-cme-packet-bus", bus.packet),
-        figures("touchline-cme-no-marks", bare.message),
-        figures("touchline-cme-packet-no-marks", bare.packet),
+        statistics("touchline-cme", marked.message),
+        statistics("touchline-cme-packet", marked.packet),
+        statistics("touchline-cme-copy", marked.copy),
+        statistics("touchline-cme-bus", bus.message),
+        statistics("touchline-cme-packet-bus", bus.packet),
+        statistics("touchline-cme-no-marks", bare.message),
+        statistics("touchline-cme-packet-no-marks", bare.packet),
     ];
     if let Some(folder) = &arguments.histograms {
         super::write_distributions(&lines, folder)?;
@@ -345,9 +345,9 @@ fn report(arguments: &Arguments, stretch: &Stretch, rounds: Rounds) -> Result<()
         "{} packets a round, {payload_bytes} bytes on average",
         stretch.len()
     );
-    println!("{}", Figures::HEAD);
+    println!("{}", Statistics::HEAD);
     lines.iter().for_each(|line| println!("{line}"));
-    println!("the marks cost {marks_ns:.0} ns a packet (difference of the means, same run)");
+    println!("the marks cost {trace_ns:.0} ns a packet (difference of the means, same run)");
     println!("publishing in shared memory costs {bus_ns:.0} ns a packet (likewise)");
     Ok(())
 }

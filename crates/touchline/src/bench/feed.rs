@@ -19,9 +19,9 @@ use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Host;
 use touchline_lab::bench::feed::{Sending, SentReport, send, stretch};
-use touchline_lab::bench::ipc::{Folder, Part, Peer, Role, floor, pin, say_ready};
+use touchline_lab::bench::ipc::{Folder, Part, Peer, Role, lower_bound, pin, say_ready};
 use touchline_net::clock::Clock;
-use touchline_transport::shm::{BoardView, Root};
+use touchline_transport::shm::{CountersView, Root};
 
 /// An exchange's packets through sockets, a gateway and its bus to a consumer.
 ///
@@ -110,14 +110,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cpus = arguments.cpus.unwrap_or_else(default_cpus);
     let bench = Bench { arguments, cpus };
     let mut report = Report::new(arguments.json, host, cpus, &stretch(arguments.seed));
-    report.head(arguments, &bench.floor()?);
+    report.head(arguments, &bench.lower_bound()?);
     match arguments.one_case() {
         Some(case) => report.case(&bench.case(case)?),
         None if arguments.search => bench.search(&mut report)?,
         None => bench.all(&mut report)?,
     }
     match &arguments.histograms {
-        Some(folder) => super::write_distributions(report.figures(), folder),
+        Some(folder) => super::write_distributions(report.statistics(), folder),
         None => Ok(()),
     }
 }
@@ -200,7 +200,7 @@ impl Bench<'_> {
     }
 
     /// The bare round trip of a cache line between the gateway's processor and another one.
-    fn floor(&self) -> Result<Histogram<u64>, Failure> {
+    fn lower_bound(&self) -> Result<Histogram<u64>, Failure> {
         const WARMUP: u64 = 1_000;
         const MESSAGES: u64 = 50_000;
         let folder = Folder::new().map_err(failure)?;
@@ -211,9 +211,9 @@ impl Bench<'_> {
             consumer
         };
         pin(gateway).map_err(failure)?;
-        let lines = floor::Lines::new(folder.path()).map_err(failure)?;
+        let lines = lower_bound::Lines::new(folder.path()).map_err(failure)?;
         let peer = super::ipc::start(&Role {
-            part: Part::FloorEcho,
+            part: Part::LowerBoundEcho,
             folder: folder.path().to_owned(),
             cpu: other,
             payload_bytes: 8,
@@ -250,17 +250,18 @@ impl Bench<'_> {
         bar.finish_and_clear();
         let sent = sender.finish().map_err(failure)?;
         gateway.finish().map_err(failure)?;
-        let board =
-            BoardView::open(&Root::at(folder.path()), gateway::BUS).map_err(Failure::run)?;
-        let board = board.ok_or_else(|| Failure::run("the gateway left no counters"))?;
+        let counters_file =
+            CountersView::open(&Root::at(folder.path()), gateway::BUS).map_err(Failure::run)?;
+        let counters_file =
+            counters_file.ok_or_else(|| Failure::run("the gateway left no counters"))?;
         Ok(Outcome {
             case,
             sent: sent.parse().map_err(failure)?,
-            counted: board
+            counted: counters_file
                 .counters()
                 .map(|(what, value)| (what.name.clone(), value))
                 .collect(),
-            histograms: board
+            histograms: counters_file
                 .histograms()
                 .map(|(what, view)| (what.name.clone(), report::histogram(&view)))
                 .collect(),

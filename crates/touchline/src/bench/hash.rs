@@ -8,7 +8,7 @@ use std::hint::black_box;
 use touchline_book::OrderBooks;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::pin;
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_lab::random::Random;
 use touchline_net::clock::{Clock, ticks};
 use touchline_types::hash::HashKeys;
@@ -74,9 +74,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    let figures = SUBJECTS.iter().zip(histograms);
-    let figures: Vec<_> = figures
-        .map(|(subject, histogram)| Figures {
+    let statistics = SUBJECTS.iter().zip(histograms);
+    let statistics: Vec<_> = statistics
+        .map(|(subject, histogram)| Statistics {
             bench: "hash",
             subject: (*subject).to_owned(),
             payload_bytes: 0,
@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         "{} orders; ns for {BATCH} in a row, on processor {}",
         arguments.orders, arguments.cpu
     );
-    super::report(arguments.json, &host, &head, &figures);
+    super::report(arguments.json, &host, &head, &statistics);
     Ok(())
 }
 

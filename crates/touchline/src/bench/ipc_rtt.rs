@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::ring::PAYLOAD_BYTES_MAX;
 use touchline_lab::bench::ipc::rival::Rival;
-use touchline_lab::bench::ipc::{Folder, Part, Role, floor, pin, ring};
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin, ring};
+use touchline_lab::bench::{Host, Statistics};
 
 /// A message there and back between two processes, through shared memory.
 ///
@@ -40,7 +40,7 @@ Examples:
 
 /// Who is measured.
 enum Subject {
-    Floor,
+    LowerBound,
     Ring,
     Rival(Rival),
 }
@@ -55,7 +55,7 @@ struct Measured {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rivals = arguments.field.find_rivals()?;
-    let subjects = [Subject::Floor, Subject::Ring].into_iter();
+    let subjects = [Subject::LowerBound, Subject::Ring].into_iter();
     let mut measured: Vec<_> = subjects
         .chain(rivals.into_iter().map(Subject::Rival))
         .map(|subject| Measured {
@@ -100,9 +100,9 @@ impl Arguments {
             shares_cpu: false,
         };
         match subject {
-            Subject::Floor => {
-                let lines = floor::Lines::new(folder.path()).map_err(failure)?;
-                let peer = start(&role(Part::FloorEcho))?;
+            Subject::LowerBound => {
+                let lines = lower_bound::Lines::new(folder.path()).map_err(failure)?;
+                let peer = start(&role(Part::LowerBoundEcho))?;
                 lines.round_trips(warmup, messages, into);
                 peer.finish().map_err(failure)?;
             }
@@ -129,10 +129,10 @@ impl Arguments {
             .collect();
         let lines: Vec<_> = measured
             .into_iter()
-            .map(|Measured { subject, rounds }| Figures {
+            .map(|Measured { subject, rounds }| Statistics {
                 bench: "ipc-rtt",
                 payload_bytes: match subject {
-                    Subject::Floor => 8,
+                    Subject::LowerBound => 8,
                     _ => self.payload as u64,
                 },
                 subject: subject.name().to_owned(),
@@ -153,7 +153,7 @@ impl Arguments {
             "{} bytes there and back, processors {},{}, {} rounds by turns",
             self.payload, self.field.cpus.0, self.field.cpus.1, self.field.rounds
         );
-        println!("{}{:>10}{:>10}", Figures::HEAD, "to floor", "to ours");
+        println!("{}{:>10}{:>10}", Statistics::HEAD, "to floor", "to ours");
         for (line, means_of_line) in lines.iter().zip(&means) {
             let ratio_to = |other: &[f64]| median_ratio(means_of_line, other);
             println!(
@@ -205,7 +205,7 @@ fn merged(rounds: &[Histogram<u64>]) -> Histogram<u64> {
 impl Subject {
     fn name(&self) -> &str {
         match self {
-            Subject::Floor => "cache-line-ping-pong",
+            Subject::LowerBound => "cache-line-ping-pong",
             Subject::Ring => "touchline-shm",
             Subject::Rival(rival) => &rival.subject,
         }

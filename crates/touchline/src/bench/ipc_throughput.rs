@@ -5,9 +5,9 @@ use crate::output::Failure;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use touchline_lab::bench::Host;
-use touchline_lab::bench::ipc::ring::{Flags, Letter, PAYLOAD_BYTES_MAX, Written};
+use touchline_lab::bench::ipc::ring::{Flags, PAYLOAD_BYTES_MAX, Payload, Written};
 use touchline_lab::bench::ipc::rival::Rival;
-use touchline_lab::bench::ipc::{Folder, Part, Role, floor, pin};
+use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin};
 
 /// A stream of messages to one process or several, through shared memory.
 ///
@@ -71,16 +71,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let host = Host::here();
     pin(arguments.field.cpus.0).map_err(failure)?;
     let folder = Folder::new().map_err(failure)?;
-    let mut floor = Histogram::new(3).expect("the precision is in range");
+    let mut lower_bound = Histogram::new(3).expect("the precision is in range");
     for _ in 0..arguments.field.rounds {
-        arguments.measure_floor(&folder, &mut floor)?;
+        arguments.measure_lower_bound(&folder, &mut lower_bound)?;
         folder.clear();
         for (subject, rounds) in &mut measured {
             rounds.push(arguments.measure(subject, &folder)?);
             folder.clear();
         }
     }
-    arguments.report(&measured, &floor, &host);
+    arguments.report(&measured, &lower_bound, &host);
     Ok(())
 }
 
@@ -97,10 +97,14 @@ impl Arguments {
         }
     }
 
-    fn measure_floor(&self, folder: &Folder, into: &mut Histogram<u64>) -> Result<(), Failure> {
+    fn measure_lower_bound(
+        &self,
+        folder: &Folder,
+        into: &mut Histogram<u64>,
+    ) -> Result<(), Failure> {
         const ROUND_TRIPS: u64 = 100_000;
-        let lines = floor::Lines::new(folder.path()).map_err(failure)?;
-        let peer = start(&self.role(folder, Part::FloorEcho, ROUND_TRIPS))?;
+        let lines = lower_bound::Lines::new(folder.path()).map_err(failure)?;
+        let peer = start(&self.role(folder, Part::LowerBoundEcho, ROUND_TRIPS))?;
         lines.round_trips(0, ROUND_TRIPS, into);
         peer.finish().map_err(failure)?;
         Ok(())
@@ -123,7 +127,7 @@ impl Arguments {
 
     fn measure_ring(&self, lossless: bool, folder: &Folder) -> Result<Round, Failure> {
         let part = if lossless {
-            Part::RingReadNamed
+            Part::RingReadRegistered
         } else {
             Part::RingRead
         };
@@ -132,10 +136,10 @@ impl Arguments {
         let readers = (0..self.readers)
             .map(|_| start(&self.role(folder, part, self.messages)))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut letter = Letter::new(self.payload);
+        let mut payload = Payload::new(self.payload);
         for number in 1..=self.messages {
-            letter.set_number(number);
-            letter.send(&mut stream.writer, Flags::default(), self.readers > 1);
+            payload.set_number(number);
+            payload.send(&mut stream.writer, Flags::default(), self.readers > 1);
         }
         let mut round = Round {
             rate: f64::INFINITY,
@@ -153,12 +157,17 @@ impl Arguments {
         Ok(round)
     }
 
-    fn report(&self, measured: &[(Subject, Vec<Round>)], floor: &Histogram<u64>, host: &Host) {
-        let floor_ns = floor.value_at_quantile(0.5);
+    fn report(
+        &self,
+        measured: &[(Subject, Vec<Round>)],
+        lower_bound: &Histogram<u64>,
+        host: &Host,
+    ) {
+        let lower_bound_ns = lower_bound.value_at_quantile(0.5);
         if !self.field.json {
             println!("{host}");
             println!(
-                "{} bytes, 1 -> {}, {} messages a round, processors {},{}, floor {floor_ns} ns",
+                "{} bytes, 1 -> {}, {} messages a round, processors {},{}, floor {lower_bound_ns} ns",
                 self.payload, self.readers, self.messages, self.field.cpus.0, self.field.cpus.1
             );
             println!(
@@ -176,7 +185,7 @@ impl Arguments {
                     "bench": "ipc-throughput", "subject": subject.name(),
                     "payload_bytes": self.payload, "readers": self.readers, "unit": "msg/s",
                     "count": self.messages, "value": median, "min": min, "max": max,
-                    "lost": lost, "floor_ns_p50": floor_ns, "host": host.to_json(),
+                    "lost": lost, "floor_ns_p50": lower_bound_ns, "host": host.to_json(),
                 });
                 println!("{line}");
                 continue;

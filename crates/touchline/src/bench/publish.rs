@@ -4,9 +4,9 @@ use super::ipc::{failure, start};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::ipc::ring::{BATCH_END, Letter, PAYLOAD_BYTES_MAX, Written};
+use touchline_lab::bench::ipc::ring::{BATCH_END, PAYLOAD_BYTES_MAX, Payload, Written};
 use touchline_lab::bench::ipc::{Folder, Part, Role, pin};
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_net::clock::{Clock, ticks};
 
 /// What it costs to publish one message, with readers and without.
@@ -98,11 +98,11 @@ impl Arguments {
                 .map_err(failure)?;
         }
         let clock = Clock::calibrated();
-        let mut letter = Letter::new(self.payload);
+        let mut payload = Payload::new(self.payload);
         for number in 1..=self.messages {
-            letter.set_number(number);
+            payload.set_number(number);
             let begin = ticks();
-            letter.send(&mut stream.writer, BATCH_END, false);
+            payload.send(&mut stream.writer, BATCH_END, false);
             let end = ticks();
             into.saturating_record(clock.between_ns(begin, end));
             while clock.between_ns(begin, ticks()) < self.every_ns {
@@ -116,7 +116,7 @@ impl Arguments {
         let lines = COMPANIES
             .iter()
             .zip(histograms)
-            .map(|((subject, ..), histogram)| Figures {
+            .map(|((subject, ..), histogram)| Statistics {
                 bench: "publish",
                 subject: (*subject).to_owned(),
                 payload_bytes: self.payload as u64,
@@ -134,9 +134,9 @@ impl Arguments {
             "{} bytes every {} ns, writer on processor {}, readers on {}",
             self.payload, self.every_ns, self.cpus.0, self.cpus.1
         );
-        println!("{}{:>10}{:>10}", Figures::HEAD, "p50 ratio", "p99.9 r.");
-        let at = |line: &Figures, quantile| line.histogram.value_at_quantile(quantile) as f64;
-        let ratio = |line: &Figures, quantile| at(line, quantile) / at(&lines[0], quantile);
+        println!("{}{:>10}{:>10}", Statistics::HEAD, "p50 ratio", "p99.9 r.");
+        let at = |line: &Statistics, quantile| line.histogram.value_at_quantile(quantile) as f64;
+        let ratio = |line: &Statistics, quantile| at(line, quantile) / at(&lines[0], quantile);
         for line in &lines {
             println!(
                 "{line}{:>10.2}{:>10.2}",

@@ -5,7 +5,7 @@ use crate::output::Failure;
 use serde_json::json;
 use std::time::Duration;
 use touchline_lab::bench::receive::{Plan, Stream};
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_net::UdpSource;
 use touchline_net::clock::Clock;
 
@@ -57,8 +57,8 @@ Examples:
 struct Measured {
     batch: usize,
     source: UdpSource,
-    call: Figures,
-    network: Figures,
+    call: Statistics,
+    network: Statistics,
     streams: Vec<Stream>,
     backlog_ns: Vec<f64>,
     empty_ns: Vec<f64>,
@@ -98,10 +98,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 impl Measured {
     fn new(batch: usize, plan: &Plan) -> Result<Measured, Failure> {
         let source = plan.source(batch).map_err(failure)?;
-        for note in source.notes() {
-            eprintln!("touchline: {note}");
+        for warning in source.warnings() {
+            eprintln!("touchline: {warning}");
         }
-        let figures = |what: &str| Figures {
+        let statistics = |what: &str| Statistics {
             bench: "receive",
             subject: format!("{}-{what}", name(batch)),
             payload_bytes: plan.payload_bytes as u64,
@@ -110,8 +110,8 @@ impl Measured {
         Ok(Measured {
             batch,
             source,
-            call: figures("call"),
-            network: figures("network"),
+            call: statistics("call"),
+            network: statistics("network"),
             streams: Vec::new(),
             backlog_ns: Vec::new(),
             empty_ns: Vec::new(),
@@ -178,7 +178,7 @@ fn report(arguments: &Arguments, ways: &[Measured], host: &Host) {
         arguments.rounds
     );
     println!("a packet each {} us:", arguments.pause_us);
-    println!("{}", Figures::HEAD);
+    println!("{}", Statistics::HEAD);
     for way in ways {
         println!("{}\n{}", way.call, way.network);
     }

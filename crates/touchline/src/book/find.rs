@@ -14,7 +14,7 @@ pub fn find(images: &Images, wanted: &str) -> Result<Vec<InstrumentDefinition>, 
         .instruments()
         .filter_map(|instrument| images.definition(instrument))
         .collect();
-    all.sort_by_key(|definition| definition.venue_id);
+    all.sort_by_key(|definition| definition.security_id);
     let found = matching(&all, wanted)?;
     if found.is_empty() {
         return Err(unknown(&all, wanted));
@@ -25,7 +25,7 @@ pub fn find(images: &Images, wanted: &str) -> Result<Vec<InstrumentDefinition>, 
 /// How an instrument is called: by its symbol, or by the venue's id where that is all there is.
 pub fn label(definition: &InstrumentDefinition) -> String {
     match definition.symbol.is_empty() {
-        true => definition.venue_id.to_string(),
+        true => definition.security_id.to_string(),
         false => definition.symbol.to_string(),
     }
 }
@@ -36,7 +36,7 @@ fn matching(
     wanted: &str,
 ) -> Result<Vec<InstrumentDefinition>, Failure> {
     let is_it = |definition: &&InstrumentDefinition| label(definition) == wanted;
-    let has_id = |definition: &&InstrumentDefinition| definition.venue_id.to_string() == wanted;
+    let has_id = |definition: &&InstrumentDefinition| definition.security_id.to_string() == wanted;
     if let Some(one) = all.iter().find(is_it).or_else(|| all.iter().find(has_id)) {
         return Ok(vec![*one]);
     }

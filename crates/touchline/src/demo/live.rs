@@ -5,8 +5,8 @@ use super::folder::Folder;
 use super::left_bus::LeftBus;
 use super::memory::{Choice, choose};
 use super::progress::Picture;
-use super::{Arguments, truth};
-use crate::figures::counted;
+use super::{Arguments, expected_books};
+use crate::format::counted;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let ended = cast.end();
     watched?;
     let sent = ended?;
-    let comparison = truth::compare(plan.folder)?;
+    let comparison = expected_books::compare(plan.folder)?;
     let paint = Paint::for_stdout();
     let mut page = format!("\n{}\n", paint.bold("The exchange"));
     // Before that are its answers to commands.

@@ -1,6 +1,6 @@
 //! Where the demo's bus goes, and how large its ring is: what there is decides.
 
-use crate::figures::bytes;
+use crate::format::bytes;
 use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use touchline_gateway::bus;

@@ -1,11 +1,11 @@
 //! The demo without a screen: a line a second, and the table at the end.
 
-use crate::figures::{count, counted, duration, rate};
+use crate::format::{count, counted, duration, rate};
 use crate::paint::Paint;
 use crate::stat::points;
 use crate::top::model::Sample;
 use std::fmt::Write;
-use touchline_transport::shm::{BoardView, Root, readers};
+use touchline_transport::shm::{CountersView, Root, readers};
 
 /// What was counted at one moment.
 #[derive(Debug, Default)]
@@ -17,12 +17,14 @@ pub struct Picture {
 impl Picture {
     /// The gateway's board, and the boards of the readers.
     pub fn of(root: &Root, bus: &str) -> Picture {
-        let gateway = BoardView::open(root, bus).ok().flatten();
+        let gateway = CountersView::open(root, bus).ok().flatten();
         let readers = readers(root, bus).unwrap_or_default().into_iter();
-        let readers = readers.filter_map(|reader| reader.board.ok());
+        let readers = readers.filter_map(|reader| reader.counters_file.ok());
         Picture {
             gateway: gateway.as_ref().map(Sample::take),
-            readers: readers.map(|board| Sample::take(&board)).collect(),
+            readers: readers
+                .map(|counters_file| Sample::take(&counters_file))
+                .collect(),
         }
     }
 

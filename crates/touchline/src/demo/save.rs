@@ -17,13 +17,13 @@ fn config() -> String {
 
 /// Writes the capture, the channel's configuration, the gateway's, and the exchange's own books.
 pub fn save(session: &Session, folder: &Path) -> Result<(), Failure> {
-    let truth = &session.truth;
+    let expected_books = &session.expected;
     let written = fs::create_dir_all(folder)
         .and_then(|()| write_pcap(&session.arrivals, &folder.join("session.pcap")))
         .and_then(|()| write(folder, "config.xml", &config_xml()))
         .and_then(|()| write(folder, "cme.toml", &config()))
-        .and_then(|()| write(folder, "truth-books.jsonl", &truth.books_jsonl()))
-        .and_then(|()| write(folder, "truth-orders.jsonl", &truth.orders_jsonl()));
+        .and_then(|()| write(folder, "truth-books.jsonl", &expected_books.books_jsonl()))
+        .and_then(|()| write(folder, "truth-orders.jsonl", &expected_books.orders_jsonl()));
     written.map_err(|error| {
         let folder = folder.display();
         Failure::run(format!(

@@ -1,7 +1,7 @@
 //! What the exchange sent, and what was done to it on the way.
 
 use super::Arguments;
-use crate::figures::{count, counted, duration};
+use crate::format::{count, counted, duration};
 use crate::paint::Paint;
 use std::fmt::Write;
 use touchline_lab::capture::Arrival;
@@ -15,7 +15,7 @@ pub struct Session {
     /// What arrives, in order.
     pub arrivals: Vec<Arrival>,
     /// What the exchange has in the end.
-    pub truth: Picture,
+    pub expected: Picture,
     title: String,
     sent: u64,
     faults: Report,
@@ -49,7 +49,7 @@ impl Session {
         );
         Session {
             arrivals: delivery.arrivals,
-            truth: session.truth,
+            expected: session.expected,
             title,
             sent: session.packets.len() as u64,
             faults: delivery.report,

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use touchline_net::nic::{self, Stamps};
+use touchline_net::nic::{self, Timestamps};
 
 /// The most that is read of one file, in bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -31,7 +31,7 @@ pub struct Answers {
     /// Of the file system at `/dev/shm`.
     pub shm: Option<Space>,
     /// Of the driver of the interface.
-    pub stamps: Option<Stamps>,
+    pub timestamps: Option<Timestamps>,
 }
 
 /// Room in a file system, in bytes.
@@ -135,12 +135,13 @@ impl Host {
     }
 
     /// Who stamps the packets of an interface.
-    pub fn stamps(&self, interface: &str) -> Result<Stamps, Unknown> {
+    pub fn timestamps(&self, interface: &str) -> Result<Timestamps, Unknown> {
         if let Calls::MadeUp(answers) = self.calls {
-            return answers.stamps.ok_or_else(not_asked);
+            return answers.timestamps.ok_or_else(not_asked);
         }
-        let stamps = nic::stamps(interface);
-        stamps.map_err(|error| Unknown(format!("the driver of {interface} does not say: {error}")))
+        let timestamps = nic::timestamps(interface);
+        timestamps
+            .map_err(|error| Unknown(format!("the driver of {interface} does not say: {error}")))
     }
 
     fn place(&self, path: &str) -> PathBuf {

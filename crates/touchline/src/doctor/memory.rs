@@ -3,7 +3,7 @@
 use super::Asked;
 use super::host::{Host, Unknown};
 use super::rules::Finding;
-use crate::figures::bytes;
+use crate::format::bytes;
 
 type Look = Result<Finding, Unknown>;
 

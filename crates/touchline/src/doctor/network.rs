@@ -4,7 +4,7 @@ use super::Asked;
 use super::host::{Host, Unknown};
 use super::memory::has_capability;
 use super::rules::Finding;
-use crate::figures::bytes;
+use crate::format::bytes;
 use std::net::Ipv4Addr;
 use touchline_gateway::config::Network;
 
@@ -128,14 +128,14 @@ pub fn memberships(host: &Host, _: &Asked) -> Look {
     })
 }
 
-pub fn stamps(host: &Host, asked: &Asked) -> Look {
+pub fn timestamps(host: &Host, asked: &Asked) -> Look {
     let name = chosen(host, asked)?;
-    let stamps = host.stamps(&name)?;
-    let clock = match stamps.clock {
+    let timestamps = host.timestamps(&name)?;
+    let clock = match timestamps.clock {
         Some(number) => format!(", clock /dev/ptp{number}"),
         None => String::new(),
     };
-    Ok(match (stamps.hardware, stamps.software) {
+    Ok(match (timestamps.hardware, timestamps.software) {
         (true, _) => Finding::ok(format!(
             "{name} stamps every packet{clock}; `hwstamp_ctl -i {name} -r 1` switches it on"
         )),

@@ -169,7 +169,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "nic_stamps",
-        network::stamps,
+        network::timestamps,
         "a stamp of the card says when a packet was on the wire; that of the kernel is late by the interrupt",
     ),
 ];

@@ -6,7 +6,7 @@ use super::rules::{Check, RULES, Status, check};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use touchline_lab::random::{Random, seeds};
-use touchline_net::nic::Stamps;
+use touchline_net::nic::Timestamps;
 
 /// Files of a host on which all is well: processors 0 to 3, of which 2 and 3 are asked about.
 const WELL: &[(&str, &str)] = &[
@@ -107,7 +107,7 @@ const ANSWERS: Answers = Answers {
         total_bytes: 2 << 30,
         free_bytes: 1 << 30,
     }),
-    stamps: Some(Stamps {
+    timestamps: Some(Timestamps {
         hardware: true,
         software: true,
         clock: Some(0),
@@ -388,17 +388,17 @@ fn every_rule_is_documented() {
 #[test]
 fn a_card_without_stamps_is_found() {
     let host = MadeUp::new("stamps");
-    let stamps = |hardware, software| Answers {
-        stamps: Some(Stamps {
+    let timestamps = |hardware, software| Answers {
+        timestamps: Some(Timestamps {
             hardware,
             software,
             clock: None,
         }),
         ..ANSWERS
     };
-    let kernel = host.check_with(stamps(false, true), None);
+    let kernel = host.check_with(timestamps(false, true), None);
     assert!(only(&kernel, "nic_stamps", Status::Warn).fix.is_some());
-    let nobody = host.check_with(stamps(false, false), None);
+    let nobody = host.check_with(timestamps(false, false), None);
     assert!(only(&nobody, "nic_stamps", Status::Bad).fix.is_some());
 }
 

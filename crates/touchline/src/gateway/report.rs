@@ -1,10 +1,10 @@
 //! What a gateway says while it runs: made from its counters, by a thread that the path never waits
 //! for.
 
-use crate::figures::{count, counted};
+use crate::format::{count, counted};
 use crate::log::Log;
 use std::collections::BTreeMap;
-use touchline_transport::shm::BoardView;
+use touchline_transport::shm::CountersView;
 
 /// Counters whose every move is told: what each count is, and what to make of it.
 const TOLD: &[(&str, &str)] = &[
@@ -21,7 +21,7 @@ const TOLD: &[(&str, &str)] = &[
         "the process did not run for a while: books were stale until it had caught up; give its thread a processor of its own",
     ),
     (
-        "replay_refused",
+        "replay_rejected",
         "TCP replay was refused: look at user and password, and at what the venue grants",
     ),
     (
@@ -49,7 +49,7 @@ const TOLD: &[(&str, &str)] = &[
         "of ours refused by the venue's session (35=3, 35=j)",
     ),
     (
-        "books_doubted",
+        "books_inconsistent",
         "a change did not fit its book, which is asked for anew",
     ),
     (
@@ -82,14 +82,17 @@ const TOLD: &[(&str, &str)] = &[
     ),
     ("packets_truncated", "longer than packet_bytes_max, dropped"),
     (
-        "packets_far_ahead",
+        "packets_out_of_window",
         "far ahead of the channel, waited for a second one to confirm the jump",
     ),
     (
         "packets_implausible",
-        "would restart the numbering from the future, dropped",
+        "would be a sequence reset from the future, dropped",
     ),
-    ("numbering_restarts", "numbering started again at 1"),
+    (
+        "numbering_restarts",
+        "sequence reset: packet numbers began again at 1",
+    ),
     ("channel_resets", "the venue emptied every book"),
     (
         "queue_full",
@@ -134,8 +137,8 @@ const SILENT_LOOKS: u64 = 5;
 
 impl Reporter {
     /// Says what has changed since the last look.
-    pub fn look(&mut self, board: &BoardView, log: &mut Log) {
-        let values: BTreeMap<&str, u64> = board
+    pub fn look(&mut self, counters_file: &CountersView, log: &mut Log) {
+        let values: BTreeMap<&str, u64> = counters_file
             .counters()
             .map(|(what, value)| (what.name.as_str(), value))
             .collect();
@@ -145,7 +148,7 @@ impl Reporter {
             let more = value(name).saturating_sub(*told);
             if more > 0 {
                 *told += more;
-                let unit = unit(board, name);
+                let unit = unit(counters_file, name);
                 log.say(name, format_args!("{}: {meaning}", counted(more, unit)));
             }
         }
@@ -216,8 +219,8 @@ impl Reporter {
 }
 
 /// What one count is, in the singular.
-fn unit<'a>(board: &'a BoardView, name: &str) -> &'a str {
-    let described = board.counters().find(|(what, _)| what.name == name);
+fn unit<'a>(counters_file: &'a CountersView, name: &str) -> &'a str {
+    let described = counters_file.counters().find(|(what, _)| what.name == name);
     let unit = described.map_or("times", |(what, _)| what.unit.as_str());
     unit.strip_suffix('s').unwrap_or(unit)
 }

@@ -4,7 +4,7 @@ use super::format::{Kind, Page};
 use super::readers::Readers;
 use super::{ladder, names};
 use crate::counted;
-use touchline_transport::shm::{BoardView, Error, Overview, Root};
+use touchline_transport::shm::{CountersView, Error, Overview, Root};
 
 /// Buses beyond this, by name, are counted and not shown.
 const BUSES_MAX: usize = 64;
@@ -35,8 +35,8 @@ mod of_bus {
         Kind::Gauge,
         "Time since the publisher last stated that its books are current; none of a replay.",
     );
-    pub const EPOCH: Row = (
-        "touchline_bus_epoch",
+    pub const GENERATION: Row = (
+        "touchline_bus_publisher_generation",
         Kind::Gauge,
         "How many publishers the bus had.",
     );
@@ -136,19 +136,19 @@ pub fn health(root: &Root) -> Result<(), Error> {
 
 fn write_bus(page: &mut Page, readers: &mut Readers, root: &Root, bus: &str) {
     let looked = Overview::with_readers(root, bus).and_then(|(overview, named)| {
-        let board = BoardView::open(root, bus)?;
-        Ok((overview, named, board))
+        let counters_file = CountersView::open(root, bus)?;
+        Ok((overview, named, counters_file))
     });
     write(page, of_bus::UNREADABLE, bus, u64::from(looked.is_err()));
     // Why is said by `touchline stat`: a text that changes has no place in a label.
-    let Ok((overview, named, board)) = looked else {
+    let Ok((overview, named, counters_file)) = looked else {
         return;
     };
     write_overview(page, &overview);
     readers.write(page, bus, &named);
     readers.write_places(page, bus, overview.readers.as_deref().unwrap_or_default());
-    if let Some(board) = board {
-        write_board(page, &overview, &board);
+    if let Some(counters_file) = counters_file {
+        write_counters_file(page, &overview, &counters_file);
     }
 }
 
@@ -159,7 +159,7 @@ fn write_overview(page: &mut Page, overview: &Overview) {
             of_bus::PUBLISHER_STALLED,
             u64::from(overview.publisher.is_some() && overview.is_stalled()),
         ),
-        (of_bus::EPOCH, overview.epoch),
+        (of_bus::GENERATION, overview.generation),
         (of_bus::INSTRUMENTS, overview.definitions as u64),
         (of_bus::BOOKS, overview.books as u64),
         (of_bus::MESSAGES, overview.messages),
@@ -176,14 +176,14 @@ fn write_overview(page: &mut Page, overview: &Overview) {
     }
 }
 
-fn write_board(page: &mut Page, overview: &Overview, board: &BoardView) {
+fn write_counters_file(page: &mut Page, overview: &Overview, counters_file: &CountersView) {
     let bus = overview.bus.as_str();
-    let start = board.origin().start_unix_ns as f64 / 1e9;
+    let start = counters_file.origin().start_unix_ns as f64 / 1e9;
     write(page, of_bus::START_TIME, bus, start);
-    for (what, value) in counted::of_bus(board, overview) {
+    for (what, value) in counted::of_bus(counters_file, overview) {
         write_counter(page, bus, &names::of_counter(what), value);
     }
-    write_histograms(page, "", &[("bus", bus)], board);
+    write_histograms(page, "", &[("bus", bus)], counters_file);
 }
 
 /// Every histogram of a board; `of` stands before its name.
@@ -191,9 +191,9 @@ pub(super) fn write_histograms(
     page: &mut Page,
     of: &str,
     labels: &[(&str, &str)],
-    board: &BoardView,
+    counters_file: &CountersView,
 ) {
-    for (what, view) in board.histograms() {
+    for (what, view) in counters_file.histograms() {
         let (name, unit) = names::of_histogram(of, what);
         let help = format!("{} The sum is estimated, within 0.4 %.", what.help);
         if let Some(mut samples) = page.family(&name, Kind::Histogram, &help) {

@@ -2,7 +2,7 @@
 
 use super::format::{Kind, Page};
 use super::page::write_histograms;
-use touchline_transport::shm::{NamedReader, ReaderView};
+use touchline_transport::shm::{ReaderView, RegisteredReader};
 
 /// Readers beyond this, over all buses, are counted and not shown.
 const READERS_MAX: usize = 256;
@@ -25,7 +25,7 @@ impl Readers {
     }
 
     /// Those that a lossless publisher waits for, by their place.
-    pub fn write_places(&mut self, page: &mut Page, bus: &str, readers: &[NamedReader]) {
+    pub fn write_places(&mut self, page: &mut Page, bus: &str, readers: &[RegisteredReader]) {
         for reader in readers {
             self.found += 1;
             if self.found <= READERS_MAX {
@@ -44,7 +44,7 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
     let labels = [("bus", bus), ("reader", reader.name.as_str())];
     let counted = &reader.counters;
     let is_alive = u64::from(reader.process.is_some());
-    let is_unreadable = u64::from(reader.board.is_err());
+    let is_unreadable = u64::from(reader.counters_file.is_err());
     let numbers = [
         (
             "alive",
@@ -59,10 +59,10 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
             is_unreadable,
         ),
         (
-            "behind_bytes",
+            "lag_bytes",
             Kind::Gauge,
             "Bytes of the stream that a reader has not read yet.",
-            reader.behind_bytes,
+            reader.lag_bytes,
         ),
         (
             "messages_total",
@@ -77,22 +77,22 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
             counted.batches,
         ),
         (
-            "lapped_total",
+            "overruns_total",
             Kind::Counter,
             "Times that the publisher has overtaken a reader.",
-            counted.lapped,
+            counted.overruns,
         ),
         (
-            "lapped_messages_total",
+            "overrun_messages_total",
             Kind::Counter,
             "Messages that a reader lost by it.",
-            counted.lapped_messages,
+            counted.overrun_messages,
         ),
         (
-            "lapped_bytes_total",
+            "overrun_bytes_total",
             Kind::Counter,
             "Bytes of the stream that a reader lost by it.",
-            counted.lapped_bytes,
+            counted.overrun_bytes,
         ),
         (
             "corrupt_total",
@@ -113,12 +113,12 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
             samples.add(&labels, value);
         }
     }
-    if let Ok(board) = &reader.board {
-        write_histograms(page, "reader_", &labels, board);
+    if let Ok(counters_file) = &reader.counters_file {
+        write_histograms(page, "reader_", &labels, counters_file);
     }
 }
 
-fn write_place(page: &mut Page, bus: &str, reader: &NamedReader) {
+fn write_place(page: &mut Page, bus: &str, reader: &RegisteredReader) {
     let place = reader.place.to_string();
     let numbers = [
         (
@@ -127,9 +127,9 @@ fn write_place(page: &mut Page, bus: &str, reader: &NamedReader) {
             u64::from(reader.is_alive),
         ),
         (
-            "touchline_waited_behind_bytes",
+            "touchline_waited_lag_bytes",
             "What a reader that is waited for has not read yet, to a thirty-second of the ring.",
-            reader.behind_bytes,
+            reader.lag_bytes,
         ),
     ];
     for (name, help, value) in numbers {

@@ -46,7 +46,7 @@ struct Place {
 }
 
 /// A place, for as long as a connection is served.
-struct Seat {
+struct Connection {
     shared: Arc<Shared>,
     stream: Arc<TcpStream>,
 }
@@ -87,17 +87,17 @@ impl Server {
     fn admit(&self, stream: TcpStream) {
         let stream = Arc::new(stream);
         self.shared.take_place(&stream);
-        let seat = Seat {
+        let connection = Connection {
             shared: Arc::clone(&self.shared),
             stream,
         };
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
         // Where there is no thread to be had, the connection ends with its seat.
-        let _ = thread.spawn(move || serve(&seat.shared, &seat.stream));
+        let _ = thread.spawn(move || serve(&connection.shared, &connection.stream));
     }
 }
 
-impl Drop for Seat {
+impl Drop for Connection {
     fn drop(&mut self) {
         locked(&self.shared.places).retain(|place| !Arc::ptr_eq(&place.stream, &self.stream));
         self.shared.left.notify_one();

@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 use touchline_feed::cme::CmeFeed;
-use touchline_gateway::Board;
+use touchline_gateway::CountersFile;
 use touchline_gateway::live::{Gateway, Multicast};
 use touchline_net::UdpSource;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
 use touchline_transport::shm::{
-    BoardView, FineClock, Join, Lossless, Publisher, ReaderBoard, Root, Settings, Subscriber,
+    CountersView, FineClock, Join, Lossless, Publisher, ReaderStats, Root, Settings, Subscriber,
 };
 use touchline_transport::{Publish, boot_ns};
-use touchline_types::{Depth, Instrument, InstrumentDefinition, Stamps, Symbol, Update};
+use touchline_types::{Depth, Instrument, InstrumentDefinition, Symbol, Timestamps, Update};
 
 const DASHBOARD: &str = include_str!("../../../../ops/grafana/touchline.json");
 const ALERTS: &str = include_str!("../../../../ops/prometheus/alerts.yml");
@@ -51,7 +51,7 @@ impl Everything {
             timeout_ns: 10_000_000_000,
         });
         let clock = Clock::calibrated();
-        let _board = Board::create::<CmeFeed>(
+        let _counters_file = CountersFile::create::<CmeFeed>(
             &publisher,
             clock,
             Gateway::<Multicast<UdpSource>, Publisher>::tables(),
@@ -62,18 +62,20 @@ impl Everything {
             ns_per_tick: clock.ns_per_tick(),
         };
         let join = Join {
-            board: Some(ReaderBoard::create(&root, "bus", "reader", fine).expect("a free name")),
-            named: true,
+            reader_stats: Some(
+                ReaderStats::create(&root, "bus", "reader", fine).expect("a free name"),
+            ),
+            registered: true,
             ..Join::default()
         };
         let _subscriber = Subscriber::join(&root, "bus", join).expect("the bus is there");
         let text = page::of(&root);
-        let board = BoardView::open(&root, "bus").expect("the bus is there");
-        let board = board.expect("it has a board");
-        let counters = board
+        let counters_file = CountersView::open(&root, "bus").expect("the bus is there");
+        let counters_file = counters_file.expect("it has a board");
+        let counters = counters_file
             .counters()
             .map(|(what, _)| names::of_counter(what).name);
-        let histograms = board
+        let histograms = counters_file
             .histograms()
             .map(|(what, _)| names::of_histogram("", what).0);
         Everything {
@@ -197,7 +199,7 @@ fn instruments_do_not_make_series() {
             defined: true,
             ..InstrumentDefinition::unknown(Instrument(number), i64::from(number), depth)
         };
-        publisher.publish(&Update::Definition(&definition), &Stamps::default());
+        publisher.publish(&Update::Definition(&definition), &Timestamps::default());
     }
     publisher.commit();
     let after = page::of(&root);

@@ -1,7 +1,7 @@
 //! What a replay reads, checked before anything is done.
 
 use super::{Arguments, Join};
-use crate::figures::counted;
+use crate::format::counted;
 use crate::output::{Failure, STDOUT};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What happened on the way: the page at the end of a replay.
 
 use super::print::feed_name;
-use crate::figures::{count, counted, duration, rate, share};
+use crate::format::{count, counted, duration, rate, share};
 use std::fmt::{Display, Formatter, Result, Write};
 use touchline_feed::Venue;
 use touchline_feed::cme::{CmeFeed, Counters, Feed, Line};
@@ -28,28 +28,25 @@ pub struct Summary<'a> {
 const ARBITRATION: [(&str, &str); 8] = [
     ("packets_delivered", "processed, each once"),
     ("packets_duplicate", "second copies dropped"),
-    ("packets_held", "waited behind a hole"),
-    ("packets_late", "came after their hole was given up"),
+    ("packets_buffered", "waited behind a gap"),
+    ("packets_late", "came after their gap was given up"),
     ("packets_invalid", "invalid, counted as not received"),
-    ("packets_far_ahead", "beyond the window"),
-    (
-        "packets_old_numbering",
-        "from before a restart of the numbering",
-    ),
+    ("packets_out_of_window", "beyond the window"),
+    ("packets_old_epoch", "from before the last sequence reset"),
     ("packets_lost", "lost on both lines"),
 ];
 const RECOVERY: [(&str, &str); 8] = [
-    ("gaps", "holes given up"),
-    ("numbering_restarts", "restarts of the packet numbering"),
+    ("gaps", "gaps given up"),
+    ("numbering_restarts", "sequence resets"),
     ("channel_resets", "channel resets"),
-    ("instrument_gaps", "books emptied by a hole of their own"),
+    ("instrument_gaps", "books emptied by a gap of their own"),
     ("snapshots_used", "snapshots that replaced a book"),
     ("snapshots_too_old", "snapshots too old for what was queued"),
     (
         "order_snapshots_used",
         "snapshots that replaced an order book",
     ),
-    ("loops_whole", "snapshot loops seen whole"),
+    ("snapshot_cycles", "snapshot cycles seen complete"),
 ];
 /// In these two tables even when they are 0: that they are is what one wants to know.
 const ALWAYS: [&str; 5] = [

@@ -3,7 +3,7 @@
 use super::form::{Form, Row};
 use touchline_book::Touch;
 use touchline_types::{
-    Decimal, InstrumentDefinition, Quantity, Side, Stamps, Trade, UpdateAction, Validity,
+    Decimal, InstrumentDefinition, Quantity, Side, Timestamps, Trade, UpdateAction, Validity,
 };
 
 /// What a row of quotes says.
@@ -20,7 +20,7 @@ pub struct Quote {
 /// A row of quotes.
 pub struct QuoteRow<'a> {
     /// When.
-    pub stamps: &'a Stamps,
+    pub timestamps: &'a Timestamps,
     /// Of which instrument.
     pub definition: &'a InstrumentDefinition,
     /// What.
@@ -30,7 +30,7 @@ pub struct QuoteRow<'a> {
 /// A row of trades.
 pub struct TradeRow<'a> {
     /// When.
-    pub stamps: &'a Stamps,
+    pub timestamps: &'a Timestamps,
     /// Of which instrument.
     pub definition: &'a InstrumentDefinition,
     /// How far its book may be trusted: whether trades may be missing here.
@@ -47,7 +47,7 @@ impl QuoteRow<'_> {
     /// Writes it.
     pub fn write(&self, line: &mut String, form: Form) {
         let mut row = Row::new(line, form);
-        head(&mut row, self.stamps, self.definition, self.quote.state);
+        head(&mut row, self.timestamps, self.definition, self.quote.state);
         for (names, touch) in [
             (["bid_price", "bid_quantity", "bid_book"], self.quote.bid),
             (["ask_price", "ask_quantity", "ask_book"], self.quote.ask),
@@ -70,7 +70,7 @@ impl TradeRow<'_> {
     pub fn write(&self, line: &mut String, form: Form) {
         let trade = self.trade;
         let mut row = Row::new(line, form);
-        head(&mut row, self.stamps, self.definition, self.state);
+        head(&mut row, self.timestamps, self.definition, self.state);
         let price = (!trade.price.is_null()).then_some(trade.price);
         row.decimal("price", price);
         push_quantity(
@@ -103,12 +103,17 @@ fn push_quantity(row: &mut Row<'_>, name: &str, quantity: Option<Decimal>) {
 }
 
 /// When, of which instrument, and how far it may be trusted.
-fn head(row: &mut Row<'_>, stamps: &Stamps, definition: &InstrumentDefinition, state: Validity) {
-    let exchange_ns = (stamps.exchange_ns != 0).then_some(stamps.exchange_ns);
+fn head(
+    row: &mut Row<'_>,
+    timestamps: &Timestamps,
+    definition: &InstrumentDefinition,
+    state: Validity,
+) {
+    let exchange_ns = (timestamps.exchange_ns != 0).then_some(timestamps.exchange_ns);
     row.decimal("exchange_ns", exchange_ns);
-    row.decimal("receive_ns", Some(stamps.packet.receive_ns));
-    row.number("sequence", stamps.packet.sequence);
-    row.number("security_id", definition.venue_id);
+    row.decimal("receive_ns", Some(timestamps.packet.receive_ns));
+    row.number("sequence", timestamps.packet.sequence);
+    row.number("security_id", definition.security_id);
     let symbol = definition.symbol.as_str();
     row.text("symbol", (!symbol.is_empty()).then_some(symbol));
     row.text("state", Some(state.name()));

@@ -1,12 +1,12 @@
 //! `touchline sim cme`: a CME channel on the network, of a generated market or out of captures.
 
 mod addresses;
+mod expected_books;
 mod injected;
 mod market;
 mod playback;
 mod summary;
-mod truth;
-mod way;
+mod test_transport;
 
 use crate::interrupt::Interrupt;
 use crate::output::Failure;
@@ -14,10 +14,10 @@ use crate::sim::orders::Orders;
 use addresses::Addresses;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
+use test_transport::TestTransport;
 use touchline_lab::cme::config::GROUP_SETS;
 use touchline_lab::fault::command::Command;
 use touchline_lab::fault::forger::Injected;
-use way::Way;
 
 /// A CME channel on the network: definitions, snapshots and increments on lines A and B, and TCP replay.
 ///
@@ -168,12 +168,12 @@ Exit status:
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let addresses = Addresses::of(arguments)?;
-    let way = Way::open(arguments, addresses)?;
+    let transport = TestTransport::open(arguments, addresses)?;
     let orders = Orders::listen(arguments.commands, arguments.until_eof)?;
     if arguments.pcap.is_empty() {
-        market::run(arguments, way, orders, &interrupt)
+        market::run(arguments, transport, orders, &interrupt)
     } else {
-        playback::run(arguments, way, orders, &interrupt)
+        playback::run(arguments, transport, orders, &interrupt)
     }
 }
 

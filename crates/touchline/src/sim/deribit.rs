@@ -4,7 +4,7 @@ mod access;
 mod run;
 mod summary;
 
-use super::door::Door;
+use super::access_control::AccessControl;
 use crate::output::Failure;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9881")]
     listen: SocketAddrV4,
     #[command(flatten)]
-    door: Door,
+    access_control: AccessControl,
     /// Which market, and which chance of faults.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,

@@ -3,21 +3,21 @@
 
 mod attempts;
 
-use super::door::Door;
-use crate::figures::{bytes, counted};
+use super::access_control::AccessControl;
+use crate::format::{bytes, counted};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
 use touchline_feed::fix::Store;
 use touchline_feed::fix::dictionary::Tables;
 use touchline_feed::fix::{Checks, Role, Settings};
 use touchline_gateway::session_store::{FileStore, Limits, Sync, file_name};
-use touchline_lab::door::Rules;
-use touchline_lab::fix::{Acceptor, Initiator, Orders, Seat, Totals};
+use touchline_lab::access_control::Rules;
+use touchline_lab::fix::{Acceptor, Connection, Initiator, Orders, Totals};
 use touchline_lab::pacing::Pacer;
 
 /// A FIX acceptor that sends orders back as they came.
@@ -32,7 +32,7 @@ pub struct AcceptorArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
     listen: SocketAddrV4,
     #[command(flatten)]
-    door: Door,
+    access_control: AccessControl,
     #[command(flatten)]
     session: SessionArguments,
     /// Our CompID.
@@ -143,11 +143,13 @@ const FAREWELL_NS: u64 = 3_000_000_000;
 /// Runs the acceptor until it is stopped.
 pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     let AcceptorArguments { sender, target, .. } = arguments;
-    let addresses = arguments.door.addresses(arguments.listen)?;
+    let addresses = arguments.access_control.addresses(arguments.listen)?;
     let interrupt = Interrupt::catch()?;
-    let (seat, stored) = arguments.session.seat(Role::Acceptor, sender, target)?;
-    let seats = vec![seat.only_from(addresses)];
-    let listening = Acceptor::listen(arguments.listen, seats, Rules::default());
+    let (connection, stored) = arguments
+        .session
+        .connection(Role::Acceptor, sender, target)?;
+    let connections = vec![connection.only_from(addresses)];
+    let listening = Acceptor::listen(arguments.listen, connections, Rules::default());
     let mut acceptor = listening.map_err(|error| {
         Failure::run(format!(
             "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
@@ -160,15 +162,20 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     ))?;
     let clock = Clock::start(&arguments.session, &interrupt);
     while !clock.is_over() {
-        if !acceptor.work(clock.when()) {
+        if !acceptor.work(clock.receive_time()) {
             std::thread::sleep(IDLE);
         }
-        acceptor.seats().iter().try_for_each(has_its_store)?;
+        acceptor.connections().iter().try_for_each(has_its_store)?;
     }
-    acceptor.log_out(clock.when());
-    let until_ns = clock.when().now_ns + FAREWELL_NS;
-    while acceptor.seats().iter().any(|seat| seat.is_taken()) && clock.when().now_ns < until_ns {
-        acceptor.work(clock.when());
+    acceptor.log_out(clock.receive_time());
+    let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
+    while acceptor
+        .connections()
+        .iter()
+        .any(|connection| connection.is_taken())
+        && clock.receive_time().mono_ns < until_ns
+    {
+        acceptor.work(clock.receive_time());
         std::thread::sleep(IDLE);
     }
     let size = arguments.session.store_size(sender, target)?;
@@ -179,45 +186,55 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
 pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
     let InitiatorArguments { sender, target, .. } = arguments;
     let interrupt = Interrupt::catch()?;
-    let (mut seat, stored) = arguments.session.seat(Role::Initiator, sender, target)?;
+    let (mut connection, stored) = arguments
+        .session
+        .connection(Role::Initiator, sender, target)?;
     if let Some(orders) = arguments.send {
-        seat = seat.sending(Orders::new(orders, Pacer::start().wall_ns()));
+        connection = connection.sending(Orders::new(orders, Pacer::start().wall_ns()));
     }
-    let mut initiator = Initiator::new(arguments.connect, seat);
+    let mut initiator = Initiator::new(arguments.connect, connection);
     say(&format!(
         "connecting to {} as {sender} for {target}\n{stored}",
         arguments.connect
     ))?;
     let clock = Clock::start(&arguments.session, &interrupt);
     while !clock.is_over() {
-        if !initiator.work(clock.when()) {
+        if !initiator.work(clock.receive_time()) {
             std::thread::sleep(IDLE);
         }
-        has_its_store(initiator.seat())?;
+        has_its_store(initiator.connection())?;
         while let Some(news) = initiator.news() {
             arguments.report(&news)?;
         }
     }
-    initiator.log_out(clock.when());
-    let until_ns = clock.when().now_ns + FAREWELL_NS;
-    while initiator.seat().is_taken() && clock.when().now_ns < until_ns {
-        initiator.work(clock.when());
+    initiator.log_out(clock.receive_time());
+    let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
+    while initiator.connection().is_taken() && clock.receive_time().mono_ns < until_ns {
+        initiator.work(clock.receive_time());
         std::thread::sleep(IDLE);
     }
     let size = arguments.session.store_size(sender, target)?;
-    let orders = initiator.seat().orders().map_or(String::new(), |orders| {
-        let (sent, answered) = (orders.sent(), orders.answered());
-        format!("{} sent, {answered} answered\n", counted(sent, "order"))
-    });
+    let orders = initiator
+        .connection()
+        .orders()
+        .map_or(String::new(), |orders| {
+            let (sent, answered) = (orders.sent(), orders.answered());
+            format!("{} sent, {answered} answered\n", counted(sent, "order"))
+        });
     say(&(summary(&initiator.totals()) + &orders + &size))
 }
 
 impl SessionArguments {
     /// The session with its store, and what the store holds, as a line of text.
-    fn seat(&self, role: Role, sender: &str, target: &str) -> Result<(Seat, String), Failure> {
+    fn connection(
+        &self,
+        role: Role,
+        sender: &str,
+        target: &str,
+    ) -> Result<(Connection, String), Failure> {
         let settings = self.settings(role, sender, target)?;
         let Some(folder) = &self.store else {
-            return Ok((Seat::new(settings), String::new()));
+            return Ok((Connection::new(settings), String::new()));
         };
         let name = self.store_name(sender, target)?;
         let limits = Limits {
@@ -234,7 +251,7 @@ impl SessionArguments {
             store.next_in(),
             store.next_out(),
         );
-        Ok((Seat::with(settings, Box::new(store)), said))
+        Ok((Connection::with(settings, Box::new(store)), said))
     }
 
     fn store_name(&self, sender: &str, target: &str) -> Result<String, Failure> {
@@ -289,8 +306,8 @@ impl SessionArguments {
 }
 
 /// A session without its store is over for good.
-fn has_its_store(seat: &Seat) -> Result<(), Failure> {
-    let failed = seat.store_failed();
+fn has_its_store(connection: &Connection) -> Result<(), Failure> {
+    let failed = connection.store_failed();
     failed.map_or(Ok(()), |error| Err(Failure::run(error)))
 }
 
@@ -313,10 +330,10 @@ impl<'a> Clock<'a> {
         }
     }
 
-    fn when(&self) -> When {
-        When {
-            receive_ns: self.pacer.wall_ns(),
-            now_ns: self.pacer.elapsed_ns(),
+    fn receive_time(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: self.pacer.wall_ns(),
+            mono_ns: self.pacer.elapsed_ns(),
         }
     }
 

@@ -4,7 +4,7 @@ use super::text::points;
 use super::{Bus, Row};
 use crate::counted;
 use serde_json::{Map, Value, json};
-use touchline_transport::shm::{BoardView, Description, NamedReader, Overview, ReaderView};
+use touchline_transport::shm::{CountersView, Description, Overview, ReaderView, RegisteredReader};
 
 /// A line for each bus.
 pub fn list(rows: &[Row]) -> String {
@@ -20,13 +20,17 @@ pub fn bus(bus: &Bus) -> String {
     let mut object = about(&bus.overview);
     let named = bus.readers.iter().map(by_name).collect();
     object.insert("readers_by_name".to_owned(), Value::Array(named));
-    let board = bus.board.as_ref();
-    object.insert("counted_by".to_owned(), board.map_or(Value::Null, origin));
-    let counters = board.map(|board| by_counter(counted::of_bus(board, &bus.overview)));
+    let counters_file = bus.counters_file.as_ref();
+    object.insert(
+        "counted_by".to_owned(),
+        counters_file.map_or(Value::Null, origin),
+    );
+    let counters = counters_file
+        .map(|counters_file| by_counter(counted::of_bus(counters_file, &bus.overview)));
     object.insert("counters".to_owned(), counters.unwrap_or(Value::Null));
     object.insert(
         "histograms".to_owned(),
-        board.map_or(Value::Null, histograms),
+        counters_file.map_or(Value::Null, histograms),
     );
     format!("{}\n", Value::Object(object))
 }
@@ -48,7 +52,7 @@ fn about(overview: &Overview) -> Map<String, Value> {
         "publisher": publisher,
         "stalled": overview.publisher.is_some() && overview.is_stalled(),
         "publisher_age_ms": overview.liveness.map(|liveness| liveness.age.as_millis() as u64),
-        "epoch": overview.epoch,
+        "epoch": overview.generation,
         "instruments": overview.definitions,
         "books": overview.books,
         "messages": overview.messages,
@@ -64,28 +68,28 @@ fn about(overview: &Overview) -> Map<String, Value> {
     }
 }
 
-fn reader(reader: &NamedReader) -> Value {
+fn reader(reader: &RegisteredReader) -> Value {
     json!({
         "place": reader.place,
         "alive": reader.is_alive,
-        "behind_bytes": reader.behind_bytes,
+        "behind_bytes": reader.lag_bytes,
     })
 }
 
 fn by_name(reader: &ReaderView) -> Value {
-    let board = reader.board.as_ref();
+    let counters_file = reader.counters_file.as_ref();
     json!({
         "name": reader.name,
         "pid": reader.process.as_ref().map(|process| process.pid),
-        "behind_bytes": reader.behind_bytes,
-        "counters": board.map_or(Value::Null, counters),
-        "histograms": board.map_or(Value::Null, histograms),
-        "error": board.err().map(ToString::to_string),
+        "behind_bytes": reader.lag_bytes,
+        "counters": counters_file.map_or(Value::Null, counters),
+        "histograms": counters_file.map_or(Value::Null, histograms),
+        "error": counters_file.err().map(ToString::to_string),
     })
 }
 
-fn origin(board: &BoardView) -> Value {
-    let origin = board.origin();
+fn origin(counters_file: &CountersView) -> Value {
+    let origin = counters_file.origin();
     json!({
         "pid": origin.pid,
         "since_unix_ns": origin.start_unix_ns.to_string(),
@@ -93,8 +97,8 @@ fn origin(board: &BoardView) -> Value {
     })
 }
 
-fn counters(board: &BoardView) -> Value {
-    by_counter(board.counters())
+fn counters(counters_file: &CountersView) -> Value {
+    by_counter(counters_file.counters())
 }
 
 fn by_counter<'a>(values: impl Iterator<Item = (&'a Description, u64)>) -> Value {
@@ -102,8 +106,8 @@ fn by_counter<'a>(values: impl Iterator<Item = (&'a Description, u64)>) -> Value
     Value::Object(values.collect())
 }
 
-fn histograms(board: &BoardView) -> Value {
-    let views = board.histograms().map(|(what, view)| {
+fn histograms(counters_file: &CountersView) -> Value {
+    let views = counters_file.histograms().map(|(what, view)| {
         let [p50, p99, p99_9, max] = points(&view);
         let view = json!({
             "unit": what.unit,

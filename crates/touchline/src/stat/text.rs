@@ -2,12 +2,12 @@
 
 use super::{Bus, Row};
 use crate::counted::of_bus;
-use crate::figures::{age, bytes, count, counted, duration, share};
+use crate::format::{age, bytes, count, counted, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
 use touchline_transport::shm::{
-    BoardView, Description, HistogramView, NamedReader, Overview, READER_HISTOGRAMS, ReaderView,
-    Root,
+    CountersView, Description, HistogramView, Overview, READER_HISTOGRAMS, ReaderView,
+    RegisteredReader, Root,
 };
 
 /// A line for each bus.
@@ -30,7 +30,7 @@ pub fn list(root: &Root, rows: &[Row]) -> String {
                 text,
                 "{:<20} {:>5} {:>11} {:>14} {:>10}  {}",
                 bus.bus,
-                bus.epoch,
+                bus.generation,
                 count(bus.definitions.max(bus.books) as u64),
                 count(bus.messages),
                 bytes(bus.memory_bytes),
@@ -48,10 +48,10 @@ pub fn bus(bus: &Bus) -> String {
     let mut text = String::new();
     write_overview(&mut text, bus, paint);
     write_readers(&mut text, bus, paint);
-    match &bus.board {
-        Some(board) => {
-            write_histograms(&mut text, board, paint);
-            write_counters(&mut text, board, &bus.overview, paint);
+    match &bus.counters_file {
+        Some(counters_file) => {
+            write_histograms(&mut text, counters_file, paint);
+            write_counters(&mut text, counters_file, &bus.overview, paint);
         }
         None => text.push_str("\nnothing is counted: the bus has no board\n"),
     }
@@ -67,7 +67,7 @@ fn write_overview(text: &mut String, whole: &Bus, paint: Paint) {
     row("publisher", publisher(bus, paint));
     row(
         "epoch",
-        format!("{}: how many publishers it had", bus.epoch),
+        format!("{}: how many publishers it had", bus.generation),
     );
     let (defined, books) = (bus.definitions as u64, bus.books as u64);
     row(
@@ -111,15 +111,15 @@ fn last_sign_of_life(bus: &Overview) -> String {
 }
 
 /// A reader of a lossless bus, by its place and, if it gave one, its name.
-fn waited_for(reader: &NamedReader, bus: &Bus, paint: Paint) -> String {
+fn waited_for(reader: &RegisteredReader, bus: &Bus, paint: Paint) -> String {
     let place = u64::from(reader.place) + 1;
     let has_place = |other: &&ReaderView| other.process.is_some() && other.counters.place == place;
     let name = bus.readers.iter().find(has_place);
     let name = name.map_or(String::new(), |other| format!(" ({})", other.name));
     let place = reader.place;
-    let (behind, ring) = (reader.behind_bytes, bus.overview.ring_bytes);
+    let (behind, ring) = (reader.lag_bytes, bus.overview.ring_bytes);
     match reader.is_alive {
-        true => format!("{place}{name}: {}", behind_of(behind, ring)),
+        true => format!("{place}{name}: {}", lag_of(behind, ring)),
         false => paint.yellow(format!(
             "{place}: died {} behind, not waited for",
             bytes(behind)
@@ -127,9 +127,9 @@ fn waited_for(reader: &NamedReader, bus: &Bus, paint: Paint) -> String {
     }
 }
 
-fn behind_of(behind_bytes: u64, ring_bytes: u64) -> String {
-    let share = behind_bytes as f64 / ring_bytes as f64 * 100.0;
-    format!("{} behind, {share:.0} % of the ring", bytes(behind_bytes))
+fn lag_of(lag_bytes: u64, ring_bytes: u64) -> String {
+    let share = lag_bytes as f64 / ring_bytes as f64 * 100.0;
+    format!("{} behind, {share:.0} % of the ring", bytes(lag_bytes))
 }
 
 /// Readers that gave a name, a line each.
@@ -139,12 +139,12 @@ fn write_readers(text: &mut String, bus: &Bus, paint: Paint) {
     }
     let head = format!(
         "{:<20}{:>11}{:>6}{:>14}{:>9}{:>11}{:>11}{:>11}  process",
-        "reader", "behind", "ring", "messages", "lapped", "lost", "p50", "p99"
+        "reader", "lag", "ring", "messages", "overruns", "lost", "p50", "p99"
     );
     let _ = writeln!(text, "\n{}", paint.dim(head));
     for reader in &bus.readers {
-        let line = match &reader.board {
-            Ok(board) => reader_line(reader, board, bus.overview.ring_bytes, paint),
+        let line = match &reader.counters_file {
+            Ok(counters_file) => reader_line(reader, counters_file, bus.overview.ring_bytes, paint),
             Err(error) => paint.red(format!("{:<20}{error}", reader.name)),
         };
         let _ = writeln!(text, "{line}");
@@ -153,9 +153,14 @@ fn write_readers(text: &mut String, bus: &Bus, paint: Paint) {
     let _ = writeln!(text, "  {}", paint.dim(note));
 }
 
-fn reader_line(reader: &ReaderView, board: &BoardView, ring_bytes: u64, paint: Paint) -> String {
+fn reader_line(
+    reader: &ReaderView,
+    counters_file: &CountersView,
+    ring_bytes: u64,
+    paint: Paint,
+) -> String {
     let counters = &reader.counters;
-    let mut consumed = board.histograms();
+    let mut consumed = counters_file.histograms();
     let consumed = consumed.find(|(what, _)| what.name == READER_HISTOGRAMS[0].name);
     let [p50, p99] = consumed.map_or([None; 2], |(_, view)| {
         let [p50, p99, ..] = points(&view);
@@ -165,28 +170,28 @@ fn reader_line(reader: &ReaderView, board: &BoardView, ring_bytes: u64, paint: P
     let line = format!(
         "{:<20}{:>11}{:>6}{:>14}{:>9}{:>11}{:>11}{:>11}  ",
         reader.name,
-        bytes(reader.behind_bytes),
-        share(reader.behind_bytes, ring_bytes),
+        bytes(reader.lag_bytes),
+        share(reader.lag_bytes, ring_bytes),
         count(counters.messages),
-        count(counters.lapped),
-        count(counters.lapped_messages),
+        count(counters.overruns),
+        count(counters.overrun_messages),
         shown(p50),
         shown(p99),
     );
     match &reader.process {
-        Some(process) if counters.lapped == 0 => format!("{line}{process}"),
+        Some(process) if counters.overruns == 0 => format!("{line}{process}"),
         Some(process) => format!("{line}{}", paint.yellow(process)),
         None => paint.dim(format!("{line}died")),
     }
 }
 
-fn write_histograms(text: &mut String, board: &BoardView, paint: Paint) {
+fn write_histograms(text: &mut String, counters_file: &CountersView, paint: Paint) {
     let head = format!(
         "{:<24}{:>14}{:>11}{:>11}{:>11}{:>11}",
         "histogram", "count", "p50", "p99", "p99.9", "max"
     );
     let _ = writeln!(text, "\n{}", paint.dim(head));
-    for (what, view) in board.histograms() {
+    for (what, view) in counters_file.histograms() {
         let _ = write!(text, "{:<24}{:>14}", what.name, count(view.count()));
         for value in points(&view) {
             let value = value.map_or("-".to_owned(), |value| measured(value, what));
@@ -196,10 +201,15 @@ fn write_histograms(text: &mut String, board: &BoardView, paint: Paint) {
     }
 }
 
-fn write_counters(text: &mut String, board: &BoardView, overview: &Overview, paint: Paint) {
+fn write_counters(
+    text: &mut String,
+    counters_file: &CountersView,
+    overview: &Overview,
+    paint: Paint,
+) {
     let head = format!("{:>16} {:<12} {:<26} what", "counted", "unit", "counter");
     let _ = writeln!(text, "\n{}", paint.dim(head));
-    for (what, value) in of_bus(board, overview) {
+    for (what, value) in of_bus(counters_file, overview) {
         let line = format!(
             "{:>16} {:<12} {:<26} {}",
             count(value),
@@ -210,7 +220,7 @@ fn write_counters(text: &mut String, board: &BoardView, overview: &Overview, pai
         let line = if value == 0 { paint.dim(line) } else { line };
         let _ = writeln!(text, "{line}");
     }
-    let origin = board.origin();
+    let origin = counters_file.origin();
     let since = touchline_wire::sbe::UtcTime(origin.start_unix_ns);
     let note = format!("counted by process {}, begun {since}", origin.pid);
     let _ = writeln!(text, "\n{}", paint.dim(note));

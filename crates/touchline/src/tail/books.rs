@@ -24,7 +24,7 @@ impl Books {
         ) {
             self.0.update(&Envelope {
                 sequence: received.sequence,
-                stamps: &received.stamps,
+                timestamps: &received.timestamps,
                 update: &received.update,
             });
         }

@@ -7,12 +7,12 @@ use crate::books::{push_level, push_lists, push_symbol};
 use crate::json::{push_best, push_price, push_quantity};
 use std::fmt::Write;
 use touchline_book::Touch;
-use touchline_transport::Notice;
+use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
-    OrderAction, OrderChange, Price, Quantity, Side, Stamps, Statistic, Trade, TradingStatus,
+    OrderAction, OrderChange, Price, Quantity, Side, Statistic, Timestamps, Trade, TradingStatus,
     Update, Validity,
 };
 
@@ -22,14 +22,14 @@ pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
         Item::Update(received) => write_update(line, received, known, books),
         Item::Top {
             sequence,
-            stamps,
+            timestamps,
             top,
         } => {
             let _ = write!(line, "{{\"message\":\"top\",\"sequence\":{sequence}");
-            push_times(line, stamps);
+            push_times(line, timestamps);
             push_top(line, top, &known.of(top.instrument));
         }
-        Item::Notice(notice) => write_notice(line, notice),
+        Item::SubscriptionEvent(event) => write_event(line, event),
         Item::BatchEnd => return,
     }
     line.push('}');
@@ -42,7 +42,7 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
         line,
         "{{\"message\":\"{message}\",\"sequence\":{sequence},\"image\":{image},\"batch_end\":{batch_end}"
     );
-    push_stamps(line, received);
+    push_timestamps(line, received);
     let of = |instrument: Instrument| known.of(instrument);
     match &received.update {
         Update::Book(book) => {
@@ -89,55 +89,57 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
     }
 }
 
-fn write_notice(line: &mut String, notice: &Notice) {
-    let (name, about) = match notice {
-        Notice::CaughtUp => ("caught_up", String::new()),
-        Notice::Lapped { messages, bytes } => (
+fn write_event(line: &mut String, event: &SubscriptionEvent) {
+    let (name, about) = match event {
+        SubscriptionEvent::CaughtUp => ("caught_up", String::new()),
+        SubscriptionEvent::Overrun { messages, bytes } => (
             "lapped",
             format!(",\"messages_lost\":{messages},\"bytes_lost\":{bytes}"),
         ),
-        Notice::Restarted { epoch } => ("restarted", format!(",\"epoch\":{epoch}")),
-        Notice::PublisherGone => ("publisher_gone", String::new()),
-        Notice::PublisherStalled => ("publisher_stalled", String::new()),
-        Notice::PublisherResumed => ("publisher_resumed", String::new()),
-        Notice::Corrupt { sequence } => ("corrupt", format!(",\"sequence\":{sequence}")),
-        Notice::Damaged => ("damaged", String::new()),
+        SubscriptionEvent::Restarted { generation } => {
+            ("restarted", format!(",\"epoch\":{generation}"))
+        }
+        SubscriptionEvent::PublisherGone => ("publisher_gone", String::new()),
+        SubscriptionEvent::PublisherStalled => ("publisher_stalled", String::new()),
+        SubscriptionEvent::PublisherResumed => ("publisher_resumed", String::new()),
+        SubscriptionEvent::Corrupt { sequence } => ("corrupt", format!(",\"sequence\":{sequence}")),
+        SubscriptionEvent::Damaged => ("damaged", String::new()),
     };
     let _ = write!(line, "{{\"notice\":\"{name}\"{about}");
 }
 
 /// When things happened, and the marks; an image has none.
-fn push_stamps(line: &mut String, received: &Received<'_>) {
-    let stamps = &received.stamps;
-    push_times(line, stamps);
+fn push_timestamps(line: &mut String, received: &Received<'_>) {
+    let timestamps = &received.timestamps;
+    push_times(line, timestamps);
     if !received.is_image {
         let _ = write!(
             line,
             ",\"sending_ns\":\"{}\",\"packet\":{},\"polled\":\"{}\",\"decoded\":\"{}\",\"applied\":\"{}\",\"published\":\"{}\"",
-            stamps.packet.sending_ns,
-            stamps.packet.sequence,
-            stamps.polled,
-            stamps.decoded,
-            stamps.applied,
-            stamps.published
+            timestamps.packet.sending_ns,
+            timestamps.packet.sequence,
+            timestamps.polled,
+            timestamps.decoded,
+            timestamps.applied,
+            timestamps.published
         );
     }
 }
 
 /// The venue's time and that of receipt.
-fn push_times(line: &mut String, stamps: &Stamps) {
+fn push_times(line: &mut String, timestamps: &Timestamps) {
     let _ = write!(
         line,
         ",\"exchange_ns\":\"{}\",\"receive_ns\":\"{}\"",
-        stamps.exchange_ns, stamps.packet.receive_ns
+        timestamps.exchange_ns, timestamps.packet.receive_ns
     );
 }
 
 fn push_instrument(line: &mut String, definition: &InstrumentDefinition) {
-    let (index, venue_id) = (definition.instrument.0, definition.venue_id);
+    let (index, security_id) = (definition.instrument.0, definition.security_id);
     let _ = write!(line, ",\"instrument\":{index},\"security_id\":");
-    let _ = match definition.defined || venue_id != 0 {
-        true => write!(line, "{venue_id}"),
+    let _ = match definition.defined || security_id != 0 {
+        true => write!(line, "{security_id}"),
         false => write!(line, "null"),
     };
     line.push_str(",\"symbol\":");

@@ -19,7 +19,7 @@ impl Known {
     pub fn note(&mut self, update: &Update<'_>) {
         match update {
             Update::Definition(definition) => *self.row(definition.instrument) = **definition,
-            Update::Book(book) => self.row(book.instrument).venue_id = book.venue_id,
+            Update::Book(book) => self.row(book.instrument).security_id = book.security_id,
             _ => {}
         }
     }

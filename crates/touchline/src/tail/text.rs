@@ -3,15 +3,15 @@
 use super::books::Books;
 use super::known::Known;
 use super::names;
-use crate::figures::{count, counted};
+use crate::format::{count, counted};
 use std::fmt::Write;
 use touchline_book::{Touch, TouchSource};
-use touchline_transport::Notice;
+use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, Instrument, InstrumentDefinition, LevelAction, LevelChange,
-    OrderAction, OrderChange, Phase, Price, Quantity, Stamps, Update,
+    OrderAction, OrderChange, Phase, Price, Quantity, Timestamps, Update,
 };
 use touchline_wire::sbe::UtcTime;
 
@@ -19,17 +19,19 @@ use touchline_wire::sbe::UtcTime;
 pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
     match item {
         Item::Update(received) => write_update(line, received, known, books),
-        Item::Top { top, stamps, .. } => {
-            push_time(line, stamps);
+        Item::Top {
+            top, timestamps, ..
+        } => {
+            push_time(line, timestamps);
             write_top(line, top, &known.of(top.instrument));
         }
-        Item::Notice(notice) => write_notice(line, notice),
+        Item::SubscriptionEvent(event) => write_event(line, event),
         Item::BatchEnd => {}
     }
 }
 
 fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books: &Books) {
-    push_time(line, &received.stamps);
+    push_time(line, &received.timestamps);
     let of = |instrument: Instrument| known.of(instrument);
     let _ = match &received.update {
         Update::Book(book) => {
@@ -113,7 +115,7 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
             write!(
                 line,
                 " id {}, {}, depth {} direct {} implied, tick {}",
-                definition.venue_id,
+                definition.security_id,
                 definition.asset,
                 names::depth(depth.direct),
                 depth.implied,
@@ -123,35 +125,37 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
     };
 }
 
-fn write_notice(line: &mut String, notice: &Notice) {
-    let _ = match notice {
-        Notice::CaughtUp => write!(line, "-- joined: what follows is live"),
-        Notice::Lapped { messages, bytes } => write!(
+fn write_event(line: &mut String, event: &SubscriptionEvent) {
+    let _ = match event {
+        SubscriptionEvent::CaughtUp => write!(line, "-- joined: what follows is live"),
+        SubscriptionEvent::Overrun { messages, bytes } => write!(
             line,
             "-- too slow: {} ({} bytes) were overwritten unread; every book follows anew",
             counted(*messages, "message"),
             count(*bytes)
         ),
-        Notice::Restarted { epoch } => {
+        SubscriptionEvent::Restarted { generation } => {
             write!(
                 line,
-                "-- another publisher begins, the bus's number {epoch}: all books are void"
+                "-- another publisher begins, the bus's number {generation}: all books are void"
             )
         }
-        Notice::PublisherGone => write!(line, "-- the publisher is gone: books are stale"),
-        Notice::PublisherStalled => write!(
+        SubscriptionEvent::PublisherGone => {
+            write!(line, "-- the publisher is gone: books are stale")
+        }
+        SubscriptionEvent::PublisherStalled => write!(
             line,
             "-- the publisher is stalled: no sign of life from it, books are stale"
         ),
-        Notice::PublisherResumed => write!(
+        SubscriptionEvent::PublisherResumed => write!(
             line,
             "-- the publisher has resumed: books follow as they are now"
         ),
-        Notice::Corrupt { sequence } => write!(
+        SubscriptionEvent::Corrupt { sequence } => write!(
             line,
             "-- message {sequence} makes no sense: somebody else writes this memory; every book follows anew"
         ),
-        Notice::Damaged => write!(
+        SubscriptionEvent::Damaged => write!(
             line,
             "-- a file of the bus was made shorter: start its publisher again"
         ),
@@ -176,9 +180,9 @@ fn write_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefiniti
 }
 
 /// The time of day, the venue's or else that of receipt; of what has neither, as wide a blank.
-fn push_time(line: &mut String, stamps: &Stamps) {
-    let ns = match stamps.exchange_ns {
-        0 => stamps.packet.receive_ns,
+fn push_time(line: &mut String, timestamps: &Timestamps) {
+    let ns = match timestamps.exchange_ns {
+        0 => timestamps.packet.receive_ns,
         ns => ns,
     };
     let time = UtcTime(ns).to_string();
@@ -187,10 +191,10 @@ fn push_time(line: &mut String, stamps: &Stamps) {
 }
 
 fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &str) {
-    let _ = match (definition.symbol.is_empty(), definition.venue_id) {
+    let _ = match (definition.symbol.is_empty(), definition.security_id) {
         (false, _) => write!(line, " {:<20}", definition.symbol),
         (true, 0) => write!(line, " {:<20}", format!("#{}", definition.instrument.0)),
-        (true, venue_id) => write!(line, " {venue_id:<20}"),
+        (true, security_id) => write!(line, " {security_id:<20}"),
     };
     let _ = write!(line, " {state:<10}");
 }

@@ -6,7 +6,7 @@ mod parts;
 mod tests;
 
 use super::model::{Ladder, Picture, State};
-use crate::figures::{bytes, count};
+use crate::format::{bytes, count};
 use parts::{books_line, latency_rows, line_rows, rate_rows, reader_rows};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -54,8 +54,8 @@ pub fn draw(frame: &mut Frame<'_>, picture: &Picture, around: &Around) {
     ]);
     let [head, body, foot] = rows.areas(frame.area());
     frame.render_widget(heading(picture, around), head);
-    match (&picture.trouble, &picture.overview) {
-        (Some(trouble), _) => frame.render_widget(said(trouble), body),
+    match (&picture.last_error, &picture.overview) {
+        (Some(last_error), _) => frame.render_widget(said(last_error), body),
         (None, None) => {}
         (None, Some(_)) => draw_body(frame, body, picture, around),
     }
@@ -137,7 +137,7 @@ fn heading(picture: &Picture, around: &Around) -> Line<'static> {
             None => "books are as it left them".to_owned(),
         };
         let ring = bytes(overview.ring_bytes);
-        let text = format!("  {who}, epoch {}, ring {ring}", overview.epoch);
+        let text = format!("  {who}, epoch {}, ring {ring}", overview.generation);
         spans.push(Span::raw(text));
     }
     if around.is_paused {
@@ -176,9 +176,9 @@ fn footing(around: &Around) -> Line<'static> {
     Line::styled(text, DIM)
 }
 
-fn said(trouble: &str) -> Paragraph<'static> {
+fn said(last_error: &str) -> Paragraph<'static> {
     let wrap = ratatui::widgets::Wrap { trim: false };
-    Paragraph::new(Line::styled(format!(" {trouble}"), BAD)).wrap(wrap)
+    Paragraph::new(Line::styled(format!(" {last_error}"), BAD)).wrap(wrap)
 }
 
 fn draw_ladder(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {

@@ -18,7 +18,7 @@ use ladder::Choice;
 use readers::Before;
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use touchline_transport::shm::{BoardView, Error, Images, Overview, Root};
+use touchline_transport::shm::{CountersView, Error, Images, Overview, Root};
 use touchline_types::Validity;
 
 /// Looks at one bus again and again, and keeps what it needs to say how things change.
@@ -26,7 +26,7 @@ pub struct Model {
     root: Root,
     bus: String,
     images: Option<Images>,
-    board: Option<BoardView>,
+    counters_file: Option<CountersView>,
     /// What the totals are counted from; `None` is the start of the publisher.
     base: Option<Sample>,
     last: Option<Sample>,
@@ -45,7 +45,7 @@ pub struct Picture {
     /// Its name.
     pub bus: String,
     /// Why nothing, or not everything, can be said of it.
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
     /// Publisher, sizes, how far it is.
     pub overview: Option<Overview>,
     /// How it is, in a word or two.
@@ -168,7 +168,7 @@ const LINES: [(&str, &str, bool); 9] = [
     ("packets_first_a", "first on A", false),
     ("packets_first_b", "first on B", false),
     ("packets_duplicate", "duplicates", false),
-    ("packets_held", "held", false),
+    ("packets_buffered", "held", false),
     ("packets_late", "late", false),
     ("gaps", "gaps", true),
     ("packets_lost", "lost", true),
@@ -189,7 +189,7 @@ impl Model {
             root: root.clone(),
             bus: bus.to_owned(),
             images: None,
-            board: None,
+            counters_file: None,
             base: None,
             last: None,
             readers: Before::default(),
@@ -212,11 +212,11 @@ impl Model {
     pub fn look(&mut self) {
         if let Err(error) = self.try_look() {
             self.images = None;
-            self.board = None;
+            self.counters_file = None;
             self.last = None;
             self.picture = Picture {
                 bus: self.bus.clone(),
-                trouble: Some(missing::words(&self.root, &self.bus, error)),
+                last_error: Some(missing::words(&self.root, &self.bus, error)),
                 ..Picture::default()
             };
         }
@@ -249,7 +249,7 @@ impl Model {
         };
         let (overview, readers) = images.overview()?;
         let mut books = [0; STATES.len() + 1];
-        let sample = self.board.as_ref().map(Sample::take);
+        let sample = self.counters_file.as_ref().map(Sample::take);
         // Definitions of instruments that are there already come late, too.
         if is_new || self.looks.is_multiple_of(LEARN_EVERY) {
             self.choice.learn(images);
@@ -260,7 +260,7 @@ impl Model {
             .map_or(0.0, |sample| self.since_last(sample));
         self.picture = Picture {
             bus: self.bus.clone(),
-            trouble: None,
+            last_error: None,
             state: state(&overview, &books),
             uptime_ns: uptime_ns(&overview, sample.as_ref()),
             is_since_reset: self.base.is_some(),
@@ -289,9 +289,9 @@ impl Model {
                 true
             }
         };
-        let is_stale = |board: &BoardView| board.is_replaced();
-        if self.board.as_ref().is_none_or(is_stale) {
-            self.board = BoardView::open(&self.root, &self.bus)?;
+        let is_stale = |counters_file: &CountersView| counters_file.is_replaced();
+        if self.counters_file.as_ref().is_none_or(is_stale) {
+            self.counters_file = CountersView::open(&self.root, &self.bus)?;
             // Another process counts from 0 again.
             self.last = None;
             self.base = None;

@@ -4,7 +4,7 @@ use crate::Desk;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
-use touchline_lab::cme::truth::{BookState, Checker};
+use touchline_lab::cme::expected_books::{BookState, Checker};
 
 /// Nothing here takes longer, unless it hangs.
 const HANGS: Duration = Duration::from_secs(90);
@@ -141,7 +141,7 @@ fn a_subscriber_shows_only_books_that_the_exchange_had() {
     };
     states("truth.log")
         .into_iter()
-        .for_each(|state| checker.truth(state));
+        .for_each(|state| checker.expected(state));
     states("seen.log")
         .iter()
         .for_each(|state| checker.seen(state.security_id, state.hash));

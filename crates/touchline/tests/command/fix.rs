@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_feed::fix::Role;
-use touchline_lab::fix::scenario::{Heard, Scenario, Way, filled};
+use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport, filled};
 
 /// A running counterparty.
 pub struct Running {
@@ -58,7 +58,7 @@ struct Testers {
     streams: [Option<(TcpStream, Vec<u8>)>; 3],
 }
 
-impl Way for Testers {
+impl TestTransport for Testers {
     fn connect(&mut self, line: u8) {
         let stream = TcpStream::connect(&self.address).expect("it listens");
         stream

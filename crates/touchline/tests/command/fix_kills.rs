@@ -23,7 +23,7 @@ const THEM: &str = "THEM";
 const HANGS: Duration = Duration::from_secs(60);
 const BY_ITSELF: &str = "it closed the connection by itself";
 /// Deaths in one session; then another begins.
-const DEATHS: u64 = 25;
+const CRASHES: u64 = 25;
 
 /// What outlives every kill: the disk, and the counterparty.
 struct Trial {
@@ -91,14 +91,14 @@ impl Trial {
     }
 
     fn arguments(&self) -> String {
-        let way = match self.role {
+        let transport = match self.role {
             Role::Acceptor => "fix-acceptor --listen 127.0.0.1:0".to_owned(),
             Role::Initiator => {
                 let address = self.listener.local_addr().expect("an address");
                 format!("fix-initiator --connect {address}")
             }
         };
-        format!("sim {way} --sender {US} --target {THEM} --store store")
+        format!("sim {transport} --sender {US} --target {THEM} --store store")
     }
 
     /// A life that ends at a random moment: before anything is said, while both log on, or in traffic.
@@ -333,18 +333,18 @@ fn wall_ns() -> u64 {
 fn session(
     role: Role,
     seed: u64,
-    deaths: u64,
+    crashes: u64,
     harm: Harm,
     tally: &mut Tally,
 ) -> Result<(), String> {
     let mut trial = Trial::new(role, seed);
-    for death in 0..deaths {
+    for crash in 0..crashes {
         let died = trial.die().and_then(|()| trial.judge());
         let looked = died.and_then(|()| match harm.is_looked_at {
             true => trial.look(tally),
             false => Ok(()),
         });
-        looked.map_err(|what| format!("death {death}: {what}"))?;
+        looked.map_err(|what| format!("death {crash}: {what}"))?;
         (harm.does)(&trial);
         tally.kills += 1;
     }
@@ -358,11 +358,11 @@ fn kill_again_and_again(role: Role) {
     let (kills, first) = (amount("KILLS", 15), amount("SEED", 1));
     let mut tally = Tally::default();
     for seed in first.. {
-        let deaths = DEATHS.min(kills - tally.kills);
-        if deaths == 0 {
+        let crashes = CRASHES.min(kills - tally.kills);
+        if crashes == 0 {
             break;
         }
-        let held = session(role, seed, deaths, NO_HARM, &mut tally);
+        let held = session(role, seed, crashes, NO_HARM, &mut tally);
         assert_eq!(held, Ok(()), "{role:?}, seed {seed}");
     }
     println!("{role:?}, from SEED={first}: {tally:?}");

@@ -40,7 +40,7 @@ fn the_page_has_what_the_buses_count() {
             value("touchline_bus_position_bytes"),
             stat["position"].as_f64().unwrap()
         );
-        assert_eq!(value("touchline_bus_epoch"), 1.0);
+        assert_eq!(value("touchline_bus_publisher_generation"), 1.0);
         assert_eq!(value("touchline_bus_publisher_up"), 0.0);
         assert_eq!(value("touchline_bus_unreadable"), 0.0);
         let histogram = &stat["histograms"]["packet_ns"];
@@ -77,9 +77,7 @@ fn readers_are_seen_by_name() {
     let page = loop {
         let page = desk.page();
         let messages = read(&page, "touchline_reader_messages_total", "quick");
-        if messages > Some(0.0)
-            && read(&page, "touchline_reader_behind_bytes", "quick") == Some(0.0)
-        {
+        if messages > Some(0.0) && read(&page, "touchline_reader_lag_bytes", "quick") == Some(0.0) {
             break page;
         }
         assert!(
@@ -88,7 +86,7 @@ fn readers_are_seen_by_name() {
         );
         std::thread::sleep(Duration::from_millis(10));
     };
-    assert!(read(&page, "touchline_reader_behind_bytes", "slow") > Some(100_000.0));
+    assert!(read(&page, "touchline_reader_lag_bytes", "slow") > Some(100_000.0));
     let batches = read(&page, "touchline_reader_batches_total", "quick").expect("batches");
     let latencies = read(
         &page,

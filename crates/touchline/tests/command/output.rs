@@ -11,10 +11,10 @@ fn books_orders_and_tops_are_the_exchange_s_own() {
     let desk = Desk::new("truth");
     desk.replay("--quiet --books books --orders orders --tops tops")
         .done();
-    let truth = &desk.session.truth;
-    assert_eq!(desk.read("books"), truth.books_jsonl());
-    assert_eq!(desk.read("orders"), truth.orders_jsonl());
-    assert_eq!(desk.read("tops"), truth.tops_jsonl());
+    let expected_books = &desk.session.expected;
+    assert_eq!(desk.read("books"), expected_books.books_jsonl());
+    assert_eq!(desk.read("orders"), expected_books.orders_jsonl());
+    assert_eq!(desk.read("tops"), expected_books.tops_jsonl());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn an_existing_output_is_replaced_and_a_link_stays_one() {
     desk.write("real", "old");
     std::os::unix::fs::symlink(desk.path("real"), desk.path("link")).expect("our folder");
     desk.replay("--quiet --books link").done();
-    assert_eq!(desk.read("real"), desk.session.truth.books_jsonl());
+    assert_eq!(desk.read("real"), desk.session.expected.books_jsonl());
     let link = std::fs::symlink_metadata(desk.path("link")).expect("the link");
     assert!(link.is_symlink());
 }
@@ -93,7 +93,7 @@ fn a_killed_run_leaves_no_output_and_the_next_one_no_trace_of_it() {
     assert_eq!(desk.files().len(), before.len() + 1);
     desk.replay("--quiet --tops tops").done();
     assert_eq!(desk.files(), before);
-    assert_eq!(desk.read("tops"), desk.session.truth.tops_jsonl());
+    assert_eq!(desk.read("tops"), desk.session.expected.tops_jsonl());
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_reader_that_has_enough_ends_the_printing() {
             .filter(|name| !before.contains(name));
         assert_eq!(after.collect::<Vec<_>>(), left);
     }
-    assert_eq!(desk.read("books"), desk.session.truth.books_jsonl());
+    assert_eq!(desk.read("books"), desk.session.expected.books_jsonl());
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn the_effective_configuration_is_a_configuration() {
     assert_eq!(again.stdout, printed);
     desk.run("replay -q --config elsewhere/effective.toml --pcap session.pcap --books books")
         .done();
-    assert_eq!(desk.read("books"), desk.session.truth.books_jsonl());
+    assert_eq!(desk.read("books"), desk.session.expected.books_jsonl());
 }
 
 #[test]
@@ -185,22 +185,25 @@ fn symbols_limit_what_is_written() {
     desk.write("cme.toml", toml);
     desk.replay("--quiet --books books --orders orders --tops tops")
         .done();
-    let truth = &desk.session.truth;
+    let expected_books = &desk.session.expected;
     let few = |text: String| {
         let few = text
             .lines()
             .filter(|line| line.contains("\"ZQA0\"") || line.contains("\"ZQC0\""));
         few.map(|line| format!("{line}\n")).collect::<String>()
     };
-    assert_eq!(few(truth.books_jsonl()).lines().count(), 2);
-    assert_eq!(desk.read("books"), few(truth.books_jsonl()));
-    assert_eq!(desk.read("orders"), few(truth.orders_jsonl()));
+    assert_eq!(few(expected_books.books_jsonl()).lines().count(), 2);
+    assert_eq!(desk.read("books"), few(expected_books.books_jsonl()));
+    assert_eq!(desk.read("orders"), few(expected_books.orders_jsonl()));
     let is_published = |symbol: &Option<String>| matches!(symbol.as_deref(), Some("ZQA0" | "ZQC0"));
-    let rows = truth.books.iter().filter(|row| is_published(&row.symbol));
+    let rows = expected_books
+        .books
+        .iter()
+        .filter(|row| is_published(&row.symbol));
     let ids: Vec<_> = rows
         .map(|row| format!("\"security_id\":{},", row.security_id))
         .collect();
-    let tops = truth.tops_jsonl();
+    let tops = expected_books.tops_jsonl();
     let of_these = |line: &&str| ids.iter().any(|id| line.contains(id.as_str()));
     let expected: String = tops
         .lines()

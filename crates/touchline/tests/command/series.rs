@@ -120,7 +120,7 @@ fn trades_are_the_exchange_s_with_the_times_of_their_own_events() {
     let head = "exchange_ns,receive_ns,sequence,security_id,symbol,state,price,quantity,aggressor,trade_id,action";
     assert_eq!(lines.next(), Some(head));
     let shown: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
-    let books = &desk.session.truth.books;
+    let books = &desk.session.expected.books;
     let mut expected = Vec::new();
     let sent = desk.session.packets.iter();
     for packet in sent.filter(|packet| packet.feed == Feed::Incremental) {

@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_lab::capture::{Arrival, Feed, Line, write_pcap};
 use touchline_lab::cme::config::group_of;
-use touchline_lab::cme::truth::BookState;
+use touchline_lab::cme::expected_books::BookState;
 use touchline_net::{frame, pcap};
 
 /// A socket for each feed on each line.
@@ -157,7 +157,7 @@ fn replayed(desk: &Desk, ears: &Ears) -> Run {
 }
 
 #[test]
-fn a_terminated_exchange_heals_everything_and_writes_the_truth() {
+fn a_terminated_exchange_heals_everything_and_writes_the_expected_books() {
     let desk = Desk::new("sim-truth");
     let mut ears = Ears::open(&desk);
     let exchange = Exchange::start(
@@ -224,8 +224,11 @@ fn commands_are_answered_one_by_one() {
             .say("replay half")
             .starts_with("refused: there is no TCP replay")
     );
-    let truth = exchange.say("truth");
-    assert!(truth.starts_with("ok: the truth after packet "), "{truth}");
+    let expected_books = exchange.say("truth");
+    assert!(
+        expected_books.starts_with("ok: the truth after packet "),
+        "{expected_books}"
+    );
     let early = desk.read("b");
     assert_eq!(exchange.say("clear"), "ok");
     assert_eq!(exchange.say("reset"), "ok");

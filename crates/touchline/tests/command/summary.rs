@@ -55,7 +55,7 @@ fn a_clean_session_is_summarised() {
         (arrived - sent) as u64
     );
     assert_eq!(number(&summary, "lost on both lines"), 0);
-    assert_eq!(number(&summary, "holes given up"), 0);
+    assert_eq!(number(&summary, "gaps given up"), 0);
     assert!(number(&summary, "46  MDIncrementalRefreshBook46") > 100);
     assert!(number(&summary, "199  unknown, skipped by its size") > 0);
     let live = format!("  {:<18}{:>12}{:>12}", "price books", 10, 0);
@@ -95,13 +95,13 @@ fn losses_and_recoveries_are_counted() {
     );
     let desk = Desk::with("losses", session, delivery.arrivals);
     let summary = desk.replay("--books books").done().stdout;
-    assert_eq!(desk.read("books"), desk.session.truth.books_jsonl());
+    assert_eq!(desk.read("books"), desk.session.expected.books_jsonl());
     assert_eq!(number(&summary, "lost on both lines"), lost);
     // A damaged copy of a packet that the other line brought is dropped as that, unread.
     let invalid = number(&summary, "invalid, counted as not received");
     assert!((1..=corrupt).contains(&invalid), "{invalid} of {corrupt}");
-    assert!(number(&summary, "holes given up") > 0);
-    assert!(number(&summary, "books emptied by a hole of their own") > 0);
+    assert!(number(&summary, "gaps given up") > 0);
+    assert!(number(&summary, "books emptied by a gap of their own") > 0);
     assert!(number(&summary, "snapshots that replaced a book") > 0);
     assert!(number(&summary, "snapshots that replaced an order book") > 0);
 }

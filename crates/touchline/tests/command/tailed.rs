@@ -14,7 +14,7 @@ pub struct Books {
     /// Lines that were messages.
     pub messages: u64,
     /// What was said of the subscription, in order.
-    pub notices: Vec<String>,
+    pub events: Vec<String>,
 }
 
 #[derive(Default)]
@@ -48,11 +48,11 @@ impl Tail {
     }
 
     /// Reads until the subscription is told this, for the `times`th time.
-    pub fn read_until(&mut self, notice: &str, times: usize) {
-        while self.books.times(notice) < times {
+    pub fn read_until(&mut self, event: &str, times: usize) {
+        while self.books.times(event) < times {
             let mut line = String::new();
             let read = self.lines.read_line(&mut line).expect("lines of text");
-            assert!(read > 0, "it ended before {notice}");
+            assert!(read > 0, "it ended before {event}");
             self.books.line(&line);
         }
     }
@@ -70,16 +70,16 @@ impl Tail {
 
 impl Books {
     /// How often the subscription was told this.
-    pub fn times(&self, notice: &str) -> usize {
-        self.notices.iter().filter(|told| *told == notice).count()
+    pub fn times(&self, event: &str) -> usize {
+        self.events.iter().filter(|told| *told == event).count()
     }
 
     /// Takes a line.
     pub fn line(&mut self, line: &str) {
         let line: Value = serde_json::from_str(line).expect("a JSON object a line");
-        if let Some(notice) = line["notice"].as_str() {
-            self.notices.push(notice.to_owned());
-            if notice == "restarted" {
+        if let Some(event) = line["notice"].as_str() {
+            self.events.push(event.to_owned());
+            if event == "restarted" {
                 self.instruments.clear();
             }
             return;

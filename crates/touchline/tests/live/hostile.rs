@@ -6,9 +6,9 @@
 
 use crate::alone;
 use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::expected_books::{equals, hash_of, judge, judge_states};
 use crate::matrix::{gateway, settled, subscriber};
 use crate::pauses::{live_books, rows};
-use crate::truth::{equals, hash_of, judge, judge_states};
 use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
             loops_max: 0,
         };
         let start = Instant::now();
-        while !is_whole(&session.board()) {
+        while !is_whole(&session.counters_file()) {
             assert!(start.elapsed() < PATIENCE, "seed {seed}: never whole");
             thread::sleep(Duration::from_millis(20));
         }
@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
     }
 
     fn turn(&mut self, commands: &[&str]) {
-        let before = self.board();
+        let before = self.counters_file();
         for command in commands {
             match *command {
                 "wait" => thread::sleep(EFFECT),
@@ -160,19 +160,19 @@ impl<'a> Session<'a> {
             }
         }
         self.say("clear");
-        let loops = counter(&self.board(), "loops_whole");
+        let loops = counter(&self.counters_file(), "snapshot_cycles");
         thread::sleep(EFFECT);
         self.say("rate 0");
-        let truth = self.stage.path("truth-books.jsonl");
-        let _ = std::fs::remove_file(&truth);
+        let expected_books = self.stage.path("truth-books.jsonl");
+        let _ = std::fs::remove_file(&expected_books);
         self.say("truth");
         self.until_right(commands, loops);
         let restarts = commands
             .iter()
             .filter(|command| command.starts_with("restart"))
             .count();
-        let noticed =
-            counter(&self.board(), "numbering_restarts") - counter(&before, "numbering_restarts");
+        let noticed = counter(&self.counters_file(), "numbering_restarts")
+            - counter(&before, "numbering_restarts");
         assert!(
             noticed >= restarts as u64,
             "{}: not noticed",
@@ -184,26 +184,29 @@ impl<'a> Session<'a> {
 
     /// Looks at every book until all of them are live and the exchange's, and notes what is.
     fn until_right(&mut self, commands: &[&str], loops: u64) {
-        let truth = rows(&self.stage.read("truth-books.jsonl"));
+        let expected_books = rows(&self.stage.read("truth-books.jsonl"));
         let start = Instant::now();
         loop {
             // Before the books, which are of that time or later.
-            let board = self.board();
-            let took = counter(&board, "loops_whole") - loops;
+            let counters_file = self.counters_file();
+            let took = counter(&counters_file, "snapshot_cycles") - loops;
             let books = live_books(self.stage);
             for (id, book) in &books {
                 self.shown.push((*id as i32, hash_of(book)));
             }
-            if is_whole(&board) && books == truth {
+            if is_whole(&counters_file) && books == expected_books {
                 self.loops_max = self.loops_max.max(took);
                 return;
             }
             let what = self.what(commands);
             assert!(
                 took <= LOOPS_MAX,
-                "{what}: not whole after {took} loops: {board:#}\n{books:?}\n{truth:?}"
+                "{what}: not whole after {took} loops: {counters_file:#}\n{books:?}\n{expected_books:?}"
             );
-            assert!(start.elapsed() < PATIENCE, "{what}: not whole: {board:#}");
+            assert!(
+                start.elapsed() < PATIENCE,
+                "{what}: not whole: {counters_file:#}"
+            );
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -227,9 +230,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn board(&self) -> Value {
-        let board = self.stage.run("stat live --json").stdout;
-        serde_json::from_slice(&board).unwrap_or_default()
+    fn counters_file(&self) -> Value {
+        let counters_file = self.stage.run("stat live --json").stdout;
+        serde_json::from_slice(&counters_file).unwrap_or_default()
     }
 
     fn what(&self, commands: &[&str]) -> String {
@@ -238,7 +241,7 @@ impl<'a> Session<'a> {
 
     fn end(mut self) {
         let (stage, seed) = (self.stage, self.seed);
-        let board = settled(stage, &mut self.exchange);
+        let counters_file = settled(stage, &mut self.exchange);
         self.exchange.tell("quit");
         self.exchange.ends_well();
         self.follower.close();
@@ -252,33 +255,36 @@ impl<'a> Session<'a> {
             assert_eq!(verdict.wrong, 0, "{what}: {verdict:?}");
             assert!(verdict.right > 10, "{what}: {verdict:?}: no test");
         }
-        let doubted = [
+        let unconfirmed = [
             "packets_implausible",
-            "packets_far_ahead",
+            "packets_out_of_window",
             "recovery_refused",
-            "packets_old_numbering",
+            "packets_old_epoch",
         ];
-        let doubted = doubted.map(|name| (name, counter(&board, name)));
+        let unconfirmed = unconfirmed.map(|name| (name, counter(&counters_file, name)));
         assert!(
-            doubted.iter().any(|&(_, packets)| packets > 0),
+            unconfirmed.iter().any(|&(_, packets)| packets > 0),
             "nothing was noticed: no test"
         );
         println!(
-            "{what}: whole and right after at most {} loops; {doubted:?}",
+            "{what}: whole and right after at most {} loops; {unconfirmed:?}",
             self.loops_max
         );
     }
 }
 
 /// Every book is live.
-fn is_whole(board: &Value) -> bool {
-    let known = counter(board, "books_known");
-    let live = |name| counter(board, name) == known;
-    known > 0 && counter(board, "ready") == 1 && live("books_live") && live("order_books_live")
+fn is_whole(counters_file: &Value) -> bool {
+    let known = counter(counters_file, "books_known");
+    let live = |name| counter(counters_file, name) == known;
+    known > 0
+        && counter(counters_file, "ready") == 1
+        && live("books_live")
+        && live("order_books_live")
 }
 
-fn counter(board: &Value, name: &str) -> u64 {
-    board["counters"][name].as_u64().unwrap_or(0)
+fn counter(counters_file: &Value, name: &str) -> u64 {
+    counters_file["counters"][name].as_u64().unwrap_or(0)
 }
 
 fn exchange(stage: &Stage, seed: u64, more: &[&str]) -> Actor {

@@ -8,6 +8,7 @@
 //! a pair of virtual Ethernet devices between exchange and gateway.
 
 mod cast;
+mod expected_books;
 mod hostile;
 mod matrix;
 mod namespaces;
@@ -15,7 +16,6 @@ mod pauses;
 mod resources;
 mod soak;
 mod stops;
-mod truth;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -2,8 +2,8 @@
 
 use crate::alone;
 use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::expected_books::{equals, judge};
 use crate::namespaces::Namespaces;
-use crate::truth::{equals, judge};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, seeds};
@@ -79,7 +79,7 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
         subscribers.push(subscriber(stage, number));
     }
     thread::sleep(Duration::from_secs(SECONDS).saturating_sub(start.elapsed()));
-    let board = settled(stage, &mut exchange);
+    let counters_file = settled(stage, &mut exchange);
     exchange.tell("quit");
     exchange.ends_well();
     subscribers.into_iter().for_each(Actor::close);
@@ -99,7 +99,7 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
         );
         assert!(verdict.right > 0, "{what}: {name} had no live order book");
     }
-    let counter = |name: &str| board["counters"][name].as_u64().expect(name);
+    let counter = |name: &str| counters_file["counters"][name].as_u64().expect(name);
     assert_eq!(
         counter("packets_dropped_kernel"),
         0,
@@ -120,9 +120,10 @@ pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
     let start = Instant::now();
     let mut refreshed = None;
     loop {
-        let board = stage.run("stat live --json").stdout;
-        let board: serde_json::Value = serde_json::from_slice(&board).unwrap_or_default();
-        let counter = |name: &str| board["counters"][name].as_u64().unwrap_or(0);
+        let counters_file = stage.run("stat live --json").stdout;
+        let counters_file: serde_json::Value =
+            serde_json::from_slice(&counters_file).unwrap_or_default();
+        let counter = |name: &str| counters_file["counters"][name].as_u64().unwrap_or(0);
         let known = counter("books_known");
         let is_whole = counter("ready") == 1 && counter("order_books_live") == known;
         let now = counter("order_books_refreshed");
@@ -132,11 +133,11 @@ pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
         } else if now > since + known {
             // What was published last is read, or waits for nobody but the reader.
             thread::sleep(Duration::from_millis(300));
-            return board;
+            return counters_file;
         }
         assert!(
             start.elapsed() < PATIENCE,
-            "the gateway is not whole: {board:#}"
+            "the gateway is not whole: {counters_file:#}"
         );
         thread::sleep(Duration::from_millis(50));
     }

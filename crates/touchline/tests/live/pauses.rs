@@ -6,8 +6,8 @@
 
 use crate::alone;
 use crate::cast::{Actor, PATIENCE, Place, Stage, groups};
+use crate::expected_books::judge;
 use crate::matrix::subscriber;
-use crate::truth::judge;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::thread;
@@ -64,12 +64,12 @@ fn pause(
     gateway.signal("STOP");
     let stopped = Instant::now();
     thread::sleep(pause.saturating_sub(Duration::from_millis(100)));
-    let truth = stage.path("truth-books.jsonl");
-    let _ = std::fs::remove_file(&truth);
+    let expected_books = stage.path("truth-books.jsonl");
+    let _ = std::fs::remove_file(&expected_books);
     exchange.tell("rate 0");
     exchange.tell("truth");
     // Outputs appear whole.
-    while !truth.exists() || stopped.elapsed() < TIMEOUT + Duration::from_millis(50) {
+    while !expected_books.exists() || stopped.elapsed() < TIMEOUT + Duration::from_millis(50) {
         assert!(stopped.elapsed() < PATIENCE, "seed {seed}: no truth");
         thread::sleep(Duration::from_millis(10));
     }
@@ -77,7 +77,7 @@ fn pause(
     let books = live_books(stage);
     assert_eq!(books, BTreeMap::new(), "{what}: live all the same");
     nothing_says_that_all_is_well(stage, &what);
-    let truth = rows(&stage.read("truth-books.jsonl"));
+    let expected_books = rows(&stage.read("truth-books.jsonl"));
     gateway.signal("CONT");
     // At once, and until everything is back.
     let start = Instant::now();
@@ -87,11 +87,11 @@ fn pause(
             let wait = start.elapsed();
             assert_eq!(
                 Some(book),
-                truth.get(id),
+                expected_books.get(id),
                 "{what}, {wait:?} after it went on"
             );
         }
-        if books.len() == truth.len() {
+        if books.len() == expected_books.len() {
             return books.len();
         }
         assert!(start.elapsed() < PATIENCE, "{what}: books do not come back");
@@ -100,12 +100,14 @@ fn pause(
 
 /// Each command that sums up a bus.
 pub fn nothing_says_that_all_is_well(stage: &Stage, what: &str) {
-    let board = stage.run("stat live --json").stdout;
-    let board: Value = serde_json::from_slice(&board).expect("an object");
-    assert_eq!(board["stalled"], true, "{what}");
-    assert_eq!(board["counters"]["ready"], 0, "{what}");
-    assert_eq!(board["counters"]["books_live"], 0, "{what}");
-    let age_ms = board["publisher_age_ms"].as_u64().expect("a number");
+    let counters_file = stage.run("stat live --json").stdout;
+    let counters_file: Value = serde_json::from_slice(&counters_file).expect("an object");
+    assert_eq!(counters_file["stalled"], true, "{what}");
+    assert_eq!(counters_file["counters"]["ready"], 0, "{what}");
+    assert_eq!(counters_file["counters"]["books_live"], 0, "{what}");
+    let age_ms = counters_file["publisher_age_ms"]
+        .as_u64()
+        .expect("a number");
     assert!(
         u128::from(age_ms) >= TIMEOUT.as_millis(),
         "{what}: {age_ms}"
@@ -147,14 +149,14 @@ pub fn rows(text: &str) -> BTreeMap<i64, Value> {
 fn wait_until_ready(stage: &Stage) {
     let start = Instant::now();
     loop {
-        let board = stage.run("stat live --json").stdout;
-        let board: Value = serde_json::from_slice(&board).unwrap_or_default();
-        if board["counters"]["ready"] == 1 {
+        let counters_file = stage.run("stat live --json").stdout;
+        let counters_file: Value = serde_json::from_slice(&counters_file).unwrap_or_default();
+        if counters_file["counters"]["ready"] == 1 {
             return;
         }
         assert!(
             start.elapsed() < PATIENCE,
-            "it does not become ready: {board}"
+            "it does not become ready: {counters_file}"
         );
         thread::sleep(Duration::from_millis(50));
     }

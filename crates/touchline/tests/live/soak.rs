@@ -7,8 +7,8 @@
 
 use crate::alone;
 use crate::cast::{Actor, Place, Stage, groups};
+use crate::expected_books::{equals, judge};
 use crate::matrix::{gateway, settled, subscriber};
-use crate::truth::{equals, judge};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_lab::random::{Random, amount, seeds};
@@ -156,11 +156,11 @@ impl<'a> Troupe<'a> {
         self.gateway.take().expect("a gateway").close();
         for end in ["log", "orders"] {
             let runs = 0..=self.kills[0];
-            let truth: String = runs
+            let expected_books: String = runs
                 .map(|run| stage.read(&format!("truth-{run}.{end}")))
                 .collect();
             let whole = stage.path(&format!("truth.{end}"));
-            std::fs::write(whole, truth).expect("the session's folder");
+            std::fs::write(whole, expected_books).expect("the session's folder");
         }
         let mut right = 0;
         for number in 0..SUBSCRIBERS {

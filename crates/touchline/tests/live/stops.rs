@@ -7,11 +7,11 @@
 
 use crate::alone;
 use crate::cast::{Actor, Place, Stage, groups};
+use crate::expected_books::{equals, hash_of, judge, judge_states};
 use crate::matrix::{settled, subscriber};
 use crate::pauses::{live_books, nothing_says_that_all_is_well};
 use crate::resources::{SAMPLES_MIN, Watch};
 use crate::soak::seconds;
-use crate::truth::{equals, hash_of, judge, judge_states};
 use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -76,7 +76,7 @@ struct Session<'a> {
     /// Looks that had to find no live book, by who was stopped.
     looks: [u64; 3],
     /// How often the subscriber that lives to the end was overtaken.
-    lapped: u64,
+    overrun: u64,
     /// The longest time until every book was live again, by who was stopped.
     whole_max: [Duration; 3],
 }
@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
             watch: Watch::default(),
             stops: [0; 3],
             looks: [0; 3],
-            lapped: 0,
+            overrun: 0,
             whole_max: [Duration::ZERO; 3],
         };
         session.until_whole("at the start");
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
             ),
         };
         let pause = Duration::from_millis(pause_ms);
-        let messages = |session: &Session<'_>| session.board()["messages"].as_u64();
+        let messages = |session: &Session<'_>| session.counters_file()["messages"].as_u64();
         self.subscribers[number].signal("STOP");
         let before = messages(self);
         thread::sleep(pause);
@@ -178,8 +178,8 @@ impl<'a> Session<'a> {
             ["exchange", "gateway"][kind]
         );
         assert!(live_books(self.stage).is_empty(), "{what}: live in images");
-        assert_eq!(self.board()["counters"]["ready"], 0, "{what}");
-        assert_eq!(self.board()["counters"]["books_live"], 0, "{what}");
+        assert_eq!(self.counters_file()["counters"]["ready"], 0, "{what}");
+        assert_eq!(self.counters_file()["counters"]["books_live"], 0, "{what}");
         // The last one lives to the end, for its memory.
         let number = self.random.index(SUBSCRIBERS - 1);
         self.subscribers.remove(number).close();
@@ -211,24 +211,24 @@ impl<'a> Session<'a> {
             for (id, book) in live_books(self.stage) {
                 self.shown.push((id as i32, hash_of(&book)));
             }
-            let board = self.board();
-            if is_whole(&board) {
-                self.lapped = self.lapped.max(laps_of_the_last(&board));
+            let counters_file = self.counters_file();
+            if is_whole(&counters_file) {
+                self.overrun = self.overrun.max(laps_of_the_last(&counters_file));
                 return start.elapsed();
             }
             self.all_run();
             let (seed, wait) = (self.seed, start.elapsed());
             assert!(
                 wait < WHOLE_MAX,
-                "seed {seed}: not whole {wait:?} after {stopped} went on: {board:#}"
+                "seed {seed}: not whole {wait:?} after {stopped} went on: {counters_file:#}"
             );
             thread::sleep(Duration::from_millis(20));
         }
     }
 
-    fn board(&self) -> Value {
-        let board = self.stage.run("stat live --json").stdout;
-        serde_json::from_slice(&board).unwrap_or_default()
+    fn counters_file(&self) -> Value {
+        let counters_file = self.stage.run("stat live --json").stdout;
+        serde_json::from_slice(&counters_file).unwrap_or_default()
     }
 
     fn sample(&mut self) {
@@ -271,49 +271,49 @@ impl<'a> Session<'a> {
         let verdict = judge_states(stage, "truth.log", self.shown.into_iter());
         assert_eq!(verdict.wrong, 0, "seed {seed}: images: {verdict:?}");
         right[2] = verdict.right;
-        let ([exchanges, gateways, subscribers], lapped) = (self.stops, self.lapped);
+        let ([exchanges, gateways, subscribers], overrun) = (self.stops, self.overrun);
         println!(
             "seed {seed}: stopped: exchange {exchanges}, gateway {gateways}, subscribers {subscribers} times, of which \
-             one was overtaken {lapped} times; whole again \
+             one was overtaken {overrun} times; whole again \
              after at most {:?}; {right:?} live price books, order books and images, each one right",
             self.whole_max
         );
         print!("{}", self.watch.describe());
         assert!(right.iter().all(|&right| right > 50), "{right:?}: no test");
         assert!(self.looks.iter().all(|&looks| looks > 0), "no test");
-        assert!(lapped > 0, "nobody was overtaken: no test");
+        assert!(overrun > 0, "nobody was overtaken: no test");
         let leaks = self.watch.leaks();
         assert!(leaks.is_empty(), "seed {seed}: {leaks:?}");
     }
 }
 
 /// How often the subscriber that lives to the end was overtaken so far.
-fn laps_of_the_last(board: &Value) -> u64 {
+fn laps_of_the_last(counters_file: &Value) -> u64 {
     let name = format!("s{}", SUBSCRIBERS - 1);
-    let readers = board["readers_by_name"].as_array();
+    let readers = counters_file["readers_by_name"].as_array();
     let mut readers = readers.into_iter().flatten();
     let last = readers.find(|reader| reader["name"] == name.as_str());
     last.map_or(0, |reader| {
-        reader["counters"]["lapped"].as_u64().unwrap_or(0)
+        reader["counters"]["overruns"].as_u64().unwrap_or(0)
     })
 }
 
 /// A subscriber that is no further behind than this has what is published.
-const BEHIND_BYTES_MAX: u64 = 16_384;
+const LAG_BYTES_MAX: u64 = 16_384;
 
 /// Every book is live, and every subscriber has read it.
-fn is_whole(board: &Value) -> bool {
+fn is_whole(counters_file: &Value) -> bool {
     let reads = |reader: &Value| {
         let behind = reader["behind_bytes"].as_u64();
-        reader["pid"].is_u64() && behind.is_some_and(|bytes| bytes <= BEHIND_BYTES_MAX)
+        reader["pid"].is_u64() && behind.is_some_and(|bytes| bytes <= LAG_BYTES_MAX)
     };
-    let readers = board["readers_by_name"].as_array();
+    let readers = counters_file["readers_by_name"].as_array();
     let reading = readers.map_or(0, |all| all.iter().filter(|reader| reads(reader)).count());
-    let counter = |name: &str| board["counters"][name].as_u64().unwrap_or(0);
+    let counter = |name: &str| counters_file["counters"][name].as_u64().unwrap_or(0);
     let known = counter("books_known");
     known > 0
         && reading == SUBSCRIBERS
-        && board["stalled"] == false
+        && counters_file["stalled"] == false
         && counter("ready") == 1
         && counter("books_live") == known
         && counter("order_books_live") == known

@@ -18,7 +18,7 @@ use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::random::Random;
 use touchline_transport::shm::{self, Lock, Lossless, Publisher, Root, Subscriber};
-use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 
 /// Nothing is lost by a reader that is waited for, however slow it is.
 #[test]
@@ -28,7 +28,7 @@ fn a_named_reader_has_every_book_and_every_order() {
         let place = Place::new("named", seed);
         let mut path = place.path(Some(PATIENCE));
         let join = shm::Join {
-            named: true,
+            registered: true,
             ..shm::Join::default()
         };
         let mut reader = place.join(join);
@@ -63,7 +63,7 @@ fn a_named_reader_has_every_book_and_every_order() {
 fn a_reader_that_is_overrun_has_the_right_books_in_the_end() {
     let (mut laps, mut lost) = (0, 0);
     for seed in seeds(24) {
-        let place = Place::new("lapped", seed);
+        let place = Place::new("overruns", seed);
         let mut path = place.path(None);
         let mut random = Random::from_seed(seed);
         let mut reader = None;
@@ -167,10 +167,10 @@ impl Subscribe for Seen {
         self.messages += 1;
     }
 
-    fn notice(&mut self, notice: &Notice) {
-        match notice {
-            Notice::CaughtUp => self.is_caught_up = true,
-            Notice::Lapped { messages, .. } => {
+    fn event(&mut self, event: &SubscriptionEvent) {
+        match event {
+            SubscriptionEvent::CaughtUp => self.is_caught_up = true,
+            SubscriptionEvent::Overrun { messages, .. } => {
                 self.laps += 1;
                 self.lost += messages;
                 self.is_caught_up = false;

@@ -7,7 +7,7 @@ use crate::watch::{History, Tops, hash_of};
 use crate::{same, seeds};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use touchline_feed::cme::Join;
-use touchline_feed::{Venue, When};
+use touchline_feed::{ReceiveTime, Venue};
 use touchline_lab::capture::{Arrival, Feed};
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Delivery, Fault, FaultPlan, Forged, Forgery, deliver};
@@ -52,8 +52,8 @@ struct Scene {
     /// When the exchange begins anew, if it does, and when something of it comes.
     begins_anew_ns: u64,
     heard_anew_ns: u64,
-    before: Truth,
-    after: Truth,
+    before: ExpectedBooks,
+    after: ExpectedBooks,
     /// Waiting is measured by the clock that is set, as in a capture.
     as_capture: bool,
 }
@@ -66,29 +66,29 @@ struct Seen {
 }
 
 /// The books of one exchange.
-struct Truth {
+struct ExpectedBooks {
     /// At the ends of events, by venue id and sending time within its second: clocks are wrong by whole seconds.
     by_packet: HashMap<(i64, u64), HashSet<u64>>,
     /// At any time.
     between: HashMap<i64, HashSet<u64>>,
 }
 
-impl Truth {
-    fn of(session: &Session) -> Truth {
+impl ExpectedBooks {
+    fn of(session: &Session) -> ExpectedBooks {
         let clean = deliver(session, &FaultPlan::default(), 0);
         let (lossless, between) = every_book(&clean.arrivals);
         let mut by_packet: HashMap<_, HashSet<u64>> = HashMap::new();
-        for ((venue_id, sending_ns), states) in &subscriber(&lossless).by_packet {
-            let at = (*venue_id, sending_ns % SECOND_NS);
+        for ((security_id, sending_ns), states) in &subscriber(&lossless).by_packet {
+            let at = (*security_id, sending_ns % SECOND_NS);
             by_packet.entry(at).or_default().extend(states);
         }
-        Truth { by_packet, between }
+        ExpectedBooks { by_packet, between }
     }
 
-    fn has(&self, &(venue_id, event_end, state): &(i64, Option<u64>, u64)) -> bool {
+    fn has(&self, &(security_id, event_end, state): &(i64, Option<u64>, u64)) -> bool {
         let known = match event_end {
-            Some(sending_ns) => self.by_packet.get(&(venue_id, sending_ns % SECOND_NS)),
-            None => self.between.get(&venue_id),
+            Some(sending_ns) => self.by_packet.get(&(security_id, sending_ns % SECOND_NS)),
+            None => self.between.get(&security_id),
         };
         known.is_some_and(|states| states.contains(&state))
     }
@@ -121,9 +121,9 @@ impl Scene {
         plan.earlier = generate(&course(2), seed).packets;
         let (before, after) = session.packets.split_at(cut);
         let part = |packets: &[_]| {
-            Truth::of(&Session {
+            ExpectedBooks::of(&Session {
                 packets: packets.to_vec(),
-                truth: session.truth.clone(),
+                expected: session.expected.clone(),
             })
         };
         let rules: Vec<_> = plan.rules.iter().map(|rule| &rule.fault).collect();
@@ -168,26 +168,30 @@ impl Scene {
         let mut seen = Seen::default();
         for (index, arrival) in self.delivery.arrivals.iter().enumerate() {
             let now_ns = self.true_ns(index, arrival);
-            let when = match self.as_capture {
-                true => When::at(arrival.time_ns),
-                false => When {
-                    receive_ns: arrival.time_ns,
-                    now_ns,
+            let time = match self.as_capture {
+                true => ReceiveTime::at(arrival.time_ns),
+                false => ReceiveTime {
+                    wall_ns: arrival.time_ns,
+                    mono_ns: now_ns,
                 },
             };
-            path.packet_at(channel(arrival), &arrival.payload, when, 0);
+            path.packet_at(channel(arrival), &arrival.payload, time, 0);
             self.check_claims(&path, &mut seen, now_ns);
             if index % 8 == 0 {
                 self.check_standing(&path, &mut seen, now_ns);
             }
         }
         path.finish();
-        let truth = &self.session.truth;
+        let expected_books = &self.session.expected;
         let picture = picture(&path, Vec::new());
-        same(&picture.books_jsonl(), &truth.books_jsonl(), &what("books"));
+        same(
+            &picture.books_jsonl(),
+            &expected_books.books_jsonl(),
+            &what("books"),
+        );
         same(
             &picture.orders_jsonl(),
-            &truth.orders_jsonl(),
+            &expected_books.orders_jsonl(),
             &what("orders"),
         );
         mirror_agrees(&path, &what("mirror"));
@@ -221,7 +225,8 @@ impl Scene {
         let told = &subscriber(path).claims;
         for claim in &told[seen.claims..] {
             assert!(
-                self.truths(now_ns).any(|truth| truth.has(claim)),
+                self.expected_books(now_ns)
+                    .any(|expected_books| expected_books.has(claim)),
                 "{}: a wrong book is called live: {claim:?}",
                 self.what
             );
@@ -237,9 +242,14 @@ impl Scene {
             if mirror.validity(instrument) != Validity::Live || definition.symbol.is_empty() {
                 continue;
             }
-            let claim = (definition.venue_id, None, hash_of(mirror.book(instrument)));
+            let claim = (
+                definition.security_id,
+                None,
+                hash_of(mirror.book(instrument)),
+            );
             assert!(
-                self.truths(now_ns).any(|truth| truth.has(&claim)),
+                self.expected_books(now_ns)
+                    .any(|expected_books| expected_books.has(&claim)),
                 "{}: a wrong book stands as live: {claim:?}, {} ns behind the new beginning",
                 self.what,
                 now_ns as i64 - self.begins_anew_ns as i64,
@@ -249,7 +259,7 @@ impl Scene {
     }
 
     /// Whose books may be shown at this time.
-    fn truths(&self, now_ns: u64) -> impl Iterator<Item = &Truth> {
+    fn expected_books(&self, now_ns: u64) -> impl Iterator<Item = &ExpectedBooks> {
         let before = now_ns < self.heard_anew_ns.saturating_add(DOUBT_NS);
         let after = now_ns >= self.begins_anew_ns;
         let before = before.then_some(&self.before);

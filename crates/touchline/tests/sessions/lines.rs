@@ -10,7 +10,7 @@ use touchline_lab::fault::{Delivery, Fault, FaultPlan, deliver};
 use touchline_lab::random::Random;
 
 #[test]
-fn a_clean_session_gives_the_truth_exactly() {
+fn a_clean_session_gives_the_expected_books_exactly() {
     for seed in seeds(64) {
         let session = generate(&Options::varied(seed), seed);
         let delivery = deliver(&session, &FaultPlan::default(), seed);
@@ -18,17 +18,17 @@ fn a_clean_session_gives_the_truth_exactly() {
         let picture = picture(&path, subscriber(&path).0.clone());
         same(
             &picture.books_jsonl(),
-            &session.truth.books_jsonl(),
+            &session.expected.books_jsonl(),
             &format!("books, seed {seed}"),
         );
         same(
             &picture.orders_jsonl(),
-            &session.truth.orders_jsonl(),
+            &session.expected.orders_jsonl(),
             &format!("orders, seed {seed}"),
         );
         same(
             &picture.tops_jsonl(),
-            &session.truth.tops_jsonl(),
+            &session.expected.tops_jsonl(),
             &format!("tops, seed {seed}, {:?}", path.venue().counters()),
         );
         mirror_agrees(&path, &format!("seed {seed}"));
@@ -88,7 +88,7 @@ fn the_counters_add_up() {
         let accounted = counters.packets_delivered
             + counters.packets_duplicate
             + counters.packets_late
-            + counters.packets_old_numbering
+            + counters.packets_old_epoch
             + counters.packets_implausible
             + counters.packets_invalid;
         assert_eq!(accounted, received, "seed {seed}: {counters:?}");
@@ -111,19 +111,19 @@ fn forged_packets_far_ahead_blind_nobody() {
         let picture = picture(&path, Vec::new());
         same(
             &picture.books_jsonl(),
-            &session.truth.books_jsonl(),
+            &session.expected.books_jsonl(),
             &format!("books, seed {seed}"),
         );
         same(
             &picture.orders_jsonl(),
-            &session.truth.orders_jsonl(),
+            &session.expected.orders_jsonl(),
             &format!("orders, seed {seed}"),
         );
         mirror_agrees(&path, &format!("seed {seed}"));
     }
 }
 
-/// Without a new numbering: the rule there is that holes of the old one are given up at once. And
+/// Without a new numbering: the rule there is that gaps of the old one are given up at once. And
 /// without a late definition: it comes on two feeds, and which one is first is a matter of delay.
 pub fn long(seed: u64) -> Options {
     Options {

@@ -83,7 +83,7 @@ pub fn picture<S: Subscribe>(path: &Path<S>, tops: Vec<TopRow>) -> Picture {
     let mut instruments: Vec<_> = (0..path.venue().instruments() as u32)
         .map(Instrument)
         .collect();
-    instruments.sort_by_key(|instrument| path.venue().definition(*instrument).venue_id);
+    instruments.sort_by_key(|instrument| path.venue().definition(*instrument).security_id);
     Picture {
         books: instruments
             .iter()
@@ -107,13 +107,13 @@ pub fn mirror_agrees<S: Subscribe>(path: &Path<S>, what: &str) {
 #[track_caller]
 pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     assert_eq!(
-        mirror.misfits(),
+        mirror.inconsistent_updates(),
         0,
         "{what}: a published step did not fit the subscriber's book"
     );
     prices_agree(path, mirror, what);
     for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
-        let id = path.venue().definition(instrument).venue_id;
+        let id = path.venue().definition(instrument).security_id;
         let orders = |books: &touchline_book::OrderBooks, side| {
             let mut orders = Vec::new();
             books.visit(instrument, side, |o| {
@@ -140,7 +140,7 @@ pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
 #[track_caller]
 pub fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
-        let id = path.venue().definition(instrument).venue_id;
+        let id = path.venue().definition(instrument).security_id;
         for kind in [BookKind::Direct, BookKind::Implied] {
             for side in Side::BOTH {
                 let levels = |book: Option<&touchline_book::PriceBook>| {
@@ -183,7 +183,7 @@ fn book_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> BookRow {
         levels.iter().map(|entry| level(entry, kind)).collect()
     };
     BookRow {
-        security_id: definition.venue_id as i32,
+        security_id: definition.security_id as i32,
         symbol: (!definition.symbol.is_empty()).then(|| definition.symbol.to_string()),
         state: state(venue.validity(instrument)),
         last_rpt_seq: venue.last_rpt_seq(instrument),
@@ -208,7 +208,7 @@ fn orders_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> OrdersRow
         rows
     };
     OrdersRow {
-        security_id: definition.venue_id as i32,
+        security_id: definition.security_id as i32,
         symbol: (!definition.symbol.is_empty()).then(|| definition.symbol.to_string()),
         state: state(path.venue().orders_validity(instrument)),
         bids: orders(Side::Bid),

@@ -26,22 +26,25 @@ fn books_are_healed_and_nothing_false_was_shown() {
         let picture = picture(&path, subscriber(&path).0.clone());
         same(
             &picture.books_jsonl(),
-            &session.truth.books_jsonl(),
+            &session.expected.books_jsonl(),
             &format!("books, seed {seed}"),
         );
         same(
             &picture.orders_jsonl(),
-            &session.truth.orders_jsonl(),
+            &session.expected.orders_jsonl(),
             &format!("orders, seed {seed}"),
         );
-        let truth: HashSet<_> = session
-            .truth
+        let expected_books: HashSet<_> = session
+            .expected
             .tops_jsonl()
             .lines()
             .map(str::to_owned)
             .collect();
         for top in picture.tops_jsonl().lines() {
-            assert!(truth.contains(top), "seed {seed}: {top} was never true");
+            assert!(
+                expected_books.contains(top),
+                "seed {seed}: {top} was never true"
+            );
         }
         mirror_agrees(&path, &format!("seed {seed}"));
     }
@@ -61,7 +64,7 @@ fn no_wrong_book_is_ever_called_live() {
         let session = generate(&Options::varied(seed), seed);
         let clean = deliver(&session, &FaultPlan::default(), seed);
         let (lossless, between) = every_book(&clean.arrivals);
-        let truth = subscriber(&lossless);
+        let expected_books = subscriber(&lossless);
         let faulty = run(
             &everything_at_once(&session, seed).arrivals,
             Join::Snapshot,
@@ -71,7 +74,7 @@ fn no_wrong_book_is_ever_called_live() {
         checked += seen.live;
         for claim in &seen.claims {
             assert!(
-                is_right(claim, truth, &between),
+                is_right(claim, expected_books, &between),
                 "seed {seed}: a wrong book is called live: {claim:?}"
             );
         }
@@ -82,13 +85,13 @@ fn no_wrong_book_is_ever_called_live() {
 
 /// Whether a book that was called live is one that the venue showed.
 pub fn is_right(
-    (venue_id, event_end, state): &(i64, Option<u64>, u64),
-    truth: &History,
+    (security_id, event_end, state): &(i64, Option<u64>, u64),
+    expected_books: &History,
     between: &HashMap<i64, HashSet<u64>>,
 ) -> bool {
     let known = match event_end {
-        Some(sending_ns) => truth.by_packet.get(&(*venue_id, *sending_ns)),
-        None => between.get(venue_id),
+        Some(sending_ns) => expected_books.by_packet.get(&(*security_id, *sending_ns)),
+        None => between.get(security_id),
     };
     known.is_some_and(|states| states.contains(state))
 }
@@ -103,12 +106,12 @@ fn natural_refresh_heals_as_well() {
         let picture = picture(&path, Vec::new());
         same(
             &picture.books_jsonl(),
-            &session.truth.books_jsonl(),
+            &session.expected.books_jsonl(),
             &format!("books, seed {seed}"),
         );
         same(
             &picture.orders_jsonl(),
-            &session.truth.orders_jsonl(),
+            &session.expected.orders_jsonl(),
             &format!("orders, seed {seed}"),
         );
         mirror_agrees(&path, &format!("seed {seed}"));
@@ -162,19 +165,19 @@ pub fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<
         path.packet((feed, line), &arrival.payload, arrival.time_ns, 0);
         path.packet((feed, B), &arrival.payload, arrival.time_ns, 0);
         for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
-            let venue_id = path.venue().definition(instrument).venue_id;
+            let security_id = path.venue().definition(instrument).security_id;
             let book = hash_of(path.prices().get(instrument));
             // Every book was empty once, if only for a part of the packet that defined it.
             let seen = books
-                .entry(venue_id)
+                .entry(security_id)
                 .or_insert_with(|| [hash_of(None)].into());
             seen.insert(book);
         }
     }
     path.finish();
     // One packet may hold several events, and so books that were there between them.
-    for ((venue_id, _), states) in &subscriber(&path).by_packet {
-        books.entry(*venue_id).or_default().extend(states);
+    for ((security_id, _), states) in &subscriber(&path).by_packet {
+        books.entry(*security_id).or_default().extend(states);
     }
     (path, books)
 }

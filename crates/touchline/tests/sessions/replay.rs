@@ -20,7 +20,7 @@ use touchline_transport::{Envelope, Subscribe};
 use touchline_types::{Instrument, Update, Validity};
 
 const MILLISECOND: u64 = 1_000_000;
-/// Shorter than the loops that heal everything at the end of a session: a hole that is given up after
+/// Shorter than the loops that heal everything at the end of a session: a gap that is given up after
 /// the last of them stays one.
 const REPLAY: Replay = Replay {
     wait_ns: 30 * MILLISECOND,
@@ -234,8 +234,10 @@ impl Subscribe for Events {
             _ => false,
         };
         if !unchanged {
-            let (sequence, exchange_ns) =
-                (envelope.stamps.packet.sequence, envelope.stamps.exchange_ns);
+            let (sequence, exchange_ns) = (
+                envelope.timestamps.packet.sequence,
+                envelope.timestamps.exchange_ns,
+            );
             self.0
                 .push(format!("{sequence} {exchange_ns} {:?}", envelope.update));
         }
@@ -273,7 +275,7 @@ fn what_is_replayed_was_never_lost() {
         let counters = *actual.venue().counters();
         assert_eq!(counters.packets_lost, 0, "seed {seed}: {counters:?}");
         assert_eq!(
-            counters.replays_asked, counters.replays_filled,
+            counters.replays_requested, counters.replays_filled,
             "seed {seed}"
         );
         let delivered =
@@ -319,17 +321,21 @@ fn whatever_the_server_answers_books_are_healed_and_nothing_false_was_shown() {
         let desk = Desk::new(&session, moods, seed);
         let healed = run_asking(&arrivals, desk, History::default());
         let counters = healed.venue().counters();
-        asked += counters.replays_asked;
+        asked += counters.replays_requested;
         filled += counters.replays_filled;
         unused += counters.packets_replay_unused;
         lost += counters.packets_lost;
         let picture = picture(&healed, Vec::new());
-        let truth = &session.truth;
+        let expected_books = &session.expected;
         let what = |what| format!("{what}, seed {seed}, {moods:?}");
-        same(&picture.books_jsonl(), &truth.books_jsonl(), &what("books"));
+        same(
+            &picture.books_jsonl(),
+            &expected_books.books_jsonl(),
+            &what("books"),
+        );
         same(
             &picture.orders_jsonl(),
-            &truth.orders_jsonl(),
+            &expected_books.orders_jsonl(),
             &what("orders"),
         );
         mirror_agrees(&healed, &what("mirror"));

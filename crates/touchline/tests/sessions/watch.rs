@@ -19,8 +19,8 @@ impl Subscribe for Tops {
             && update.direct
         {
             self.0.push(TopRow {
-                sequence: envelope.stamps.packet.sequence,
-                security_id: update.venue_id as i32,
+                sequence: envelope.timestamps.packet.sequence,
+                security_id: update.security_id as i32,
                 bid: update
                     .best_bid
                     .as_ref()
@@ -40,8 +40,8 @@ pub struct Stream(pub Vec<String>);
 
 impl Subscribe for Stream {
     fn update(&mut self, envelope: &Envelope<'_>) {
-        let packet = envelope.stamps.packet;
-        let (sequence, exchange_ns) = (envelope.sequence, envelope.stamps.exchange_ns);
+        let packet = envelope.timestamps.packet;
+        let (sequence, exchange_ns) = (envelope.sequence, envelope.timestamps.exchange_ns);
         self.0.push(format!(
             "{sequence} {} {exchange_ns} {:?}",
             packet.sequence, envelope.update
@@ -53,7 +53,7 @@ impl Subscribe for Stream {
 #[derive(Debug)]
 pub struct History {
     mirror: Mirror,
-    venue_ids: HashMap<Instrument, i64>,
+    security_ids: HashMap<Instrument, i64>,
     /// Per venue id and packet (by its sending time): states at the ends of its events.
     pub by_packet: HashMap<(i64, u64), HashSet<u64>>,
     /// Live books seen, for a test that must not pass for want of any.
@@ -66,7 +66,7 @@ impl Default for History {
     fn default() -> History {
         History {
             mirror: Mirror::new(256, 16_384),
-            venue_ids: HashMap::new(),
+            security_ids: HashMap::new(),
             by_packet: HashMap::new(),
             live: 0,
             claims: Vec::new(),
@@ -78,23 +78,23 @@ impl History {
     fn note(
         &mut self,
         instrument: Instrument,
-        venue_id: i64,
+        security_id: i64,
         validity: Validity,
         event_end: Option<u64>,
     ) {
         // Without its definition a book is kept to the default depth, by the rules.
-        if validity != Validity::Live || !self.venue_ids.contains_key(&instrument) {
+        if validity != Validity::Live || !self.security_ids.contains_key(&instrument) {
             return;
         }
         self.live += 1;
         let state = hash_of(self.mirror.book(instrument));
         if let Some(sending_ns) = event_end {
             self.by_packet
-                .entry((venue_id, sending_ns))
+                .entry((security_id, sending_ns))
                 .or_default()
                 .insert(state);
         }
-        self.claims.push((venue_id, event_end, state));
+        self.claims.push((security_id, event_end, state));
     }
 }
 
@@ -116,12 +116,12 @@ pub fn hash_of(book: Option<&PriceBook>) -> u64 {
 impl Subscribe for History {
     fn update(&mut self, envelope: &Envelope<'_>) {
         self.mirror.update(envelope);
-        let sending_ns = envelope.stamps.packet.sending_ns;
+        let sending_ns = envelope.timestamps.packet.sending_ns;
         match envelope.update {
             // One that is not defined yet is told of by its id alone.
             Update::Definition(definition) if definition.defined => {
-                self.venue_ids
-                    .insert(definition.instrument, definition.venue_id);
+                self.security_ids
+                    .insert(definition.instrument, definition.security_id);
             }
             Update::Book(update) => {
                 // An update without changes confirms a book that the event itself left alone.
@@ -129,19 +129,19 @@ impl Subscribe for History {
                 let event_end = (update.whole && changed).then_some(sending_ns);
                 self.note(
                     update.instrument,
-                    update.venue_id,
+                    update.security_id,
                     update.validity,
                     event_end,
                 );
             }
             Update::BookSnapshot(snapshot) => {
-                if let Some(venue_id) = self.venue_ids.get(&snapshot.instrument).copied() {
-                    self.note(snapshot.instrument, venue_id, snapshot.validity, None);
+                if let Some(security_id) = self.security_ids.get(&snapshot.instrument).copied() {
+                    self.note(snapshot.instrument, security_id, snapshot.validity, None);
                 }
             }
             Update::State(state) => {
-                if let Some(venue_id) = self.venue_ids.get(&state.instrument).copied() {
-                    self.note(state.instrument, venue_id, state.validity, None);
+                if let Some(security_id) = self.security_ids.get(&state.instrument).copied() {
+                    self.note(state.instrument, security_id, state.validity, None);
                 }
             }
             _ => {}

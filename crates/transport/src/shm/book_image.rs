@@ -99,61 +99,65 @@ pub struct Moment {
 
 /// What the writer remembers of an image; it never believes what it reads back from shared memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Drawn {
+pub struct Written {
     counts: [u16; LISTS],
     cut: bool,
 }
 
-/// An image that is being changed.
-pub struct Drawing<'a> {
+/// Writer of a snapshot slot: an image that is being changed.
+pub struct SlotWriter<'a> {
     content: &'a [AtomicU64],
-    drawn: &'a mut Drawn,
+    written: &'a mut Written,
     levels_max: usize,
 }
 
-impl<'a> Drawing<'a> {
+impl<'a> SlotWriter<'a> {
     /// Of the content of a slot.
-    pub fn new(content: &'a [AtomicU64], drawn: &'a mut Drawn, levels_max: usize) -> Drawing<'a> {
-        Drawing {
+    pub fn new(
+        content: &'a [AtomicU64],
+        written: &'a mut Written,
+        levels_max: usize,
+    ) -> SlotWriter<'a> {
+        SlotWriter {
             content,
-            drawn,
+            written,
             levels_max,
         }
     }
 
-    /// Plays the steps of an update; false if the book is too deep for the image.
+    /// Applies the deltas of an update; false if the book is too deep for the image.
     #[inline]
-    pub fn play(&mut self, changes: &[LevelChange]) -> bool {
+    pub fn apply_delta(&mut self, changes: &[LevelChange]) -> bool {
         changes.iter().for_each(|change| self.step(change));
-        !self.drawn.cut
+        !self.written.cut
     }
 
     /// Replaces the book; false if it is too deep for the image.
     pub fn replace(&mut self, book: &BookSnapshot<'_>) -> bool {
-        *self.drawn = Drawn::default();
+        *self.written = Written::default();
         let lists = [book.bids, book.asks, book.implied_bids, book.implied_asks];
         for (list, levels) in lists.into_iter().enumerate() {
             if levels.len() > rows_of(list, self.levels_max) {
-                self.drawn.cut = true;
+                self.written.cut = true;
                 continue;
             }
-            self.drawn.counts[list] = levels.len() as u16;
+            self.written.counts[list] = levels.len() as u16;
             for (index, level) in levels.iter().enumerate() {
                 self.put(list, levels.len() - 1 - index, level);
             }
         }
-        !self.drawn.cut
+        !self.written.cut
     }
 
     /// Says when, and what the book is now.
     #[inline]
     pub fn sign(&self, moment: &Moment) {
-        let counts = self.drawn.counts;
+        let counts = self.written.counts;
         let counts = counts
             .iter()
             .rev()
             .fold(0, |word, count| word << 16 | u64::from(*count));
-        let cut = if self.drawn.cut { CUT } else { 0 };
+        let cut = if self.written.cut { CUT } else { 0 };
         let words = [
             (COUNTS, counts),
             (STATE, moment.validity as u64 | cut),
@@ -170,7 +174,7 @@ impl<'a> Drawing<'a> {
     fn step(&mut self, change: &LevelChange) {
         let list = list(change.book, change.side);
         let (count, index) = (
-            usize::from(self.drawn.counts[list]),
+            usize::from(self.written.counts[list]),
             usize::from(change.index),
         );
         match change.action {
@@ -182,18 +186,18 @@ impl<'a> Drawing<'a> {
                     .rev()
                     .for_each(|row| self.copy(list, row, row + 1));
                 self.put(list, count - index, &change.level);
-                self.drawn.counts[list] += 1;
+                self.written.counts[list] += 1;
             }
             LevelAction::Remove if index < count => {
                 (count - index..count).for_each(|row| self.copy(list, row, row - 1));
-                self.drawn.counts[list] -= 1;
+                self.written.counts[list] -= 1;
             }
             LevelAction::Clear => {
-                self.drawn.counts[list] = 0;
+                self.written.counts[list] = 0;
             }
             // Too deep, or what does not fit a book that is cut already.
             LevelAction::Insert | LevelAction::Replace | LevelAction::Remove => {
-                self.drawn.cut = true;
+                self.written.cut = true;
             }
         }
     }

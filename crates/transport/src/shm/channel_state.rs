@@ -25,7 +25,7 @@ pub struct ChannelState {
 
 impl ChannelState {
     /// Writes it as the content of a slot.
-    pub fn draw(&self, content: &[AtomicU64]) {
+    pub fn write(&self, content: &[AtomicU64]) {
         let (gap_at, packets, orders) = self.gap.map_or((0, 0, 0), |(at, gap)| {
             let packets = u64::from(gap.first) | u64::from(gap.last) << 32;
             (at, packets, gap.orders as u64)
@@ -116,7 +116,7 @@ mod tests {
             },
         ] {
             let content: [AtomicU64; WORDS] = std::array::from_fn(|_| AtomicU64::new(77));
-            state.draw(&content);
+            state.write(&content);
             let words = content.map(AtomicU64::into_inner);
             assert_eq!(ChannelState::take(&words), state);
         }

@@ -11,8 +11,8 @@ touchline_types::counters! {
         images_refused: "updates" = "An instrument was beyond the limit or the memory of the tables: it has no image.",
         updates_refused: "updates" = "An update did not fit any message, and was not published.",
         waits: "waits" = "Times that the writer of a lossless bus waited for a reader.",
-        readers_dead: "readers" = "Named readers that died and are not waited for any more.",
-        readers_left_behind: "readers" = "Named readers that were too slow for too long.",
+        readers_dead: "readers" = "Registered readers that died and are not waited for any more.",
+        readers_left_behind: "readers" = "Registered readers that were too slow for too long.",
         bytes_not_locked: "bytes" = "Memory of the ring that was to be locked and is not: it may be swapped out.",
         huge_pages_refused: "times" = "Huge pages were asked for, and the system does not give any.",
     }

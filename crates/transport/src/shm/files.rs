@@ -1,11 +1,11 @@
 //! The files of a bus, for its writer and for its readers.
 
-use super::lossless::{Patience, Verdict};
+use super::lossless::{SlowReaderPolicy, Verdict};
 use super::{Directory, Holder, Liveness, Lossless, Root, Settings, book_image, channel_state};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
 use touchline_shm::broadcast::{self, Cursors, Geometry};
-use touchline_shm::image::{self, Shape};
+use touchline_shm::last_value::{self, Shape};
 use touchline_shm::segment::{
     self, Access, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
 };
@@ -22,9 +22,9 @@ const START_MAX: Duration = Duration::from_secs(1);
 const START_POLL: Duration = Duration::from_millis(1);
 
 /// Writes a table.
-pub type TableWriter = image::Writer<Mapping>;
+pub type TableWriter = last_value::Writer<Mapping>;
 /// Reads a table.
-pub type TableReader = image::Reader<Mapping>;
+pub type TableReader = last_value::Reader<Mapping>;
 
 /// Bytes of a definition's message are in the slot's first word, the message follows.
 pub const DEFINITION_WORDS: usize = 1 + native::PART_BYTES_MIN / 8;
@@ -139,7 +139,7 @@ pub struct Writing {
     pub definitions: TableWriter,
     pub images: TableWriter,
     /// Of a lossless bus.
-    pub patience: Option<Patience>,
+    pub policy: Option<SlowReaderPolicy>,
 }
 
 impl Writing {
@@ -151,8 +151,8 @@ impl Writing {
         let files = existing.map_or_else(|| Files::fresh(&lock, sizes, settings), Ok)?;
         match settings.lossless {
             Some(lossless) => {
-                let named = Named::open(&lock, lossless, settings)?;
-                files.into_writing(lock, sizes, Some(named))
+                let registered = Registered::open(&lock, lossless, settings)?;
+                files.into_writing(lock, sizes, Some(registered))
             }
             None => {
                 lock.remove(CURSORS)?;
@@ -163,13 +163,17 @@ impl Writing {
 }
 
 /// Those that a lossless bus waits for. Readers that are already there keep their places.
-struct Named {
+struct Registered {
     cursors: Mapping,
-    patience: Patience,
+    policy: SlowReaderPolicy,
 }
 
-impl Named {
-    fn open(lock: &WriterLock, lossless: Lossless, settings: &Settings) -> Result<Named, Error> {
+impl Registered {
+    fn open(
+        lock: &WriterLock,
+        lossless: Lossless,
+        settings: &Settings,
+    ) -> Result<Registered, Error> {
         let words = Cursors::<Mapping>::words_for(lossless.readers_max as usize);
         let bytes = bytes_of(words, lock.directory().page_bytes()?);
         let options = Options {
@@ -182,9 +186,9 @@ impl Named {
             _ => Mapping::create(lock, CURSORS, bytes, &options)?.publish()?,
         };
         let locks = SlotLocks::create(lock, lossless.readers_max)?;
-        Ok(Named {
+        Ok(Registered {
             cursors,
-            patience: Patience::new(locks, lossless),
+            policy: SlowReaderPolicy::new(locks, lossless),
         })
     }
 
@@ -198,12 +202,12 @@ impl Named {
             };
             let cursors = Cursors::new(&self.cursors);
             // Before it is judged: who takes the slot after that is another.
-            let Some(taking) = cursors.taking(slot) else {
+            let Some(lease) = cursors.lease(slot) else {
                 continue;
             };
-            match self.patience.judge(slot) {
+            match self.policy.judge(slot) {
                 Verdict::Wait => std::thread::sleep(START_POLL),
-                Verdict::Dead | Verdict::TooSlow => cursors.free(slot, taking),
+                Verdict::Dead | Verdict::TooSlow => cursors.free(slot, lease),
             }
         }
     }
@@ -293,33 +297,33 @@ impl Files {
         self,
         lock: WriterLock,
         sizes: Sizes,
-        mut named: Option<Named>,
+        mut registered: Option<Registered>,
     ) -> Result<Writing, Error> {
         let table = |mapping: Mapping, shape| {
-            image::Writer::create(mapping.clone(), shape)
+            last_value::Writer::create(mapping.clone(), shape)
                 .map_err(|refused| Error::contents(&mapping, refused))
         };
         let mut definitions = table(self.definitions, sizes.definitions)?;
         let mut images = table(self.images, sizes.images)?;
         let ring = match self.ring {
-            Ring::New(ring) => match &named {
-                Some(named) => ring.lossless(Cursors::new(named.cursors.clone())),
+            Ring::New(ring) => match &registered {
+                Some(registered) => ring.lossless(Cursors::new(registered.cursors.clone())),
                 None => ring,
             },
-            Ring::Left(mapping) => match &mut named {
-                Some(named) => named.resume(&mapping),
+            Ring::Left(mapping) => match &mut registered {
+                Some(registered) => registered.resume(&mapping),
                 None => broadcast::Writer::resume(mapping.clone()),
             }
             .map_err(|refused| Error::contents(&mapping, refused))?,
         };
-        definitions.publish(ring.epoch());
-        images.publish(ring.epoch());
+        definitions.publish(ring.generation());
+        images.publish(ring.generation());
         Ok(Writing {
             lock,
             ring,
             definitions,
             images,
-            patience: named.map(|named| named.patience),
+            policy: registered.map(|registered| registered.policy),
         })
     }
 }
@@ -332,7 +336,7 @@ pub struct Reading {
     pub definitions: TableReader,
     pub images: TableReader,
     /// The writer whose beginning is behind the ring's place, and the next one's is not.
-    pub epoch: u64,
+    pub generation: u64,
 }
 
 impl Reading {
@@ -340,11 +344,11 @@ impl Reading {
     pub fn join(
         root: &Root,
         bus: &str,
-        named: bool,
+        registered: bool,
     ) -> Result<(Reading, Option<SlotGuard>), Error> {
         let start = Instant::now();
         loop {
-            match Reading::try_join(root, bus, named) {
+            match Reading::try_join(root, bus, registered) {
                 Err(Error::HalfStarted { .. }) if start.elapsed() < START_MAX => {
                     std::thread::sleep(START_POLL);
                 }
@@ -357,29 +361,35 @@ impl Reading {
     pub fn try_join(
         root: &Root,
         bus: &str,
-        named: bool,
+        registered: bool,
     ) -> Result<(Reading, Option<SlotGuard>), Error> {
         let half_started = || Error::HalfStarted {
             bus: bus.to_owned(),
         };
         let mut reading = Reading::open(root, bus)?;
-        let epoch = reading.writer().ok_or_else(half_started)?;
+        let generation = reading.writer().ok_or_else(half_started)?;
         // It has marked its beginning before the tables were its own.
-        reading.ring.skip_to_mark();
-        let (reading, guard) = match named {
+        reading.ring.skip_to_join_point();
+        let (reading, guard) = match registered {
             true => reading
-                .named()
+                .registered()
                 .map(|(reading, guard)| (reading, Some(guard)))?,
             false => (reading, None),
         };
-        // A mark of the next one would have told of it.
-        if reading.ring.epoch() != epoch {
+        // A join point of the next one would have told of it.
+        if reading.ring.generation() != generation {
             return Err(half_started());
         }
-        Ok((Reading { epoch, ..reading }, guard))
+        Ok((
+            Reading {
+                generation,
+                ..reading
+            },
+            guard,
+        ))
     }
 
-    /// Attaches to what stands there; the ring at its last mark.
+    /// Attaches to what stands there; the ring at its last join point.
     fn open(root: &Root, bus: &str) -> Result<Reading, Error> {
         let directory = root.open(bus)?;
         let options = Options {
@@ -398,7 +408,7 @@ impl Reading {
             open(IMAGES, &sparse)?,
         );
         let table = |mapping: Mapping| {
-            image::Reader::attach(mapping.clone())
+            last_value::Reader::attach(mapping.clone())
                 .map_err(|refused| Error::contents(&mapping, refused))
         };
         Ok(Reading {
@@ -406,13 +416,13 @@ impl Reading {
                 .map_err(|refused| Error::contents(&ring, refused))?,
             definitions: table(definitions)?,
             images: table(images)?,
-            epoch: 0,
+            generation: 0,
             directory,
         })
     }
 
     /// Takes a place among those that the writer waits for.
-    fn named(self) -> Result<(Reading, SlotGuard), Error> {
+    fn registered(self) -> Result<(Reading, SlotGuard), Error> {
         let options = Options {
             lock: Lock::No,
             readers_write: true,
@@ -427,19 +437,19 @@ impl Reading {
             other => Cursors::new(other?),
         };
         let guard = SlotLocks::open(&self.directory, cursors.slots() as u32)?.acquire()?;
-        let ring = self.ring.named(cursors, guard.index() as usize);
+        let ring = self.ring.registered(cursors, guard.index() as usize);
         Ok((Reading { ring, ..self }, guard))
     }
 
     /// The writer that the tables belong to; `None` while one is just beginning.
     pub fn writer(&self) -> Option<u64> {
-        let epoch = self.definitions.epoch();
-        (epoch != 0 && self.images.epoch() == epoch).then_some(epoch)
+        let generation = self.definitions.generation();
+        (generation != 0 && self.images.generation() == generation).then_some(generation)
     }
 
     /// Whether the tables belong to this writer, its number in the ring.
-    pub fn is_of_writer(&self, epoch: u64) -> bool {
-        self.definitions.epoch() == epoch && self.images.epoch() == epoch
+    pub fn is_of_writer(&self, generation: u64) -> bool {
+        self.definitions.generation() == generation && self.images.generation() == generation
     }
 
     /// Whether the bus was begun anew in other files.

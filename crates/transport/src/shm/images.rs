@@ -1,15 +1,15 @@
 //! Looking at a bus now and then: what stands there, without the stream.
 
-mod patience;
+mod read_retry;
 
 use super::book_image::{self, BookImage};
 use super::channel_state::{self, ChannelState};
 use super::files::{DEFINITION_WORDS, Error, Reading};
-use super::reader_board::{self, ReaderView};
+use super::reader_stats::{self, ReaderView};
 use super::tables::slot_of;
 use super::{Holder, Liveness, Overview, Root};
-use patience::Patience;
-use touchline_shm::image::Found;
+use read_retry::ReadRetry;
+use touchline_shm::last_value::Found;
 use touchline_types::native::{Body, Message};
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
 use zerocopy::IntoBytes;
@@ -25,14 +25,14 @@ pub struct Images {
     bus: String,
     reading: Reading,
     /// The writer whose tables are read.
-    epoch: u64,
+    generation: u64,
     /// Who that is, as of the last look; `None` if it is gone.
     publisher: Option<Holder>,
     content: Box<[u64]>,
     book: BookImage,
     /// How long each of the two tables is waited for.
-    definitions_patience: Patience,
-    images_patience: Patience,
+    definitions_retry: ReadRetry,
+    images_retry: ReadRetry,
 }
 
 /// Why a book cannot be seen.
@@ -68,12 +68,12 @@ impl Images {
         Ok(Images {
             root: root.clone(),
             bus: bus.to_owned(),
-            epoch: reading.epoch,
+            generation: reading.generation,
             publisher: reading.publisher()?,
             content: vec![0; content_words.max(channel_state::WORDS)].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),
-            definitions_patience: Patience::default(),
-            images_patience: Patience::default(),
+            definitions_retry: ReadRetry::default(),
+            images_retry: ReadRetry::default(),
             reading,
         })
     }
@@ -99,9 +99,9 @@ impl Images {
     /// # Errors
     /// As [`Images::open`].
     pub fn overview(&mut self) -> Result<(Overview, Vec<ReaderView>), Error> {
-        let mut readers = reader_board::views(&self.root, &self.bus)?;
+        let mut readers = reader_stats::views(&self.root, &self.bus)?;
         let overview = Overview::see(&mut self.reading, &self.bus)?;
-        reader_board::measure(&mut readers, overview.position);
+        reader_stats::measure(&mut readers, overview.position);
         Ok((overview, readers))
     }
 
@@ -111,8 +111,8 @@ impl Images {
     }
 
     /// Which writer of the bus this is, counted from 1.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// All instruments that something was published of, and perhaps some between them.
@@ -125,7 +125,7 @@ impl Images {
     pub fn definition(&self, instrument: Instrument) -> Option<InstrumentDefinition> {
         let mut content = [0_u64; DEFINITION_WORDS];
         let definitions = &self.reading.definitions;
-        let found = self.definitions_patience.read(definitions, |table| {
+        let found = self.definitions_retry.read(definitions, |table| {
             table.read(instrument.index(), &mut content)
         });
         if !matches!(found, Found::Content { .. }) || !self.is_of_same_writer() {
@@ -147,7 +147,7 @@ impl Images {
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
         let levels_max = book_image::levels_max(self.content.len());
         let images = &self.reading.images;
-        let found = self.images_patience.read(images, |table| {
+        let found = self.images_retry.read(images, |table| {
             table.read_parts(
                 slot_of(instrument),
                 &mut self.content,
@@ -186,7 +186,7 @@ impl Images {
     /// What holds for every book. Without it none can be judged.
     fn channel(&self) -> Result<ChannelState, Unseen> {
         let mut content = [0; channel_state::WORDS];
-        let found = self.images_patience.read(&self.reading.images, |table| {
+        let found = self.images_retry.read(&self.reading.images, |table| {
             table.read(channel_state::SLOT, &mut content)
         });
         Ok(match position(found)? {
@@ -196,7 +196,7 @@ impl Images {
     }
 
     fn is_of_same_writer(&self) -> bool {
-        self.reading.is_of_writer(self.epoch)
+        self.reading.is_of_writer(self.generation)
     }
 }
 

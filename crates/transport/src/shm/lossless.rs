@@ -8,9 +8,9 @@ use touchline_shm::segment::SlotLocks;
 /// How often a reader that is waited for is asked whether it lives; each time is a system call.
 const LIVENESS_EVERY: Duration = Duration::from_millis(1);
 
-/// The writer's patience with the slowest reader.
+/// Slow-reader policy: how long the writer waits for the slowest reader.
 #[derive(Debug)]
-pub struct Patience {
+pub struct SlowReaderPolicy {
     locks: SlotLocks,
     wait_max: Duration,
     waiting: Option<Waiting>,
@@ -34,9 +34,9 @@ pub enum Verdict {
     TooSlow,
 }
 
-impl Patience {
-    pub fn new(locks: SlotLocks, settings: Lossless) -> Patience {
-        Patience {
+impl SlowReaderPolicy {
+    pub fn new(locks: SlotLocks, settings: Lossless) -> SlowReaderPolicy {
+        SlowReaderPolicy {
             locks,
             wait_max: settings.wait_max,
             waiting: None,

@@ -1,10 +1,10 @@
 //! What can be said of a bus from outside: its publisher, its sizes, how far it is.
 
 use super::files::{CURSORS, Error, Reading};
-use super::reader_board::{self, ReaderView};
+use super::reader_stats::{self, ReaderView};
 use super::{Directory, Holder, Liveness, Root};
 use std::os::unix::fs::MetadataExt;
-use touchline_shm::broadcast::{Cursors, Notice};
+use touchline_shm::broadcast::{Cursors, RingEvent};
 use touchline_shm::segment::{self, Access, Lock, Mapping, Options, SlotLocks, WriterLock};
 
 /// A bus at one moment.
@@ -17,7 +17,7 @@ pub struct Overview {
     /// When the publisher last gave a sign of life; `None` of one that states no such thing.
     pub liveness: Option<Liveness>,
     /// How many publishers it had.
-    pub epoch: u64,
+    pub generation: u64,
     /// Instruments with a definition.
     pub definitions: usize,
     /// Instruments with a book.
@@ -33,18 +33,18 @@ pub struct Overview {
     /// Memory that its files take.
     pub memory_bytes: u64,
     /// Who is waited for; `None` if the bus is not lossless.
-    pub readers: Option<Vec<NamedReader>>,
+    pub readers: Option<Vec<RegisteredReader>>,
 }
 
 /// A reader that the publisher of a lossless bus waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NamedReader {
+pub struct RegisteredReader {
     /// Its place, from 0.
     pub place: u32,
     /// Whether its process lives.
     pub is_alive: bool,
     /// What it has not read yet; exact to a thirty-second of the ring, which is how often it says so.
-    pub behind_bytes: u64,
+    pub lag_bytes: u64,
 }
 
 impl Overview {
@@ -59,7 +59,7 @@ impl Overview {
 
     /// The same of a bus that is open already.
     pub(super) fn see(reading: &mut Reading, bus: &str) -> Result<Overview, Error> {
-        reading.ring.skip_to_mark();
+        reading.ring.skip_to_join_point();
         read_to_end(reading);
         let next = reading.ring.next();
         let geometry = reading.ring.geometry();
@@ -67,7 +67,7 @@ impl Overview {
             bus: bus.to_owned(),
             publisher: reading.publisher()?,
             liveness: reading.liveness(),
-            epoch: reading.ring.epoch(),
+            generation: reading.ring.generation(),
             definitions: reading.definitions.used(),
             books: reading.images.used().saturating_sub(1),
             messages: next.sequence.saturating_sub(1),
@@ -75,7 +75,7 @@ impl Overview {
             position: next.position,
             message_bytes_max: geometry.message_max(),
             memory_bytes: memory_bytes(&reading.directory)?,
-            readers: named_readers(&reading.directory, next.position)?,
+            readers: registered_readers(&reading.directory, next.position)?,
         })
     }
 
@@ -92,11 +92,11 @@ impl Overview {
     /// The same with the named readers, as they were just before.
     ///
     /// # Errors
-    /// As [`Overview::of`]. A board that cannot be read is one that says so.
+    /// As [`Overview::of`]. A counters file that cannot be read is one that says so.
     pub fn with_readers(root: &Root, bus: &str) -> Result<(Overview, Vec<ReaderView>), Error> {
-        let mut readers = reader_board::views(root, bus)?;
+        let mut readers = reader_stats::views(root, bus)?;
         let overview = Overview::of(root, bus)?;
-        reader_board::measure(&mut readers, overview.position);
+        reader_stats::measure(&mut readers, overview.position);
         Ok((overview, readers))
     }
 
@@ -117,11 +117,11 @@ pub fn readers(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     Ok(Overview::with_readers(root, bus)?.1)
 }
 
-/// From the last mark, which is at most a block before the end; not for ever, if it is being written.
+/// From the last join point, which is at most a block before the end; not for ever, if it is being written.
 fn read_to_end(reading: &mut Reading) {
     for _ in 0..MESSAGES_MAX {
         match reading.ring.read(|_| ()) {
-            Ok(Some(())) | Err(Notice::Epoch(_)) => {}
+            Ok(Some(())) | Err(RingEvent::Generation(_)) => {}
             Ok(None) | Err(_) => return,
         }
     }
@@ -139,7 +139,10 @@ fn memory_bytes(directory: &Directory) -> Result<u64, Error> {
     Ok(sizes.flatten().map(|file| file.blocks() * 512).sum())
 }
 
-fn named_readers(directory: &Directory, position: u64) -> Result<Option<Vec<NamedReader>>, Error> {
+fn registered_readers(
+    directory: &Directory,
+    position: u64,
+) -> Result<Option<Vec<RegisteredReader>>, Error> {
     let options = Options {
         lock: Lock::No,
         ..Options::default()
@@ -154,10 +157,10 @@ fn named_readers(directory: &Directory, position: u64) -> Result<Option<Vec<Name
         let Some(read) = cursors.position(place) else {
             continue;
         };
-        readers.push(NamedReader {
+        readers.push(RegisteredReader {
             place: place as u32,
             is_alive: locks.is_held(place as u32)?,
-            behind_bytes: (position.wrapping_sub(read) as i64).max(0) as u64,
+            lag_bytes: (position.wrapping_sub(read) as i64).max(0) as u64,
         });
     }
     Ok(Some(readers))

@@ -3,17 +3,17 @@
 use super::counters::PublisherCounters;
 use super::damage::Damage;
 use super::files::{Error, Writing};
-use super::lossless::{Patience, Verdict};
-use super::reader_board;
-use super::tables::{Kept, Tables, Told};
+use super::lossless::{SlowReaderPolicy, Verdict};
+use super::reader_stats;
+use super::tables::{PublishedMessage, Stored, Tables};
 use super::tops::Tops;
 use super::{Root, Settings};
 use crate::Publish;
 use std::hint::spin_loop;
 use touchline_shm::broadcast::{self, Activity, BATCH_END, NoRoom};
-use touchline_shm::segment::{Mapping, Note, WriterLock};
+use touchline_shm::segment::{Mapping, Warning, WriterLock};
 use touchline_types::native::{self, Flags};
-use touchline_types::{Stamps, Update};
+use touchline_types::{Timestamps, Update};
 use zerocopy::IntoBytes;
 
 /// Publishes on a bus: messages into the ring, and each book into its image.
@@ -26,7 +26,7 @@ pub struct Publisher {
     staged: Staged,
     tables: Tables,
     tops: Option<Tops>,
-    patience: Option<Patience>,
+    policy: Option<SlowReaderPolicy>,
     message_bytes_max: usize,
     counters: PublisherCounters,
     /// The right to write; given back last.
@@ -52,10 +52,10 @@ impl Publisher {
             ring,
             definitions,
             images,
-            patience,
+            policy,
         } = Writing::open(root, bus, settings)?;
-        reader_board::sweep_of(root, bus);
-        let counters = counted(ring.memory().notes());
+        reader_stats::sweep_of(root, bus);
+        let counters = counted(ring.memory().warnings());
         let message_bytes_max = ring.geometry().message_max().min(native::PART_BYTES_MAX);
         Ok(Publisher {
             ring,
@@ -70,7 +70,7 @@ impl Publisher {
                 settings.image_levels_max,
             )?,
             tops: settings.tops.then(|| Tops::new(settings.instruments_max)),
-            patience,
+            policy,
             message_bytes_max,
             counters,
             lock,
@@ -88,8 +88,8 @@ impl Publisher {
     }
 
     /// How many writers the bus had, this one included.
-    pub fn epoch(&self) -> u64 {
-        self.ring.epoch()
+    pub fn generation(&self) -> u64 {
+        self.ring.generation()
     }
 
     /// The right to write the bus, for its other files.
@@ -98,30 +98,30 @@ impl Publisher {
     }
 
     /// What was asked of the system and could not be had, without which everything is but slower.
-    pub fn notes(&self) -> &[Note] {
-        self.ring.memory().notes()
+    pub fn warnings(&self) -> &[Warning] {
+        self.ring.memory().warnings()
     }
 
     /// The top of book goes first: who waits for it alone has it soonest.
     #[inline]
-    fn publish_top(&mut self, update: &Update<'_>, stamps: &Stamps) {
+    fn publish_top(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         let changed = self.tops.as_mut().and_then(|tops| tops.changed_by(update));
         let Some(top) = changed else { return };
         self.release(Flags::NONE);
         let sequence = self.ring.next().sequence;
         let bytes = self.staged.words.as_mut_bytes();
-        let length = native::encode_top_of_book(&top, sequence, Flags::NONE, stamps, bytes);
+        let length = native::encode_top_of_book(&top, sequence, Flags::NONE, timestamps, bytes);
         self.staged.length = length.unwrap_or(0);
         self.counters.tops_published += 1;
     }
 
     /// Writes one message behind those that are released.
     #[inline]
-    fn stage(&mut self, part: &native::Part<'_>, stamps: &Stamps) {
+    fn stage(&mut self, part: &native::Part<'_>, timestamps: &Timestamps) {
         self.release(Flags::NONE);
         let sequence = self.ring.next().sequence;
         let bytes = self.staged.words.as_mut_bytes();
-        match part.encode(sequence, Flags::NONE, stamps, bytes) {
+        match part.encode(sequence, Flags::NONE, timestamps, bytes) {
             Some(length) => self.staged.length = length,
             None => self.counters.updates_refused += 1,
         }
@@ -129,23 +129,18 @@ impl Publisher {
 
     /// What a late joiner needs of the update whose last message is staged.
     #[inline]
-    fn keep(&mut self, update: &Update<'_>, stamps: &Stamps) {
+    fn store(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
         let Staged { ref words, length } = self.staged;
-        let told = Told {
+        let message = PublishedMessage {
             sequence: self.ring.next().sequence,
-            end: end_of(
-                &mut self.ring,
-                &mut self.patience,
-                &mut self.counters,
-                length,
-            ),
+            end: end_of(&mut self.ring, &mut self.policy, &mut self.counters, length),
             message: words,
             length,
         };
-        match self.tables.keep(update, stamps, &told) {
-            Kept::Whole => {}
-            Kept::Cut => self.counters.images_cut += 1,
-            Kept::Refused => self.counters.images_refused += 1,
+        match self.tables.store(update, timestamps, &message) {
+            Stored::Whole => {}
+            Stored::Cut => self.counters.images_cut += 1,
+            Stored::Refused => self.counters.images_refused += 1,
         }
     }
 
@@ -165,22 +160,22 @@ impl Publisher {
         self.counters.messages_published += 1;
         self.counters.bytes_published += length as u64;
         while let Err(no_room) = self.ring.publish(bytes, head) {
-            wait(&self.ring, &mut self.patience, &mut self.counters, no_room);
+            wait(&self.ring, &mut self.policy, &mut self.counters, no_room);
         }
-        if let Some(patience) = &mut self.patience {
-            patience.relax();
+        if let Some(policy) = &mut self.policy {
+            policy.relax();
         }
     }
 }
 
 impl Publish for Publisher {
     #[inline]
-    fn publish(&mut self, update: &Update<'_>, stamps: &Stamps) {
-        self.publish_top(update, stamps);
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        self.publish_top(update, timestamps);
         for part in native::parts(update, self.message_bytes_max) {
-            self.stage(&part, stamps);
+            self.stage(&part, timestamps);
         }
-        self.keep(update, stamps);
+        self.store(update, timestamps);
     }
 
     #[inline]
@@ -189,12 +184,12 @@ impl Publish for Publisher {
         self.release(Flags::END_OF_BATCH);
     }
 
-    fn heartbeat(&mut self, stamps: &Stamps) {
+    fn heartbeat(&mut self, timestamps: &Timestamps) {
         self.release(Flags::NONE);
         let sequence = self.ring.next().sequence;
         let bytes = self.staged.words.as_mut_bytes();
         self.staged.length =
-            native::encode_heartbeat(sequence, Flags::NONE, stamps, bytes).unwrap_or(0);
+            native::encode_heartbeat(sequence, Flags::NONE, timestamps, bytes).unwrap_or(0);
         self.release(Flags::END_OF_BATCH);
     }
 
@@ -211,22 +206,22 @@ impl Publish for Publisher {
         Damage::of_name(self.lock.lost_name())?;
         Damage::of_file(self.ring.memory())?;
         self.tables.check()?;
-        if let (Some(named), Some(patience)) = (self.ring.named(), &self.patience) {
+        if let (Some(registered), Some(policy)) = (self.ring.registered(), &self.policy) {
             // Not its length: readers of a group may cut it, and are not to end the publisher by that.
-            Damage::of_name(named.memory().lost_name())?;
-            patience.check()?;
+            Damage::of_name(registered.memory().lost_name())?;
+            policy.check()?;
         }
         Ok(())
     }
 }
 
 /// What could not be had, as counters, so that it can be seen from outside.
-fn counted(notes: &[Note]) -> PublisherCounters {
+fn counted(warnings: &[Warning]) -> PublisherCounters {
     let mut counters = PublisherCounters::default();
-    for note in notes {
-        match note {
-            Note::NotLocked { needed_bytes, .. } => counters.bytes_not_locked += needed_bytes,
-            Note::NoHugePages { .. } => counters.huge_pages_refused += 1,
+    for warning in warnings {
+        match warning {
+            Warning::NotLocked { needed_bytes, .. } => counters.bytes_not_locked += needed_bytes,
+            Warning::NoHugePages { .. } => counters.huge_pages_refused += 1,
         }
     }
     counters
@@ -236,14 +231,14 @@ fn counted(notes: &[Note]) -> PublisherCounters {
 #[inline]
 fn end_of(
     ring: &mut broadcast::Writer<Mapping>,
-    patience: &mut Option<Patience>,
+    policy: &mut Option<SlowReaderPolicy>,
     counters: &mut PublisherCounters,
     length: usize,
 ) -> u64 {
     loop {
         match ring.claim(length) {
             Ok(claim) => return claim.end(),
-            Err(no_room) => wait(ring, patience, counters, no_room),
+            Err(no_room) => wait(ring, policy, counters, no_room),
         }
     }
 }
@@ -252,30 +247,31 @@ fn end_of(
 #[cold]
 fn wait(
     ring: &broadcast::Writer<Mapping>,
-    patience: &mut Option<Patience>,
+    policy: &mut Option<SlowReaderPolicy>,
     counters: &mut PublisherCounters,
     no_room: NoRoom,
 ) {
-    let (NoRoom::Full { slot }, Some(patience), Some(named)) = (no_room, patience, ring.named())
+    let (NoRoom::Full { slot }, Some(policy), Some(registered)) =
+        (no_room, policy, ring.registered())
     else {
         unreachable!("parts fit the ring, and only a lossless one is ever full");
     };
     // Before it is judged: who takes the slot after that is another.
-    let Some(taking) = named.taking(slot) else {
+    let Some(lease) = registered.lease(slot) else {
         return;
     };
-    match patience.judge(slot) {
+    match policy.judge(slot) {
         Verdict::Wait => {
             counters.waits += 1;
             (0..64).for_each(|_| spin_loop());
         }
         Verdict::Dead => {
             counters.readers_dead += 1;
-            named.free(slot, taking);
+            registered.free(slot, lease);
         }
         Verdict::TooSlow => {
             counters.readers_left_behind += 1;
-            named.free(slot, taking);
+            registered.free(slot, lease);
         }
     }
 }

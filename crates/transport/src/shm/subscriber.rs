@@ -7,24 +7,24 @@ mod stall;
 mod watch;
 
 use super::files::{Error, Reading};
-use super::reader_board::ReaderCounters;
-use super::{Holder, Liveness, ReaderBoard, Root};
-use crate::{Envelope, Notice, Subscribe};
+use super::reader_stats::ReaderCounters;
+use super::{Holder, Liveness, ReaderStats, Root};
+use crate::{Envelope, Subscribe, SubscriptionEvent};
 use joining::Joining;
 use rows::{Rows, Verdict};
 use scratch::Scratch;
 use touchline_shm::broadcast;
 use touchline_shm::segment::SlotGuard;
 use touchline_types::native::{Body, Flags, Message, TopOfBook, Unfit};
-use touchline_types::{InstrumentDefinition, OrdersUpdate, Stamps, State, Update};
+use touchline_types::{InstrumentDefinition, OrdersUpdate, State, Timestamps, Update};
 use watch::Watch;
 
 /// How to join a bus.
 pub struct Join {
     /// Shows this reader to those who look at the bus, by name; `None` reads unseen.
-    pub board: Option<ReaderBoard>,
+    pub reader_stats: Option<ReaderStats>,
     /// Takes a place among the readers that a lossless publisher waits for.
-    pub named: bool,
+    pub registered: bool,
     /// Hands out live books only. A book that stops being live is told of by its state alone; it
     /// comes back whole.
     pub live_only: bool,
@@ -45,8 +45,8 @@ pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send>;
 impl Default for Join {
     fn default() -> Join {
         Join {
-            board: None,
-            named: false,
+            reader_stats: None,
+            registered: false,
             live_only: false,
             resync: true,
             filter: None,
@@ -65,7 +65,7 @@ pub struct Subscriber {
     /// The place among named readers.
     guard: Option<SlotGuard>,
     /// The writer that is being read, its number in the ring.
-    epoch: u64,
+    generation: u64,
     /// Another writer has begun, and its beginning may be among what was lost.
     restart_missed: bool,
     joining: Option<Joining>,
@@ -86,14 +86,14 @@ pub enum Item<'a> {
         /// Number of the message.
         sequence: u64,
         /// When things happened: the venue's time and that of receipt.
-        stamps: Stamps,
+        timestamps: Timestamps,
         /// The top.
         top: TopOfBook,
     },
     /// The batch of one packet ends, and its last message was not for this subscriber.
     BatchEnd,
     /// About the subscription itself.
-    Notice(Notice),
+    SubscriptionEvent(SubscriptionEvent),
 }
 
 /// An update as it was received.
@@ -102,7 +102,7 @@ pub struct Received<'a> {
     /// Number of its message in the publication; of the last one that it holds, if it is an image.
     pub sequence: u64,
     /// When things happened; of an image, only the venue's time and that of receipt.
-    pub stamps: Stamps,
+    pub timestamps: Timestamps,
     /// The update.
     pub update: Update<'a>,
     /// Whether the batch of one packet ends with it: now is the time to act.
@@ -138,7 +138,7 @@ impl Subscriber {
     /// # Errors
     /// Among others: there is no such bus, or it is not ours to read.
     pub fn join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
-        let (reading, guard) = Reading::join(root, bus, settings.named)?;
+        let (reading, guard) = Reading::join(root, bus, settings.registered)?;
         let position = reading.ring.next().position;
         let is_gone = reading.publisher()?.is_none();
         let watch = Watch::new(is_gone, reading.is_stalled());
@@ -147,7 +147,7 @@ impl Subscriber {
         let mut subscriber = Subscriber {
             scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
             rows,
-            epoch: reading.epoch,
+            generation: reading.generation,
             restart_missed: false,
             joining: Some(Joining::new()),
             watch,
@@ -214,8 +214,8 @@ impl Subscriber {
     }
 
     /// What this reader shows of itself, if it gave a name.
-    pub fn board(&self) -> Option<&ReaderBoard> {
-        self.settings.board.as_ref()
+    pub fn reader_stats(&self) -> Option<&ReaderStats> {
+        self.settings.reader_stats.as_ref()
     }
 
     /// Whether definitions and books are still being handed out.
@@ -223,14 +223,14 @@ impl Subscriber {
         self.joining.is_some()
     }
 
-    /// Bytes of the publication that wait to be read, as of the publisher's last mark: exact to some
+    /// Bytes of the publication that wait to be read, as of the publisher's last join point: exact to some
     /// tens of KiB.
-    pub fn behind_bytes(&self) -> u64 {
-        let mark = self.reading.ring.mark().unwrap_or_default();
-        let behind = mark
+    pub fn lag_bytes(&self) -> u64 {
+        let join_point = self.reading.ring.join_point().unwrap_or_default();
+        let lag = join_point
             .position
             .wrapping_sub(self.reading.ring.next().position);
-        (behind as i64).max(0) as u64
+        (lag as i64).max(0) as u64
     }
 
     #[inline]
@@ -252,7 +252,7 @@ impl Subscriber {
             Ok(None) => self.nothing(take),
             // Of a file that was made shorter nothing is read any more.
             Err(_) if !self.reading.is_intact() => self.damaged(take),
-            Err(notice) => Step::Given(take(Item::Notice(self.interrupted(notice)))),
+            Err(event) => Step::Given(take(Item::SubscriptionEvent(self.interrupted(event)))),
         }
     }
 
@@ -274,10 +274,10 @@ impl Subscriber {
         };
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
         // Before it is handed out: what the reader does with it is its own time.
-        let consumed = match &mut settings.board {
-            Some(board) if batch_end => Some(board.consumed(&message.stamps())),
-            Some(board) => {
-                board.message();
+        let consumed = match &mut settings.reader_stats {
+            Some(reader_stats) if batch_end => Some(reader_stats.consumed(&message.timestamps())),
+            Some(reader_stats) => {
+                reader_stats.message();
                 None
             }
             None => None,
@@ -291,10 +291,10 @@ impl Subscriber {
                 match (message.body, decoder.update(&message, room)) {
                     (Body::TopOfBook(top), _) => {
                         let sequence = frame.sequence;
-                        let stamps = message.stamps();
+                        let timestamps = message.timestamps();
                         Step::Given(take(Item::Top {
                             sequence,
-                            stamps,
+                            timestamps,
                             top,
                         }))
                     }
@@ -322,7 +322,7 @@ impl Subscriber {
             Verdict::Skip => Step::Passed,
             Verdict::Rejoin => {
                 Joining::begin_again(&mut self.joining);
-                Step::Given(take(Item::Notice(Notice::Lapped {
+                Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Overrun {
                     messages: 0,
                     bytes: 0,
                 })))
@@ -338,8 +338,8 @@ impl Subscriber {
                 changes: &[],
             })),
         };
-        if let (Some(consumed), Some(board)) = (consumed, &mut self.settings.board) {
-            board.batch(consumed, frame.end);
+        if let (Some(consumed), Some(reader_stats)) = (consumed, &mut self.settings.reader_stats) {
+            reader_stats.batch(consumed, frame.end);
         }
         self.close_batch(step, batch_end, take)
     }
@@ -366,38 +366,38 @@ impl Subscriber {
 
     /// The reader was told something instead of a message.
     #[cold]
-    fn interrupted(&mut self, notice: broadcast::Notice) -> Notice {
+    fn interrupted(&mut self, event: broadcast::RingEvent) -> SubscriptionEvent {
         self.scratch.decoder.forget();
         self.batch_open = false;
         let next = self.reading.ring.next();
-        match notice {
-            broadcast::Notice::Lapped(lapped) => {
+        match event {
+            broadcast::RingEvent::Overrun(overrun) => {
                 self.resync();
                 self.show(|counters| {
-                    counters.lapped += 1;
-                    counters.lapped_messages += lapped.messages;
-                    counters.lapped_bytes += lapped.bytes;
+                    counters.overruns += 1;
+                    counters.overrun_messages += overrun.messages;
+                    counters.overrun_bytes += overrun.bytes;
                 });
-                Notice::Lapped {
-                    messages: lapped.messages,
-                    bytes: lapped.bytes,
+                SubscriptionEvent::Overrun {
+                    messages: overrun.messages,
+                    bytes: overrun.bytes,
                 }
             }
-            broadcast::Notice::Corrupt { .. } => {
+            broadcast::RingEvent::Corrupt { .. } => {
                 self.resync();
                 self.show(|counters| counters.corrupt += 1);
-                Notice::Corrupt {
+                SubscriptionEvent::Corrupt {
                     sequence: next.sequence,
                 }
             }
-            broadcast::Notice::Epoch(epoch) => {
+            broadcast::RingEvent::Generation(generation) => {
                 self.rows.restart(next.position);
-                self.epoch = epoch;
+                self.generation = generation;
                 self.restart_missed = false;
                 self.joining = None;
                 self.watch.is_back();
                 self.show(|counters| counters.restarts += 1);
-                Notice::Restarted { epoch }
+                SubscriptionEvent::Restarted { generation }
             }
         }
     }
@@ -408,13 +408,15 @@ impl Subscriber {
         self.scratch.decoder.forget();
         self.resync();
         self.show(|counters| counters.corrupt += 1);
-        Step::Given(take(Item::Notice(Notice::Corrupt { sequence })))
+        Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Corrupt {
+            sequence,
+        })))
     }
 
     /// After a loss. It may have been so long that another writer's beginning is lost with it.
     fn resync(&mut self) {
         self.rows.forget_orders();
-        self.restart_missed = self.reading.ring.epoch() != self.epoch;
+        self.restart_missed = self.reading.ring.generation() != self.generation;
         if self.restart_missed {
             self.rows.restart(self.reading.ring.next().position);
         }
@@ -428,40 +430,40 @@ impl Subscriber {
     /// Another writer has begun, and the ring may not say so any more: goes behind its beginning.
     #[cold]
     fn find_restart<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
-        let Some(epoch) = self.reading.writer() else {
+        let Some(generation) = self.reading.writer() else {
             return self.nothing(take);
         };
-        let lost = self.reading.ring.skip_to_mark();
+        let lost = self.reading.ring.skip_to_join_point();
         if lost.bytes > 0 {
             self.show(|counters| {
-                counters.lapped += 1;
-                counters.lapped_messages += lost.messages;
-                counters.lapped_bytes += lost.bytes;
+                counters.overruns += 1;
+                counters.overrun_messages += lost.messages;
+                counters.overrun_bytes += lost.bytes;
             });
-            return Step::Given(take(Item::Notice(Notice::Lapped {
+            return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Overrun {
                 messages: lost.messages,
                 bytes: lost.bytes,
             })));
         }
-        if self.reading.ring.epoch() != epoch {
+        if self.reading.ring.generation() != generation {
             return Step::Passed;
         }
-        let notice = self.interrupted(broadcast::Notice::Epoch(epoch));
+        let event = self.interrupted(broadcast::RingEvent::Generation(generation));
         self.rows.forget_orders();
         self.joining = Some(Joining::new());
-        Step::Given(take(Item::Notice(notice)))
+        Step::Given(take(Item::SubscriptionEvent(event)))
     }
 
     /// A file of the bus is not what it was: says so once, and waits for another.
     #[cold]
     fn damaged<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         self.joining = None;
-        if !std::mem::replace(&mut self.watch.damage_told, true) {
-            return Step::Given(take(Item::Notice(Notice::Damaged)));
+        if !std::mem::replace(&mut self.watch.damage_notified, true) {
+            return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Damaged)));
         }
         let due = self.watch.is_due();
         match due.then(|| self.look()).flatten() {
-            Some(notice) => Step::Given(take(Item::Notice(notice))),
+            Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
             None => Step::Nothing,
         }
     }
@@ -470,20 +472,22 @@ impl Subscriber {
     #[inline]
     fn nothing<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
         if self.rows.has_caught_up(self.reading.ring.next().position) {
-            return Step::Given(take(Item::Notice(Notice::CaughtUp)));
+            return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::CaughtUp)));
         }
         if std::mem::take(&mut self.watch.gone_seen) {
-            self.watch.gone_told = true;
-            return Step::Given(take(Item::Notice(Notice::PublisherGone)));
+            self.watch.gone_notified = true;
+            return Step::Given(take(Item::SubscriptionEvent(
+                SubscriptionEvent::PublisherGone,
+            )));
         }
         if std::mem::take(&mut self.watch.turn_seen) {
-            return Step::Given(take(Item::Notice(self.turn())));
+            return Step::Given(take(Item::SubscriptionEvent(self.turn())));
         }
         if !self.watch.is_due() {
             return Step::Nothing;
         }
         match self.look() {
-            Some(notice) => Step::Given(take(Item::Notice(notice))),
+            Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
             // It may have published until just now.
             None if self.watch.is_any_seen() => Step::Passed,
             None => Step::Nothing,
@@ -492,31 +496,31 @@ impl Subscriber {
 
     /// Looks at files and publisher.
     #[cold]
-    fn look(&mut self) -> Option<Notice> {
+    fn look(&mut self) -> Option<SubscriptionEvent> {
         if self.reading.is_replaced()
-            && let Ok(notice) = self.reattach()
+            && let Ok(event) = self.reattach()
         {
-            return Some(notice);
+            return Some(event);
         }
         if !self.reading.is_intact() {
-            return (!std::mem::replace(&mut self.watch.damage_told, true))
-                .then_some(Notice::Damaged);
+            return (!std::mem::replace(&mut self.watch.damage_notified, true))
+                .then_some(SubscriptionEvent::Damaged);
         }
         let is_gone = matches!(self.reading.publisher(), Ok(None));
         self.watch.is_gone = is_gone;
-        self.watch.gone_told &= is_gone;
-        self.watch.gone_seen = is_gone && !self.watch.gone_told;
+        self.watch.gone_notified &= is_gone;
+        self.watch.gone_seen = is_gone && !self.watch.gone_notified;
         let is_stalled = self.reading.is_stalled();
         self.watch.turn_seen = !is_gone && is_stalled != self.watch.is_stalled;
         None
     }
 
-    /// Shows on its board what happened to the subscription, and where it is now.
+    /// Shows on its counters file what happened to the subscription, and where it is now.
     fn show(&mut self, note: impl FnOnce(&mut ReaderCounters)) {
         let place = self.guard.as_ref().map(|guard| guard.index() + 1);
         let position = self.reading.ring.next().position;
-        if let Some(board) = &mut self.settings.board {
-            board.note(position, |counters| {
+        if let Some(reader_stats) = &mut self.settings.reader_stats {
+            reader_stats.note(position, |counters| {
                 counters.place = place.map_or(0, u64::from);
                 note(counters);
             });
@@ -524,10 +528,10 @@ impl Subscriber {
     }
 
     /// The bus was begun anew, in other files.
-    fn reattach(&mut self) -> Result<Notice, Error> {
+    fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
         // Its place was in the old files.
         self.guard = None;
-        let (reading, guard) = Reading::try_join(&self.root, &self.bus, self.settings.named)?;
+        let (reading, guard) = Reading::try_join(&self.root, &self.bus, self.settings.registered)?;
         let next = reading.ring.next();
         self.scratch = Scratch::new(
             &reading,
@@ -536,7 +540,7 @@ impl Subscriber {
         );
         self.rows.restart(next.position);
         self.rows.forget_orders();
-        self.epoch = reading.epoch;
+        self.generation = reading.generation;
         self.restart_missed = false;
         self.joining = Some(Joining::new());
         let is_gone = matches!(reading.publisher(), Ok(None));
@@ -544,11 +548,13 @@ impl Subscriber {
         self.rows.set_stalled(self.watch.is_stalled);
         self.reading = reading;
         self.guard = guard;
-        if let Some(board) = &mut self.settings.board {
-            board.follow();
+        if let Some(reader_stats) = &mut self.settings.reader_stats {
+            reader_stats.follow();
         }
         self.show(|counters| counters.restarts += 1);
-        Ok(Notice::Restarted { epoch: self.epoch })
+        Ok(SubscriptionEvent::Restarted {
+            generation: self.generation,
+        })
     }
 }
 
@@ -557,7 +563,7 @@ impl Subscriber {
 fn received<'a>(frame: Frame, message: &Message<'_>, update: Update<'a>) -> Item<'a> {
     Item::Update(Received {
         sequence: frame.sequence,
-        stamps: message.stamps(),
+        timestamps: message.timestamps(),
         update,
         batch_end: message.flags().has(Flags::END_OF_BATCH),
         is_image: false,
@@ -571,7 +577,7 @@ fn hand(item: Item<'_>, handler: &mut impl Subscribe) {
         Item::Update(received) => {
             handler.update(&Envelope {
                 sequence: received.sequence,
-                stamps: &received.stamps,
+                timestamps: &received.timestamps,
                 update: &received.update,
             });
             if received.batch_end {
@@ -580,6 +586,6 @@ fn hand(item: Item<'_>, handler: &mut impl Subscribe) {
         }
         Item::Top { sequence, top, .. } => handler.top(sequence, &top),
         Item::BatchEnd => handler.batch_end(),
-        Item::Notice(notice) => handler.notice(&notice),
+        Item::SubscriptionEvent(event) => handler.event(&event),
     }
 }

@@ -1,11 +1,11 @@
 //! The tables of a bus, from the writer's side: definitions, and an image of each book.
 
-use super::book_image::{Drawing, Drawn, Moment, words};
+use super::book_image::{Moment, SlotWriter, Written, words};
 use super::channel_state::{self, ChannelState};
 use super::damage::Damage;
 use super::files::{DEFINITION_WORDS, Error, TableWriter};
 use std::sync::atomic::Ordering;
-use touchline_types::{Instrument, LevelChange, Stamps, Update, Validity};
+use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
 
 /// Instruments for which memory is taken at a time: so many, but no more than take so many words of
 /// images, and one at least.
@@ -19,7 +19,7 @@ pub struct Tables {
     images: TableWriter,
     channel: ChannelState,
     /// What stands in each image.
-    drawn: Vec<Drawn>,
+    written: Vec<Written>,
     instruments_max: usize,
     levels_max: usize,
     chunk: usize,
@@ -27,9 +27,9 @@ pub struct Tables {
     reserved: usize,
 }
 
-/// The message that tells of an update.
+/// The published message of an update.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct PublishedMessage<'a> {
     /// Number of the last message of it.
     pub sequence: u64,
     /// Position behind that.
@@ -42,7 +42,7 @@ pub struct Told<'a> {
 
 /// What became of an update in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum Stored {
     /// Who joins sees it.
     Whole,
     /// The book is deeper than its image.
@@ -65,7 +65,7 @@ impl Tables {
             definitions,
             images,
             channel: ChannelState::default(),
-            drawn: Vec::with_capacity(instruments_max),
+            written: Vec::with_capacity(instruments_max),
             instruments_max,
             levels_max,
             reserved: 0,
@@ -76,52 +76,62 @@ impl Tables {
 
     /// Keeps what an update changes for those who join after it.
     #[inline]
-    pub fn keep(&mut self, update: &Update<'_>, stamps: &Stamps, told: &Told<'_>) -> Kept {
+    pub fn store(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        message: &PublishedMessage<'_>,
+    ) -> Stored {
         match update {
             Update::Book(book) => {
-                let moment = moment(book.validity, stamps, told);
-                self.draw(book.instrument, told.end, &moment, |drawing| {
-                    drawing.play(book.changes)
+                let moment = moment(book.validity, timestamps, message);
+                self.write(book.instrument, message.end, &moment, |writer| {
+                    writer.apply_delta(book.changes)
                 })
             }
-            _ => self.keep_rare(update, stamps, told),
+            _ => self.store_rare(update, timestamps, message),
         }
     }
 
     #[inline(never)]
-    fn keep_rare(&mut self, update: &Update<'_>, stamps: &Stamps, told: &Told<'_>) -> Kept {
+    fn store_rare(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        message: &PublishedMessage<'_>,
+    ) -> Stored {
         match update {
             Update::BookSnapshot(book) => {
-                let moment = moment(book.validity, stamps, told);
-                self.draw(book.instrument, told.end, &moment, |drawing| {
-                    drawing.replace(book)
+                let moment = moment(book.validity, timestamps, message);
+                self.write(book.instrument, message.end, &moment, |writer| {
+                    writer.replace(book)
                 })
             }
             Update::State(state) => {
-                let moment = moment(state.validity, stamps, told);
-                self.draw(state.instrument, told.end, &moment, |drawing| {
-                    drawing.play(NO_CHANGES)
+                let moment = moment(state.validity, timestamps, message);
+                self.write(state.instrument, message.end, &moment, |writer| {
+                    writer.apply_delta(NO_CHANGES)
                 })
             }
-            Update::Definition(definition) => self.define(definition.instrument, told),
+            Update::Definition(definition) => self.define(definition.instrument, message),
             Update::Gap(gap) => {
-                self.channel.gap = Some((told.end, *gap));
-                self.draw_channel(told.end)
+                self.channel.gap = Some((message.end, *gap));
+                self.write_channel(message.end)
             }
             Update::Download(phase) => {
-                self.channel.download = Some((told.end, *phase));
-                self.draw_channel(told.end)
+                self.channel.download = Some((message.end, *phase));
+                self.write_channel(message.end)
             }
             Update::Reset => {
-                self.channel.reset = Some(told.end);
-                self.drawn.fill(Drawn::default());
-                self.draw_channel(told.end)
+                self.channel.reset = Some(message.end);
+                self.written.fill(Written::default());
+                self.write_channel(message.end)
             }
             // Nobody joins late to a trade; order books come whole with their own snapshots.
             Update::Book(_) | Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {
-                Kept::Whole
+                Stored::Whole
             }
-            Update::Orders(_) | Update::OrdersSnapshot(_) => Kept::Whole,
+            Update::Orders(_) | Update::OrdersSnapshot(_) => Stored::Whole,
         }
     }
 
@@ -132,52 +142,52 @@ impl Tables {
     }
 
     #[inline]
-    fn draw(
+    fn write(
         &mut self,
         instrument: Instrument,
         end: u64,
         moment: &Moment,
-        change: impl FnOnce(&mut Drawing<'_>) -> bool,
-    ) -> Kept {
+        change: impl FnOnce(&mut SlotWriter<'_>) -> bool,
+    ) -> Stored {
         let index = instrument.index();
-        if index >= self.drawn.len() && !self.admit(index) {
-            return Kept::Refused;
+        if index >= self.written.len() && !self.admit(index) {
+            return Stored::Refused;
         }
-        let (drawn, levels_max) = (&mut self.drawn[index], self.levels_max);
+        let (written, levels_max) = (&mut self.written[index], self.levels_max);
         let whole = self.images.change(slot_of(instrument), end, |content| {
-            let mut drawing = Drawing::new(content, drawn, levels_max);
-            let whole = change(&mut drawing);
-            drawing.sign(moment);
+            let mut writer = SlotWriter::new(content, written, levels_max);
+            let whole = change(&mut writer);
+            writer.sign(moment);
             whole
         });
         match whole {
-            Some(true) => Kept::Whole,
-            Some(false) => Kept::Cut,
-            None => Kept::Refused,
+            Some(true) => Stored::Whole,
+            Some(false) => Stored::Cut,
+            None => Stored::Refused,
         }
     }
 
-    fn define(&mut self, instrument: Instrument, told: &Told<'_>) -> Kept {
+    fn define(&mut self, instrument: Instrument, message: &PublishedMessage<'_>) -> Stored {
         let index = instrument.index();
-        if index >= self.drawn.len() && !self.admit(index) {
-            return Kept::Refused;
+        if index >= self.written.len() && !self.admit(index) {
+            return Stored::Refused;
         }
-        let words = told.length.div_ceil(8).min(DEFINITION_WORDS - 1);
-        let written = self.definitions.change(index, told.end, |content| {
-            content[0].store(told.length as u64, Ordering::Relaxed);
-            for (word, value) in content[1..].iter().zip(&told.message[..words]) {
+        let words = message.length.div_ceil(8).min(DEFINITION_WORDS - 1);
+        let written = self.definitions.change(index, message.end, |content| {
+            content[0].store(message.length as u64, Ordering::Relaxed);
+            for (word, value) in content[1..].iter().zip(&message.message[..words]) {
                 word.store(*value, Ordering::Relaxed);
             }
         });
-        written.map_or(Kept::Refused, |()| Kept::Whole)
+        written.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
-    fn draw_channel(&mut self, end: u64) -> Kept {
+    fn write_channel(&mut self, end: u64) -> Stored {
         let channel = self.channel;
-        let drawn = self
+        let written = self
             .images
-            .change(channel_state::SLOT, end, |content| channel.draw(content));
-        drawn.map_or(Kept::Refused, |()| Kept::Whole)
+            .change(channel_state::SLOT, end, |content| channel.write(content));
+        written.map_or(Stored::Refused, |()| Stored::Whole)
     }
 
     /// Finds room for an instrument that was not seen before.
@@ -194,7 +204,7 @@ impl Tables {
                 return false;
             }
         }
-        self.drawn.resize(index + 1, Drawn::default());
+        self.written.resize(index + 1, Written::default());
         true
     }
 
@@ -220,11 +230,11 @@ pub const fn slot_of(instrument: Instrument) -> usize {
 }
 
 #[inline]
-fn moment(validity: Validity, stamps: &Stamps, told: &Told<'_>) -> Moment {
+fn moment(validity: Validity, timestamps: &Timestamps, message: &PublishedMessage<'_>) -> Moment {
     Moment {
         validity,
-        sequence: told.sequence,
-        exchange_ns: stamps.exchange_ns,
-        receive_ns: stamps.packet.receive_ns,
+        sequence: message.sequence,
+        exchange_ns: timestamps.exchange_ns,
+        receive_ns: timestamps.packet.receive_ns,
     }
 }

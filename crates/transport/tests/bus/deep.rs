@@ -2,15 +2,15 @@
 //! that join at any moment.
 
 use crate::stage::{Stage, counts, mirror};
-use touchline_book::{Fit, PriceBook};
+use touchline_book::{ApplyResult, PriceBook};
 use touchline_lab::random::{Random, seeds};
 use touchline_lab::reference::keyed_book::{Became, KeyedSide, Said};
 use touchline_transport::shm::{Join, Publisher, Settings};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Instrument, InstrumentDefinition, Level,
-    LevelChange, LevelEvent, Place, Price, Quantity, Side, Stamps, Symbol, Update, UpdateAction,
-    Validity,
+    LevelChange, LevelEvent, Place, Price, Quantity, Side, Symbol, Timestamps, Update,
+    UpdateAction, Validity,
 };
 
 const DEPTH: Depth = Depth {
@@ -77,17 +77,17 @@ impl Venue {
             book: BookKind::Direct,
         };
         let before = self.changes.len();
-        let fit = self.book.apply(&event, &mut self.changes);
+        let result = self.book.apply(&event, &mut self.changes);
         let became = self.sides[side.index()].apply(said, price, quantity);
         let expected = match became {
-            Became::Expected => Fit::Expected,
-            Became::Unexpected => Fit::Unexpected,
-            Became::Beyond => Fit::Beyond,
+            Became::Expected => ApplyResult::Expected,
+            Became::Unexpected => ApplyResult::Unexpected,
+            Became::Beyond => ApplyResult::Beyond,
         };
-        assert_eq!(fit, expected, "{said:?} {side:?} {price} x {quantity}");
+        assert_eq!(result, expected, "{said:?} {side:?} {price} x {quantity}");
         self.seen[became as usize] += 1;
         for change in &self.changes[before..] {
-            assert!(self.mirror.play(change), "{change:?}");
+            assert!(self.mirror.apply_delta(change), "{change:?}");
         }
         assert!(self.changes.len() - before <= 2);
     }
@@ -214,9 +214,15 @@ fn events_of_the_other_kind_change_nothing() {
         (PriceBook::deep(9), Place::Price, Place::Position(1)),
         (PriceBook::new(few), Place::Position(1), Place::Price),
     ] {
-        assert_eq!(book.apply(&event(wrong, 5), &mut changes), Fit::Unexpected);
+        assert_eq!(
+            book.apply(&event(wrong, 5), &mut changes),
+            ApplyResult::Unexpected
+        );
         assert!(changes.is_empty() && book.best(Side::Bid).is_none());
-        assert_eq!(book.apply(&event(right, 5), &mut changes), Fit::Expected);
+        assert_eq!(
+            book.apply(&event(right, 5), &mut changes),
+            ApplyResult::Expected
+        );
         assert!(book.best(Side::Bid).is_some());
         changes.clear();
     }
@@ -238,13 +244,13 @@ fn define(publisher: &mut Publisher) {
         defined: true,
         ..InstrumentDefinition::unknown(INSTRUMENT, 1, DEPTH)
     };
-    publisher.publish(&Update::Definition(&definition), &Stamps::default());
+    publisher.publish(&Update::Definition(&definition), &Timestamps::default());
 }
 
 fn publish_changes(venue: &Venue, publisher: &mut Publisher) {
     let update = BookUpdate {
         instrument: INSTRUMENT,
-        venue_id: 1,
+        security_id: 1,
         validity: Validity::Live,
         direct: true,
         whole: true,
@@ -252,13 +258,13 @@ fn publish_changes(venue: &Venue, publisher: &mut Publisher) {
         best_bid: venue.book.best(Side::Bid),
         best_ask: venue.book.best(Side::Ask),
     };
-    publisher.publish(&Update::Book(update), &Stamps::default());
+    publisher.publish(&Update::Book(update), &Timestamps::default());
     publisher.commit();
 }
 
 #[track_caller]
 fn assert_mirrored(venue: &Venue, mirror: &Mirror, context: &str) {
-    assert_eq!(mirror.misfits(), 0, "{context}");
+    assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
     let book = mirror.book(INSTRUMENT).expect(context);
     for side in Side::BOTH {
         let (ours, theirs) = (
@@ -286,7 +292,7 @@ fn readers_hold_every_level_after_every_message_whenever_they_join() {
             if event % 1_000 == 0 {
                 venue.rebuild(3_000);
                 let snapshot = venue.snapshot(&mut room);
-                publisher.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+                publisher.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
                 publisher.commit();
             } else {
                 venue.changes.clear();
@@ -322,7 +328,7 @@ fn a_book_deeper_than_its_image_is_never_shown_in_part() {
     venue.rebuild(300);
     publisher.publish(
         &Update::BookSnapshot(venue.snapshot(&mut room)),
-        &Stamps::default(),
+        &Timestamps::default(),
     );
     publisher.commit();
     let mut late = stage.join(Join::default());
@@ -339,7 +345,7 @@ fn a_book_deeper_than_its_image_is_never_shown_in_part() {
     venue.rebuild(90);
     publisher.publish(
         &Update::BookSnapshot(venue.snapshot(&mut room)),
-        &Stamps::default(),
+        &Timestamps::default(),
     );
     publisher.commit();
     late.drain(usize::MAX, &mut mirror_of_late);

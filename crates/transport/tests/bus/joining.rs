@@ -2,8 +2,8 @@
 
 use crate::stage::{Market, Stage, counts, mirror};
 use touchline_transport::shm::{Item, Join, Publisher, Subscriber};
-use touchline_transport::{Notice, Publish};
-use touchline_types::{Instrument, Phase, Side, Stamps, Update};
+use touchline_transport::{Publish, SubscriptionEvent};
+use touchline_types::{Instrument, Phase, Side, Timestamps, Update};
 
 #[test]
 fn whoever_joins_at_any_moment_holds_the_publishers_books() {
@@ -83,8 +83,8 @@ fn definitions_come_first_then_books_then_the_stream() {
         },
         Item::Top { .. } => '.',
         Item::BatchEnd => '|',
-        Item::Notice(Notice::CaughtUp) => '!',
-        Item::Notice(_) => '?',
+        Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
+        Item::SubscriptionEvent(_) => '?',
     }) {
         told.push(letter);
     }
@@ -119,7 +119,7 @@ fn a_filter_lets_its_instruments_through_and_ends_each_batch() {
     early.drain(usize::MAX, &mut mirror_of_early);
     late.drain(usize::MAX, &mut mirror_of_late);
     for mirror in [&mirror_of_early, &mirror_of_late] {
-        assert_eq!(mirror.misfits(), 0);
+        assert_eq!(mirror.inconsistent_updates(), 0);
         market.assert_one_equal(mirror, Instrument(2), "wanted");
         for other in [0, 1, 3].map(Instrument) {
             assert!(
@@ -142,7 +142,7 @@ fn a_download_is_told_in_its_place_and_once() {
     let mut early = stage.join(Join::default());
     assert_eq!(told_by(&mut early), "!");
     let say = |publisher: &mut Publisher, phase| {
-        publisher.publish(&Update::Download(phase), &Stamps::default());
+        publisher.publish(&Update::Download(phase), &Timestamps::default());
         publisher.commit();
     };
     say(&mut publisher, Phase::Begun);
@@ -182,8 +182,8 @@ fn told_by(subscriber: &mut Subscriber) -> String {
         }
         Item::Top { .. } => '.',
         Item::BatchEnd => '|',
-        Item::Notice(Notice::CaughtUp) => '!',
-        Item::Notice(_) => '?',
+        Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
+        Item::SubscriptionEvent(_) => '?',
     };
     std::iter::from_fn(|| subscriber.poll(letter)).collect()
 }
@@ -214,7 +214,7 @@ fn joining_slowly_between_downloads_never_goes_back() {
                     Some(Phase::Ended) | None => Phase::Begun,
                 };
                 said = Some(phase);
-                publisher.publish(&Update::Download(phase), &Stamps::default());
+                publisher.publish(&Update::Download(phase), &Timestamps::default());
             }
             market.event(&mut publisher);
         }

@@ -19,7 +19,7 @@ fn drain(subscriber: &mut touchline_transport::shm::Subscriber, mirror: &mut Mir
         .poll(|item| match item {
             Item::Update(Received {
                 sequence,
-                stamps,
+                timestamps,
                 update,
                 ..
             }) => {
@@ -32,13 +32,13 @@ fn drain(subscriber: &mut touchline_transport::shm::Subscriber, mirror: &mut Mir
                 }
                 mirror.update(&touchline_transport::Envelope {
                     sequence,
-                    stamps: &stamps,
+                    timestamps: &timestamps,
                     update: &update,
                 });
             }
             Item::Top { top, .. } => assert_eq!(top.validity, Validity::Live),
             Item::BatchEnd => {}
-            Item::Notice(notice) => mirror.notice(&notice),
+            Item::SubscriptionEvent(event) => mirror.event(&event),
         })
         .is_some()
     {}

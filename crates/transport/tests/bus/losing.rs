@@ -2,7 +2,7 @@
 
 use crate::stage::{Market, Stage, mirror};
 use touchline_transport::shm::Join;
-use touchline_transport::{Notice, Publish, Subscribe};
+use touchline_transport::{Publish, Subscribe, SubscriptionEvent};
 use touchline_types::Validity;
 
 /// Counts what comes from the ring, and what was lost.
@@ -16,8 +16,8 @@ struct Tally {
 impl Subscribe for Tally {
     fn update(&mut self, _: &touchline_transport::Envelope<'_>) {}
 
-    fn notice(&mut self, notice: &Notice) {
-        if let Notice::Lapped { messages, bytes } = notice {
+    fn event(&mut self, event: &SubscriptionEvent) {
+        if let SubscriptionEvent::Overrun { messages, bytes } = event {
             self.lost_messages += messages;
             self.lost_bytes += bytes;
             self.laps += 1;

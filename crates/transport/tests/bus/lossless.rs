@@ -19,7 +19,7 @@ fn lossless(wait_max: Duration) -> Settings {
 
 fn named() -> Join {
     Join {
-        named: true,
+        registered: true,
         ..Join::default()
     }
 }

@@ -1,13 +1,13 @@
 //! Files of a bus that somebody removes while it is written and read: nobody publishes beside the next
 //! publisher, and every reader comes to it.
 
-use crate::restarting::{Told, drain, wait_for};
+use crate::restarting::{Notified, drain, wait_for};
 use crate::stage::{Market, Stage, mirror, small};
 use std::fs;
 use std::path::{Path, PathBuf};
 use touchline_lab::random::Random;
-use touchline_transport::shm::{Board, Damage, Error, Join, Lossless, Publisher, Settings};
-use touchline_transport::{Notice, Publish};
+use touchline_transport::shm::{CountersFile, Damage, Error, Join, Lossless, Publisher, Settings};
+use touchline_transport::{Publish, SubscriptionEvent};
 use touchline_types::{Instrument, Validity};
 
 fn lossless() -> Settings {
@@ -73,16 +73,16 @@ fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
         let stage = Stage::new();
         let open = || Publisher::open(&stage.root(), "test", &lossless());
         let mut publisher = open().unwrap();
-        let board = Board::create(&publisher, 1.0, [], []).unwrap();
+        let counters_file = CountersFile::create(&publisher, 1.0, [], []).unwrap();
         let mut market = Market::new(seed, 3);
         market.define(&mut publisher);
         (0..50).for_each(|_| market.event(&mut publisher));
         publisher.commit();
         let mut subscriber = stage.join(Join::default());
-        let mut reader = (Told::default(), mirror());
+        let mut reader = (Notified::default(), mirror());
         drain(&mut subscriber, &mut reader);
         market.assert_equal(&reader.1, &context);
-        let check = || publisher.check().and_then(|()| board.check());
+        let check = || publisher.check().and_then(|()| counters_file.check());
         assert_eq!(check(), Ok(()), "{context}");
 
         let bus: PathBuf = stage.root().path().join("test");
@@ -108,9 +108,13 @@ fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
             }
             Err(error) => panic!("{context}: {error}"),
         }
-        drop((publisher, board));
+        drop((publisher, counters_file));
         if !file.is_empty() {
-            wait_for(&mut subscriber, &mut reader, Notice::PublisherGone);
+            wait_for(
+                &mut subscriber,
+                &mut reader,
+                SubscriptionEvent::PublisherGone,
+            );
             assert_eq!(
                 reader.1.validity(Instrument(0)),
                 Validity::Stale,
@@ -123,8 +127,12 @@ fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
         market.define(&mut publisher);
         (0..50).for_each(|_| market.event(&mut publisher));
         publisher.commit();
-        let epoch = publisher.epoch();
-        wait_for(&mut subscriber, &mut reader, Notice::Restarted { epoch });
+        let generation = publisher.generation();
+        wait_for(
+            &mut subscriber,
+            &mut reader,
+            SubscriptionEvent::Restarted { generation },
+        );
         drain(&mut subscriber, &mut reader);
         market.assert_equal(&reader.1, &context);
         assert_eq!(publisher.check(), Ok(()), "{context}");

@@ -8,7 +8,7 @@ use touchline_transport::shm::{Join, Publisher, Subscriber};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
     BookKind, BookSnapshot, Gap, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot,
-    OrdersUpdate, Price, Quantity, Side, Stamps, Update, Validity,
+    OrdersUpdate, Price, Quantity, Side, Timestamps, Update, Validity,
 };
 
 /// Order id and quantity of each order of a book.
@@ -29,7 +29,10 @@ struct OrderMarket {
 impl OrderMarket {
     fn begin(seed: u64, out: &mut Publisher) -> OrderMarket {
         for index in 0..INSTRUMENTS {
-            out.publish(&Update::Definition(&definition(index)), &Stamps::default());
+            out.publish(
+                &Update::Definition(&definition(index)),
+                &Timestamps::default(),
+            );
         }
         out.commit();
         OrderMarket {
@@ -85,7 +88,7 @@ impl OrderMarket {
             validity: Validity::Live,
             changes: &[order(order_id, quantity, action)],
         };
-        out.publish(&Update::Orders(update), &Stamps::default());
+        out.publish(&Update::Orders(update), &Timestamps::default());
         out.commit();
     }
 
@@ -101,7 +104,7 @@ impl OrderMarket {
             validity: Validity::Live,
             orders: &orders,
         };
-        out.publish(&Update::OrdersSnapshot(snapshot), &Stamps::default());
+        out.publish(&Update::OrdersSnapshot(snapshot), &Timestamps::default());
         out.commit();
     }
 
@@ -114,7 +117,7 @@ impl OrderMarket {
             last: 6,
             orders: Validity::Recovering,
         };
-        out.publish(&Update::Gap(gap), &Stamps::default());
+        out.publish(&Update::Gap(gap), &Timestamps::default());
         out.commit();
     }
 
@@ -122,7 +125,7 @@ impl OrderMarket {
     fn reset(&mut self, out: &mut Publisher) {
         self.books.fill(Orders::new());
         self.validity.fill(Validity::Live);
-        out.publish(&Update::Reset, &Stamps::default());
+        out.publish(&Update::Reset, &Timestamps::default());
         out.commit();
     }
 
@@ -176,7 +179,7 @@ impl Reader {
     /// older than what was shown before. Gives whether there was something to take.
     fn step(&mut self, market: &OrderMarket, context: &str) -> bool {
         let work = self.subscriber.drain(1, &mut self.mirror) > 0;
-        assert_eq!(self.mirror.misfits(), 0, "{context}");
+        assert_eq!(self.mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..INSTRUMENTS).map(Instrument) {
             if self.mirror.orders_validity(instrument) != Validity::Live {
                 continue;
@@ -313,6 +316,6 @@ fn price(out: &mut Publisher, quantity: i64) {
         implied_bids: &[],
         implied_asks: &[],
     };
-    out.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+    out.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
     out.commit();
 }

@@ -3,32 +3,36 @@
 use crate::stage::{Market, Stage, counts, mirror, small};
 use std::time::{Duration, Instant};
 use touchline_transport::shm::{Error, Item, Join, Publisher, Settings, Subscriber};
-use touchline_transport::{Mirror, Notice, Publish, Subscribe};
+use touchline_transport::{Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{Instrument, Validity};
 
 /// What a subscriber was told of itself.
 #[derive(Default)]
-pub struct Told(Vec<Notice>);
+pub struct Notified(Vec<SubscriptionEvent>);
 
-impl Subscribe for Told {
+impl Subscribe for Notified {
     fn update(&mut self, _: &touchline_transport::Envelope<'_>) {}
 
-    fn notice(&mut self, notice: &Notice) {
-        self.0.push(*notice);
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.0.push(*event);
     }
 }
 
-pub fn drain(subscriber: &mut Subscriber, reader: &mut (Told, Mirror)) {
+pub fn drain(subscriber: &mut Subscriber, reader: &mut (Notified, Mirror)) {
     while subscriber.drain(usize::MAX, reader) > 0 {}
 }
 
 /// Polls until this is told.
-pub fn wait_for(subscriber: &mut Subscriber, reader: &mut (Told, Mirror), notice: Notice) {
+pub fn wait_for(
+    subscriber: &mut Subscriber,
+    reader: &mut (Notified, Mirror),
+    event: SubscriptionEvent,
+) {
     let start = Instant::now();
-    while !reader.0.0.contains(&notice) {
+    while !reader.0.0.contains(&event) {
         assert!(
             start.elapsed() < Duration::from_secs(20),
-            "{notice:?}: {:?}",
+            "{event:?}: {:?}",
             reader.0.0
         );
         subscriber.drain(1_000, reader);
@@ -45,21 +49,28 @@ fn another_publisher_continues_and_books_begin_anew() {
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     let mut subscriber = stage.join(Join::default());
-    let mut reader = (Told::default(), mirror());
+    let mut reader = (Notified::default(), mirror());
     drain(&mut subscriber, &mut reader);
     let before = counts(&publisher).messages_published;
     drop(publisher);
-    wait_for(&mut subscriber, &mut reader, Notice::PublisherGone);
+    wait_for(
+        &mut subscriber,
+        &mut reader,
+        SubscriptionEvent::PublisherGone,
+    );
     assert_eq!(reader.1.validity(Instrument(0)), Validity::Stale);
     let mut publisher = stage.publisher();
-    assert_eq!(publisher.epoch(), 2);
+    assert_eq!(publisher.generation(), 2);
     let mut market = Market::new(2, 3);
     market.define(&mut publisher);
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     drain(&mut subscriber, &mut reader);
     assert!(
-        reader.0.0.contains(&Notice::Restarted { epoch: 2 }),
+        reader
+            .0
+            .0
+            .contains(&SubscriptionEvent::Restarted { generation: 2 }),
         "{:?}",
         reader.0.0
     );
@@ -89,10 +100,14 @@ fn who_joins_a_bus_that_nobody_writes_sees_its_last_books_as_stale() {
     publisher.commit();
     drop(publisher);
     let mut subscriber = stage.join(Join::default());
-    let mut reader = (Told::default(), mirror());
+    let mut reader = (Notified::default(), mirror());
     drain(&mut subscriber, &mut reader);
-    wait_for(&mut subscriber, &mut reader, Notice::PublisherGone);
-    assert_eq!(reader.1.misfits(), 0);
+    wait_for(
+        &mut subscriber,
+        &mut reader,
+        SubscriptionEvent::PublisherGone,
+    );
+    assert_eq!(reader.1.inconsistent_updates(), 0);
     for instrument in (0..4).map(Instrument) {
         assert_eq!(reader.1.validity(instrument), Validity::Stale);
         market.assert_one_equal(&reader.1, instrument, "the last book");
@@ -108,7 +123,7 @@ fn who_was_overtaken_over_a_restart_is_told_of_both_and_has_the_new_books() {
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     let mut subscriber = stage.join(Join::default());
-    let mut reader = (Told::default(), mirror());
+    let mut reader = (Notified::default(), mirror());
     drain(&mut subscriber, &mut reader);
     drop(publisher);
     let mut publisher = stage.publisher();
@@ -121,10 +136,13 @@ fn who_was_overtaken_over_a_restart_is_told_of_both_and_has_the_new_books() {
     let told = &reader.0.0;
     assert!(
         told.iter()
-            .any(|notice| matches!(notice, Notice::Lapped { .. })),
+            .any(|event| matches!(event, SubscriptionEvent::Overrun { .. })),
         "{told:?}"
     );
-    assert!(told.contains(&Notice::Restarted { epoch: 2 }), "{told:?}");
+    assert!(
+        told.contains(&SubscriptionEvent::Restarted { generation: 2 }),
+        "{told:?}"
+    );
     market.assert_equal(&reader.1, "after the restart");
 }
 
@@ -137,7 +155,7 @@ fn a_ring_that_is_cut_short_is_told_of_once_and_joined_again_when_it_is_whole() 
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     let mut subscriber = stage.join(Join::default());
-    let mut reader = (Told::default(), mirror());
+    let mut reader = (Notified::default(), mirror());
     drain(&mut subscriber, &mut reader);
     drop(publisher);
     let ring = stage.root().path().join("test/ring");
@@ -146,14 +164,18 @@ fn a_ring_that_is_cut_short_is_told_of_once_and_joined_again_when_it_is_whole() 
     let told_before = reader.0.0.len();
     let polls = (0..10_000).filter(|_| subscriber.drain(1, &mut reader) > 0);
     assert_eq!(polls.count(), 1, "{:?}", &reader.0.0[told_before..]);
-    assert_eq!(reader.0.0[told_before..], [Notice::Damaged]);
+    assert_eq!(reader.0.0[told_before..], [SubscriptionEvent::Damaged]);
     assert_eq!(reader.1.validity(Instrument(0)), Validity::Stale);
     let mut publisher = stage.publisher();
     let mut market = Market::new(2, 6);
     market.define(&mut publisher);
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
-    wait_for(&mut subscriber, &mut reader, Notice::Restarted { epoch: 1 });
+    wait_for(
+        &mut subscriber,
+        &mut reader,
+        SubscriptionEvent::Restarted { generation: 1 },
+    );
     drain(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "on the new ring");
 }
@@ -167,7 +189,7 @@ fn a_bus_of_another_size_is_joined_again() {
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
     let mut subscriber = stage.join(Join::default());
-    let mut reader = (Told::default(), mirror());
+    let mut reader = (Notified::default(), mirror());
     drain(&mut subscriber, &mut reader);
     drop(publisher);
     let larger = Settings {
@@ -179,7 +201,11 @@ fn a_bus_of_another_size_is_joined_again() {
     market.define(&mut publisher);
     (0..200).for_each(|_| market.event(&mut publisher));
     publisher.commit();
-    wait_for(&mut subscriber, &mut reader, Notice::Restarted { epoch: 1 });
+    wait_for(
+        &mut subscriber,
+        &mut reader,
+        SubscriptionEvent::Restarted { generation: 1 },
+    );
     drain(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "on the larger ring");
 }
@@ -237,7 +263,8 @@ fn a_writer_with_other_sizes_in_as_many_pages_begins_new_files() {
     let mut market = Market::new(1, 1);
     market.define(&mut publisher);
     market.reset(&mut publisher);
-    let (mut subscriber, mut reader) = (stage.join(Join::default()), (Told::default(), mirror()));
+    let (mut subscriber, mut reader) =
+        (stage.join(Join::default()), (Notified::default(), mirror()));
     drain(&mut subscriber, &mut reader);
     drop(publisher);
 
@@ -246,7 +273,8 @@ fn a_writer_with_other_sizes_in_as_many_pages_begins_new_files() {
     let mut market = Market::new(2, 1);
     market.define(&mut publisher);
     let start = Instant::now();
-    let is_restart = |notice: &Notice| matches!(notice, Notice::Restarted { .. });
+    let is_restart =
+        |event: &SubscriptionEvent| matches!(event, SubscriptionEvent::Restarted { .. });
     while !reader.0.0.iter().any(is_restart) {
         assert!(
             start.elapsed() < Duration::from_secs(20),

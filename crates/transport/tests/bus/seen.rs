@@ -8,10 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_transport::Publish;
 use touchline_transport::shm::{
-    Error, FineClock, Join, Lossless, Overview, Publisher, READERS_MAX, ReaderBoard,
-    ReaderCounters, ReaderView, Root, Settings, Subscriber, readers,
+    Error, FineClock, Join, Lossless, Overview, Publisher, READERS_MAX, ReaderCounters,
+    ReaderStats, ReaderView, Root, Settings, Subscriber, readers,
 };
-use touchline_types::{Headline, Instrument, Stamps, State, Update, Validity};
+use touchline_types::{Instrument, PacketInfo, State, Timestamps, Update, Validity};
 
 /// A clock that stands still at 5,000 ticks of 2 ns.
 const CLOCK: FineClock = FineClock {
@@ -25,7 +25,7 @@ fn named(stage: &Stage, name: &str) -> Subscriber {
 
 fn seen_as(root: &Root, name: &str) -> Result<Join, Error> {
     Ok(Join {
-        board: Some(ReaderBoard::create(root, "test", name, CLOCK)?),
+        reader_stats: Some(ReaderStats::create(root, "test", name, CLOCK)?),
         ..Join::default()
     })
 }
@@ -63,18 +63,12 @@ fn who_reads_is_seen_with_what_it_has_not_read() {
     }
     let counters = publisher.counters();
     let (idle_seen, quick_seen) = (&readers[0], &readers[1]);
-    assert_eq!(
-        (quick_seen.behind_bytes, idle_seen.counters.batches),
-        (0, 0)
-    );
+    assert_eq!((quick_seen.lag_bytes, idle_seen.counters.batches), (0, 0));
     let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
     let position = overview.position;
-    assert_eq!(
-        idle_seen.behind_bytes,
-        position - idle_seen.counters.position
-    );
+    assert_eq!(idle_seen.lag_bytes, position - idle_seen.counters.position);
     // It joined at the last mark, before which nothing can be to read.
-    assert!(idle_seen.behind_bytes > counters.bytes_published / 2);
+    assert!(idle_seen.lag_bytes > counters.bytes_published / 2);
     assert_eq!(quick_seen.counters.position, position);
     assert_eq!(quick_seen.counters.messages, counters.messages_published);
     assert_eq!(quick_seen.counters.batches, counters.batches_published);
@@ -95,21 +89,21 @@ fn how_long_things_took_is_known_by_both_clocks() {
         .expect("after 1970");
     let now = now.as_nanos() as u64;
     let mut publish = |published, receive_ns| {
-        let stamps = Stamps {
-            packet: Headline {
+        let timestamps = Timestamps {
+            packet: PacketInfo {
                 receive_ns,
-                ..Headline::default()
+                ..PacketInfo::default()
             },
             published,
-            ..Stamps::default()
+            ..Timestamps::default()
         };
         let state = State {
             instrument: Instrument(0),
             validity: Validity::Live,
         };
         // The first of the batch has other times, and does not count.
-        publisher.publish(&Update::State(state), &Stamps::default());
-        publisher.publish(&Update::State(state), &stamps);
+        publisher.publish(&Update::State(state), &Timestamps::default());
+        publisher.publish(&Update::State(state), &timestamps);
         publisher.commit();
         drain(&mut subscriber);
     };
@@ -118,8 +112,8 @@ fn how_long_things_took_is_known_by_both_clocks() {
     publish(0, now - 3_600_000_000_000); // no marks, and of a recording
     publish(0, 0); // nothing is known
     let reader = seen(&stage).pop().expect("it lives");
-    let board = reader.board.expect("its board is whole");
-    let histograms: Vec<_> = board.histograms().collect();
+    let counters_file = reader.counters_file.expect("its board is whole");
+    let histograms: Vec<_> = counters_file.histograms().collect();
     let [(by_ticks, published), (_, received)] = &histograms[..] else {
         panic!("two histograms");
     };
@@ -132,7 +126,7 @@ fn how_long_things_took_is_known_by_both_clocks() {
         (5_000_000_000..60_000_000_000).contains(&longest),
         "{longest}"
     );
-    assert_eq!(reader.counters.receive_stamps_far, 1);
+    assert_eq!(reader.counters.receive_timestamps_far, 1);
     assert_eq!(reader.counters.batches, 4);
     let published = publisher.counters().messages_published;
     assert!(published >= 8 && reader.counters.messages == published);
@@ -149,22 +143,22 @@ fn who_was_overtaken_is_seen_with_its_loss() {
     let mut subscriber = named(&stage, "slow");
     (0..4_000).for_each(|_| market.event(&mut publisher));
     publisher.commit();
-    let behind = seen(&stage)[0].behind_bytes;
+    let behind = seen(&stage)[0].lag_bytes;
     assert!(
         behind > small().ring_bytes,
         "{behind}: more than can be caught up"
     );
     drain(&mut subscriber);
     let reader = seen(&stage).pop().expect("it lives");
-    assert_eq!((reader.counters.lapped, reader.behind_bytes), (1, 0));
-    let lost = reader.counters.lapped_messages;
+    assert_eq!((reader.counters.overruns, reader.lag_bytes), (1, 0));
+    let lost = reader.counters.overrun_messages;
     let published = publisher.counters().messages_published;
     assert_eq!(
         lost + reader.counters.messages,
         published,
         "each is read or lost"
     );
-    assert!(lost > 0 && reader.counters.lapped_bytes > small().ring_bytes);
+    assert!(lost > 0 && reader.counters.overrun_bytes > small().ring_bytes);
 }
 
 #[test]
@@ -201,7 +195,7 @@ fn a_name_has_one_reader_and_a_bus_so_many() {
     }
     drop(first);
     let all: Vec<_> = (0..READERS_MAX)
-        .map(|number| ReaderBoard::create(&stage.root(), "test", &number.to_string(), CLOCK))
+        .map(|number| ReaderStats::create(&stage.root(), "test", &number.to_string(), CLOCK))
         .collect::<Result<_, _>>()
         .expect("room for all");
     let refused = seen_as(&stage.root(), "one")
@@ -214,7 +208,7 @@ fn a_name_has_one_reader_and_a_bus_so_many() {
     );
     drop(all);
     drop(named(&stage, "one"));
-    let nowhere = ReaderBoard::create(&stage.root(), "other", "one", CLOCK);
+    let nowhere = ReaderStats::create(&stage.root(), "other", "one", CLOCK);
     assert!(nowhere.is_err(), "a reader does not begin a bus");
     assert!(!stage.root().path().join("other").exists());
 }
@@ -228,11 +222,11 @@ fn of_a_waited_for_reader_the_place_is_known() {
     };
     let _publisher = Publisher::open(&stage.root(), "test", &lossless).expect("a bus");
     let _nameless = stage.join(Join {
-        named: true,
+        registered: true,
         ..Join::default()
     });
     let _reader = stage.join(Join {
-        named: true,
+        registered: true,
         ..seen_as(&stage.root(), "waited-for").expect("the name is free")
     });
     let (overview, seen) = Overview::with_readers(&stage.root(), "test").expect("a bus");
@@ -268,8 +262,8 @@ fn a_board_that_is_hostile_is_said_to_be_and_harms_nobody_else() {
     let stage = Stage::new();
     let _publisher = stage.publisher();
     let (mut good, _spoilt) = (named(&stage, "good"), named(&stage, "spoilt"));
-    let boards = stage.root().path().join("test/boards");
-    let file = boards.join("spoilt/counters");
+    let stats = stage.root().path().join("test/boards");
+    let file = stats.join("spoilt/counters");
     let whole = std::fs::read(&file).expect("its board");
     let mut random = touchline_lab::random::Random::from_seed(9);
     for round in 0..200 {
@@ -285,15 +279,18 @@ fn a_board_that_is_hostile_is_said_to_be_and_harms_nobody_else() {
         std::fs::write(&file, &spoilt).expect("our file");
         let seen = seen(&stage);
         assert_eq!(seen.len(), 2);
-        assert!(seen[0].board.is_ok() && seen[0].name == "good");
-        if let Err(error) = &seen[1].board {
+        assert!(seen[0].counters_file.is_ok() && seen[0].name == "good");
+        if let Err(error) = &seen[1].counters_file {
             assert_eq!(error.to_string().lines().count(), 1, "{error}");
         }
     }
     std::fs::write(&file, b"").expect("our file");
-    assert!(seen(&stage)[1].board.is_err(), "an empty file is no board");
-    std::os::unix::fs::symlink("/etc", boards.join("linked")).expect("our folder");
-    std::fs::write(boards.join("a-file"), b"x").expect("our folder");
+    assert!(
+        seen(&stage)[1].counters_file.is_err(),
+        "an empty file is no board"
+    );
+    std::os::unix::fs::symlink("/etc", stats.join("linked")).expect("our folder");
+    std::fs::write(stats.join("a-file"), b"x").expect("our folder");
     assert_eq!(
         seen(&stage).len(),
         2,
@@ -317,7 +314,7 @@ fn a_reader_that_is_killed_is_seen_as_dead_until_the_next_of_its_name() {
     let reader = seen(&stage).pop().expect("its board is left");
     assert!(reader.process.is_none());
     assert_eq!(
-        reader.board.expect("whole").origin().pid,
+        reader.counters_file.expect("whole").origin().pid,
         reader_pid(&stage)
     );
     let other = named(&stage, "other");
@@ -339,10 +336,15 @@ fn a_reader_that_is_killed_is_seen_as_dead_until_the_next_of_its_name() {
 }
 
 fn reader_pid(stage: &Stage) -> u32 {
-    seen(stage)[0].board.as_ref().expect("whole").origin().pid
+    seen(stage)[0]
+        .counters_file
+        .as_ref()
+        .expect("whole")
+        .origin()
+        .pid
 }
 
-/// Makes a board one of long ago, in the words of its file: where it began, and when it was written.
+/// Makes a counters file one of long ago, in the words of its file: where it began, and when it was written.
 fn age(file: &Path) {
     let mut bytes = std::fs::read(file).expect("a board");
     let word = |bytes: &[u8], at: usize| {

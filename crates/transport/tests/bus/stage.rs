@@ -10,7 +10,7 @@ use touchline_transport::shm::{
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, LevelEvent,
-    Place, Price, Quantity, Side, Stamps, Symbol, Update, UpdateAction, Validity,
+    Place, Price, Quantity, Side, Symbol, Timestamps, Update, UpdateAction, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -83,7 +83,7 @@ impl Market {
     pub fn define(&mut self, out: &mut impl Publish) {
         for index in 0..self.instruments {
             let definition = definition(index);
-            out.publish(&Update::Definition(&definition), &Stamps::default());
+            out.publish(&Update::Definition(&definition), &Timestamps::default());
         }
         out.commit();
     }
@@ -100,7 +100,7 @@ impl Market {
         let book = self.books.get(instrument).expect("it was changed");
         let update = BookUpdate {
             instrument,
-            venue_id: i64::from(instrument.0) + 1000,
+            security_id: i64::from(instrument.0) + 1000,
             validity: Validity::Live,
             direct: true,
             whole: true,
@@ -108,7 +108,7 @@ impl Market {
             best_bid: book.levels(BookKind::Direct, Side::Bid).first().copied(),
             best_ask: book.levels(BookKind::Direct, Side::Ask).first().copied(),
         };
-        out.publish(&Update::Book(update), &Stamps::default());
+        out.publish(&Update::Book(update), &Timestamps::default());
         if self.random.below(2) == 0 {
             out.commit();
         }
@@ -147,7 +147,7 @@ impl Market {
             orders: Validity::Recovering,
         };
         self.validity.fill(Validity::Gapped);
-        out.publish(&Update::Gap(gap), &Stamps::default());
+        out.publish(&Update::Gap(gap), &Timestamps::default());
         out.commit();
     }
 
@@ -155,7 +155,7 @@ impl Market {
     pub fn reset(&mut self, out: &mut impl Publish) {
         self.books.clear();
         self.validity.fill(Validity::Live);
-        out.publish(&Update::Reset, &Stamps::default());
+        out.publish(&Update::Reset, &Timestamps::default());
         out.commit();
     }
 
@@ -172,13 +172,13 @@ impl Market {
             implied_bids: &[],
             implied_asks: &[],
         };
-        out.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+        out.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
         out.commit();
     }
 
     /// Every book and its validity equal those of the mirror, and the mirror missed nothing.
     pub fn assert_equal(&self, mirror: &Mirror, context: &str) {
-        assert_eq!(mirror.misfits(), 0, "{context}");
+        assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
             let validity = self.validity[instrument.index()];
             assert_eq!(
@@ -192,7 +192,7 @@ impl Market {
 
     /// Those that are live equal those of the mirror, which has no other that is live.
     pub fn assert_live_equal(&self, mirror: &Mirror, context: &str) {
-        assert_eq!(mirror.misfits(), 0, "{context}");
+        assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
             let is_live = self.validity[instrument.index()] == Validity::Live;
             let seen = mirror.validity(instrument);
@@ -209,7 +209,7 @@ impl Market {
 
     /// What the mirror calls live equals ours, and the mirror missed nothing.
     pub fn assert_what_is_live(&self, mirror: &Mirror, context: &str) {
-        assert_eq!(mirror.misfits(), 0, "{context}");
+        assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
             if mirror.validity(instrument) == Validity::Live {
                 self.assert_one_equal(mirror, instrument, context);

@@ -3,10 +3,10 @@
 use crate::stage::{Market, Stage, mirror, stall, state};
 use std::time::{Duration, Instant};
 use touchline_transport::shm::{Images, Item, Join, Overview, Publisher, Subscriber};
-use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{
     Instrument, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Price, Quantity, Side,
-    Stamps, Update, Validity,
+    Timestamps, Update, Validity,
 };
 
 /// Names that books of the market have, and one that orders have alone.
@@ -15,13 +15,13 @@ const BOOKS: u32 = 4;
 /// What a subscriber was told of itself, and which books were ever live while it was told that the publisher is
 /// stalled.
 #[derive(Default)]
-struct Told {
-    notices: Vec<Notice>,
+struct Notified {
+    events: Vec<SubscriptionEvent>,
     stalled: bool,
     live_while_stalled: u32,
 }
 
-impl Subscribe for Told {
+impl Subscribe for Notified {
     fn update(&mut self, envelope: &Envelope<'_>) {
         let validity = match envelope.update {
             Update::Book(update) => update.validity,
@@ -38,17 +38,17 @@ impl Subscribe for Told {
         self.live_while_stalled += u32::from(self.stalled && top.validity == Validity::Live);
     }
 
-    fn notice(&mut self, notice: &Notice) {
-        self.stalled |= *notice == Notice::PublisherStalled;
-        self.stalled &= *notice != Notice::PublisherResumed;
-        self.notices.push(*notice);
+    fn event(&mut self, event: &SubscriptionEvent) {
+        self.stalled |= *event == SubscriptionEvent::PublisherStalled;
+        self.stalled &= *event != SubscriptionEvent::PublisherResumed;
+        self.events.push(*event);
     }
 }
 
-type Reader = (Told, Mirror);
+type Reader = (Notified, Mirror);
 
 fn reader() -> Reader {
-    (Told::default(), mirror())
+    (Notified::default(), mirror())
 }
 
 /// Reads everything, and looks at the publisher.
@@ -75,7 +75,7 @@ fn publish_orders(publisher: &mut Publisher, index: u32) {
         validity: Validity::Live,
         orders: &[one_order(5, OrderAction::New)],
     };
-    publisher.publish(&Update::OrdersSnapshot(snapshot), &Stamps::default());
+    publisher.publish(&Update::OrdersSnapshot(snapshot), &Timestamps::default());
     publisher.commit();
 }
 
@@ -85,7 +85,7 @@ fn change_orders(publisher: &mut Publisher, index: u32, quantity: i64, validity:
         validity,
         changes: &[one_order(quantity, OrderAction::Update)],
     };
-    publisher.publish(&Update::Orders(update), &Stamps::default());
+    publisher.publish(&Update::Orders(update), &Timestamps::default());
     publisher.commit();
 }
 
@@ -124,7 +124,10 @@ fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
     let (mut publisher, mut market, mut subscriber, mut reader) = begun(&stage);
     stall(&mut publisher);
     settle(&mut subscriber, &mut reader);
-    assert_eq!(reader.0.notices.last(), Some(&Notice::PublisherStalled));
+    assert_eq!(
+        reader.0.events.last(),
+        Some(&SubscriptionEvent::PublisherStalled)
+    );
     for instrument in (0..BOOKS).map(Instrument) {
         assert_eq!(reader.1.validity(instrument), Validity::Stale);
         market.assert_one_equal(&reader.1, instrument, "as it was left");
@@ -156,10 +159,10 @@ fn a_stalled_publisher_has_no_live_book_and_all_of_them_when_it_resumes() {
         (Validity::Recovering, 8),
         "as its publisher said meanwhile"
     );
-    let told = &reader.0.notices;
-    let count = |notice| told.iter().filter(|told| **told == notice).count();
-    assert_eq!(count(Notice::PublisherStalled), 1, "{told:?}");
-    assert_eq!(count(Notice::PublisherResumed), 1, "{told:?}");
+    let told = &reader.0.events;
+    let count = |event| told.iter().filter(|told| **told == event).count();
+    assert_eq!(count(SubscriptionEvent::PublisherStalled), 1, "{told:?}");
+    assert_eq!(count(SubscriptionEvent::PublisherResumed), 1, "{told:?}");
     // And from there on as ever.
     (0..50).for_each(|_| market.event(&mut publisher));
     publisher.commit();
@@ -188,7 +191,7 @@ fn no_book_is_live_before_the_reader_has_read_what_came_before_the_statement() {
             );
         }
     }
-    assert_eq!(reader.0.notices.last(), Some(&Notice::CaughtUp));
+    assert_eq!(reader.0.events.last(), Some(&SubscriptionEvent::CaughtUp));
     assert_eq!(reader.0.live_while_stalled, 0);
 }
 
@@ -329,11 +332,11 @@ fn a_stall_is_noticed_in_time() {
     let (mut publisher, _, mut subscriber, mut reader) = begun(&stage);
     stall(&mut publisher);
     let start = Instant::now();
-    while reader.0.notices.last() != Some(&Notice::PublisherStalled) {
+    while reader.0.events.last() != Some(&SubscriptionEvent::PublisherStalled) {
         assert!(start.elapsed() < Duration::from_secs(20));
         subscriber.poll(|item| {
-            if let Item::Notice(notice) = item {
-                reader.0.notice(&notice);
+            if let Item::SubscriptionEvent(event) = item {
+                reader.0.event(&event);
             }
         });
     }

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_transport::shm::{Images, Item, Join, Publisher, Settings, Subscriber, Unseen};
-use touchline_transport::{Envelope, Mirror, Notice, Publish, Subscribe};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{
-    BookKind, BookSnapshot, Instrument, Level, Phase, Price, Quantity, Side, Stamps, Update,
+    BookKind, BookSnapshot, Instrument, Level, Phase, Price, Quantity, Side, Timestamps, Update,
     Validity,
 };
 
@@ -75,9 +75,9 @@ fn letter(item: &Item<'_>) -> char {
             },
             _ => '.',
         },
-        Item::Notice(Notice::PublisherGone) => 'G',
-        Item::Notice(Notice::CaughtUp) => '!',
-        Item::Notice(_) => '?',
+        Item::SubscriptionEvent(SubscriptionEvent::PublisherGone) => 'G',
+        Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
+        Item::SubscriptionEvent(_) => '?',
         Item::Top { .. } | Item::BatchEnd => '.',
     }
 }
@@ -92,21 +92,21 @@ fn polled(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
 fn poll(subscriber: &mut Subscriber, mirror: &mut Mirror, told: &mut String) -> bool {
     let given = subscriber.poll(|item| {
         let letter = letter(&item);
-        keep(item, mirror);
+        store(item, mirror);
         letter
     });
     told.extend(given);
     given.is_some()
 }
 
-fn keep(item: Item<'_>, mirror: &mut Mirror) {
+fn store(item: Item<'_>, mirror: &mut Mirror) {
     match item {
         Item::Update(received) => mirror.update(&Envelope {
             sequence: received.sequence,
-            stamps: &received.stamps,
+            timestamps: &received.timestamps,
             update: &received.update,
         }),
-        Item::Notice(notice) => mirror.notice(&notice),
+        Item::SubscriptionEvent(event) => mirror.event(&event),
         Item::Top { .. } | Item::BatchEnd => {}
     }
 }
@@ -142,7 +142,7 @@ fn go_round(market: &mut Market, publisher: &mut Publisher) {
 
 /// From here on only the images have the books: a mark of the ring is behind every message of them.
 fn empty_ring(publisher: &mut Publisher) {
-    (0..5_000).for_each(|_| publisher.heartbeat(&Stamps::default()));
+    (0..5_000).for_each(|_| publisher.heartbeat(&Timestamps::default()));
 }
 
 const LEVELS: i64 = 8_192;
@@ -164,7 +164,7 @@ fn publish_book(publisher: &mut Publisher, instrument: Instrument, levels: i64) 
         implied_bids: &[],
         implied_asks: &[],
     };
-    publisher.publish(&Update::BookSnapshot(book), &Stamps::default());
+    publisher.publish(&Update::BookSnapshot(book), &Timestamps::default());
     publisher.commit();
 }
 
@@ -215,7 +215,7 @@ fn a_writer_that_died_in_a_change_of_a_deep_book_holds_nobody_up() {
         assert_eq!(mirror.validity(Instrument(index)), Validity::Live);
         assert!(images.refresh().is_ok() && images.book(Instrument(index)).is_ok());
     }
-    assert_eq!(mirror.misfits(), 0);
+    assert_eq!(mirror.inconsistent_updates(), 0);
 }
 
 /// The ring still has a whole book of the torn image: it is handed out, and then that nobody publishes.
@@ -305,7 +305,7 @@ fn no_book_is_taken_while_it_is_not_known_what_holds_for_the_channel() {
 
 fn say_download(_: &mut Market, publisher: &mut Publisher) {
     let ended = Update::Download(Phase::Ended);
-    publisher.publish(&ended, &Stamps::default());
+    publisher.publish(&ended, &Timestamps::default());
     publisher.commit();
 }
 

@@ -1,10 +1,11 @@
 //! Updates into bytes.
 
-use super::layout::{self, Anatomy, Block, Dimension, Head, Header, Text, Zeros};
+use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
 use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code};
 use crate::{
     BookSnapshot, BookUpdate, Gap, Instrument, InstrumentDefinition, Level, OrdersSnapshot,
-    OrdersUpdate, Phase, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Update, Validity,
+    OrdersUpdate, Phase, State, Statistic, Symbol, Timestamps, Trade, TradingStatus, Update,
+    Validity,
 };
 use zerocopy::FromBytes;
 
@@ -21,11 +22,11 @@ pub fn encode(
     update: &Update<'_>,
     sequence: u64,
     flags: Flags,
-    stamps: &Stamps,
+    timestamps: &Timestamps,
     out: &mut [u8],
 ) -> Option<usize> {
     let flags = flags.only(Flags::OF_PUBLISHER);
-    encode_part(update, &Tag::new(sequence, flags, stamps), out)
+    encode_part(update, &Tag::new(sequence, flags, timestamps), out)
 }
 
 /// Writes a heartbeat: the publication lives. As [`encode`].
@@ -33,12 +34,12 @@ pub fn encode(
 pub fn encode_heartbeat(
     sequence: u64,
     flags: Flags,
-    stamps: &Stamps,
+    timestamps: &Timestamps,
     out: &mut [u8],
 ) -> Option<usize> {
-    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), stamps);
-    let (head, anatomy) = tag.of_none();
-    write(layout::Heartbeat { head, anatomy }, out)
+    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), timestamps);
+    let (head, trace) = tag.of_none();
+    write(layout::Heartbeat { head, trace }, out)
 }
 
 /// Writes the best levels alone, in 70 bytes. As [`encode`].
@@ -47,10 +48,10 @@ pub fn encode_top_of_book(
     top: &TopOfBook,
     sequence: u64,
     flags: Flags,
-    stamps: &Stamps,
+    timestamps: &Timestamps,
     out: &mut [u8],
 ) -> Option<usize> {
-    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), stamps);
+    let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), timestamps);
     let block = layout::TopOfBook {
         head: tag.head(top.instrument, Some(top.validity), Flags::NONE),
         bid_price: top.bid_price.0.into(),
@@ -131,17 +132,17 @@ const fn group_len<E>(entries: usize) -> usize {
 pub(super) struct Tag<'a> {
     sequence: u64,
     flags: Flags,
-    stamps: &'a Stamps,
+    timestamps: &'a Timestamps,
 }
 
 impl<'a> Tag<'a> {
     /// `flags` are taken as they are.
     #[inline(always)]
-    pub(super) const fn new(sequence: u64, flags: Flags, stamps: &'a Stamps) -> Tag<'a> {
+    pub(super) const fn new(sequence: u64, flags: Flags, timestamps: &'a Timestamps) -> Tag<'a> {
         Tag {
             sequence,
             flags,
-            stamps,
+            timestamps,
         }
     }
 
@@ -149,8 +150,8 @@ impl<'a> Tag<'a> {
     fn head(&self, instrument: Instrument, validity: Option<Validity>, flags: Flags) -> Head {
         Head {
             sequence: self.sequence.into(),
-            exchange_ns: self.stamps.exchange_ns.into(),
-            receive_ns: self.stamps.packet.receive_ns.into(),
+            exchange_ns: self.timestamps.exchange_ns.into(),
+            receive_ns: self.timestamps.packet.receive_ns.into(),
             instrument: instrument.0.into(),
             validity: validity.map_or(code::NULL, |validity| validity as u8),
             flags: (self.flags | flags).0,
@@ -158,16 +159,16 @@ impl<'a> Tag<'a> {
     }
 
     #[inline(always)]
-    fn anatomy(&self) -> Anatomy {
-        let Stamps {
+    fn trace(&self) -> LatencyTrace {
+        let Timestamps {
             exchange_ns: _,
             packet,
             polled,
             decoded,
             applied,
             published,
-        } = *self.stamps;
-        Anatomy {
+        } = *self.timestamps;
+        LatencyTrace {
             reserved: Zeros::NEW,
             packet_sequence: u64::from(packet.sequence).into(),
             sending_ns: packet.sending_ns.into(),
@@ -180,20 +181,20 @@ impl<'a> Tag<'a> {
 
     /// Of an instrument's book.
     #[inline(always)]
-    fn of_book(&self, instrument: Instrument, validity: Validity) -> (Head, Anatomy) {
+    fn of_book(&self, instrument: Instrument, validity: Validity) -> (Head, LatencyTrace) {
         let head = self.head(instrument, Some(validity), Flags::NONE);
-        (head, self.anatomy())
+        (head, self.trace())
     }
 
     /// Of an instrument, and not of its book.
     #[inline(always)]
-    fn of(&self, instrument: Instrument) -> (Head, Anatomy) {
-        (self.head(instrument, None, Flags::NONE), self.anatomy())
+    fn of(&self, instrument: Instrument) -> (Head, LatencyTrace) {
+        (self.head(instrument, None, Flags::NONE), self.trace())
     }
 
     /// Of no instrument.
     #[inline(always)]
-    fn of_none(&self) -> (Head, Anatomy) {
+    fn of_none(&self) -> (Head, LatencyTrace) {
         self.of(NO_INSTRUMENT)
     }
 }
@@ -227,8 +228,8 @@ fn book(update: &BookUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize>
     let (ask, ask_state) = best(update.best_ask);
     let block = layout::BookUpdate {
         head: tag.head(update.instrument, Some(update.validity), flags),
-        anatomy: tag.anatomy(),
-        venue_id: update.venue_id.into(),
+        trace: tag.trace(),
+        venue_id: update.security_id.into(),
         bid_price: bid.price.0.into(),
         bid_quantity: bid.quantity.0.into(),
         ask_price: ask.price.0.into(),
@@ -256,10 +257,10 @@ fn best(level: Option<Level>) -> (Level, u8) {
 
 #[inline]
 fn orders(update: &OrdersUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of_book(update.instrument, update.validity);
+    let (head, trace) = tag.of_book(update.instrument, update.validity);
     let block = layout::OrderUpdate {
         head,
-        anatomy,
+        trace,
         reserved: Zeros::NEW,
     };
     let rest = start(block, out)?;
@@ -269,10 +270,10 @@ fn orders(update: &OrdersUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<us
 
 #[inline]
 fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of(trade.instrument);
+    let (head, trace) = tag.of(trade.instrument);
     let block = layout::Trade {
         head,
-        anatomy,
+        trace,
         price: trade.price.0.into(),
         quantity: trade.quantity.0.into(),
         trade_id: trade.trade_id.into(),
@@ -285,10 +286,10 @@ fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
 
 #[inline]
 fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of(statistic.instrument);
+    let (head, trace) = tag.of(statistic.instrument);
     let block = layout::Statistics {
         head,
-        anatomy,
+        trace,
         price: statistic.price.0.into(),
         quantity: statistic.quantity.0.into(),
         kind: statistic.kind as u8,
@@ -298,10 +299,10 @@ fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut [u8]) -> Option<usi
 }
 
 fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of(status.instrument.unwrap_or(NO_INSTRUMENT));
+    let (head, trace) = tag.of(status.instrument.unwrap_or(NO_INSTRUMENT));
     let block = layout::TradingStatus {
         head,
-        anatomy,
+        trace,
         product_group: Text(status.group),
         status_code: status.status,
         reason_code: status.reason,
@@ -312,10 +313,10 @@ fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize
 
 fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
     let bytes = out.len();
-    let (head, anatomy) = tag.of_book(snapshot.instrument, snapshot.validity);
+    let (head, trace) = tag.of_book(snapshot.instrument, snapshot.validity);
     let block = layout::BookSnapshot {
         head,
-        anatomy,
+        trace,
         reserved: Zeros::NEW,
     };
     let mut rest = start(block, out)?;
@@ -333,10 +334,10 @@ fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> 
 }
 
 fn orders_snapshot(snapshot: &OrdersSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of_book(snapshot.instrument, snapshot.validity);
+    let (head, trace) = tag.of_book(snapshot.instrument, snapshot.validity);
     let block = layout::OrdersSnapshot {
         head,
-        anatomy,
+        trace,
         reserved: Zeros::NEW,
     };
     let rest = start(block, out)?;
@@ -345,15 +346,15 @@ fn orders_snapshot(snapshot: &OrdersSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8])
 }
 
 fn state(state: State, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of_book(state.instrument, state.validity);
-    write(layout::InstrumentState { head, anatomy }, out)
+    let (head, trace) = tag.of_book(state.instrument, state.validity);
+    write(layout::InstrumentState { head, trace }, out)
 }
 
 fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of_none();
+    let (head, trace) = tag.of_none();
     let block = layout::Gap {
         head,
-        anatomy,
+        trace,
         first_lost: u64::from(gap.first).into(),
         last_lost: u64::from(gap.last).into(),
         orders_validity: gap.orders as u8,
@@ -362,26 +363,26 @@ fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
 }
 
 fn reset(tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of_none();
-    write(layout::Reset { head, anatomy }, out)
+    let (head, trace) = tag.of_none();
+    write(layout::Reset { head, trace }, out)
 }
 
 fn download(phase: Phase, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of_none();
+    let (head, trace) = tag.of_none();
     let block = layout::Download {
         head,
-        anatomy,
+        trace,
         phase: phase as u8,
     };
     write(block, out)
 }
 
 fn definition(definition: &InstrumentDefinition, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, anatomy) = tag.of(definition.instrument);
+    let (head, trace) = tag.of(definition.instrument);
     let block = layout::InstrumentDefinition {
         head,
-        anatomy,
-        venue_id: definition.venue_id.into(),
+        trace,
+        venue_id: definition.security_id.into(),
         tick: definition.tick.0.into(),
         symbol: text(&definition.symbol),
         group: text(&definition.group),

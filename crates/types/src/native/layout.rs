@@ -149,7 +149,7 @@ field_types! {
     Zeros<6> => Kind::Reserved,
     Zeros<7> => Kind::Reserved,
     Head => Kind::Fields(Head::FIELDS),
-    Anatomy => Kind::Fields(Anatomy::FIELDS),
+    LatencyTrace => Kind::Fields(LatencyTrace::FIELDS),
 }
 
 /// Characters of a fixed place.
@@ -255,9 +255,9 @@ fields! {
 }
 
 fields! {
-    /// The latency anatomy, in every message but [`TopOfBook`]. Marks are ticks of the host's
+    /// The latency trace, in every message but [`TopOfBook`]. Marks are ticks of the host's
     /// clock, 0 where they are off.
-    Anatomy: 50 {
+    LatencyTrace: 50 {
         /// Not used.
         0 reserved: Zeros<2>,
         /// The venue's packet.
@@ -281,7 +281,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
     }
 }
 
@@ -291,7 +291,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// First lost packet.
         80 first_lost: U64,
         /// Last lost packet.
@@ -307,7 +307,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
     }
 }
 
@@ -317,7 +317,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// Phase of the schema.
         80 phase: u8,
     }
@@ -329,7 +329,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// The venue's identifier.
         80 venue_id: I64,
         /// The smallest price step in 1e-9; `i64::MAX` where not stated.
@@ -359,7 +359,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
     }
 }
 
@@ -369,7 +369,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// The group that it is about, as the venue wrote it.
         80 product_group: Text<6>,
         /// The venue's code of the state; 255 where null.
@@ -387,7 +387,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// Not used.
         80 reserved: Zeros<4>,
     }
@@ -399,7 +399,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// The venue's identifier of the instrument.
         80 venue_id: I64,
         /// Best bid in 1e-9; `i64::MAX` where there is none.
@@ -445,7 +445,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// Not used.
         80 reserved: Zeros<4>,
     }
@@ -457,7 +457,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// Not used.
         80 reserved: Zeros<4>,
     }
@@ -469,7 +469,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// Trade price in 1e-9.
         80 price: I64,
         /// Traded quantity.
@@ -491,7 +491,7 @@ block! {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
-        30 anatomy: Anatomy,
+        30 trace: LatencyTrace,
         /// The price in 1e-9; `i64::MAX` for figures that have none.
         80 price: I64,
         /// The quantity; `i64::MAX` for figures that have none.

@@ -1,11 +1,11 @@
 //! Bytes into a message: everything is checked here, and reading behind it cannot fail.
 
 use super::encode::NO_INSTRUMENT;
-use super::layout::{self, Anatomy, Block, Fields, Head, Header, Text};
+use super::layout::{self, Block, Fields, Head, Header, LatencyTrace, Text};
 use super::{Entry, Flags, Group, Malformed, SCHEMA_ID, SCHEMA_VERSION, code};
 use crate::{
-    BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition, Level, LevelChange, Phase,
-    Price, Quantity, Stamps, State, Statistic, Symbol, Trade, TradingStatus, Validity,
+    BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, Level, LevelChange, PacketInfo,
+    Phase, Price, Quantity, State, Statistic, Symbol, Timestamps, Trade, TradingStatus, Validity,
 };
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{I32, I64, U64};
@@ -16,7 +16,7 @@ pub struct Message<'a> {
     /// What it says.
     pub body: Body<'a>,
     head: &'a Head,
-    anatomy: Option<&'a Anatomy>,
+    trace: Option<&'a LatencyTrace>,
 }
 
 /// What a message says. Small ones are values; those with groups are views of the bytes.
@@ -149,15 +149,15 @@ impl<'a> Message<'a> {
             layout::Trade::TEMPLATE_ID => trade(source)?,
             _ => rare(source)?,
         };
-        let anatomy = match body {
+        let trace = match body {
             Body::TopOfBook(_) | Body::Unknown { .. } => None,
-            _ => Some(source.anatomy()?),
+            _ => Some(source.trace()?),
         };
         source.close()?;
         Ok(Message {
             body,
             head: source.head,
-            anatomy,
+            trace,
         })
     }
 
@@ -188,25 +188,25 @@ impl<'a> Message<'a> {
 
     /// When things happened. What the message does not carry is 0.
     #[inline]
-    pub fn stamps(&self) -> Stamps {
-        let mut stamps = Stamps {
+    pub fn timestamps(&self) -> Timestamps {
+        let mut timestamps = Timestamps {
             exchange_ns: self.head.exchange_ns.get(),
-            packet: Headline {
+            packet: PacketInfo {
                 receive_ns: self.head.receive_ns.get(),
-                ..Headline::default()
+                ..PacketInfo::default()
             },
-            ..Stamps::default()
+            ..Timestamps::default()
         };
-        if let Some(anatomy) = self.anatomy {
+        if let Some(trace) = self.trace {
             // Checked to fit when the message was parsed.
-            stamps.packet.sequence = anatomy.packet_sequence.get() as u32;
-            stamps.packet.sending_ns = anatomy.sending_ns.get();
-            stamps.polled = anatomy.polled.get();
-            stamps.decoded = anatomy.decoded.get();
-            stamps.applied = anatomy.applied.get();
-            stamps.published = anatomy.published.get();
+            timestamps.packet.sequence = trace.packet_sequence.get() as u32;
+            timestamps.packet.sending_ns = trace.sending_ns.get();
+            timestamps.polled = trace.polled.get();
+            timestamps.decoded = trace.decoded.get();
+            timestamps.applied = trace.applied.get();
+            timestamps.published = trace.published.get();
         }
-        stamps
+        timestamps
     }
 }
 
@@ -220,7 +220,7 @@ impl BookUpdateView<'_> {
         let ask = (block.ask_price, block.ask_quantity, block.ask_orders);
         BookUpdate {
             instrument: self.instrument,
-            venue_id: block.venue_id.get(),
+            security_id: block.venue_id.get(),
             validity: self.validity,
             direct: flags.has(Flags::DIRECT),
             whole: !flags.has(Flags::CUT),
@@ -261,7 +261,7 @@ impl DefinitionView<'_> {
         let block: layout::InstrumentDefinition = widened(self.block);
         InstrumentDefinition {
             instrument: self.instrument,
-            venue_id: block.venue_id.get(),
+            security_id: block.venue_id.get(),
             symbol: symbol(&block.symbol),
             group: symbol(&block.group),
             asset: symbol(&block.asset),
@@ -330,12 +330,12 @@ impl<'a> Source<'a> {
     }
 
     #[inline(always)]
-    fn anatomy(&self) -> Result<&'a Anatomy, Malformed> {
+    fn trace(&self) -> Result<&'a LatencyTrace, Malformed> {
         let behind_the_head = self.block.get(size_of::<Head>()..);
-        let (anatomy, _) = Anatomy::ref_from_prefix(behind_the_head.unwrap_or_default())
+        let (trace, _) = LatencyTrace::ref_from_prefix(behind_the_head.unwrap_or_default())
             .map_err(|_| Malformed::BlockTooShort)?;
-        small(anatomy.packet_sequence, "packetSequence")?;
-        Ok(anatomy)
+        small(trace.packet_sequence, "packetSequence")?;
+        Ok(trace)
     }
 
     #[inline(always)]

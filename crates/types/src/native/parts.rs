@@ -3,7 +3,7 @@
 use super::encode::{Tag, encode_part, encoded_len};
 use super::layout::{self, Dimension};
 use super::{Flags, encode};
-use crate::{BookSnapshot, BookUpdate, Level, OrdersSnapshot, OrdersUpdate, Stamps, Update};
+use crate::{BookSnapshot, BookUpdate, Level, OrdersSnapshot, OrdersUpdate, Timestamps, Update};
 
 /// No message has to be shorter: every block fits, and with it an entry of a group.
 pub const PART_BYTES_MIN: usize = 256;
@@ -111,7 +111,7 @@ impl Part<'_> {
         &self,
         sequence: u64,
         flags: Flags,
-        stamps: &Stamps,
+        timestamps: &Timestamps,
         out: &mut [u8],
     ) -> Option<usize> {
         let mut own = flags.only(Flags::OF_PUBLISHER);
@@ -119,7 +119,11 @@ impl Part<'_> {
             own = Flags(own.0 & !Flags::END_OF_BATCH.0);
         }
         let place = Flags::CONTINUED.when(self.continued) | Flags::MORE.when(self.more);
-        encode_part(self.update(), &Tag::new(sequence, own | place, stamps), out)
+        encode_part(
+            self.update(),
+            &Tag::new(sequence, own | place, timestamps),
+            out,
+        )
     }
 }
 

@@ -6,16 +6,16 @@ use touchline_types::native::{
     Flags, Message, TopOfBook, encode, encode_heartbeat, encode_top_of_book, mark_end_of_batch,
 };
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Headline, Instrument, InstrumentDefinition,
-    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, Phase,
-    Price, Quantity, Side, Stamps, State, Statistic, StatisticKind, Symbol, Trade, TradingStatus,
-    Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, Level,
+    LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo,
+    Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade,
+    TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// Each a number that shows where it lies.
-const STAMPS: Stamps = Stamps {
+const TIMESTAMPS: Timestamps = Timestamps {
     exchange_ns: 0x1111_0000_0000_0001,
-    packet: Headline {
+    packet: PacketInfo {
         sequence: 0x4444_0001,
         sending_ns: 0x5555_0000_0000_0001,
         receive_ns: 0x2222_0000_0000_0001,
@@ -30,7 +30,7 @@ const STAMPS: Stamps = Stamps {
 const TIMES: &str = "0201000000000000 0100000000001111 0100000000002222";
 
 /// What follows the head in every message but the top of book.
-const ANATOMY: &str = "0000 0100444400000000 0100000000005555
+const TRACE: &str = "0000 0100444400000000 0100000000005555
     0100000000006666 0100000000007777 0100000000008888 0100000000009999";
 
 const INSTRUMENT: Instrument = Instrument(0x33);
@@ -47,7 +47,7 @@ fn level(price: i64, quantity: i64, orders: i32) -> Level {
 /// `update` as message 0x102 must be these bytes, and the bytes must be a message again.
 fn holds(update: &Update<'_>, expected: &[&str]) {
     let mut bytes = [0xEE; 512];
-    let length = encode(update, 0x102, Flags::END_OF_BATCH, &STAMPS, &mut bytes).unwrap();
+    let length = encode(update, 0x102, Flags::END_OF_BATCH, &TIMESTAMPS, &mut bytes).unwrap();
     same(&bytes[..length], expected);
     // Nothing but the version differs from version 0 where nothing was added.
     bytes[6] = 0;
@@ -85,7 +85,7 @@ fn version_0_is_read() {
     ];
     let update = BookUpdate {
         instrument: INSTRUMENT,
-        venue_id: 0x44,
+        security_id: 0x44,
         validity: Validity::Natural,
         direct: true,
         whole: false,
@@ -97,7 +97,7 @@ fn version_0_is_read() {
         "8400 1500 544c 0000",
         TIMES,
         "33000000 03 19",
-        ANATOMY,
+        TRACE,
         "4400000000000000",
         "6400000000000000 0500000000000000",
         "ffffffffffffff7f ffffffffffffff7f",
@@ -110,7 +110,7 @@ fn version_0_is_read() {
 
     let definition = InstrumentDefinition {
         instrument: INSTRUMENT,
-        venue_id: 0x44,
+        security_id: 0x44,
         symbol: Symbol::new(b"ESU4"),
         group: Symbol::new(b"ES"),
         asset: Symbol::new(&[b'Z'; 32]),
@@ -126,7 +126,7 @@ fn version_0_is_read() {
         "c400 0a00 544c 0000", // block of 196
         TIMES,
         "33000000 ff 01",
-        ANATOMY,
+        TRACE,
         "4400000000000000 80b2e60e00000000",
         &format!("45535534{}", "00".repeat(28)),
         &format!("4553{}", "00".repeat(30)),
@@ -177,7 +177,7 @@ fn book_update() {
     ];
     let update = BookUpdate {
         instrument: INSTRUMENT,
-        venue_id: 0x44,
+        security_id: 0x44,
         validity: Validity::Natural,
         direct: true,
         whole: false,
@@ -191,7 +191,7 @@ fn book_update() {
             "8400 1500 544c 0100", // block of 132, template 21, schema TL, version 1
             TIMES,
             "33000000 03 19", // natural; end of batch, direct, cut
-            ANATOMY,
+            TRACE,
             "4400000000000000",
             "6400000000000000 0500000000000000", // bid
             "ffffffffffffff7f ffffffffffffff7f", // no ask
@@ -220,7 +220,7 @@ fn book_snapshot() {
             "5400 1400 544c 0100", // block of 84, template 20
             TIMES,
             "33000000 00 01",
-            ANATOMY,
+            TRACE,
             "00000000",
             "1800 0200",
             "6400000000000000 0500000000000000 02000000 00 000000",
@@ -245,7 +245,13 @@ fn top_of_book() {
         ask_quantity: Quantity::NULL,
     };
     let mut bytes = [0; 70];
-    let length = encode_top_of_book(&top, 0x102, Flags::STAMPED_BY_KERNEL, &STAMPS, &mut bytes);
+    let length = encode_top_of_book(
+        &top,
+        0x102,
+        Flags::STAMPED_BY_KERNEL,
+        &TIMESTAMPS,
+        &mut bytes,
+    );
     assert_eq!(length, Some(70));
     same(
         &bytes,
@@ -280,7 +286,7 @@ fn orders() {
             "5400 1f00 544c 0100", // block of 84, template 31
             TIMES,
             "33000000 02 01",
-            ANATOMY,
+            TRACE,
             "00000000",
             "2800 0100", // one entry of 40 bytes
             "0807000000000000 1009000000000000 6400000000000000 0500000000000000",
@@ -301,7 +307,7 @@ fn orders() {
             "5400 1e00 544c 0100", // block of 84, template 30
             TIMES,
             "33000000 01 01",
-            ANATOMY,
+            TRACE,
             "00000000",
             "2800 0100",
             "0807000000000000 1009000000000000 6400000000000000 0500000000000000",
@@ -322,13 +328,7 @@ fn trade_and_statistics() {
         trade_id: 0x0708_0910,
     };
     let rest = "6400000000000000 0500000000000000 1009080700000000 03000000";
-    let head = [
-        "6e00 2800 544c 0100",
-        TIMES,
-        "33000000 ff 01",
-        ANATOMY,
-        rest,
-    ]; // block of 110, template 40
+    let head = ["6e00 2800 544c 0100", TIMES, "33000000 ff 01", TRACE, rest]; // block of 110, template 40
     holds(&Update::Trade(&trade), &[&head[..], &["01 02"]].concat());
     let unnamed = Trade {
         aggressor: None,
@@ -349,7 +349,7 @@ fn trade_and_statistics() {
             "6200 2900 544c 0100", // block of 98, template 41
             TIMES,
             "33000000 ff 01",
-            ANATOMY,
+            TRACE,
             "6400000000000000 ffffffffffffff7f 06 00",
         ],
     );
@@ -359,7 +359,7 @@ fn trade_and_statistics() {
 fn definition_and_status() {
     let definition = InstrumentDefinition {
         instrument: INSTRUMENT,
-        venue_id: 0x44,
+        security_id: 0x44,
         symbol: Symbol::new(b"ESU4"),
         group: Symbol::new(b"ES"),
         asset: Symbol::new(&[b'Z'; 32]),
@@ -377,7 +377,7 @@ fn definition_and_status() {
             "c600 0a00 544c 0100", // block of 198, template 10
             TIMES,
             "33000000 ff 01",
-            ANATOMY,
+            TRACE,
             "4400000000000000 80b2e60e00000000",
             &format!("45535534{}", "00".repeat(28)),
             &format!("4553{}", "00".repeat(30)),
@@ -394,7 +394,7 @@ fn definition_and_status() {
         ..definition
     };
     let update = Update::Definition(&deep);
-    let length = encode(&update, 0x102, Flags::NONE, &STAMPS, &mut bytes).unwrap();
+    let length = encode(&update, 0x102, Flags::NONE, &TIMESTAMPS, &mut bytes).unwrap();
     assert_eq!(
         bytes[length - 6..length],
         [255, 0, 0xf8, 1, 0x2c, 1],
@@ -413,7 +413,7 @@ fn definition_and_status() {
             "5900 0c00 544c 0100", // block of 89, template 12
             TIMES,
             "ffffffff ff 01",
-            ANATOMY,
+            TRACE,
             "455300000000 11 03 04",
         ],
     );
@@ -423,7 +423,7 @@ fn definition_and_status() {
     };
     holds(
         &Update::State(state),
-        &["5000 0b00 544c 0100", TIMES, "33000000 05 01", ANATOMY], // block of 80, template 11
+        &["5000 0b00 544c 0100", TIMES, "33000000 05 01", TRACE], // block of 80, template 11
     );
 }
 
@@ -440,13 +440,13 @@ fn channel() {
             "6100 0200 544c 0100", // block of 97, template 2
             TIMES,
             "ffffffff ff 01",
-            ANATOMY,
+            TRACE,
             "0403020100000000 0503020100000000 02",
         ],
     );
     holds(
         &Update::Reset,
-        &["5000 0300 544c 0100", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 3
+        &["5000 0300 544c 0100", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 3
     );
     holds(
         &Update::Download(Phase::Ended),
@@ -454,18 +454,18 @@ fn channel() {
             "5100 0400 544c 0100", // block of 81, template 4
             TIMES,
             "ffffffff ff 01",
-            ANATOMY,
+            TRACE,
             "01",
         ],
     );
     let mut bytes = [0; 88];
     assert_eq!(
-        encode_heartbeat(0x102, Flags::NONE, &STAMPS, &mut bytes),
+        encode_heartbeat(0x102, Flags::NONE, &TIMESTAMPS, &mut bytes),
         Some(88)
     );
     mark_end_of_batch(&mut bytes);
     same(
         &bytes,
-        &["5000 0100 544c 0100", TIMES, "ffffffff ff 01", ANATOMY], // block of 80, template 1
+        &["5000 0100 544c 0100", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 1
     );
 }

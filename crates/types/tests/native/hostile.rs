@@ -7,8 +7,8 @@ use touchline_types::native::{
     Body, Flags, Malformed, Message, PART_BYTES_MAX, Part, Unfit, encode, parts,
 };
 use touchline_types::{
-    BookUpdate, Gap, Instrument, LevelChange, OrdersUpdate, Price, Stamps, State, Trade, Update,
-    UpdateAction, Validity,
+    BookUpdate, Gap, Instrument, LevelChange, OrdersUpdate, Price, State, Timestamps, Trade,
+    Update, UpdateAction, Validity,
 };
 
 const HEADER: usize = 8;
@@ -16,7 +16,7 @@ const BOOK_GROUP: usize = HEADER + 132;
 
 fn bytes_of(update: &Update<'_>) -> Vec<u8> {
     let mut bytes = vec![0; PART_BYTES_MAX];
-    let length = encode(update, 1, Flags::NONE, &Stamps::default(), &mut bytes).unwrap();
+    let length = encode(update, 1, Flags::NONE, &Timestamps::default(), &mut bytes).unwrap();
     bytes.truncate(length);
     bytes
 }
@@ -24,7 +24,7 @@ fn bytes_of(update: &Update<'_>) -> Vec<u8> {
 fn book_update(changes: &[LevelChange]) -> Vec<u8> {
     bytes_of(&Update::Book(BookUpdate {
         instrument: Instrument(1),
-        venue_id: 1,
+        security_id: 1,
         validity: Validity::Live,
         direct: true,
         whole: true,
@@ -69,7 +69,7 @@ fn room_that_is_too_short_is_told_and_never_overrun() {
         let length = bytes_of(&update).len();
         for room in 0..length {
             let mut out = vec![0; room];
-            let written = encode(&update, 1, Flags::NONE, &Stamps::default(), &mut out);
+            let written = encode(&update, 1, Flags::NONE, &Timestamps::default(), &mut out);
             assert_eq!(written, None, "kind {kind}, {room} bytes");
         }
     }
@@ -233,7 +233,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     let sent = |instrument: u32, first: u64| -> Vec<Vec<u8>> {
         let encode = |(part, sequence): (Part<'_>, u64)| {
             let mut bytes = vec![0; part.len()];
-            part.encode(sequence, Flags::NONE, &Stamps::default(), &mut bytes)
+            part.encode(sequence, Flags::NONE, &Timestamps::default(), &mut bytes)
                 .unwrap();
             bytes
         };

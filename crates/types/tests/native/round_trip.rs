@@ -7,8 +7,8 @@ use touchline_types::native::{
     Flags, Message, PART_BYTES_MAX, PART_BYTES_MIN, Part, encode, encoded_len, parts,
 };
 use touchline_types::{
-    Instrument, OrderAction, OrderChange, OrdersSnapshot, Price, Quantity, Side, Stamps, Update,
-    Validity,
+    Instrument, OrderAction, OrderChange, OrdersSnapshot, Price, Quantity, Side, Timestamps,
+    Update, Validity,
 };
 
 /// An update, its stamps, its number and its flags come back from one message as they were.
@@ -18,11 +18,11 @@ fn every_update_comes_back_from_one_message() {
         let mut updates = RandomUpdates::from_seed(seed, 400);
         let mut reader = Reader::with_room(1_600);
         for kind in 0..KINDS {
-            let stamps = updates.stamps();
+            let timestamps = updates.timestamps();
             let update = updates.of_kind(kind);
             let mut bytes = vec![0xAA; PART_BYTES_MAX];
             let flags = Flags::END_OF_BATCH | Flags::STAMPED_BY_CARD;
-            let length = encode(&update, seed, flags, &stamps, &mut bytes).unwrap();
+            let length = encode(&update, seed, flags, &timestamps, &mut bytes).unwrap();
             assert_eq!(length, encoded_len(&update), "SEED={seed} {update:?}");
             assert!(
                 bytes[length..].iter().all(|byte| *byte == 0xAA),
@@ -30,7 +30,10 @@ fn every_update_comes_back_from_one_message() {
             );
 
             let message = Message::parse(&bytes[..length]).unwrap();
-            assert_eq!((message.sequence(), message.stamps()), (seed, stamps));
+            assert_eq!(
+                (message.sequence(), message.timestamps()),
+                (seed, timestamps)
+            );
             assert_eq!(message.flags().only(Flags::OF_PUBLISHER), flags);
             assert_eq!(reader.update(&message), Ok(Some(update)), "SEED={seed}");
         }
@@ -46,7 +49,7 @@ fn every_update_comes_back_from_its_parts() {
         let mut reader = Reader::with_room(1_600);
         for kind in 0..KINDS {
             let bytes_max = PART_BYTES_MIN + (seed as usize * 37) % 2_000;
-            let stamps = updates.stamps();
+            let timestamps = updates.timestamps();
             let update = updates.of_kind(kind);
             let mut sequence = seed;
             let mut whole = false;
@@ -54,7 +57,9 @@ fn every_update_comes_back_from_its_parts() {
                 assert!(!whole, "SEED={seed}: a part after the last");
                 let mut bytes = vec![0; part.len()];
                 let flags = Flags::END_OF_BATCH;
-                let length = part.encode(sequence, flags, &stamps, &mut bytes).unwrap();
+                let length = part
+                    .encode(sequence, flags, &timestamps, &mut bytes)
+                    .unwrap();
                 assert!(length == bytes.len() && length <= bytes_max, "SEED={seed}");
                 let message = Message::parse(&bytes).unwrap();
                 let read = reader.update(&message).unwrap();
@@ -88,9 +93,12 @@ fn a_huge_order_book_comes_back() {
         validity: Validity::Live,
         orders: &orders,
     });
-    let stamps = Stamps::default();
+    let timestamps = Timestamps::default();
     let mut bytes = vec![0; 8 << 20];
-    assert_eq!(encode(&update, 1, Flags::NONE, &stamps, &mut bytes), None);
+    assert_eq!(
+        encode(&update, 1, Flags::NONE, &timestamps, &mut bytes),
+        None
+    );
 
     let mut reader = Reader::with_room(orders.len());
     let all: Vec<Part<'_>> = parts(&update, usize::MAX).collect();
@@ -100,7 +108,7 @@ fn a_huge_order_book_comes_back() {
     );
     for (part, sequence) in all.iter().zip(1..) {
         let length = part
-            .encode(sequence, Flags::NONE, &stamps, &mut bytes)
+            .encode(sequence, Flags::NONE, &timestamps, &mut bytes)
             .unwrap();
         assert!(length <= PART_BYTES_MAX);
         let message = Message::parse(&bytes[..length]).unwrap();

@@ -5,7 +5,7 @@ use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
     Body, Flags, Malformed, Message, PART_BYTES_MAX, SCHEMA_VERSION, encode, layout,
 };
-use touchline_types::{Stamps, Update};
+use touchline_types::{Timestamps, Update};
 
 /// A message as a writer of the next version makes it: its block and its entries are longer by what they say, and
 /// `behind` follows the last group.
@@ -36,7 +36,7 @@ fn of_newer_writer(bytes: &[u8], block_more: usize, entry_more: usize, behind: &
 
 fn bytes_of(update: &Update<'_>) -> Vec<u8> {
     let mut bytes = vec![0; PART_BYTES_MAX];
-    let length = encode(update, 1, Flags::NONE, &Stamps::default(), &mut bytes).unwrap();
+    let length = encode(update, 1, Flags::NONE, &Timestamps::default(), &mut bytes).unwrap();
     bytes.truncate(length);
     bytes
 }
@@ -71,7 +71,7 @@ fn what_follows_the_groups_of_our_own_version_is_refused() {
     assert_eq!(Message::parse(&ours).unwrap_err(), Malformed::BytesLeftOver);
 }
 
-/// A template that is new is skipped, and its head still counts: the sequence has no hole.
+/// A template that is new is skipped, and its head still counts: the sequence has no gap.
 #[test]
 fn a_template_that_is_not_known_has_a_head() {
     let known = |id| {

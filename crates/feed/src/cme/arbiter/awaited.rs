@@ -1,10 +1,10 @@
-//! Holes that wait for TCP replay before they are lost.
+//! Gaps that wait for TCP replay before they are lost.
 //!
 //! One request at a time, for what is missing up to a number. Until it is there, or given up, no
 //! packet goes on; whichever copy comes first counts, a replayed one or a late one of a line.
 
 use super::{Arbiter, Step, is_over};
-use crate::When;
+use crate::ReceiveTime;
 
 /// Numbers of which some are asked for again.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct Awaited {
     /// Since when they are awaited, and how long they may be.
     since_ns: u64,
     wait_ns: u64,
-    told: bool,
+    published: bool,
 }
 
 impl Arbiter {
@@ -35,7 +35,7 @@ impl Arbiter {
         &mut self,
         sequence: u32,
         sending_ns: u64,
-        when: When,
+        time: ReceiveTime,
         payload: &[u8],
     ) -> bool {
         let sequence = u64::from(sequence);
@@ -44,7 +44,7 @@ impl Arbiter {
         };
         let asked = (awaited.first..=awaited.last).contains(&sequence);
         let in_time = (self.delivered_ns..=awaited.behind_ns).contains(&sending_ns);
-        let kept = asked && in_time && self.hold.keep(sequence, sending_ns, when, payload);
+        let kept = asked && in_time && self.buffer.keep(sequence, sending_ns, time, payload);
         if kept {
             self.came(sequence);
         }
@@ -60,11 +60,12 @@ impl Arbiter {
 
     /// Whether every packet that could go on has, so that books are as new as they can be.
     pub fn is_caught_up(&self) -> bool {
-        let overdue =
-            |held: &super::Held| is_over(held.when.now_ns, self.released_ns, self.wait_ns);
+        let overdue = |buffered: &super::BufferedPacket| {
+            is_over(buffered.time.mono_ns, self.released_ns, self.wait_ns)
+        };
         self.awaited.is_none()
-            && !self.hold.has(self.next)
-            && !self.hold.waiting(self.next).any(overdue)
+            && !self.buffer.has(self.next)
+            && !self.buffer.waiting(self.next).any(overdue)
     }
 
     /// A number came that may have been asked for.
@@ -95,7 +96,7 @@ impl Arbiter {
         awaited.is_some()
     }
 
-    /// Lets the holes before overdue packets wait for replay, as far as one request reaches. If it
+    /// Lets the gaps before overdue packets wait for replay, as far as one request reaches. If it
     /// does not reach the end of the first, nothing is changed: it is lost.
     pub(super) fn await_overdue(&mut self, now_ns: u64) {
         let may_ask = self.jump.is_none() && now_ns >= self.ask_from_ns;
@@ -104,26 +105,26 @@ impl Arbiter {
         };
         let (first, mut missing, mut expected) = (self.next, 0, self.next);
         let overdue = self
-            .hold
+            .buffer
             .waiting(first)
-            .take_while(|held| held.sequence <= self.release_to);
-        for held in overdue {
-            if held.sequence > expected {
-                if held.sequence - first > u64::from(replay.packets_max) {
+            .take_while(|buffered| buffered.sequence <= self.release_to);
+        for buffered in overdue {
+            if buffered.sequence > expected {
+                if buffered.sequence - first > u64::from(replay.packets_max) {
                     break;
                 }
-                missing += held.sequence - expected;
+                missing += buffered.sequence - expected;
                 self.awaited = Some(Awaited {
                     first,
-                    last: held.sequence - 1,
+                    last: buffered.sequence - 1,
                     missing,
-                    behind_ns: held.sending_ns,
+                    behind_ns: buffered.sending_ns,
                     since_ns: now_ns,
                     wait_ns: replay.wait_ns,
-                    told: false,
+                    published: false,
                 });
             }
-            expected = held.sequence + 1;
+            expected = buffered.sequence + 1;
         }
         if let Some(awaited) = self.awaited {
             // What is behind has its turn later, with a request of its own.
@@ -144,7 +145,7 @@ impl Arbiter {
             return Some(Some(Step::Filled));
         }
         let (first, last) = (awaited.first as u32, awaited.last as u32);
-        let told = std::mem::replace(&mut awaited.told, true);
-        Some((!told).then_some(Step::Awaited { first, last }))
+        let published = std::mem::replace(&mut awaited.published, true);
+        Some((!published).then_some(Step::Awaited { first, last }))
     }
 }

@@ -7,8 +7,8 @@
 
 use super::Line;
 use super::clock::{CLOCK_BACK_NS, CLOCKS_APART_NS};
-use crate::When;
-use crate::cme::hold::{Held, Hold};
+use crate::ReceiveTime;
+use crate::cme::reorder_buffer::{BufferedPacket, ReorderBuffer};
 
 /// Rising numbers that both lines must bring, with the same sending times.
 const AGREED_MIN: u32 = 2;
@@ -17,7 +17,7 @@ const AGREED_MIN: u32 = 2;
 const ALONE_MIN: u32 = 8;
 
 /// Rising numbers of one line that make what is known doubtful, where the clock speaks against them.
-const ALONE_DOUBT_MIN: u32 = 3;
+const ALONE_WARNING_MIN: u32 = 3;
 
 /// Where the clock speaks against it: how many times the wait for a gap the numbers must go on.
 const WAITS_MIN: u64 = 10;
@@ -41,7 +41,7 @@ pub enum Place {
     /// In the window, which has reached it.
     Inside,
     /// Beyond the window.
-    FarAhead,
+    OutOfWindow,
     /// Below the next number, and sent later than all that was processed: a sequence reset.
     Reset,
     /// The clock speaks against it: sent too early or too late for its number.
@@ -58,7 +58,7 @@ pub struct Situation {
     /// How long a gap is waited for.
     pub wait_ns: u64,
     /// When each line brought a packet last; 0 for never.
-    pub heard_ns: [u64; 2],
+    pub activity_ns: [u64; 2],
 }
 
 /// A candidate that is forgotten although a packet of it could be of the present numbering, or both lines had brought some
@@ -68,7 +68,7 @@ pub struct Forgotten {
     /// The lowest number that came.
     pub began: u64,
     /// The packet with the highest number.
-    pub newest: Held,
+    pub newest: BufferedPacket,
     /// A packet of it could be of the present numbering.
     pub is_ambiguous: bool,
     /// Both lines had brought enough of it for a numbering of its own.
@@ -78,11 +78,11 @@ pub struct Forgotten {
 /// The jump that packets speak for. Empty if nothing contradicts.
 #[derive(Debug)]
 pub struct JumpCandidate {
-    buffer: Hold,
+    buffer: ReorderBuffer,
     /// By slot: the lines that brought the number.
     lines: Vec<u8>,
-    lowest: Held,
-    highest: Held,
+    lowest: BufferedPacket,
+    highest: BufferedPacket,
     /// The lowest number that came, whether or not it is still kept.
     began: u64,
     since_ns: u64,
@@ -92,7 +92,7 @@ pub struct JumpCandidate {
     agreed: u32,
     /// The line that brought the first packet.
     line: usize,
-    contested: bool,
+    passed_over: bool,
     ambiguous: bool,
     /// Others contradicted before it, since the stream went on last.
     replaces: bool,
@@ -103,19 +103,19 @@ pub struct JumpCandidate {
 impl JumpCandidate {
     /// Memory for packets of `packet_bytes_max` bytes, at most as many as a window of `packets_max` has.
     pub fn new(packets_max: usize, packet_bytes_max: usize) -> JumpCandidate {
-        let buffer = Hold::new(packets_max.min(PACKETS_MAX), packet_bytes_max);
+        let buffer = ReorderBuffer::new(packets_max.min(PACKETS_MAX), packet_bytes_max);
         JumpCandidate {
             lines: vec![0; buffer.capacity() as usize],
             buffer,
-            lowest: Held::default(),
-            highest: Held::default(),
+            lowest: BufferedPacket::default(),
+            highest: BufferedPacket::default(),
             began: 0,
             since_ns: 0,
             spoken_ns: 0,
             distinct: 0,
             agreed: 0,
             line: 0,
-            contested: false,
+            passed_over: false,
             ambiguous: false,
             replaces: false,
             forgotten: None,
@@ -129,7 +129,7 @@ impl JumpCandidate {
     }
 
     /// The packet with the lowest number.
-    pub fn lowest(&self) -> &Held {
+    pub fn lowest(&self) -> &BufferedPacket {
         &self.lowest
     }
 
@@ -139,7 +139,7 @@ impl JumpCandidate {
     }
 
     /// The packet with the highest number.
-    pub fn highest(&self) -> &Held {
+    pub fn highest(&self) -> &BufferedPacket {
         &self.highest
     }
 
@@ -149,13 +149,13 @@ impl JumpCandidate {
     }
 
     /// Whether the stream went on without it.
-    pub fn is_contested(&self) -> bool {
-        self.contested
+    pub fn is_passed_over(&self) -> bool {
+        self.passed_over
     }
 
     /// The stream goes on without it.
-    pub fn contest(&mut self) {
-        self.contested = true;
+    pub fn pass_over(&mut self) {
+        self.passed_over = true;
     }
 
     /// Whether others contradicted before it, since the stream went on last.
@@ -190,22 +190,28 @@ impl JumpCandidate {
     pub fn is_whole(&self) -> bool {
         let is_shown = self.agreed > 0 || self.distinct > 1 && self.buffer.has(2);
         let sent_ns = (self.highest.sending_ns).saturating_sub(self.lowest.sending_ns);
-        let came_ns = (self.highest.when.now_ns).saturating_sub(self.lowest.when.now_ns);
+        let came_ns = (self.highest.time.mono_ns).saturating_sub(self.lowest.time.mono_ns);
         let is_of_one_clock = sent_ns <= came_ns.saturating_add(CLOCK_BACK_NS);
         self.lowest.sequence == 1 && is_shown && is_of_one_clock && !self.ambiguous
     }
 
     /// Whether a packet goes on where the highest number ends.
-    pub fn continues(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
-        sequence > self.highest.sequence && self.agrees(sequence, sending_ns, when)
+    pub fn continues(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
+        sequence > self.highest.sequence && self.agrees(sequence, sending_ns, time)
             || sequence == self.highest.sequence && sending_ns == self.highest.sending_ns
     }
 
     /// Whether a packet that does not agree with the candidate takes its place: nothing else has spoken for it, or not
     /// for so long. A stray packet of old must not end a sequence reset that is on its way.
-    pub fn gives_way(&self, sequence: u64, sending_ns: u64, when: When, wait_ns: u64) -> bool {
+    pub fn gives_way(
+        &self,
+        sequence: u64,
+        sending_ns: u64,
+        time: ReceiveTime,
+        wait_ns: u64,
+    ) -> bool {
         let is_alone = self.distinct == 1 && self.agreed == 0;
-        is_alone || !self.goes_on(when.now_ns, wait_ns) || self.agrees(sequence, sending_ns, when)
+        is_alone || !self.goes_on(time.mono_ns, wait_ns) || self.agrees(sequence, sending_ns, time)
     }
 
     /// Takes a packet that contradicts. One that does not agree with those before it replaces them: the newest is
@@ -215,14 +221,14 @@ impl JumpCandidate {
         sequence: u64,
         sending_ns: u64,
         line: Line,
-        when: When,
+        time: ReceiveTime,
         payload: &[u8],
     ) -> bool {
-        if !self.is_empty() && !self.agrees(sequence, sending_ns, when) {
+        if !self.is_empty() && !self.agrees(sequence, sending_ns, time) {
             self.clear();
             self.replaces = true;
         }
-        self.spoken_ns = when.now_ns;
+        self.spoken_ns = time.mono_ns;
         let bit = 1 << line as usize;
         let slot = sequence as usize & (self.lines.len() - 1);
         if !self.is_empty()
@@ -239,16 +245,16 @@ impl JumpCandidate {
             return false;
         }
         self.make_room(sequence);
-        self.buffer.keep(sequence, sending_ns, when, payload);
+        self.buffer.keep(sequence, sending_ns, time, payload);
         self.lines[slot] = bit;
-        let held = *self.buffer.peek(sequence);
+        let buffered = *self.buffer.peek(sequence);
         if self.is_empty() {
             (self.lowest, self.highest, self.since_ns, self.line) =
-                (held, held, when.now_ns, line as usize);
+                (buffered, buffered, time.mono_ns, line as usize);
         } else if sequence < self.lowest.sequence {
-            self.lowest = held;
+            self.lowest = buffered;
         } else if sequence > self.highest.sequence {
-            self.highest = held;
+            self.highest = buffered;
         }
         self.began = match self.distinct {
             0 => sequence,
@@ -260,18 +266,18 @@ impl JumpCandidate {
 
     /// Whether it says that what is known may be over. One packet from the past may be a copy of what was processed long
     /// ago; both lines bring such a one only if the venue sent it.
-    pub fn is_doubtful(&self, place: Place) -> bool {
+    pub fn is_warning_due(&self, place: Place) -> bool {
         match place {
             Place::First | Place::Inside => false,
-            Place::FarAhead | Place::Reset => true,
-            Place::AgainstClock => self.agreed > 0 || self.distinct >= ALONE_DOUBT_MIN,
+            Place::OutOfWindow | Place::Reset => true,
+            Place::AgainstClock => self.agreed > 0 || self.distinct >= ALONE_WARNING_MIN,
         }
     }
 
     /// Whether a packet goes on where several of it end.
-    pub fn is_continued_by(&self, held: &Held) -> bool {
-        let is_many = !self.is_empty() && self.distinct >= ALONE_DOUBT_MIN;
-        is_many && self.agrees(held.sequence, held.sending_ns, held.when)
+    pub fn is_continued_by(&self, buffered: &BufferedPacket) -> bool {
+        let is_many = !self.is_empty() && self.distinct >= ALONE_WARNING_MIN;
+        is_many && self.agrees(buffered.sequence, buffered.sending_ns, buffered.time)
     }
 
     /// Whether both lines brought some of it.
@@ -305,10 +311,10 @@ impl JumpCandidate {
             place,
             now_ns,
             wait_ns,
-            heard_ns,
+            activity_ns,
         } = situation;
         let age_ns = now_ns.saturating_sub(self.since_ns);
-        let other = heard_ns[1 - self.line];
+        let other = activity_ns[1 - self.line];
         let is_alone = other == 0 || other < self.since_ns;
         match place {
             // A number near it, or its copy on the other line.
@@ -316,7 +322,7 @@ impl JumpCandidate {
                 let is_shown = self.distinct > 1 || self.agreed > 0;
                 is_shown && (self.lowest.sequence != 1 || self.is_whole() || age_ns >= wait_ns)
             }
-            Place::FarAhead => self.distinct > 1,
+            Place::OutOfWindow => self.distinct > 1,
             Place::Reset => {
                 let is_shown = self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;
                 // Its beginning may have been overtaken.
@@ -358,11 +364,11 @@ impl JumpCandidate {
     }
 
     /// Gives each packet, lowest number first, to `keep`, with whether both lines brought it, and forgets all.
-    pub fn drain(&mut self, mut keep: impl FnMut(&Held, &[u8], bool)) {
+    pub fn drain(&mut self, mut keep: impl FnMut(&BufferedPacket, &[u8], bool)) {
         for sequence in self.lowest.sequence..=self.highest.sequence {
-            if let Some(held) = self.buffer.take(sequence) {
+            if let Some(buffered) = self.buffer.take(sequence) {
                 let of_both_lines = self.lines[sequence as usize & (self.lines.len() - 1)] == 3;
-                keep(&held, self.buffer.payload(&held), of_both_lines);
+                keep(&buffered, self.buffer.payload(&buffered), of_both_lines);
             }
         }
         (self.ambiguous, self.agreed) = (false, 0);
@@ -381,16 +387,16 @@ impl JumpCandidate {
             });
         }
         (self.distinct, self.agreed) = (0, 0);
-        (self.contested, self.ambiguous, self.replaces) = (false, false, false);
+        (self.passed_over, self.ambiguous, self.replaces) = (false, false, false);
     }
 
     /// Whether a packet may be of the same stream: near in number, and sent in the order of the numbers.
-    pub fn agrees(&self, sequence: u64, sending_ns: u64, when: When) -> bool {
+    pub fn agrees(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         let JumpCandidate {
             lowest, highest, ..
         } = self;
         let near = self.buffer.capacity();
-        let passed_ns = when.receive_ns.saturating_sub(highest.when.receive_ns);
+        let passed_ns = time.wall_ns.saturating_sub(highest.time.wall_ns);
         let latest_ns = highest
             .sending_ns
             .saturating_add(passed_ns)

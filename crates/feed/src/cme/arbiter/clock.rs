@@ -1,6 +1,6 @@
 //! The venue's clock as its packets show it: which sending times can be of now.
 
-use crate::cme::hold::Held;
+use crate::cme::reorder_buffer::BufferedPacket;
 
 /// How much further the venue's clock may come between two packets than ours: drift over a weekend,
 /// and packets that were long on their way.
@@ -62,8 +62,8 @@ impl VenueClock {
 
     /// Whether the clock was set ahead before a packet was sent. Where that packet came before the one processed last,
     /// as behind one that was replayed, the time between them says nothing.
-    pub fn was_set_ahead(&self, behind: &Held) -> bool {
-        let (sending_ns, receive_ns) = (behind.sending_ns, behind.when.receive_ns);
+    pub fn was_set_ahead(&self, behind: &BufferedPacket) -> bool {
+        let (sending_ns, receive_ns) = (behind.sending_ns, behind.time.wall_ns);
         receive_ns >= self.received_ns && self.ahead_ns(sending_ns, receive_ns) > CLOCK_BACK_NS
     }
 
@@ -77,12 +77,12 @@ impl VenueClock {
 
     /// The clock shows what this packet says, whatever it showed before. Where it was set back, packets of before are
     /// ahead of it: half of the way back is the most that it may be ahead from now on.
-    pub fn set(&mut self, held: &Held) {
-        let back_ns = self.newest_ns.saturating_sub(held.sending_ns);
+    pub fn set(&mut self, buffered: &BufferedPacket) {
+        let back_ns = self.newest_ns.saturating_sub(buffered.sending_ns);
         self.apart_ns = match back_ns {
             0 => self.apart_ns,
             _ => (back_ns / 2).clamp(CLOCK_BACK_NS, CLOCKS_APART_NS),
         };
-        (self.newest_ns, self.received_ns) = (held.sending_ns, held.when.receive_ns);
+        (self.newest_ns, self.received_ns) = (buffered.sending_ns, buffered.time.wall_ns);
     }
 }

@@ -1,7 +1,7 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
 use super::candidate::{Forgotten, Place, Situation};
-use super::{Arbiter, Doubt, Held, Likeness, Line, Step, StreamPoint, is_over};
+use super::{Arbiter, BufferedPacket, JumpWarning, Likeness, Line, Step, StreamPoint, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
 const WAITS_MAX: u64 = 10;
@@ -21,16 +21,16 @@ impl Arbiter {
     /// Where the candidate lies; it is not empty.
     pub(super) fn place(&self) -> Place {
         let (lowest, highest) = (self.candidate.lowest(), self.candidate.highest());
-        let fits = self.clock.fits(lowest.sending_ns, lowest.when.receive_ns)
+        let fits = self.clock.fits(lowest.sending_ns, lowest.time.wall_ns)
             && self
                 .clock
-                .is_reached(highest.sending_ns, highest.when.receive_ns);
+                .is_reached(highest.sending_ns, highest.time.wall_ns);
         if self.next == 0 {
             Place::First
         } else if !fits {
             Place::AgainstClock
-        } else if self.candidate.began() >= self.next + self.hold.capacity() {
-            Place::FarAhead
+        } else if self.candidate.began() >= self.next + self.buffer.capacity() {
+            Place::OutOfWindow
         } else if self.candidate.began() >= self.next
             && self.is_in_order(lowest.sequence, lowest.sending_ns)
         {
@@ -47,7 +47,7 @@ impl Arbiter {
     pub(super) fn way(&self, place: Place) -> Jump {
         match place {
             Place::First => Jump::Join,
-            Place::Inside | Place::FarAhead => Jump::Forward,
+            Place::Inside | Place::OutOfWindow => Jump::Forward,
             Place::AgainstClock if self.is_next_step() => Jump::Forward,
             Place::Reset | Place::AgainstClock => Jump::Restart,
         }
@@ -56,7 +56,7 @@ impl Arbiter {
     /// Whether the numbers of the candidate go on where those that were processed end, and nothing else came between.
     fn is_next_step(&self) -> bool {
         let goes_on = self.candidate.began() == self.next && !self.candidate.replaces_others();
-        goes_on && self.hold.is_empty()
+        goes_on && self.buffer.is_empty()
     }
 
     /// Lets `act` work on the packets of an earlier time in place of the others. They stay in their place if they are
@@ -85,7 +85,7 @@ impl Arbiter {
 
     fn advance_candidate(&mut self, now_ns: u64) {
         self.believe(now_ns);
-        if self.jump.is_none() && self.candidate.is_contested() && self.hold.is_empty() {
+        if self.jump.is_none() && self.candidate.is_passed_over() && self.buffer.is_empty() {
             // A reset may be seen on one line long before the other one has brought all that was before it.
             let waits = if self.place() == Place::Reset {
                 WAITS_MAX
@@ -97,12 +97,12 @@ impl Arbiter {
                 self.note_forgotten();
             }
         }
-        if let Doubt::Since(since_ns) = self.doubt
+        if let JumpWarning::Since(since_ns) = self.warning
             && self.jump.is_none()
             && is_over(since_ns, now_ns, self.wait_ns)
-            && !self.candidate.is_contested()
+            && !self.candidate.is_passed_over()
         {
-            self.doubt = Doubt::Due;
+            self.warning = JumpWarning::Due;
         }
     }
 
@@ -111,7 +111,7 @@ impl Arbiter {
             place: self.place(),
             now_ns,
             wait_ns: self.wait_ns,
-            heard_ns: self.heard_ns,
+            activity_ns: self.activity_ns,
         };
         if self.jump.is_none() && self.candidate.is_believed(situation) {
             let way = self.way(situation.place);
@@ -124,7 +124,7 @@ impl Arbiter {
             }
             if situation.place == Place::AgainstClock || self.earlier.is_agreed() {
                 // What waits may be of either numbering.
-                self.hold.clear(self.next);
+                self.buffer.clear(self.next);
             }
         }
     }
@@ -133,18 +133,28 @@ impl Arbiter {
     fn take_over(&mut self) {
         let begun_ns = self.candidate.lowest().sending_ns;
         let Arbiter {
-            hold, candidate, ..
+            buffer, candidate, ..
         } = self;
-        let highest = if hold.is_empty() { 0 } else { hold.highest() };
+        let highest = if buffer.is_empty() {
+            0
+        } else {
+            buffer.highest()
+        };
         for sequence in self.next..=highest {
-            if !hold.has(sequence) || hold.peek(sequence).sending_ns < begun_ns {
+            if !buffer.has(sequence) || buffer.peek(sequence).sending_ns < begun_ns {
                 continue;
             }
-            if let Some(held) = hold.take(sequence)
-                && candidate.agrees(sequence, held.sending_ns, held.when)
+            if let Some(buffered) = buffer.take(sequence)
+                && candidate.agrees(sequence, buffered.sending_ns, buffered.time)
             {
-                let payload = hold.payload(&held);
-                candidate.offer(sequence, held.sending_ns, Line::A, held.when, payload);
+                let payload = buffer.payload(&buffered);
+                candidate.offer(
+                    sequence,
+                    buffered.sending_ns,
+                    Line::A,
+                    buffered.time,
+                    payload,
+                );
             }
         }
     }
@@ -156,12 +166,12 @@ impl Arbiter {
         if self.is_undisputed() || self.jump.is_some() {
             return None;
         }
-        let next = *self.hold.peek(self.next);
+        let next = *self.buffer.peek(self.next);
         let sending_ns = next.sending_ns;
         let newest = self.earlier.highest();
         let is_late =
             self.likeness(newest.sequence, newest.sending_ns, newest.len()) == Likeness::Lost;
-        let is_long = is_over(self.earlier.since_ns(), next.when.now_ns, self.wait_ns);
+        let is_long = is_over(self.earlier.since_ns(), next.time.mono_ns, self.wait_ns);
         if is_long && self.earlier.is_continued_by(&next) && !is_late {
             // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
             self.conflict = Some(self.next - 1);
@@ -173,7 +183,7 @@ impl Arbiter {
                 Place::Reset if sending_ns >= self.candidate.lowest().sending_ns => {
                     self.candidate.clear()
                 }
-                _ => self.candidate.contest(),
+                _ => self.candidate.pass_over(),
             }
         }
         self.note_forgotten();
@@ -193,7 +203,7 @@ impl Arbiter {
             ..
         } = self;
         let may_be_so = |other: Forgotten| {
-            let is_of_now = clock.fits(other.newest.sending_ns, other.newest.when.receive_ns);
+            let is_of_now = clock.fits(other.newest.sending_ns, other.newest.time.wall_ns);
             other.is_ambiguous || other.began < *next && (other.is_agreed || is_of_now)
         };
         let forgotten = [candidate.take_forgotten(), earlier.take_forgotten()];
@@ -235,10 +245,10 @@ impl Arbiter {
                 sequence: lowest.sequence,
                 sending_ns,
             };
-            self.begun_at_ns = lowest.when.now_ns;
+            self.begun_at_ns = lowest.time.mono_ns;
         }
         self.clock.set(&lowest);
-        self.doubt = Doubt::None;
+        self.warning = JumpWarning::None;
         let earlier_ended_first =
             jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
         self.earlier.clear();
@@ -260,29 +270,29 @@ impl Arbiter {
 
     fn adopt(&mut self) {
         let Arbiter {
-            hold,
+            buffer,
             candidate,
             next,
             oldest_ns,
             ..
         } = self;
-        candidate.drain(|held, payload, of_both_lines| {
-            let Held {
+        candidate.drain(|buffered, payload, of_both_lines| {
+            let BufferedPacket {
                 sequence,
                 sending_ns,
-                when,
+                time,
                 ..
-            } = *held;
-            if !(*next..*next + hold.capacity()).contains(&sequence) {
+            } = *buffered;
+            if !(*next..*next + buffer.capacity()).contains(&sequence) {
                 return;
             }
-            let is_disputed = hold.disputes(sequence, sending_ns, payload.len());
+            let is_disputed = buffer.disputes(sequence, sending_ns, payload.len());
             if is_disputed {
-                hold.discard(*next, sequence);
+                buffer.discard(*next, sequence);
             }
             // Of two packets of one number the one of both lines is the venue's, or neither is believed.
-            if (!is_disputed || of_both_lines) && hold.keep(sequence, sending_ns, when, payload) {
-                *oldest_ns = (*oldest_ns).min(when.now_ns);
+            if (!is_disputed || of_both_lines) && buffer.keep(sequence, sending_ns, time, payload) {
+                *oldest_ns = (*oldest_ns).min(time.mono_ns);
             }
         });
         self.jump = None;

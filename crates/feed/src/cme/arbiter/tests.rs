@@ -18,7 +18,7 @@ impl Bench {
         Bench::with(None)
     }
 
-    /// Holes of at most so many packets wait for replay, 50 longer than others.
+    /// Gaps of at most so many packets wait for replay, 50 longer than others.
     fn asking(packets_max: u32) -> Bench {
         Bench::with(Some(Replay {
             wait_ns: 50,
@@ -37,9 +37,9 @@ impl Bench {
     fn replayed(&mut self, sequence: u32, sending_ns: u64, now_ns: u64) -> bool {
         self.advance(now_ns);
         let payload = sequence.to_le_bytes();
-        let taken = self
-            .arbiter
-            .accept_replayed(sequence, sending_ns, When::at(now_ns), &payload);
+        let taken =
+            self.arbiter
+                .accept_replayed(sequence, sending_ns, ReceiveTime::at(now_ns), &payload);
         self.drain();
         taken
     }
@@ -65,7 +65,13 @@ impl Bench {
     /// Offers it on one line.
     fn on(&mut self, line: Line, sequence: u32, sending_ns: u64, now_ns: u64) -> Verdict {
         let payload = sequence.to_le_bytes();
-        self.offer(line, sequence, sending_ns, When::at(now_ns), &payload)
+        self.offer(
+            line,
+            sequence,
+            sending_ns,
+            ReceiveTime::at(now_ns),
+            &payload,
+        )
     }
 
     /// Offers it on both lines.
@@ -79,15 +85,15 @@ impl Bench {
         line: Line,
         sequence: u32,
         sending_ns: u64,
-        when: When,
+        time: ReceiveTime,
         payload: &[u8],
     ) -> Verdict {
-        self.advance(when.now_ns);
-        self.arbiter.heard(line, when.now_ns);
+        self.advance(time.mono_ns);
+        self.arbiter.record_activity(line, time.mono_ns);
         let old = self.arbiter.old_copy(sequence, sending_ns, payload.len());
         let verdict = old.unwrap_or_else(|| {
             self.arbiter
-                .accept(sequence, sending_ns, line, when, payload)
+                .accept(sequence, sending_ns, line, time, payload)
         });
         if verdict == Verdict::Deliver {
             self.log.push(sequence.to_string());
@@ -104,8 +110,8 @@ impl Bench {
     fn drain(&mut self) {
         while let Some(step) = self.arbiter.pop() {
             self.log.push(match step {
-                Step::Packet(held) => {
-                    let bytes = self.arbiter.payload(&held);
+                Step::Packet(buffered) => {
+                    let bytes = self.arbiter.payload(&buffered);
                     u32::from_le_bytes(bytes.try_into().unwrap()).to_string()
                 }
                 Step::Lost { first, last } => format!("lost {first}-{last}"),
@@ -117,7 +123,7 @@ impl Bench {
                     ..
                 } => format!("restarted at {sending_ns}"),
                 Step::Restarted { first, .. } => format!("restarted late {first}"),
-                Step::Doubt => "doubt".to_owned(),
+                Step::JumpUnconfirmed => "doubt".to_owned(),
                 Step::Conflict(sequence) => format!("conflict {sequence}"),
                 Step::Awaited { first, last } => format!("await {first}-{last}"),
                 Step::Filled => "filled".to_owned(),
@@ -133,11 +139,11 @@ impl Bench {
 }
 
 #[test]
-fn the_first_copy_wins_and_holes_wait() {
+fn the_first_copy_wins_and_gaps_wait() {
     let mut bench = Bench::new();
     bench.packet(5, 10);
     assert_eq!(bench.packet(5, 10), Verdict::Duplicate);
-    assert_eq!(bench.packet(7, 11), Verdict::Held);
+    assert_eq!(bench.packet(7, 11), Verdict::Buffered);
     assert_eq!(bench.packet(7, 11), Verdict::Duplicate);
     bench.expect("joined late 5 5");
     bench.sent(6, 10, 12);
@@ -145,7 +151,7 @@ fn the_first_copy_wins_and_holes_wait() {
 }
 
 #[test]
-fn a_hole_is_lost_when_a_packet_behind_it_waited_long_enough() {
+fn a_gap_is_lost_when_a_packet_behind_it_waited_long_enough() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
     bench.packet(3, 10);
@@ -161,7 +167,7 @@ fn a_hole_is_lost_when_a_packet_behind_it_waited_long_enough() {
 }
 
 #[test]
-fn the_end_loses_every_hole() {
+fn the_end_loses_every_gap() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
     bench.packet(3, 1);
@@ -175,7 +181,7 @@ fn the_end_loses_every_hole() {
 fn one_forged_packet_does_not_move_the_window() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
-    assert_eq!(bench.packet(1 << 31, 1), Verdict::FarAhead);
+    assert_eq!(bench.packet(1 << 31, 1), Verdict::OutOfWindow);
     bench.packet(2, 2);
     bench.packet(3, 150);
     bench.packet(4, 151);
@@ -186,7 +192,7 @@ fn one_forged_packet_does_not_move_the_window() {
 fn a_second_packet_confirms_a_jump() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
-    assert_eq!(bench.packet(101, 1), Verdict::FarAhead);
+    assert_eq!(bench.packet(101, 1), Verdict::OutOfWindow);
     bench.packet(100, 1);
     bench.expect("joined 1 1 lost 2-99 100 101");
     bench.packet(102, 2);
@@ -197,12 +203,12 @@ fn a_second_packet_confirms_a_jump() {
 fn packets_held_up_to_the_target_leave_nothing_to_lose() {
     let mut bench = Bench::new();
     bench.packet(1, 0);
-    assert_eq!(bench.packet(10, 1), Verdict::FarAhead);
+    assert_eq!(bench.packet(10, 1), Verdict::OutOfWindow);
     for sequence in 3..9 {
         bench.packet(sequence, 2);
     }
     // 2 is lost, 3 to 8 follow, and 9 is a neighbour of 10 beyond the window.
-    assert_eq!(bench.packet(9, 3), Verdict::Held);
+    assert_eq!(bench.packet(9, 3), Verdict::Buffered);
     bench.advance(103);
     bench.expect("joined 1 1 lost 2-2 3 4 5 6 7 8 9 10");
 }
@@ -231,7 +237,7 @@ fn the_last_packet_of_all_is_believed_at_the_end() {
 }
 
 #[test]
-fn an_overdue_hole_is_asked_for_and_goes_on_when_it_is_filled() {
+fn an_overdue_gap_is_asked_for_and_goes_on_when_it_is_filled() {
     let mut bench = Bench::asking(4);
     bench.packet(1, 0);
     bench.packet(4, 10);
@@ -258,16 +264,16 @@ fn a_late_copy_of_a_line_wins_over_replay() {
     bench.packet(1, 0);
     bench.packet(4, 10);
     bench.advance(110);
-    assert_eq!(bench.sent(2, 8, 111), Verdict::Held);
+    assert_eq!(bench.sent(2, 8, 111), Verdict::Buffered);
     assert!(!bench.replayed(2, 8, 112));
-    assert_eq!(bench.sent(3, 9, 113), Verdict::Held);
+    assert_eq!(bench.sent(3, 9, 113), Verdict::Buffered);
     bench.expect("joined 1 1 await 2-3 filled 2 3 4");
     assert!(!bench.replayed(3, 9, 114), "nothing is awaited any more");
 }
 
 /// Half an answer is used; what it lacks is lost, and no more than that.
 #[test]
-fn a_hole_that_is_not_filled_in_time_is_lost() {
+fn a_gap_that_is_not_filled_in_time_is_lost() {
     for given_up in [true, false] {
         let mut bench = Bench::asking(4);
         bench.packet(1, 0);
@@ -321,7 +327,7 @@ fn a_dispute_does_not_fill_what_is_asked_for() {
     bench.packet(1, 0);
     bench.packet(4, 10);
     bench.advance(110);
-    bench.offer(Line::A, 3, 9, When::at(111), b"forged!");
+    bench.offer(Line::A, 3, 9, ReceiveTime::at(111), b"forged!");
     bench.on(Line::B, 3, 9, 112);
     bench.on(Line::A, 3, 9, 113);
     assert_eq!(bench.asked(), Some((2, 3)));
@@ -330,7 +336,7 @@ fn a_dispute_does_not_fill_what_is_asked_for() {
 }
 
 #[test]
-fn one_request_reaches_over_several_holes() {
+fn one_request_reaches_over_several_gaps() {
     let mut bench = Bench::asking(4);
     bench.packet(1, 0);
     for sequence in [3, 5, 8] {

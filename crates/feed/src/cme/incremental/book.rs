@@ -125,7 +125,7 @@ impl Channel {
             position,
             ..
         } = level;
-        let packet = self.headline.sequence;
+        let packet = self.packet_info.sequence;
         let meaning = (book_entry(level.entry_type.0), update_action(level.action));
         let (BookEntry::Level(book, side), Some(action)) = meaning else {
             let work = if meaning.0 == BookEntry::Empty {

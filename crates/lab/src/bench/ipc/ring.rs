@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 use touchline_net::clock::{Clock, ticks};
 pub use touchline_shm::broadcast::{BATCH_END, Flags};
-use touchline_shm::broadcast::{Cursors, Geometry, Notice, Reader, Writer};
+use touchline_shm::broadcast::{Cursors, Geometry, Reader, RingEvent, Writer};
 use touchline_shm::segment::{Access, Mapping, Options, SlotGuard, SlotLocks, WriterLock};
 
 const THERE: &str = "there";
@@ -73,15 +73,15 @@ fn cursor_options() -> Options {
 
 /// A message: a number, and bytes that follow from it.
 #[derive(Debug)]
-pub struct Letter {
+pub struct Payload {
     words: [u64; PAYLOAD_BYTES_MAX / 8],
     bytes: usize,
 }
 
-impl Letter {
+impl Payload {
     /// Of so many bytes, at least 8 and at most [`PAYLOAD_BYTES_MAX`].
-    pub fn new(bytes: usize) -> Letter {
-        Letter {
+    pub fn new(bytes: usize) -> Payload {
+        Payload {
             words: [0x5A5A_5A5A_5A5A_5A5A; PAYLOAD_BYTES_MAX / 8],
             bytes: bytes.clamp(8, PAYLOAD_BYTES_MAX),
         }
@@ -115,7 +115,7 @@ impl Letter {
 
     /// Takes the next message, if there is one, all of it.
     #[inline]
-    fn receive(&mut self, reader: &mut Reader<Mapping>) -> Result<bool, Notice> {
+    fn receive(&mut self, reader: &mut Reader<Mapping>) -> Result<bool, RingEvent> {
         let words = &mut self.words;
         Ok(reader.read(|frame| frame.copy_to(words))?.is_some())
     }
@@ -127,7 +127,7 @@ impl Letter {
             match self.receive(reader) {
                 Ok(true) => return Ok(()),
                 Ok(false) => spin_loop(),
-                Err(notice) => return Err(unexpected(&notice)),
+                Err(event) => return Err(unexpected(&event)),
             }
         }
     }
@@ -144,7 +144,7 @@ pub fn round_trips(
 ) -> Result<(), Failed> {
     let clock = Clock::calibrated();
     let mut back = open(folder, BACK)?;
-    let (mut sent, mut received) = (Letter::new(payload_bytes), Letter::new(payload_bytes));
+    let (mut sent, mut received) = (Payload::new(payload_bytes), Payload::new(payload_bytes));
     for number in 1..=warmup + messages {
         sent.set_number(number);
         let begin = ticks();
@@ -168,50 +168,50 @@ pub fn round_trips(
 pub fn echo(role: &Role) -> Result<(), Failed> {
     let mut back = Written::new(&role.folder, BACK, ECHO_RING_BYTES)?;
     let mut there = open(&role.folder, THERE)?;
-    let mut letter = Letter::new(role.payload_bytes);
+    let mut payload = Payload::new(role.payload_bytes);
     say_ready();
     for _ in 0..role.messages {
-        letter.wait(&mut there)?;
-        letter.send(&mut back.writer, BATCH_END, false);
+        payload.wait(&mut there)?;
+        payload.send(&mut back.writer, BATCH_END, false);
     }
     Ok(())
 }
 
 /// The other side of a stream: takes all of it, and says how fast that was and what was lost.
-pub fn read(role: &Role, named: bool) -> Result<(), Failed> {
+pub fn read(role: &Role, registered: bool) -> Result<(), Failed> {
     let mut reader = open(&role.folder, THERE)?;
     // Given back when this process ends.
     let _slot: Option<SlotGuard>;
-    if named {
+    if registered {
         let directory = root(&role.folder).open(THERE)?;
         let cursors = Mapping::open(&directory, CURSORS, Access::Write, &cursor_options())?;
         let slot = SlotLocks::open(&directory, READERS_MAX)?.acquire()?;
-        reader = reader.named(Cursors::new(cursors), slot.index() as usize);
+        reader = reader.registered(Cursors::new(cursors), slot.index() as usize);
         _slot = Some(slot);
     }
-    let mut letter = Letter::new(role.payload_bytes);
+    let mut payload = Payload::new(role.payload_bytes);
     let (mut received, mut lost, mut laps) = (0, 0, 0);
     let mut begin = None;
     say_ready();
     while received + lost < role.messages {
-        match letter.receive(&mut reader) {
+        match payload.receive(&mut reader) {
             Ok(false) => (0..role.gather).for_each(|_| wait(role.shares_cpu)),
             Ok(true) => {
                 begin.get_or_insert_with(Instant::now);
                 received += 1;
-                if letter.number() != received + lost {
+                if payload.number() != received + lost {
                     return Err(Failed(format!(
                         "message {} in the place of {}",
-                        letter.number(),
+                        payload.number(),
                         received + lost
                     )));
                 }
             }
-            Err(Notice::Lapped(lapped)) => {
-                lost += lapped.messages;
+            Err(RingEvent::Overrun(overrun)) => {
+                lost += overrun.messages;
                 laps += 1;
             }
-            Err(notice) => return Err(unexpected(&notice)),
+            Err(event) => return Err(unexpected(&event)),
         }
     }
     let seconds = begin.map_or(0.0, |begin: Instant| begin.elapsed().as_secs_f64());
@@ -237,9 +237,9 @@ fn open(folder: &Path, name: &str) -> Result<Reader<Mapping>, Failed> {
     }
 }
 
-fn unexpected(notice: &Notice) -> Failed {
+fn unexpected(event: &RingEvent) -> Failed {
     Failed(format!(
-        "the ring says {notice:?}, which must not happen here"
+        "the ring says {event:?}, which must not happen here"
     ))
 }
 

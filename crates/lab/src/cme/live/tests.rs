@@ -3,7 +3,7 @@
 use super::*;
 use crate::capture::Feed;
 use crate::cme::encode::Version;
-use crate::cme::truth;
+use crate::cme::expected_books;
 use crate::picture::{BookRow, OrderRow};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ fn at(elapsed_ns: u64) -> Moment {
 fn hash_of(row: &BookRow) -> u64 {
     let lists = [&row.bids, &row.asks, &row.implied_bids, &row.implied_asks];
     let number = |number: Option<i64>| number.unwrap_or(0);
-    truth::hash(lists.map(|list| {
+    expected_books::hash(lists.map(|list| {
         let known = list.iter().flatten();
         known.map(|level| {
             (
@@ -180,12 +180,12 @@ fn an_exchange_that_starts_again_sends_definitions_first_and_numbers_from_1() {
 }
 
 #[test]
-fn an_exchange_that_starts_again_has_empty_books_another_course_and_a_truth_of_its_own() {
+fn an_exchange_that_starts_again_has_empty_books_another_course_and_expected_books_of_its_own() {
     let mut live = Live::new(&options(8), 2_000.0, 1);
     live.keep_states();
     live.keep_order_states();
-    let no_levels = truth::hash([[], [], [], []]);
-    let no_orders = truth::hash_of_orders([[], []]);
+    let no_levels = expected_books::hash([[], [], [], []]);
+    let no_orders = expected_books::hash_of_orders([[], []]);
     let mut courses = BTreeSet::new();
     let mut ids = BTreeSet::new();
     for off_s in CLOCKS_S {
@@ -210,7 +210,7 @@ fn an_exchange_that_starts_again_has_empty_books_another_course_and_a_truth_of_i
             .iter()
             .map(|state| (state.security_id, state.hash))
             .collect();
-        let books = live.truth().books;
+        let books = live.expected().books;
         assert!(ends.len() > 4);
         for row in books
             .iter()
@@ -283,8 +283,8 @@ fn the_end_is_heartbeats_and_whole_loops() {
     let ends: BTreeMap<i32, u64> = states
         .map(|state| (state.security_id, state.hash))
         .collect();
-    let truth = live.truth();
-    let hashes = truth
+    let expected_books = live.expected();
+    let hashes = expected_books
         .books
         .iter()
         .map(|row| (row.security_id, hash_of(row)));
@@ -293,11 +293,11 @@ fn the_end_is_heartbeats_and_whole_loops() {
     let ends: BTreeMap<i32, u64> = states
         .map(|state| (state.security_id, state.hash))
         .collect();
-    let hashes = truth.orders.iter().map(|row| {
+    let hashes = expected_books.orders.iter().map(|row| {
         let sides = [&row.bids, &row.asks];
         (
             row.security_id,
-            truth::hash_of_orders(sides.map(|rows| orders(rows))),
+            expected_books::hash_of_orders(sides.map(|rows| orders(rows))),
         )
     });
     assert_eq!(ends, hashes.collect());
@@ -323,9 +323,9 @@ fn a_hundred_thousand_events_take_no_more_memory_than_a_thousand() {
         states += live.states().len();
         live.states().clear();
         if live.events().is_multiple_of(1_000) {
-            let truth = live.truth();
-            assert!(truth.tops.is_empty());
-            let orders = truth.orders.iter();
+            let expected_books = live.expected();
+            assert!(expected_books.tops.is_empty());
+            let orders = expected_books.orders.iter();
             let orders = orders.map(|row| row.bids.len() + row.asks.len()).max();
             orders_max = orders_max.max(orders.unwrap_or(0));
         }

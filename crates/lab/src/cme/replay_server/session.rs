@@ -101,9 +101,9 @@ impl Session<'_> {
                 format!("1 to {REQUEST_PACKETS_MAX} packets can be asked for, in their order");
             return Err(refused(&what));
         }
-        let kept = self.shared.kept();
-        let found = kept.range(first, last);
-        found.ok_or_else(|| refused(&format!("{first} to {last}: {}", kept.describe())))
+        let stored = self.shared.stored();
+        let found = stored.range(first, last);
+        found.ok_or_else(|| refused(&format!("{first} to {last}: {}", stored.describe())))
     }
 
     fn send(&mut self, packets: &[Vec<u8>], behaviour: Behaviour) -> Result<(), Ended> {

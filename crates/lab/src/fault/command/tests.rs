@@ -63,7 +63,7 @@ fn each_command_is_understood() {
         ("clear", Command::Clear),
         ("reset", Command::Reset),
         ("rate 0", Command::Rate(0.0)),
-        ("truth", Command::Truth),
+        ("truth", Command::ExpectedBooks),
         ("Quit", Command::Quit),
         ("replay half", Command::Replay(Behaviour::Half)),
         ("clock -3600", Command::Clock(-3_600_000_000_000)),

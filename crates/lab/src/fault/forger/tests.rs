@@ -107,13 +107,16 @@ fn a_snapshot_claims_in_each_message_what_was_asked_for() {
 fn old_packets_are_the_oldest_ones_or_the_last_ones_of_the_session_before() {
     let mut forger = Forger::default();
     assert!(numbers(&forger, 9).is_empty());
-    hear(&mut forger, KEPT_PACKETS_MAX as u32 + 10);
+    hear(&mut forger, STORED_PACKETS_MAX as u32 + 10);
     assert_eq!(numbers(&forger, 3), [11, 12, 13], "memory is bounded");
-    assert_eq!(numbers(&forger, KEPT_PACKETS_MAX).len(), KEPT_PACKETS_MAX);
+    assert_eq!(
+        numbers(&forger, STORED_PACKETS_MAX).len(),
+        STORED_PACKETS_MAX
+    );
     let sent = forger.packets(Injected::Old { count: 1 }, Feed::Snapshot, 0);
     assert_eq!(sent, [snapshot(11, 11)], "byte for byte");
     forger.session_over();
-    let last = KEPT_PACKETS_MAX as u32 + 10;
+    let last = STORED_PACKETS_MAX as u32 + 10;
     assert_eq!(numbers(&forger, 2), [last - 1, last]);
     forger.session_over();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Two equal lines into one stream: first valid copy by sequence, a bounded wait for holes, and witnesses for whatever
+//! Two equal lines into one stream: first valid copy by sequence, a bounded wait for gaps, and witnesses for whatever
 //! contradicts: the first packet, a jump, a numbering that started again, a clock that was set.
 
 use super::packet::Packet;
@@ -15,7 +15,7 @@ mod step;
 enum Claim {
     Beginning,
     Inside,
-    FarAhead,
+    OutOfWindow,
     Reset,
     AgainstClock,
 }
@@ -37,7 +37,7 @@ pub struct Arbitration {
     window: u64,
     /// The sequence that comes next; `None` before the first packet.
     next: Option<u64>,
-    /// Packets behind a hole, each with the time it arrived and its length.
+    /// Packets behind a gap, each with the time it arrived and its length.
     waiting: BTreeMap<u64, (u64, usize, Packet)>,
     /// SendingTime and length of what was processed in this numbering.
     processed: BTreeMap<u64, (u64, usize)>,
@@ -60,11 +60,11 @@ pub struct Arbitration {
     conflict: bool,
     /// One was found since the last packet.
     has_conflict: bool,
-    heard: [u64; 2],
+    activity: [u64; 2],
 }
 
 impl Arbitration {
-    /// Waits `wait_ns` for a hole to be filled; `window` sequences may wait.
+    /// Waits `wait_ns` for a gap to be filled; `window` sequences may wait.
     pub fn new(wait_ns: u64, window: u64) -> Self {
         Self {
             wait_ns,
@@ -85,7 +85,7 @@ impl Arbitration {
             pending: None,
             conflict: false,
             has_conflict: false,
-            heard: [0; 2],
+            activity: [0; 2],
         }
     }
 
@@ -118,7 +118,7 @@ impl Arbitration {
         sending_time + before + SECOND < self.begun.sending_time
     }
 
-    /// How many sequences may wait behind a hole.
+    /// How many sequences may wait behind a gap.
     pub fn window(&self) -> u64 {
         self.window
     }
@@ -134,7 +134,7 @@ impl Arbitration {
         sending_time.saturating_sub(self.newest_ns.saturating_add(passed))
     }
 
-    /// Gives up the holes that were waited for long enough at `now_ns`, and looks at the suspects again.
+    /// Gives up the gaps that were waited for long enough at `now_ns`, and looks at the suspects again.
     pub fn expire(&mut self, now_ns: u64) -> Vec<Step> {
         let mut steps = Vec::new();
         let overdue = |(arrived, _, _): &(u64, usize, Packet)| {
@@ -158,8 +158,8 @@ impl Arbitration {
     }
 
     /// Takes note that a line brought something, valid or not.
-    pub fn hear(&mut self, now_ns: u64, line: Line) {
-        self.heard[line as usize] = now_ns;
+    pub fn record_activity(&mut self, now_ns: u64, line: Line) {
+        self.activity[line as usize] = now_ns;
     }
 
     /// Takes in a valid packet of `bytes` bytes. Call [`expire`](Self::expire) with the same time before.
@@ -199,8 +199,8 @@ impl Arbitration {
             && self.earlier.agrees(now_ns, self.suspects_max(), &packet);
         if inside && !of_reset && !of_earlier {
             let is_new = !self.waiting.contains_key(&sequence);
-            if is_new && !self.suspects.packets.is_empty() && self.claim() == Claim::FarAhead {
-                self.suspects.contested = true;
+            if is_new && !self.suspects.packets.is_empty() && self.claim() == Claim::OutOfWindow {
+                self.suspects.passed_over = true;
             }
             match self.waiting.get(&sequence) {
                 None => {
@@ -226,10 +226,10 @@ impl Arbitration {
         steps
     }
 
-    /// End of input: every hole is lost, and suspects that nothing denies are believed.
+    /// End of input: every gap is lost, and suspects that nothing denies are believed.
     pub fn finish(&mut self) -> Vec<Step> {
         let mut steps = Vec::new();
-        let is_denied = self.suspects.contested || self.suspects.packets.is_empty();
+        let is_denied = self.suspects.passed_over || self.suspects.packets.is_empty();
         if !is_denied && self.claim() != Claim::AgainstClock {
             self.suspects.agreed += 1;
             self.pending = Some(self.way());
@@ -274,7 +274,7 @@ impl Arbitration {
         self.believe(now_ns);
         let waits = if self.claim() == Claim::Reset { 10 } else { 1 };
         let is_over = now_ns.saturating_sub(self.suspects.since) >= waits * self.wait_ns;
-        if self.pending.is_none() && self.suspects.contested && is_idle && is_over {
+        if self.pending.is_none() && self.suspects.passed_over && is_idle && is_over {
             self.forget();
         }
     }
@@ -341,7 +341,7 @@ impl Arbitration {
             && self.is_reached(highest.packet.sending_time, highest.arrived);
         match self.suspects.began {
             _ if !fits => Claim::AgainstClock,
-            began if began >= next + self.window => Claim::FarAhead,
+            began if began >= next + self.window => Claim::OutOfWindow,
             began if began >= next && self.in_order(&lowest.packet) => Claim::Inside,
             _ if lowest.packet.sending_time > self.newest_ns => Claim::Reset,
             _ => Claim::AgainstClock,
@@ -356,7 +356,7 @@ impl Arbitration {
     fn way(&self) -> Move {
         match self.claim() {
             Claim::Beginning => Move::Join,
-            Claim::Inside | Claim::FarAhead => Move::Forward,
+            Claim::Inside | Claim::OutOfWindow => Move::Forward,
             Claim::AgainstClock if self.is_next_step() => Move::Forward,
             Claim::Reset | Claim::AgainstClock => Move::Restart,
         }
@@ -365,7 +365,7 @@ impl Arbitration {
     fn believe(&mut self, now_ns: u64) {
         let suspects = &self.suspects;
         let age = now_ns.saturating_sub(suspects.since);
-        let other = self.heard[1 - suspects.first_line];
+        let other = self.activity[1 - suspects.first_line];
         let alone = other == 0 || other < suspects.since;
         let starts_at_one = suspects.packets.contains_key(&1);
         let believed = match self.claim() {
@@ -373,7 +373,7 @@ impl Arbitration {
                 let shown = suspects.distinct > 1 || suspects.agreed > 0;
                 shown && (!starts_at_one || suspects.is_whole() || age >= self.wait_ns)
             }
-            Claim::FarAhead => suspects.distinct > 1,
+            Claim::OutOfWindow => suspects.distinct > 1,
             Claim::Reset => {
                 let shown = suspects.agreed >= 2 || alone && suspects.distinct >= 8;
                 shown && (starts_at_one || age >= self.wait_ns)
@@ -412,7 +412,7 @@ impl Arbitration {
         }
     }
 
-    /// Takes every step that is due; holes up to `release_to` are lost.
+    /// Takes every step that is due; gaps up to `release_to` are lost.
     fn settle(&mut self, mut release_to: u64, steps: &mut Vec<Step>) {
         loop {
             if std::mem::take(&mut self.conflict) {
@@ -573,7 +573,7 @@ impl Arbitration {
             Claim::Reset if sending_time >= self.suspects.lowest().packet.sending_time => {
                 self.forget();
             }
-            _ => self.suspects.contested = true,
+            _ => self.suspects.passed_over = true,
         }
     }
 }

@@ -109,7 +109,7 @@ impl Orders {
         }
     }
 
-    /// A whole loop had nothing of this instrument: it has no orders as of the packet.
+    /// A complete cycle had nothing of this instrument: it has no orders as of the packet.
     pub fn take_absence(&mut self, last_packet: u32, last_lost: Option<u32>) {
         if !self.known {
             self.take_snapshot(last_packet, None, Vec::new(), last_lost);

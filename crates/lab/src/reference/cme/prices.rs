@@ -11,7 +11,7 @@ pub struct Prices {
     /// Direct bids, direct offers, implied bids, implied offers.
     sides: [PriceSide; 4],
     settings: Settings,
-    /// No hole in RptSeq is known.
+    /// No gap in RptSeq is known.
     complete: bool,
     /// RptSeq of the last entry taken in, in the queue too.
     last_rpt_seq: u32,
@@ -22,7 +22,7 @@ pub struct Prices {
     /// What happened in packets before this one is contained in the snapshot that was taken in, whatever its RptSeq:
     /// the snapshot may be ahead of the incremental feed, and even of a reset there.
     contained_before: u32,
-    /// Entries since the hole, each with its packet.
+    /// Entries since the gap, each with its packet.
     queue: Vec<(u32, Entry)>,
 }
 
@@ -163,7 +163,7 @@ impl Prices {
         }
     }
 
-    /// A hole: nothing that we hold is right any more, what was filled in since an earlier hole neither. A queue that
+    /// A gap: nothing that we hold is right any more, what was filled in since an earlier gap neither. A queue that
     /// is there is kept.
     fn recover(&mut self) {
         self.clear();

@@ -37,7 +37,7 @@ pub struct Suspects {
     pub first_line: usize,
     pub distinct: usize,
     pub agreed: usize,
-    pub contested: bool,
+    pub passed_over: bool,
     pub ambiguous: bool,
     /// Others were there before, that these do not agree with.
     pub replace_others: bool,

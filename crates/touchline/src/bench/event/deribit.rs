@@ -11,14 +11,14 @@ use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use touchline_feed::fix_md::FixFeed;
-use touchline_feed::{Dialogue, Venue, When};
+use touchline_feed::{ReceiveTime, SessionFeed, Venue};
 use touchline_gateway::Pipeline;
 use touchline_gateway::config::{Config, FixVenue};
 use touchline_gateway::fix::{self, FixPipeline};
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::Folder;
 use touchline_lab::bench::session::{CONFIG, LEVELS, Stretch};
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::{Local, Publish};
 use touchline_types::{BookKind, Instrument, Side, Validity};
@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .rounds
         .map_or_else(|| start.elapsed() < limit, |wanted| rounds < wanted)
     {
-        local.set_marks(rounds % 2 == 0);
+        local.set_trace(rounds % 2 == 0);
         let samples = if rounds % 2 == 0 {
             &mut marked
         } else {
@@ -73,29 +73,29 @@ fn round<P: Publish>(
     path: &mut FixPipeline<P>,
     clock: &Clock,
     samples: &mut Histogram<u64>,
-    message: impl Fn(&mut FixPipeline<P>, &[u8], When, u64),
+    message: impl Fn(&mut FixPipeline<P>, &[u8], ReceiveTime, u64),
 ) -> Result<(), Failure> {
-    let when = When::at(1_567_870_621_000_000_000);
-    path.connected(when);
+    let time = ReceiveTime::at(1_567_870_621_000_000_000);
+    path.connected(time);
     for opening in stretch.opening() {
-        path.packet_at((), opening, when, 0);
-        discard(path, when);
+        path.packet_at((), opening, time, 0);
+        discard(path, time);
     }
     for change in stretch.changes() {
         let begin = ticks();
-        message(path, change, when, begin);
+        message(path, change, time, begin);
         samples.saturating_record(clock.between_ns(begin, ticks()));
     }
     still_live(path)?;
-    discard(path, when);
-    path.disconnected(when);
+    discard(path, time);
+    path.disconnected(time);
     Ok(())
 }
 
 /// What the feed asks for is answered by the stretch already.
-fn discard<P: Publish, V: Dialogue>(path: &mut Pipeline<V, P>, when: When) {
+fn discard<P: Publish, V: SessionFeed>(path: &mut Pipeline<V, P>, time: ReceiveTime) {
     let bytes = path.venue().outgoing().len();
-    path.sent(bytes, when);
+    path.sent(bytes, time);
 }
 
 /// The figures are of a live book of many levels only; anything else would be another path.
@@ -108,7 +108,7 @@ fn still_live<P: Publish>(path: &FixPipeline<P>) -> Result<(), Failure> {
     });
     let counters = feed.counters();
     let is_live = feed.instruments() == 1 && feed.validity(Instrument(0)) == Validity::Live;
-    if is_live && levels * 2 > LEVELS && counters.books_doubted + counters.gaps == 0 {
+    if is_live && levels * 2 > LEVELS && counters.books_inconsistent + counters.gaps == 0 {
         return Ok(());
     }
     Err(Failure::run(format!(
@@ -118,14 +118,19 @@ fn still_live<P: Publish>(path: &FixPipeline<P>) -> Result<(), Failure> {
 
 /// What is measured; instruction counts are taken inside it.
 #[inline(never)]
-fn one_message<P: Publish>(path: &mut FixPipeline<P>, bytes: &[u8], when: When, polled: u64) {
-    path.packet_at((), black_box(bytes), when, polled);
+fn one_message<P: Publish>(
+    path: &mut FixPipeline<P>,
+    bytes: &[u8],
+    time: ReceiveTime,
+    polled: u64,
+) {
+    path.packet_at((), black_box(bytes), time, polled);
 }
 
 /// The same, published on a bus. A function of its own, so that instructions can be told apart.
 #[inline(never)]
-fn on_the_bus<P: Publish>(path: &mut FixPipeline<P>, bytes: &[u8], when: When, polled: u64) {
-    path.packet_at((), black_box(bytes), when, polled);
+fn on_the_bus<P: Publish>(path: &mut FixPipeline<P>, bytes: &[u8], time: ReceiveTime, polled: u64) {
+    path.packet_at((), black_box(bytes), time, polled);
 }
 
 fn report(
@@ -137,17 +142,17 @@ fn report(
 ) -> Result<(), Failure> {
     let host = Host::here();
     let payload_bytes = stretch.change_bytes();
-    let (marks_ns, bus_ns) = (marked.mean() - bare.mean(), bus.mean() - marked.mean());
-    let figures = |subject: &str, histogram| Figures {
+    let (trace_ns, bus_ns) = (marked.mean() - bare.mean(), bus.mean() - marked.mean());
+    let statistics = |subject: &str, histogram| Statistics {
         bench: "event",
         subject: subject.to_owned(),
         payload_bytes,
         histogram,
     };
     let lines = [
-        figures("touchline-deribit", marked),
-        figures("touchline-deribit-bus", bus),
-        figures("touchline-deribit-no-marks", bare),
+        statistics("touchline-deribit", marked),
+        statistics("touchline-deribit-bus", bus),
+        statistics("touchline-deribit-no-marks", bare),
     ];
     if let Some(folder) = &arguments.histograms {
         super::super::write_distributions(&lines, folder)?;
@@ -162,9 +167,9 @@ fn report(
     println!(
         "{CHANGES} messages of one change a round, {payload_bytes} bytes on average, {LEVELS} levels a side"
     );
-    println!("{}", Figures::HEAD);
+    println!("{}", Statistics::HEAD);
     lines.iter().for_each(|line| println!("{line}"));
-    println!("the marks cost {marks_ns:.0} ns a message (difference of the means, same run)");
+    println!("the marks cost {trace_ns:.0} ns a message (difference of the means, same run)");
     println!("publishing in shared memory costs {bus_ns:.0} ns a message (likewise)");
     Ok(())
 }

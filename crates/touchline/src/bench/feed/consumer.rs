@@ -8,9 +8,9 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_gateway::replay::latency_histogram;
 use touchline_net::clock::{Clock, ticks};
-use touchline_transport::Notice;
+use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Join, Root, Subscriber};
-use touchline_types::Stamps;
+use touchline_types::Timestamps;
 
 /// What a consumer saw. Nanoseconds.
 pub struct Consumed {
@@ -19,7 +19,7 @@ pub struct Consumed {
     /// From the publisher's mark of the last update until it was in hand.
     pub bus_ns: Histogram<u64>,
     /// Losses that the bus told of.
-    pub notices: u64,
+    pub overruns: u64,
 }
 
 /// Joins the bus; what was published before is not measured.
@@ -46,9 +46,9 @@ pub fn consume(
     let mut consumed = Consumed {
         network_ns: latency_histogram(),
         bus_ns: latency_histogram(),
-        notices: 0,
+        overruns: 0,
     };
-    let mut newest: Option<Stamps> = None;
+    let mut newest: Option<Timestamps> = None;
     let mut last = None;
     let mut limit = PATIENCE;
     let (mut since, mut told) = (Instant::now(), Instant::now());
@@ -57,11 +57,11 @@ pub fn consume(
         if let Some(batch_end) = subscriber.poll(|item| look(&item, &mut newest, &mut consumed)) {
             // Whole order books are published between packets, with the stamps of the last one.
             if batch_end
-                && let Some(stamps) = newest.take()
-                && last.replace(stamps.packet) != Some(stamps.packet)
-                && stamps.packet.receive_ns >= begin_ns
+                && let Some(timestamps) = newest.take()
+                && last.replace(timestamps.packet) != Some(timestamps.packet)
+                && timestamps.packet.receive_ns >= begin_ns
             {
-                consumed.note(&stamps, &clock);
+                consumed.note(&timestamps, &clock);
                 (limit, idle) = (QUIET, 0);
             }
             continue;
@@ -94,35 +94,37 @@ const TELL: Duration = Duration::from_millis(200);
 
 /// Whether a batch ends here; remembers the newest stamps.
 #[inline]
-fn look(item: &Item<'_>, newest: &mut Option<Stamps>, consumed: &mut Consumed) -> bool {
+fn look(item: &Item<'_>, newest: &mut Option<Timestamps>, consumed: &mut Consumed) -> bool {
     match item {
         Item::Update(received) => {
             black_box(&received.update);
             if !received.is_image {
-                *newest = Some(received.stamps);
+                *newest = Some(received.timestamps);
             }
             received.batch_end
         }
-        Item::Top { stamps, top, .. } => {
+        Item::Top {
+            timestamps, top, ..
+        } => {
             black_box(top);
-            *newest = Some(*stamps);
+            *newest = Some(*timestamps);
             false
         }
         Item::BatchEnd => true,
-        Item::Notice(notice) => {
-            consumed.notices += u64::from(matches!(notice, Notice::Lapped { .. }));
+        Item::SubscriptionEvent(event) => {
+            consumed.overruns += u64::from(matches!(event, SubscriptionEvent::Overrun { .. }));
             false
         }
     }
 }
 
 impl Consumed {
-    fn note(&mut self, stamps: &Stamps, clock: &Clock) {
+    fn note(&mut self, timestamps: &Timestamps, clock: &Clock) {
         let (now, now_ns) = (ticks(), now_ns());
-        let network_ns = now_ns.saturating_sub(stamps.packet.receive_ns);
+        let network_ns = now_ns.saturating_sub(timestamps.packet.receive_ns);
         self.network_ns.saturating_record(network_ns);
         self.bus_ns
-            .saturating_record(clock.between_ns(stamps.published, now));
+            .saturating_record(clock.between_ns(timestamps.published, now));
     }
 }
 

@@ -7,7 +7,7 @@ use touchline_feed::cme::{CmeFeed, Feed, Line};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, Sources};
 use touchline_gateway::live::{self, Gateway, Multicast, endpoints, socket_settings};
-use touchline_gateway::{Board, Selected, bus, cme};
+use touchline_gateway::{CountersFile, Selected, bus, cme};
 use touchline_lab::bench::{feed, ipc};
 use touchline_lab::cme::config;
 use touchline_net::UdpSource;
@@ -80,13 +80,13 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     let groups = endpoints(&config, &channel);
     let source = UdpSource::open(&groups, &socket_settings(&config));
     let source = source.map_err(|error| Failure::source(&error))?;
-    for note in source.notes() {
-        eprintln!("touchline: {note}");
+    for warning in source.warnings() {
+        eprintln!("touchline: {warning}");
     }
     let publisher = bus::open(&config).map_err(Failure::run)?;
     let clock = Clock::calibrated();
-    let board = Board::create::<CmeFeed>(&publisher, clock, Measured::tables());
-    let board = board.map_err(Failure::run)?;
+    let counters_file = CountersFile::create::<CmeFeed>(&publisher, clock, Measured::tables());
+    let counters_file = counters_file.map_err(Failure::run)?;
     let mut path = cme::pipeline(&config, publisher);
     // As in the middle of a day: every instrument is live, and the first round has been.
     let stretch = feed::stretch(arguments.seed);
@@ -98,7 +98,13 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     }
     super::super::event::still_live(&path)?;
     let link = Multicast::new(source, channel, None);
-    Ok(Gateway::new(link, path, Some(board), clock, &config.duty))
+    Ok(Gateway::new(
+        link,
+        path,
+        Some(counters_file),
+        clock,
+        &config.duty,
+    ))
 }
 
 fn configuration(arguments: &GatewayArguments) -> Result<Config, Failure> {

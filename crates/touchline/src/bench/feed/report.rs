@@ -1,13 +1,13 @@
 //! What `bench feed` says: tables as vendors print them, or JSON lines.
 
 use super::{Arguments, Outcome};
-use crate::figures::counted;
+use crate::format::counted;
 use hdrhistogram::Histogram;
 use serde_json::json;
 use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::endless::Endless;
-use touchline_lab::bench::{Figures, Host};
+use touchline_lab::bench::{Host, Statistics};
 use touchline_transport::shm::HistogramView;
 
 /// Prints as it goes, and keeps the figures.
@@ -20,7 +20,7 @@ pub struct Report {
     messages_per_packet: f64,
     /// Packets that the gateway took before the first one was sent.
     known_packets: u64,
-    figures: Vec<Figures>,
+    statistics: Vec<Statistics>,
     /// Whether the head of the table of rates was printed.
     rates: bool,
 }
@@ -50,14 +50,14 @@ impl Report {
             packet_bytes: round.packet_bytes(),
             messages_per_packet: messages as f64 / round.len() as f64,
             known_packets: round.len() as u64,
-            figures: Vec::new(),
+            statistics: Vec::new(),
             rates: false,
         }
     }
 
     /// All figures of nanoseconds so far.
-    pub fn figures(&self) -> &[Figures] {
-        &self.figures
+    pub fn statistics(&self) -> &[Statistics] {
+        &self.statistics
     }
 
     /// Where everything runs, and how fast a cache line is between the processors.
@@ -178,7 +178,7 @@ impl Report {
             match &outcome.consumed {
                 Some(consumed) => format!(
                     "; the consumer was lapped {}",
-                    counted(consumed.notices, "time")
+                    counted(consumed.overruns, "time")
                 ),
                 None => String::new(),
             }
@@ -186,18 +186,18 @@ impl Report {
     }
 
     fn row(&mut self, subject: &str, title: &str, histogram: Histogram<u64>) {
-        let figures = Figures {
+        let statistics = Statistics {
             bench: "feed",
             subject: format!("touchline-{subject}"),
             payload_bytes: self.packet_bytes,
             histogram,
         };
         if self.is_json {
-            println!("{}", figures.to_json(&self.host));
+            println!("{}", statistics.to_json(&self.host));
         } else {
-            println!("{}", line(title, &figures.histogram));
+            println!("{}", line(title, &statistics.histogram));
         }
-        self.figures.push(figures);
+        self.statistics.push(statistics);
     }
 
     fn value(&self, subject: &str, unit: &str, value: f64) {

@@ -1,8 +1,8 @@
 //! A generated market on the network.
 
 use super::Arguments;
-use super::truth::Truth;
-use super::way::Way;
+use super::expected_books::ExpectedBooks;
+use super::test_transport::TestTransport;
 use super::{injected, summary};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
@@ -20,9 +20,9 @@ use touchline_lab::pacing::Pacer;
 struct Market<'a> {
     arguments: &'a Arguments,
     live: Live,
-    way: Way,
+    transport: TestTransport,
     replay: Option<ReplayServer>,
-    truth: Truth,
+    expected_books: ExpectedBooks,
     pacer: Pacer,
     /// When it began to close, if it did.
     closed_ns: Option<u64>,
@@ -34,11 +34,11 @@ const REPLAY_PACKETS_MAX: usize = 50_000;
 /// Runs a market until it is to end.
 pub fn run(
     arguments: &Arguments,
-    way: Way,
+    transport: TestTransport,
     mut orders: Orders,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
-    let mut market = Market::open(arguments, way)?;
+    let mut market = Market::open(arguments, transport)?;
     say(&market.describe())?;
     market.begin();
     while !market.live.is_over() {
@@ -54,7 +54,7 @@ pub fn run(
 }
 
 impl<'a> Market<'a> {
-    fn open(arguments: &'a Arguments, way: Way) -> Result<Market<'a>, Failure> {
+    fn open(arguments: &'a Arguments, transport: TestTransport) -> Result<Market<'a>, Failure> {
         let version = match arguments.schema_version.as_str() {
             "9" => Version::V9,
             _ => Version::V13,
@@ -65,21 +65,22 @@ impl<'a> Market<'a> {
             course: arguments.course,
             ..Options::default()
         };
-        let replay = replay(arguments, &way, version)?;
-        let truth = Truth::open(arguments)?;
+        let replay = replay(arguments, &transport, version)?;
+        let expected_books = ExpectedBooks::open(arguments)?;
         if let Some(folder) = &arguments.write {
             let address = replay.as_ref().and_then(address);
-            way.addresses
-                .write(arguments, folder, way.host(), address)?;
+            transport
+                .addresses
+                .write(arguments, folder, transport.host(), address)?;
         }
         let mut live = Live::new(&options, arguments.events_per_second, arguments.seed);
-        truth.keep_states(&mut live);
+        expected_books.keep_states(&mut live);
         Ok(Market {
             arguments,
             live,
-            way,
+            transport,
             replay,
-            truth,
+            expected_books,
             pacer: Pacer::start(),
             closed_ns: None,
         })
@@ -96,13 +97,13 @@ impl<'a> Market<'a> {
         }
         for command in &self.arguments.fault {
             if let Command::Inject(injection) = command {
-                self.way.inject(injection, self.live.venue_ns(now));
+                self.transport.inject(injection, self.live.venue_ns(now));
             }
         }
     }
 
     fn describe(&self) -> String {
-        let addresses = &self.way.addresses;
+        let addresses = &self.transport.addresses;
         let replay = match self.replay.as_ref() {
             Some(replay) => format!(", TCP replay on {}", replay.address()),
             None => String::new(),
@@ -132,14 +133,14 @@ impl<'a> Market<'a> {
     /// Does what is due, or waits a little for it.
     fn turn(&mut self) -> Result<(), Failure> {
         let now = self.now();
-        self.way.release(now.elapsed_ns);
+        self.transport.release(now.elapsed_ns);
         let due_ns = self.live.due_ns();
         if due_ns <= now.elapsed_ns {
             self.pacer.note(due_ns, now.elapsed_ns);
             self.live.step(now);
             return self.send(now.elapsed_ns);
         }
-        let held_ns = self.way.due_ns().unwrap_or(u64::MAX);
+        let held_ns = self.transport.due_ns().unwrap_or(u64::MAX);
         self.pacer.sleep_until(due_ns.min(held_ns));
         Ok(())
     }
@@ -147,7 +148,7 @@ impl<'a> Market<'a> {
     /// Sends what the exchange made.
     fn send(&mut self, now_ns: u64) -> Result<(), Failure> {
         // Before the packets: whoever kills the exchange finds the state of each packet in the log.
-        self.truth.write_states(&mut self.live)?;
+        self.expected_books.write_states(&mut self.live)?;
         for packet in self.live.packets().drain(..) {
             if let Some(replay) = self
                 .replay
@@ -156,10 +157,10 @@ impl<'a> Market<'a> {
             {
                 replay.keep(packet.sequence, &packet.payload);
             }
-            self.way
+            self.transport
                 .send(packet.feed, &packet.payload, packet.spared, now_ns);
         }
-        self.way.check()
+        self.transport.check()
     }
 
     fn obey(&mut self, command: Command) -> Result<(), Failure> {
@@ -170,12 +171,12 @@ impl<'a> Market<'a> {
         let now = self.now();
         match command {
             Command::Fault(setting) => {
-                self.way.set(&setting, now.elapsed_ns);
+                self.transport.set(&setting, now.elapsed_ns);
                 answer("ok");
             }
             Command::Inject(injection) => {
-                let packets = self.way.inject(&injection, self.live.venue_ns(now));
-                self.way.check()?;
+                let packets = self.transport.inject(&injection, self.live.venue_ns(now));
+                self.transport.check()?;
                 answer(&injected::describe(injection.packets, &packets));
             }
             Command::Clock(by_ns) => {
@@ -207,7 +208,7 @@ impl<'a> Market<'a> {
                 self.send(now.elapsed_ns)?;
                 answer("ok");
             }
-            Command::Truth => self.write_truth(now.elapsed_ns)?,
+            Command::ExpectedBooks => self.write_expected(now.elapsed_ns)?,
             Command::Quit => {
                 answer("ok");
                 self.close()?;
@@ -221,7 +222,7 @@ impl<'a> Market<'a> {
         let last = self.live.sequence();
         self.live.restart(off_ns, now);
         self.send(now.elapsed_ns)?;
-        self.way.session_over();
+        self.transport.session_over();
         let clock = self.clock();
         answer(&format!("ok: packet {last} was the last one; {clock}"));
         Ok(())
@@ -232,16 +233,16 @@ impl<'a> Market<'a> {
         format!("the exchange's clock is {off_s} s off this host's")
     }
 
-    fn write_truth(&mut self, now_ns: u64) -> Result<(), Failure> {
-        if !self.truth.has_files() {
+    fn write_expected(&mut self, now_ns: u64) -> Result<(), Failure> {
+        if !self.expected_books.has_files() {
             answer(
                 "refused: there is no file for it; start with --truth-books FILE or --truth-orders FILE",
             );
             return Ok(());
         }
-        let truth = self.live.truth();
+        let expected_books = self.live.expected();
         self.send(now_ns)?;
-        self.truth.write(&truth)?;
+        self.expected_books.write(&expected_books)?;
         answer(&format!(
             "ok: the truth after packet {}",
             self.live.sequence()
@@ -250,7 +251,7 @@ impl<'a> Market<'a> {
     }
 
     fn clear(&mut self, now_ns: u64) {
-        self.way.clear(now_ns);
+        self.transport.clear(now_ns);
         if let Some(replay) = &self.replay {
             replay.behave(Behaviour::Ok);
         }
@@ -268,10 +269,10 @@ impl<'a> Market<'a> {
     fn end(mut self) -> Result<(), Failure> {
         let elapsed_ns = self.pacer.elapsed_ns();
         let open_ns = self.closed_ns.unwrap_or(elapsed_ns);
-        let truth = self.live.truth();
+        let expected_books = self.live.expected();
         self.send(elapsed_ns)?;
-        self.truth.write(&truth)?;
-        let mut page = summary::lanes(&self.way);
+        self.expected_books.write(&expected_books)?;
+        let mut page = summary::lanes(&self.transport);
         page += &summary::market(&self.live, open_ns);
         page += &summary::replay(self.replay.as_ref());
         page += &summary::lateness(&self.pacer);
@@ -281,7 +282,7 @@ impl<'a> Market<'a> {
 
 fn replay(
     arguments: &Arguments,
-    way: &Way,
+    transport: &TestTransport,
     version: Version,
 ) -> Result<Option<ReplayServer>, Failure> {
     let Some(listen) = arguments.replay_listen else {
@@ -298,7 +299,7 @@ fn replay(
     };
     let started = ReplayServer::start(
         listen.into(),
-        way.addresses.channel,
+        transport.addresses.channel,
         version,
         REPLAY_PACKETS_MAX,
     );

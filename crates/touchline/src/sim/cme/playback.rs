@@ -2,7 +2,7 @@
 
 use super::Arguments;
 use super::summary;
-use super::way::Way;
+use super::test_transport::TestTransport;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::sim::orders::{Orders, answer};
@@ -15,7 +15,7 @@ use touchline_net::{Packet, PacketSource, PcapSource, Received};
 struct Playback<'a> {
     arguments: &'a Arguments,
     interrupt: &'a Interrupt,
-    way: Way,
+    transport: TestTransport,
     orders: Orders,
     pacer: Pacer,
     /// The capture time that is sent at `pass_ns` of the schedule: that of its first packet.
@@ -43,7 +43,7 @@ const PAUSE_NS: u64 = 1_000_000_000;
 /// Sends captures until they end, or it is stopped.
 pub fn run(
     arguments: &Arguments,
-    way: Way,
+    transport: TestTransport,
     orders: Orders,
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
@@ -61,7 +61,9 @@ pub fn run(
                 "--write of captures needs their channel; give --config-xml FILE --channel N",
             ));
         }
-        way.addresses.write(arguments, folder, way.host(), None)?;
+        transport
+            .addresses
+            .write(arguments, folder, transport.host(), None)?;
     }
     say(&format!(
         "sending {} at speed {}, interface {}\n",
@@ -69,7 +71,7 @@ pub fn run(
         arguments.speed,
         arguments.interface
     ))?;
-    let mut playback = Playback::new(arguments, way, orders, interrupt);
+    let mut playback = Playback::new(arguments, transport, orders, interrupt);
     loop {
         playback.pass(&mut source)?;
         if playback.is_stopped || !arguments.again {
@@ -82,14 +84,14 @@ pub fn run(
 impl<'a> Playback<'a> {
     fn new(
         arguments: &'a Arguments,
-        way: Way,
+        transport: TestTransport,
         orders: Orders,
         interrupt: &'a Interrupt,
     ) -> Playback<'a> {
         Playback {
             arguments,
             interrupt,
-            way,
+            transport,
             orders,
             pacer: Pacer::start(),
             first_ns: None,
@@ -126,7 +128,7 @@ impl<'a> Playback<'a> {
 
     /// Sends a packet when it is due.
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), Failure> {
-        let lane = self.way.addresses.route(packet.destination);
+        let lane = self.transport.addresses.route(packet.destination);
         let lane = lane.filter(|_| self.arguments.config_xml.is_some());
         if lane.is_none() && !packet.destination.ip().is_multicast() {
             self.totals.left_out += 1;
@@ -143,10 +145,10 @@ impl<'a> Playback<'a> {
         self.pacer.note(due_ns, now_ns);
         self.totals.packets += 1;
         match lane {
-            Some((line, feed)) => self.way.send_on(line, feed, packet.payload, now_ns),
-            None => self.way.send_to(packet.destination, packet.payload)?,
+            Some((line, feed)) => self.transport.send_on(line, feed, packet.payload, now_ns),
+            None => self.transport.send_to(packet.destination, packet.payload)?,
         }
-        self.way.check()
+        self.transport.check()
     }
 
     /// Waits until a moment and does meanwhile what else there is; answers what time it is.
@@ -163,12 +165,12 @@ impl<'a> Playback<'a> {
             if self.interrupt.is_asked() || end_ns.is_some_and(|end_ns| now_ns >= end_ns) {
                 self.is_stopped = true;
             }
-            self.way.release(now_ns);
+            self.transport.release(now_ns);
             if self.is_stopped || due_ns <= now_ns {
                 return now_ns;
             }
             self.pacer
-                .sleep_until(due_ns.min(self.way.due_ns().unwrap_or(u64::MAX)));
+                .sleep_until(due_ns.min(self.transport.due_ns().unwrap_or(u64::MAX)));
         }
     }
 
@@ -179,8 +181,8 @@ impl<'a> Playback<'a> {
             return;
         }
         match command {
-            Command::Fault(setting) => self.way.set(setting, now_ns),
-            Command::Clear => self.way.clear(now_ns),
+            Command::Fault(setting) => self.transport.set(setting, now_ns),
+            Command::Clear => self.transport.clear(now_ns),
             _ => self.is_stopped = true,
         }
         answer("ok");
@@ -188,11 +190,11 @@ impl<'a> Playback<'a> {
 
     fn end(mut self) -> Result<(), Failure> {
         let elapsed_ns = self.pacer.elapsed_ns();
-        self.way.clear(elapsed_ns);
-        self.way.check()?;
+        self.transport.clear(elapsed_ns);
+        self.transport.check()?;
         let mut page = String::new();
         if self.arguments.config_xml.is_some() {
-            page += &summary::lanes(&self.way);
+            page += &summary::lanes(&self.transport);
         }
         page += &summary::playback(&self.totals, elapsed_ns);
         page += &summary::lateness(&self.pacer);
@@ -204,7 +206,7 @@ impl<'a> Playback<'a> {
 fn refusal(arguments: &Arguments, command: &Command) -> Option<&'static str> {
     match command {
         Command::Reset
-        | Command::Truth
+        | Command::ExpectedBooks
         | Command::Rate(_)
         | Command::Replay(_)
         | Command::Inject(_)

@@ -1,8 +1,8 @@
 //! What was done, on one screen.
 
 use super::playback::Totals;
-use super::way::Way;
-use crate::figures::{bytes, count, counted, duration, rate};
+use super::test_transport::TestTransport;
+use crate::format::{bytes, count, counted, duration, rate};
 use std::fmt::Write;
 use touchline_lab::capture::{Feed, Line};
 use touchline_lab::cme::live::Live;
@@ -11,8 +11,8 @@ use touchline_lab::fault::stream::FAULT_NAMES;
 use touchline_lab::pacing::Pacer;
 
 /// Packets by feed and line, and what struck them.
-pub fn lanes(way: &Way) -> String {
-    let counts = way.counts();
+pub fn lanes(transport: &TestTransport) -> String {
+    let counts = transport.counts();
     let mut text = format!(
         "{:<22}{:>14}{:>14}{:>14}\n",
         "packets sent", "line A", "line B", "lost on both"
@@ -30,7 +30,7 @@ pub fn lanes(way: &Way) -> String {
     for (fault, [a, b]) in struck {
         let _ = writeln!(text, "  {fault:<20}{:>14}{:>14}", count(a), count(b));
     }
-    let unsent = way.unsent();
+    let unsent = transport.unsent();
     if unsent.full > 0 {
         let full = counted(unsent.full, "packet");
         let _ = writeln!(
@@ -45,7 +45,7 @@ pub fn lanes(way: &Way) -> String {
             "{nowhere} not sent: config.xml has no address for their feed and line"
         );
     }
-    let _ = writeln!(text, "{} of payload", bytes(way.bytes()));
+    let _ = writeln!(text, "{} of payload", bytes(transport.bytes()));
     text
 }
 

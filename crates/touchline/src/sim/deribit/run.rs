@@ -3,15 +3,15 @@
 use super::{Arguments, access, summary};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output, say};
+use crate::sim::expected_log::ExpectedLog;
 use crate::sim::orders::{Orders, answer};
-use crate::sim::truth_log::TruthLog;
 use std::path::PathBuf;
 use std::time::Duration;
-use touchline_feed::When;
+use touchline_feed::ReceiveTime;
+use touchline_lab::access_control::ThrottleLimits;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
-use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, truth};
-use touchline_lab::door::Patience;
+use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, expected_books};
 use touchline_lab::pacing::Pacer;
 
 /// Longer sleeps would show in heartbeats and in slow connections, shorter ones on other processes.
@@ -27,7 +27,7 @@ struct Running<'a> {
     arguments: &'a Arguments,
     exchange: Exchange,
     pacer: Pacer,
-    log: Option<TruthLog>,
+    log: Option<ExpectedLog>,
     books: Option<PathBuf>,
 }
 
@@ -50,14 +50,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 impl<'a> Running<'a> {
     fn open(arguments: &'a Arguments) -> Result<Running<'a>, Failure> {
-        let addresses = arguments.door.addresses(arguments.listen)?;
+        let addresses = arguments.access_control.addresses(arguments.listen)?;
         let source = source(arguments)?;
         let credentials = access::credentials(arguments)?.only_from(addresses);
         if let Some(path) = &arguments.truth_books {
             // Nothing appears under the name, and what is there stays.
             drop(Output::open(path)?);
         }
-        let log = arguments.truth_log.as_deref().map(TruthLog::create);
+        let log = arguments.truth_log.as_deref().map(ExpectedLog::create);
         let log = log.transpose()?;
         let pacer = Pacer::start();
         let faults = Faults::new(arguments.seed, arguments.fault.clone());
@@ -66,7 +66,7 @@ impl<'a> Running<'a> {
         if log.is_some() {
             venue.keep_states();
         }
-        let listening = Exchange::listen(arguments.listen, venue, Patience::default());
+        let listening = Exchange::listen(arguments.listen, venue, ThrottleLimits::default());
         let exchange = listening.map_err(|error| {
             Failure::run(format!(
                 "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
@@ -100,10 +100,10 @@ impl<'a> Running<'a> {
         }
     }
 
-    fn when(&self) -> When {
-        When {
-            receive_ns: self.pacer.wall_ns(),
-            now_ns: self.pacer.elapsed_ns(),
+    fn receive_time(&self) -> ReceiveTime {
+        ReceiveTime {
+            wall_ns: self.pacer.wall_ns(),
+            mono_ns: self.pacer.elapsed_ns(),
         }
     }
 
@@ -116,7 +116,7 @@ impl<'a> Running<'a> {
 
     /// Does what is due, or sleeps until something is.
     fn turn(&mut self) -> Result<(), Failure> {
-        let is_busy = self.exchange.work(self.when());
+        let is_busy = self.exchange.work(self.receive_time());
         if let Some(log) = &mut self.log {
             let mut states = self.exchange.take_states();
             if !states.is_empty() {
@@ -144,7 +144,7 @@ impl<'a> Running<'a> {
             Command::Fault(setting) => venue.faults.add(setting),
             Command::Clear => venue.faults.clear(),
             Command::Rate(events) => venue.set_rate(events, now_ns),
-            Command::Truth => {
+            Command::ExpectedBooks => {
                 if !self.write_books()? {
                     answer("refused: the truth is not written, since there is no --truth-books");
                     return Ok(false);
@@ -163,7 +163,7 @@ impl<'a> Running<'a> {
             return Ok(false);
         };
         let mut output = Output::open(path)?;
-        output.text(&truth::books_jsonl(market))?;
+        output.text(&expected_books::books_jsonl(market))?;
         output.finish()?;
         Ok(true)
     }
@@ -176,7 +176,7 @@ impl<'a> Running<'a> {
         self.turns(HEALING_NS, |_| false)?;
         self.write_books()?;
         let text = summary::text(&self.exchange, &self.pacer);
-        self.exchange.log_out(self.when());
+        self.exchange.log_out(self.receive_time());
         self.turns(FAREWELL_NS, |exchange| exchange.clients().next().is_none())?;
         say(&text)
     }

@@ -1,6 +1,6 @@
 //! What was done, on one screen.
 
-use crate::figures::{count, counted, duration, rate};
+use crate::format::{count, counted, duration, rate};
 use std::fmt::Write;
 use touchline_lab::deribit::Exchange;
 use touchline_lab::pacing::Pacer;

@@ -3,7 +3,7 @@
 use super::InitiatorArguments;
 use crate::output::{Failure, say};
 use std::io::Write;
-use touchline_feed::fix::Closing;
+use touchline_feed::fix::DisconnectReason;
 use touchline_lab::fix::{End, News};
 use touchline_net::stream::Error;
 
@@ -62,16 +62,16 @@ impl InitiatorArguments {
                 "connection closed in place of an answer to the Logon of {sender} for {target}; \
                  check that it has this session (--sender, --target) and takes Logons from here"
             ),
-            Some(Closing::LogonRefused) => format!(
+            Some(DisconnectReason::LogonRejected) => format!(
                 "Logon of {sender} for {target} refused{text}; correct --sender, --target or what the text names"
             ),
-            Some(Closing::NoLogon) => format!(
+            Some(DisconnectReason::NoLogon) => format!(
                 "Logon of {sender} for {target} not answered in time; check that a FIX acceptor listens there"
             ),
-            Some(Closing::BadLogon | Closing::NotLogon) => format!(
+            Some(DisconnectReason::BadLogon | DisconnectReason::NotLogon) => format!(
                 "no Logon of {target} for {sender} came back; correct --sender, --target or --begin-string"
             ),
-            Some(Closing::TooLow) => format!(
+            Some(DisconnectReason::SequenceTooLow) => format!(
                 "MsgSeqNum of {target} is lower than in the store{text}; leave --keep-numbers and --store out to begin at 1"
             ),
             Some(why) => format!("no session of {sender} for {target}: {why}{text}"),

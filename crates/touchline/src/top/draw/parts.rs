@@ -1,7 +1,7 @@
 //! The rows of each part.
 
 use super::{BAD, BOLD, CARE, DIM, GOOD};
-use crate::figures::{bytes, count, duration};
+use crate::format::{bytes, count, duration};
 use crate::top::model::{Condition, Latency, Picture, Points, Reader, STATES};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -147,7 +147,7 @@ pub fn reader_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     let room = Room::of(width);
     let mut head = format!(
         " {:<16}{:>7}{:>11}{:>6}{:>12}{:>8}",
-        "reader", "pid", "behind", "ring", "lost", "lapped"
+        "reader", "pid", "lag", "ring", "lost", "overrun"
     );
     head += &match room {
         Room::Slim => format!("{:>9}{:>9}", "p50", "p99"),
@@ -188,10 +188,10 @@ fn reader_row(reader: &Reader, room: Room) -> Line<'static> {
     };
     let mut text = format!(
         " {name:<16}{pid:>7}{:>11}{:>5.0}%{:>12}{:>8}",
-        bytes(reader.behind_bytes),
-        reader.behind_share * 100.0,
+        bytes(reader.lag_bytes),
+        reader.lag_share * 100.0,
         count(reader.lost),
-        count(reader.lapped),
+        count(reader.overruns),
     );
     let shown = |value: Option<u64>| value.map_or("-".to_owned(), duration);
     let [p50, p99, p99_9, _] = reader.consumed.at.map(shown);

@@ -44,7 +44,7 @@ fn overview() -> Overview {
             since_unix_s: 0,
         }),
         liveness: None,
-        epoch: 3,
+        generation: 3,
         definitions: 1_206,
         books: 1_206,
         messages: 1_000_000,
@@ -112,15 +112,15 @@ fn latency(name: &str, at: [u64; 4]) -> Latency {
 }
 
 fn readers() -> Vec<Reader> {
-    let reader = |name: &str, condition, behind_bytes: u64, lapped| Reader {
+    let reader = |name: &str, condition, lag_bytes: u64, overruns| Reader {
         name: name.to_owned(),
         condition,
         pid: 1_234_567,
-        behind_bytes,
-        behind_share: behind_bytes as f64 / (16_u64 << 20) as f64,
+        lag_bytes,
+        lag_share: lag_bytes as f64 / (16_u64 << 20) as f64,
         per_second: 1_200_000.0,
-        lapped,
-        lost: lapped * 91_234,
+        overruns,
+        lost: overruns * 91_234,
         consumed: Points {
             count: 5,
             at: [210, 900, 12_000, 50_000].map(Some),
@@ -280,9 +280,9 @@ fn what_is_bad_is_red_and_what_is_not_live_is_grey_and_said() {
 
 #[test]
 fn every_size_can_be_drawn() {
-    let trouble = Picture {
+    let last_error = Picture {
         bus: "cme-340".to_owned(),
-        trouble: Some("the bus is not there; start it ".repeat(9)),
+        last_error: Some("the bus is not there; start it ".repeat(9)),
         ..Picture::default()
     };
     let typing = Around {
@@ -293,11 +293,11 @@ fn every_size_can_be_drawn() {
     for width in [1, 2, 10, 39, 79, 80, 111, 157, 158, 300] {
         for height in [1, 2, 3, 5, 10, 23, 24, 100] {
             frame(width, height, &picture(), &around());
-            frame(width, height, &trouble, &typing);
+            frame(width, height, &last_error, &typing);
             frame(width, height, &Picture::default(), &typing);
         }
     }
-    let said = text(&frame(80, 24, &trouble, &around()));
+    let said = text(&frame(80, 24, &last_error, &around()));
     assert!(
         said.contains("not there") && said.contains("start it"),
         "{said}"

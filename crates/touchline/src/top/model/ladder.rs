@@ -44,7 +44,7 @@ impl Choice {
             .iter()
             .filter_map(|instrument| images.definition(*instrument));
         self.all = defined.collect();
-        self.all.sort_by_key(|definition| definition.venue_id);
+        self.all.sort_by_key(|definition| definition.security_id);
         self.numbered = numbered.len();
         if let Some(wanted) = self.awaited.take() {
             self.choose(&wanted);
@@ -86,7 +86,8 @@ impl Choice {
     pub fn choose(&mut self, wanted: &str) -> bool {
         let upper = wanted.to_uppercase();
         let is_it = |definition: &&InstrumentDefinition| {
-            label(definition).to_uppercase() == upper || definition.venue_id.to_string() == wanted
+            label(definition).to_uppercase() == upper
+                || definition.security_id.to_string() == wanted
         };
         let has_it =
             |definition: &&InstrumentDefinition| label(definition).to_uppercase().contains(&upper);

@@ -14,13 +14,13 @@ pub struct Reader {
     /// Its process; 0 if that is gone or has not said.
     pub pid: u32,
     /// What it had not read.
-    pub behind_bytes: u64,
+    pub lag_bytes: u64,
     /// The same as a part of the ring: at 1 it is overtaken.
-    pub behind_share: f64,
+    pub lag_share: f64,
     /// Messages a second, over the last interval.
     pub per_second: f64,
     /// How often it was overtaken.
-    pub lapped: u64,
+    pub overruns: u64,
     /// Messages that were lost by it.
     pub lost: u64,
     /// From published to consumed, over the last interval; in all, if there was nothing in that.
@@ -81,7 +81,7 @@ impl Before {
         }
         readers.sort_by(|one, other| {
             let badness = other.condition.cmp(&one.condition);
-            badness.then(other.behind_bytes.cmp(&one.behind_bytes))
+            badness.then(other.lag_bytes.cmp(&one.lag_bytes))
         });
         readers
     }
@@ -90,23 +90,23 @@ impl Before {
         let mut reader = Reader {
             condition: Condition::Dead,
             pid: view.process.as_ref().map_or(0, |process| process.pid),
-            behind_bytes: view.behind_bytes,
-            behind_share: view.behind_bytes as f64 / ring_bytes.max(1) as f64,
+            lag_bytes: view.lag_bytes,
+            lag_share: view.lag_bytes as f64 / ring_bytes.max(1) as f64,
             per_second: 0.0,
-            lapped: view.counters.lapped,
-            lost: view.counters.lapped_messages,
+            overruns: view.counters.overruns,
+            lost: view.counters.overrun_messages,
             consumed: Points::default(),
             received: Points::default(),
             name: view.name,
         };
-        let board = match &view.board {
-            Ok(board) => board,
+        let counters_file = match &view.counters_file {
+            Ok(counters_file) => counters_file,
             Err(error) => {
                 reader.condition = Condition::Unreadable(error.to_string());
                 return reader;
             }
         };
-        let now = Sample::take(board);
+        let now = Sample::take(counters_file);
         let is_same = |seen: &Seen| seen.start_unix_ns == now.start_unix_ns;
         let (last, base) = match seen.filter(is_same) {
             Some(seen) => (Some(seen.last), seen.base),
@@ -122,15 +122,15 @@ impl Before {
             reader.per_second = recent("messages") as f64 / seconds;
         }
         if let Some(base) = &base {
-            reader.lapped = reader.lapped.saturating_sub(base.counter("lapped"));
-            reader.lost = reader.lost.saturating_sub(base.counter("lapped_messages"));
+            reader.overruns = reader.overruns.saturating_sub(base.counter("overruns"));
+            reader.lost = reader.lost.saturating_sub(base.counter("overrun_messages"));
         }
         reader.consumed = points(&now, last.as_ref(), base.as_ref(), 0);
         reader.received = points(&now, last.as_ref(), base.as_ref(), 1);
         reader.condition = match () {
             () if view.process.is_none() => Condition::Dead,
-            () if recent("lapped") > 0 || reader.behind_share > SLOW_SHARE => Condition::Slow,
-            () if reader.lapped > 0 => Condition::HasLost,
+            () if recent("overruns") > 0 || reader.lag_share > SLOW_SHARE => Condition::Slow,
+            () if reader.overruns > 0 => Condition::HasLost,
             () => Condition::Well,
         };
         let start_unix_ns = now.start_unix_ns;

@@ -3,7 +3,7 @@
 use crate::stat::points;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use touchline_transport::shm::{BoardView, Description, HistogramView};
+use touchline_transport::shm::{CountersView, Description, HistogramView};
 
 /// A histogram and what it is.
 pub type Histogram = (Description, HistogramView);
@@ -31,12 +31,12 @@ pub struct Points {
 
 impl Sample {
     /// What it holds now.
-    pub fn take(board: &BoardView) -> Sample {
-        let counters = board.counters();
-        let histograms = board.histograms();
+    pub fn take(counters_file: &CountersView) -> Sample {
+        let counters = counters_file.counters();
+        let histograms = counters_file.histograms();
         Sample {
             at: Instant::now(),
-            start_unix_ns: board.origin().start_unix_ns,
+            start_unix_ns: counters_file.origin().start_unix_ns,
             counters: counters
                 .map(|(what, value)| (what.name.clone(), value))
                 .collect(),

@@ -4,12 +4,12 @@ use super::{Condition, Model, Picture, STATES, State};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_transport::shm::{
-    Board, FineClock, Join, Publisher, ReaderBoard, Root, Settings, Subscriber,
+    CountersFile, FineClock, Join, Publisher, ReaderStats, Root, Settings, Subscriber,
 };
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
     BookSnapshot, CounterInfo, Depth, Instrument, InstrumentDefinition, Level, Price, Quantity,
-    Stamps, Symbol, Update, Validity,
+    Symbol, Timestamps, Update, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -41,9 +41,9 @@ impl Stage {
             ticks: || 1_000,
             ns_per_tick: 1.0,
         };
-        let board = ReaderBoard::create(&self.root(), "test", name, clock);
+        let counters_file = ReaderStats::create(&self.root(), "test", name, clock);
         let join = Join {
-            board: Some(board.expect("the name is free")),
+            reader_stats: Some(counters_file.expect("the name is free")),
             ..Join::default()
         };
         Subscriber::join(&self.root(), "test", join).expect("the bus is there")
@@ -72,8 +72,8 @@ const COUNTERS: [CounterInfo; 4] = [
 ];
 const HISTOGRAMS: [CounterInfo; 2] = [info("second_ns"), info("first_ns")];
 
-fn board(publisher: &Publisher) -> Board {
-    Board::create(publisher, 1.0, &COUNTERS, &HISTOGRAMS).expect("room for a board")
+fn counters_file(publisher: &Publisher) -> CountersFile {
+    CountersFile::create(publisher, 1.0, &COUNTERS, &HISTOGRAMS).expect("room for a board")
 }
 
 fn define(publisher: &mut Publisher, symbols: &[&str]) {
@@ -88,7 +88,7 @@ fn define(publisher: &mut Publisher, symbols: &[&str]) {
             defined: true,
             ..InstrumentDefinition::unknown(instrument, 100 + index as i64, depth)
         };
-        publisher.publish(&Update::Definition(&definition), &Stamps::default());
+        publisher.publish(&Update::Definition(&definition), &Timestamps::default());
     }
     publisher.commit();
 }
@@ -108,14 +108,14 @@ fn book(publisher: &mut Publisher, index: u32, validity: Validity) {
         implied_bids: &[],
         implied_asks: &[],
     };
-    publisher.publish(&Update::BookSnapshot(snapshot), &Stamps::default());
+    publisher.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
     publisher.commit();
 }
 
 fn looked(model: &mut Model) -> &Picture {
     model.look();
     let picture = model.picture();
-    assert_eq!(picture.trouble, None);
+    assert_eq!(picture.last_error, None);
     picture
 }
 
@@ -128,9 +128,9 @@ fn books(picture: &Picture, validity: Validity) -> usize {
 fn rates_and_latencies_are_of_the_time_between_two_looks() {
     let stage = Stage::new();
     let publisher = stage.publisher();
-    let mut board = board(&publisher);
-    board.show([1_000, 50, 3, 7]);
-    board.record(1, 900);
+    let mut counters_file = counters_file(&publisher);
+    counters_file.show([1_000, 50, 3, 7]);
+    counters_file.record(1, 900);
     let mut model = Model::of(&stage.root(), "test");
     let picture = looked(&mut model);
     let names: Vec<_> = picture.rates.iter().map(|rate| rate.name).collect();
@@ -139,8 +139,8 @@ fn rates_and_latencies_are_of_the_time_between_two_looks() {
     assert_eq!(picture.rates[0].per_second, 0.0, "of one look");
     assert_eq!(picture.latencies[1].recent.count, 0);
 
-    board.show([1_600, 50, 5, 7]);
-    (0..10).for_each(|_| board.record(1, 100));
+    counters_file.show([1_600, 50, 5, 7]);
+    (0..10).for_each(|_| counters_file.record(1, 100));
     let picture = looked(&mut model);
     let [packets, updates] = &picture.rates[..] else {
         panic!("two rates")
@@ -168,8 +168,8 @@ fn rates_and_latencies_are_of_the_time_between_two_looks() {
     assert!(first.total.at[3] >= Some(900));
 
     model.reset();
-    board.show([1_601, 50, 5, 7]);
-    board.record(1, 200);
+    counters_file.show([1_601, 50, 5, 7]);
+    counters_file.record(1, 200);
     let picture = looked(&mut model);
     assert!(picture.is_since_reset);
     assert_eq!(picture.rates[0].total, 1);
@@ -183,13 +183,13 @@ fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
     let _publisher = stage.publisher();
     let mut model = Model::of(&stage.root(), "tset");
     model.look();
-    let trouble = model
+    let last_error = model
         .picture()
-        .trouble
+        .last_error
         .clone()
         .expect("there is no such bus");
     let listed = "tset does not exist; did you mean test? buses in that directory: test";
-    assert!(trouble.ends_with(listed), "{trouble}");
+    assert!(last_error.ends_with(listed), "{last_error}");
 }
 
 #[test]
@@ -197,13 +197,13 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     let stage = Stage::new();
     let mut model = Model::of(&stage.root(), "test");
     model.look();
-    let trouble = model.picture().trouble.clone().expect("there is no bus");
+    let last_error = model.picture().last_error.clone().expect("there is no bus");
     let start = "does not exist, and there is no other bus; start a gateway";
-    assert!(trouble.contains(start), "{trouble}");
+    assert!(last_error.contains(start), "{last_error}");
 
     let mut publisher = stage.publisher();
     assert_eq!(looked(&mut model).state, State::Starting);
-    let mut first = board(&publisher);
+    let mut first = counters_file(&publisher);
     first.show([500, 0, 0, 0]);
     define(&mut publisher, &["AAA", "BBB", "CCC"]);
     book(&mut publisher, 0, Validity::Live);
@@ -232,7 +232,7 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     );
 
     let mut publisher = stage.publisher();
-    let _second = board(&publisher);
+    let _second = counters_file(&publisher);
     define(&mut publisher, &["CCC"]);
     book(&mut publisher, 0, Validity::Live);
     let picture = looked(&mut model);
@@ -241,7 +241,10 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
         (State::Ready, 1)
     );
     assert_eq!(
-        picture.overview.as_ref().map(|overview| overview.epoch),
+        picture
+            .overview
+            .as_ref()
+            .map(|overview| overview.generation),
         Some(2)
     );
     assert_eq!(
@@ -282,16 +285,16 @@ fn a_reader_that_is_overtaken_is_shown_by_its_name_and_first() {
     assert_eq!(names, ["the-slow-one", "a-quick-one"]);
     assert_eq!(condition(picture, "the-slow-one"), Condition::Slow);
     assert!(
-        picture.readers[0].behind_share > 1.0,
+        picture.readers[0].lag_share > 1.0,
         "it is overtaken already"
     );
     assert_eq!(condition(picture, "a-quick-one"), Condition::Well);
-    assert!(picture.readers[1].per_second > 0.0 && picture.readers[1].lapped == 0);
+    assert!(picture.readers[1].per_second > 0.0 && picture.readers[1].overruns == 0);
 
     drain(&mut slow);
     let picture = looked(&mut model);
     let reader = &picture.readers[0];
-    assert_eq!((reader.name.as_str(), reader.lapped), ("the-slow-one", 1));
+    assert_eq!((reader.name.as_str(), reader.overruns), ("the-slow-one", 1));
     assert_eq!(
         reader.condition,
         Condition::Slow,

@@ -40,7 +40,7 @@ fn a_recorded_channel_is_whole_and_agrees_with_the_reference() {
             (counters.packets_delivered, counters.packets_duplicate),
             (3000, 3000)
         );
-        let trouble = [
+        let last_error = [
             counters.packets_invalid,
             counters.packets_lost,
             counters.gaps,
@@ -48,7 +48,7 @@ fn a_recorded_channel_is_whole_and_agrees_with_the_reference() {
             counters.entries_unknown,
             counters.queue_full,
         ];
-        assert_eq!(trouble, [0; 6], "{counters:?}");
+        assert_eq!(last_error, [0; 6], "{counters:?}");
         let templates: Vec<_> = path.venue().templates().counts().collect();
         let templates = templates
             .iter()

@@ -24,7 +24,7 @@ fn a_clean_session_of_another_generator_is_reproduced_exactly() {
         ("tops.jsonl", picture.tops_jsonl()),
     ] {
         assert!(!actual.is_empty(), "{name} has nothing to compare");
-        same(&actual, &truth(&folder, name), name);
+        same(&actual, &expected(&folder, name), name);
     }
 }
 
@@ -38,11 +38,11 @@ fn damaged_sessions_of_another_generator_heal() {
     for name in ["v9-lossy", "v9-gaps", "v9-late", "v9-all", "v13-gaps"] {
         let folder = captures.join("cme-generated").join(name);
         let picture = picture_of(&folder);
-        let books = truth(&folder, "books.jsonl");
+        let books = expected(&folder, "books.jsonl");
         same(&picture.books_jsonl(), &books, &format!("books, {name}"));
-        let orders = truth(&folder, "orders.jsonl");
+        let orders = expected(&folder, "orders.jsonl");
         same(&picture.orders_jsonl(), &orders, &format!("orders, {name}"));
-        let tops = truth(&folder, "tops.jsonl");
+        let tops = expected(&folder, "tops.jsonl");
         let tops: HashSet<_> = tops.lines().collect();
         assert!(!picture.tops.is_empty(), "{name} has no tops to compare");
         for top in picture.tops_jsonl().lines() {
@@ -60,6 +60,6 @@ fn picture_of(folder: &Path) -> Picture {
     picture(&path, subscriber(&path).0.clone())
 }
 
-fn truth(folder: &Path, name: &str) -> String {
+fn expected(folder: &Path, name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).expect("the truth stands beside the session")
 }

@@ -39,7 +39,7 @@ fn every_recorded_packet_is_read_to_its_last_byte() {
     assert!(templates.len() > 10, "only {templates:?} were seen");
 }
 
-/// Recordings with holes that are in no way natural (a filter made them) are handled by the rules.
+/// Recordings with gaps that are in no way natural (a filter made them) are handled by the rules.
 #[test]
 fn every_recording_agrees_with_the_reference() {
     let Some(captures) = captures("recordings against the reference") else {

@@ -1,6 +1,6 @@
 //! Joining: what holds for the channel, then each instrument's definition and book, from the tables.
 //!
-//! The ring was put at a mark before the first table is read, so a table holds everything up to
+//! The ring was put at a join point before the first table is read, so a table holds everything up to
 //! there, or more. How much more is in each slot's position, and [`Rows`](super::rows::Rows) skips that
 //! much of the ring for each instrument.
 //!
@@ -15,15 +15,17 @@ mod busy;
 mod tests;
 
 use super::{Item, Received, Step, Subscriber};
-use crate::Notice;
+use crate::SubscriptionEvent;
 use crate::shm::book_image;
 use crate::shm::channel_state::{self, ChannelState};
 use crate::shm::tables::slot_of;
 use busy::Busy;
 use std::time::Instant;
-use touchline_shm::image::Found;
+use touchline_shm::last_value::Found;
 use touchline_types::native::Body;
-use touchline_types::{Headline, Instrument, OrdersUpdate, Phase, Stamps, State, Update, Validity};
+use touchline_types::{
+    Instrument, OrdersUpdate, PacketInfo, Phase, State, Timestamps, Update, Validity,
+};
 
 /// How far joining has come.
 #[derive(Debug)]
@@ -57,7 +59,7 @@ enum Part {
 }
 
 /// What an image gave.
-enum Taken {
+enum SlotCopy {
     /// The scratch book.
     Book,
     /// No book that may be handed out; what is to be said of it.
@@ -126,7 +128,9 @@ impl Subscriber {
             }
             Part::Stalled(rejoins) => {
                 self.joining = rejoins.then(Joining::new);
-                Step::Given(take(Item::Notice(Notice::PublisherStalled)))
+                Step::Given(take(Item::SubscriptionEvent(
+                    SubscriptionEvent::PublisherStalled,
+                )))
             }
             Part::Download(phase) => self.join_download(phase, take),
         }
@@ -158,10 +162,14 @@ impl Subscriber {
         });
         match (self.watch.is_gone, self.watch.is_stalled) {
             (true, _) => {
-                self.watch.gone_told = true;
-                Step::Given(take(Item::Notice(Notice::PublisherGone)))
+                self.watch.gone_notified = true;
+                Step::Given(take(Item::SubscriptionEvent(
+                    SubscriptionEvent::PublisherGone,
+                )))
             }
-            (false, true) => Step::Given(take(Item::Notice(Notice::PublisherStalled))),
+            (false, true) => Step::Given(take(Item::SubscriptionEvent(
+                SubscriptionEvent::PublisherStalled,
+            ))),
             (false, false) => Step::Passed,
         }
     }
@@ -207,7 +215,7 @@ impl Subscriber {
                 let update = Update::Definition(&definition);
                 Step::Given(take(image_item(
                     message.sequence(),
-                    message.stamps(),
+                    message.timestamps(),
                     update,
                 )))
             }
@@ -221,7 +229,7 @@ impl Subscriber {
             Phase::Ended => self.joining = None,
         }
         let update = Update::Download(phase);
-        Step::Given(take(image_item(0, Stamps::default(), update)))
+        Step::Given(take(image_item(0, Timestamps::default(), update)))
     }
 
     /// Hands out the book of an instrument as it is in its image, or says that there is none yet.
@@ -238,17 +246,17 @@ impl Subscriber {
         let is_channel_known = matches!(&self.joining, Some(joining) if joining.channel.is_some());
         let taken = match is_channel_known {
             true => self.take_image(instrument),
-            false => Taken::Busy,
+            false => SlotCopy::Busy,
         };
-        if matches!(taken, Taken::Busy) && is_channel_known && self.tries_later() {
+        if matches!(taken, SlotCopy::Busy) && is_channel_known && self.tries_later() {
             return Step::Nothing;
         }
         self.go_on(after);
         match taken {
-            Taken::Book => Step::Given(take(self.book_item(instrument, false))),
-            Taken::Unfit(validity) => Step::Given(take(state_item(instrument, validity))),
-            Taken::Nothing => self.join_unnamed(instrument, take),
-            Taken::Busy => self.join_without(instrument, take),
+            SlotCopy::Book => Step::Given(take(self.book_item(instrument, false))),
+            SlotCopy::Unfit(validity) => Step::Given(take(state_item(instrument, validity))),
+            SlotCopy::Nothing => self.join_unnamed(instrument, take),
+            SlotCopy::Busy => self.join_without(instrument, take),
         }
     }
 
@@ -259,7 +267,7 @@ impl Subscriber {
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
         let position = self.reading.ring.next().position;
-        self.rows.image_taken(instrument, position, false);
+        self.rows.image_copied(instrument, position, false);
         // The ring may make it live once more: to be told again behind that.
         self.watch.gone_seen |= self.watch.is_gone;
         let validity = match self.is_publisher_away() {
@@ -314,7 +322,7 @@ impl Subscriber {
         };
         Step::Given(take(image_item(
             0,
-            Stamps::default(),
+            Timestamps::default(),
             Update::Orders(orders),
         )))
     }
@@ -329,13 +337,13 @@ impl Subscriber {
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
         match self.take_image(instrument) {
-            Taken::Book => Step::Given(take(self.book_item(instrument, batch_end))),
-            Taken::Unfit(_) | Taken::Nothing | Taken::Busy => Step::Passed,
+            SlotCopy::Book => Step::Given(take(self.book_item(instrument, batch_end))),
+            SlotCopy::Unfit(_) | SlotCopy::Nothing | SlotCopy::Busy => Step::Passed,
         }
     }
 
     /// Reads an image into the scratch book, as what it is by now. One attempt.
-    fn take_image(&mut self, instrument: Instrument) -> Taken {
+    fn take_image(&mut self, instrument: Instrument) -> SlotCopy {
         let content = &mut self.scratch.content;
         let levels_max = book_image::levels_max(content.len());
         let found = self.reading.images.read_parts(
@@ -345,11 +353,11 @@ impl Subscriber {
             |head| book_image::used(head, levels_max),
         );
         if !self.is_of_the_same_writer() {
-            return Taken::Nothing;
+            return SlotCopy::Nothing;
         }
         let position = match found {
-            Found::Nothing => return Taken::Nothing,
-            Found::Busy(_) | Found::Overwritten => return Taken::Busy,
+            Found::Nothing => return SlotCopy::Nothing,
+            Found::Busy(_) | Found::Overwritten => return SlotCopy::Busy,
             Found::Content { position } => position,
         };
         let (channel, is_away) = (self.channel(), self.is_publisher_away());
@@ -366,27 +374,27 @@ impl Subscriber {
         let hidden = self.settings.live_only && book.validity != Validity::Live;
         let validity = book.validity;
         self.rows
-            .image_taken(instrument, position, whole && !hidden);
+            .image_copied(instrument, position, whole && !hidden);
         match whole && !hidden {
-            true => Taken::Book,
-            false => Taken::Unfit(validity),
+            true => SlotCopy::Book,
+            false => SlotCopy::Unfit(validity),
         }
     }
 
     /// The scratch book.
     fn book_item(&self, instrument: Instrument, batch_end: bool) -> Item<'_> {
         let book = &self.scratch.book;
-        let stamps = Stamps {
+        let timestamps = Timestamps {
             exchange_ns: book.exchange_ns,
-            packet: Headline {
+            packet: PacketInfo {
                 receive_ns: book.receive_ns,
-                ..Headline::default()
+                ..PacketInfo::default()
             },
-            ..Stamps::default()
+            ..Timestamps::default()
         };
         Item::Update(Received {
             sequence: book.sequence,
-            stamps,
+            timestamps,
             update: Update::BookSnapshot(book.snapshot(instrument)),
             batch_end,
             is_image: true,
@@ -396,7 +404,7 @@ impl Subscriber {
     /// Another writer may have begun while tables were read. Then joining ends here: the ring will
     /// say so, and everything that was handed out is void.
     fn is_of_the_same_writer(&mut self) -> bool {
-        let same = self.reading.is_of_writer(self.epoch);
+        let same = self.reading.is_of_writer(self.generation);
         if !same {
             self.joining = None;
             // What comes before the ring says so goes on from books that nobody was handed.
@@ -436,13 +444,13 @@ fn state_item<'a>(instrument: Instrument, validity: Validity) -> Item<'a> {
         instrument,
         validity,
     };
-    image_item(0, Stamps::default(), Update::State(state))
+    image_item(0, Timestamps::default(), Update::State(state))
 }
 
-fn image_item<'a>(sequence: u64, stamps: Stamps, update: Update<'a>) -> Item<'a> {
+fn image_item<'a>(sequence: u64, timestamps: Timestamps, update: Update<'a>) -> Item<'a> {
     Item::Update(Received {
         sequence,
-        stamps,
+        timestamps,
         update,
         batch_end: false,
         is_image: true,

@@ -117,7 +117,7 @@ impl Rows {
 
     /// The receiver has the book of an image that holds everything up to `position`, or was told
     /// that there is none to be had.
-    pub fn image_taken(&mut self, instrument: Instrument, position: u64, held: bool) {
+    pub fn image_copied(&mut self, instrument: Instrument, position: u64, held: bool) {
         let row = self.row(instrument);
         row.book = position;
         row.book_held = held;
@@ -339,11 +339,12 @@ impl Rows {
             Body::Download(_) => return self.judge_download(end),
             _ => return Verdict::Deliver,
         };
-        let is_told = self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
-        if is_told && self.orders_blank {
+        let is_published =
+            self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
+        if is_published && self.orders_blank {
             return Verdict::Skip;
         }
-        if is_told {
+        if is_published {
             // Price books are newer: to be told of it now would set them back.
             self.forget_orders();
             return Verdict::Rejoin;

@@ -9,14 +9,14 @@
 mod tests;
 
 use super::{Joining, Subscriber};
-use crate::Notice;
+use crate::SubscriptionEvent;
 use touchline_types::native::{Body, Message, mark_stale};
 use zerocopy::IntoBytes;
 
 impl Subscriber {
     /// The publisher is stalled from here on, or is no more.
     #[cold]
-    pub(super) fn turn(&mut self) -> Notice {
+    pub(super) fn turn(&mut self) -> SubscriptionEvent {
         let is_stalled = !self.watch.is_stalled;
         self.watch.is_stalled = is_stalled;
         self.rows.set_stalled(is_stalled);
@@ -26,10 +26,10 @@ impl Subscriber {
                 self.rows.forget_books();
                 self.rows.forget_orders();
             }
-            return Notice::PublisherStalled;
+            return SubscriptionEvent::PublisherStalled;
         }
         self.joining = Some(Joining::again());
-        Notice::PublisherResumed
+        SubscriptionEvent::PublisherResumed
     }
 
     /// The message in the buffer is not to be handed out as live. What it says is kept for later.

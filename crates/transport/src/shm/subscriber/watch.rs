@@ -21,9 +21,9 @@ pub struct Watch {
     /// It was seen and is to be told as soon as everything that was published is read.
     pub gone_seen: bool,
     /// That was told since the last message.
-    pub gone_told: bool,
+    pub gone_notified: bool,
     /// That the files are damaged was told.
-    pub damage_told: bool,
+    pub damage_notified: bool,
 }
 
 impl Watch {
@@ -36,8 +36,8 @@ impl Watch {
             is_stalled: is_stalled && !is_gone,
             turn_seen: false,
             gone_seen: false,
-            gone_told: false,
-            damage_told: false,
+            gone_notified: false,
+            damage_notified: false,
         }
     }
 
@@ -45,7 +45,7 @@ impl Watch {
     pub fn is_back(&mut self) {
         self.is_gone = false;
         self.gone_seen = false;
-        self.gone_told = false;
+        self.gone_notified = false;
         self.is_stalled = false;
         self.turn_seen = false;
     }

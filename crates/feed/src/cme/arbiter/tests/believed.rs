@@ -84,10 +84,7 @@ fn a_sequence_reset_is_believed_when_both_lines_agree_on_two_numbers() {
     bench.expect("");
     bench.on(Line::B, 2, NOW + 92, NOW + 93);
     bench.expect(&format!("restarted at {} 1 2", NOW + 90));
-    assert_eq!(
-        bench.on(Line::A, 3, NOW + 30, NOW + 94),
-        Verdict::OldNumbering
-    );
+    assert_eq!(bench.on(Line::A, 3, NOW + 30, NOW + 94), Verdict::OldEpoch);
     bench.packet(3, NOW + 95);
     bench.expect("3");
 }
@@ -109,7 +106,7 @@ fn with_one_line_silent_it_takes_eight_numbers() {
     bench.expect(&format!("restarted at {} 1 2 3 4 5 6 7 8", NOW + 200_001));
 }
 
-/// Holes of the old numbering are not waited for; what comes of it on the other line first is processed.
+/// Gaps of the old numbering are not waited for; what comes of it on the other line first is processed.
 #[test]
 fn what_was_before_a_sequence_reset_comes_first() {
     let mut bench = at(2);
@@ -157,14 +154,20 @@ fn what_is_of_before_a_reset_is_no_conflict() {
     bench.both(1, NOW + 2_000, NOW + 2_000);
     bench.both(2, NOW + 2_001, NOW + 2_001);
     bench.log.clear();
-    bench.offer(Line::A, 1, NOW + 10, When::at(NOW + 2_002), b"another one");
+    bench.offer(
+        Line::A,
+        1,
+        NOW + 10,
+        ReceiveTime::at(NOW + 2_002),
+        b"another one",
+    );
     bench.both(3, NOW + 2_003, NOW + 2_003);
     bench.expect("3");
 }
 
 /// Numbers 5 and 6 waited in the window when the reset was seen; they were sent after it.
 #[test]
-fn what_waits_and_was_sent_after_a_reset_is_of_the_new_numbering() {
+fn what_waits_and_was_sent_after_a_reset_is_of_the_new_epoch() {
     let mut bench = at(2);
     for sequence in [5, 6] {
         bench.both(sequence, NOW + 90 + u64::from(sequence), NOW + 60);
@@ -176,9 +179,9 @@ fn what_waits_and_was_sent_after_a_reset_is_of_the_new_numbering() {
     bench.expect(&format!("restarted at {} 1 2 3 4 5 6", NOW + 91));
 }
 
-/// At the end a reset is believed on the word of what there is, and its own holes are lost.
+/// At the end a reset is believed on the word of what there is, and its own gaps are lost.
 #[test]
-fn at_the_end_a_reset_is_believed_and_its_holes_are_lost() {
+fn at_the_end_a_reset_is_believed_and_its_gaps_are_lost() {
     let mut bench = at(100);
     bench.on(Line::A, 1, NOW + 2_000, NOW + 2_000);
     bench.on(Line::A, 3, NOW + 2_001, NOW + 2_001);
@@ -311,7 +314,7 @@ fn what_one_line_alone_brings_is_no_beginning_and_no_end() {
 
 /// The exchange begins anew with its clock behind, and once more before that is believed.
 #[test]
-fn a_numbering_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
+fn an_epoch_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
     let mut bench = at(100);
     let both = |bench: &mut Bench, sequence: u32, after_ns: u64| {
         bench.both(sequence, NOW - HOUR + after_ns, NOW + 2_000 + after_ns);
@@ -334,7 +337,7 @@ fn a_numbering_that_ends_before_it_is_believed_is_not_mixed_with_the_next() {
 /// Half a second behind, so that its times could be those of the numbering before, and so could its numbers once they come
 /// to the next one.
 #[test]
-fn an_exchange_that_begins_anew_a_little_behind_does_not_go_on_in_the_old_numbering() {
+fn an_exchange_that_begins_anew_a_little_behind_does_not_go_on_in_the_old_epoch() {
     let mut bench = at(5);
     for sequence in 1..=7 {
         let after_ns = u64::from(sequence);
@@ -362,10 +365,10 @@ fn what_has_ended_is_not_believed() {
     bench.expect(&format!("restarted at {} 1 2 3 4 5 6", NOW - HOUR + 1));
 }
 
-/// Packets in the window wait behind a hole, both lines bring another numbering, and then a third one begins: what waits
+/// Packets in the window wait behind a gap, both lines bring another numbering, and then a third one begins: what waits
 /// may be of any.
 #[test]
-fn what_waits_is_of_no_numbering_where_two_others_are_spoken_for() {
+fn what_waits_is_of_no_epoch_where_two_others_are_spoken_for() {
     let mut bench = at(100);
     for sequence in 1..=3 {
         let sent_ns = NOW - HOUR + u64::from(sequence);
@@ -480,8 +483,8 @@ fn doubt_ends_with_the_next_packet() {
 #[test]
 fn two_packets_of_one_number_are_a_conflict() {
     let mut bench = at(3);
-    let when = When::at(NOW + 40);
-    bench.offer(Line::A, 4, NOW + 39, when, b"forged, and longer");
+    let time = ReceiveTime::at(NOW + 40);
+    bench.offer(Line::A, 4, NOW + 39, time, b"forged, and longer");
     bench.both(4, NOW + 40, NOW + 41);
     bench.expect("4 conflict 4");
     bench.both(5, NOW + 50, NOW + 50);
@@ -492,12 +495,12 @@ fn two_packets_of_one_number_are_a_conflict() {
 #[test]
 fn a_process_that_was_stopped_takes_what_lay_in_its_sockets() {
     let mut bench = at(7);
-    let when = When {
-        receive_ns: NOW + HOUR,
-        now_ns: NOW + 71,
+    let time = ReceiveTime {
+        wall_ns: NOW + HOUR,
+        mono_ns: NOW + 71,
     };
     assert_eq!(
-        bench.offer(Line::A, 8, NOW + HOUR, when, b"8888"),
+        bench.offer(Line::A, 8, NOW + HOUR, time, b"8888"),
         Verdict::Deliver
     );
 }
@@ -506,34 +509,34 @@ fn a_process_that_was_stopped_takes_what_lay_in_its_sockets() {
 #[test]
 fn the_hosts_clock_may_be_set_back() {
     let mut bench = at(7);
-    let when = When {
-        receive_ns: NOW - HOUR,
-        now_ns: NOW + 80,
+    let time = ReceiveTime {
+        wall_ns: NOW - HOUR,
+        mono_ns: NOW + 80,
     };
     assert_eq!(
-        bench.offer(Line::A, 8, NOW + 80, when, b"8888"),
+        bench.offer(Line::A, 8, NOW + 80, time, b"8888"),
         Verdict::Deliver
     );
-    let when = When {
-        receive_ns: NOW - HOUR + 1_000,
-        now_ns: NOW + 90,
+    let time = ReceiveTime {
+        wall_ns: NOW - HOUR + 1_000,
+        mono_ns: NOW + 90,
     };
     assert_eq!(
-        bench.offer(Line::A, 9, NOW + 90, when, b"9999"),
+        bench.offer(Line::A, 9, NOW + 90, time, b"9999"),
         Verdict::Deliver
     );
 }
 
-/// What waits behind a hole under a number is no more believed than another packet of that number.
+/// What waits behind a gap under a number is no more believed than another packet of that number.
 #[test]
 fn of_two_packets_that_wait_under_one_number_neither_is_believed() {
     let mut bench = at(3);
-    let when = When::at(NOW + 40);
-    bench.offer(Line::A, 5, NOW + 50, when, b"forged");
+    let time = ReceiveTime::at(NOW + 40);
+    bench.offer(Line::A, 5, NOW + 50, time, b"forged");
     bench.both(5, NOW + 50, NOW + 51);
     bench.both(4, NOW + 45, NOW + 52);
     bench.expect("4 5");
-    bench.offer(Line::A, 7, NOW + 70, When::at(NOW + 70), b"forged");
+    bench.offer(Line::A, 7, NOW + 70, ReceiveTime::at(NOW + 70), b"forged");
     bench.on(Line::B, 7, NOW + 70, NOW + 71);
     bench.both(6, NOW + 65, NOW + 72);
     bench.expect("6");
@@ -545,8 +548,8 @@ fn of_two_packets_that_wait_under_one_number_neither_is_believed() {
 fn a_packet_a_second_ahead_is_denied_by_the_venues_own() {
     for ahead_ns in [SECOND, SECOND + 15] {
         let mut bench = at(3);
-        let when = When::at(NOW + 40);
-        bench.offer(Line::A, 4, NOW + 40 + ahead_ns, when, b"forged, and longer");
+        let time = ReceiveTime::at(NOW + 40);
+        bench.offer(Line::A, 4, NOW + 40 + ahead_ns, time, b"forged, and longer");
         bench.both(4, NOW + 40, NOW + 41);
         bench.expect("4 conflict 4");
     }
@@ -556,8 +559,8 @@ fn a_packet_a_second_ahead_is_denied_by_the_venues_own() {
 #[test]
 fn a_packet_of_the_same_time_and_another_length_is_a_conflict() {
     let mut bench = at(3);
-    let when = When::at(NOW + 40);
-    bench.offer(Line::A, 4, NOW + 40, when, b"forged, and longer");
+    let time = ReceiveTime::at(NOW + 40);
+    bench.offer(Line::A, 4, NOW + 40, time, b"forged, and longer");
     bench.both(4, NOW + 40, NOW + 41);
     bench.expect("4 conflict 4");
 }

@@ -51,7 +51,7 @@ fn a_restart_stays_one_where_its_beginning_is_near_the_clock() {
         Line::A,
         7,
         sent(7, 1_200),
-        When::at(NOW + 1_008),
+        ReceiveTime::at(NOW + 1_008),
         b"another",
     );
     bench.on(Line::A, 8, sent(8, 1_200), NOW + 1_009);
@@ -87,7 +87,7 @@ fn what_one_line_forges_a_little_behind_the_clock_moves_nothing() {
 fn what_both_lines_bring_takes_the_place_of_what_one_forged() {
     let mut bench = at(15);
     let forged = bench.on(Line::B, 18, NOW + 100, NOW + 200);
-    assert_eq!(forged, Verdict::Held);
+    assert_eq!(forged, Verdict::Buffered);
     for sequence in 16..=18 {
         let now = NOW + 185 + u64::from(sequence);
         bench.both(sequence, now, now);
@@ -135,7 +135,7 @@ fn a_conflict_is_one_also_while_others_contradict() {
     bench.on(Line::A, 5, NOW + 1_150, NOW + 1_100);
     bench.on(Line::A, 101, NOW + 1_101, NOW + 1_101);
     bench.expect("101");
-    let own = When::at(NOW + 1_102);
+    let own = ReceiveTime::at(NOW + 1_102);
     let verdict = bench.offer(Line::B, 101, NOW + 1_100, own, b"its own");
     assert_eq!(verdict, Verdict::Contradicts);
     bench.expect("conflict 101");
@@ -143,7 +143,7 @@ fn a_conflict_is_one_also_while_others_contradict() {
 
 /// Number 1 was the last packet of an exchange whose clock was another one.
 #[test]
-fn a_numbering_is_whole_by_one_clock_alone() {
+fn an_epoch_is_whole_by_one_clock_alone() {
     for (apart, said) in [(SECOND, "joined 1 1 2"), (2 * SECOND, "joined late 1 1 2")] {
         let mut bench = Bench::new();
         bench.on(Line::A, 1, NOW, NOW);
@@ -155,7 +155,7 @@ fn a_numbering_is_whole_by_one_clock_alone() {
 
 /// Snapshots that were sent behind what both lines bring are not of what was processed, or may not be.
 #[test]
-fn what_was_sent_behind_a_numbering_that_is_not_believed_may_be_of_it() {
+fn what_was_sent_behind_an_epoch_that_is_not_believed_may_be_of_it() {
     let mut bench = at(100);
     assert!(!bench.arbiter.may_be_of_next(NOW + 5_000, NOW + 4_100));
     let may = |bench: &Bench, sent, now| bench.arbiter.may_be_of_next(NOW + sent, NOW + now);
@@ -200,7 +200,7 @@ fn a_loss_in_which_the_clock_was_set_is_a_conflict() {
 
 /// An exchange began anew a little behind the clock, one line alone is heard, and its numbers reach those of before.
 #[test]
-fn what_one_line_shows_for_long_and_goes_on_in_the_numbering_before_is_a_conflict() {
+fn what_one_line_shows_for_long_and_goes_on_in_the_epoch_before_is_a_conflict() {
     for (every, said) in [
         (60, "doubt conflict 5 6 conflict 6"),
         (5, "6"), // what one line forges in the middle of the stream
@@ -251,7 +251,7 @@ fn what_one_line_brings_besides_hides_no_conflict() {
     bench.on(Line::A, 6, NOW + 60, NOW + 60);
     bench.on(Line::A, 5, NOW + 49, NOW + 61);
     bench.log.clear();
-    bench.offer(Line::A, 6, NOW + 60, When::at(NOW + 62), b"its own");
+    bench.offer(Line::A, 6, NOW + 60, ReceiveTime::at(NOW + 62), b"its own");
     bench.expect("conflict 6");
 }
 

@@ -10,7 +10,7 @@ fn steps(packets: &[(u64, u32, u64)]) -> String {
     for &(now, sequence, sending_time) in packets {
         for line in Line::BOTH {
             steps.extend(arbitration.expire(now));
-            arbitration.hear(now, line);
+            arbitration.record_activity(now, line);
             let packet = Packet {
                 sequence,
                 sending_time,
@@ -33,7 +33,7 @@ fn steps(packets: &[(u64, u32, u64)]) -> String {
 }
 
 #[test]
-fn the_first_copy_counts_and_holes_are_waited_for() {
+fn the_first_copy_counts_and_gaps_are_waited_for() {
     assert_eq!(
         steps(&[(0, 1, 1), (1, 1, 1), (2, 3, 3), (3, 2, 2), (4, 2, 2)]),
         "joined 1 2 3"
@@ -51,7 +51,7 @@ fn the_first_copy_counts_and_holes_are_waited_for() {
 }
 
 #[test]
-fn each_hole_has_its_own_wait() {
+fn each_gap_has_its_own_wait() {
     assert_eq!(
         steps(&[(0, 1, 1), (2, 3, 3), (15, 5, 5), (23, 4, 4)]),
         "joined 1 -2..2 3 4 5"
@@ -59,7 +59,7 @@ fn each_hole_has_its_own_wait() {
 }
 
 #[test]
-fn a_numbering_that_starts_again_is_seen() {
+fn an_epoch_that_starts_again_is_seen() {
     let old = [(0, 8, 8), (1, 9, 9)];
     let with = |new: &[(u64, u32, u64)]| steps(&[&old[..], new].concat());
     assert_eq!(with(&[(2, 1, 20), (3, 2, 21)]), "-1..7 8 9 ! 1 2");

@@ -8,7 +8,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_types::{Depth, Instrument, InstrumentDefinition, Stamps, State, Update, Validity};
+use touchline_types::{
+    Depth, Instrument, InstrumentDefinition, State, Timestamps, Update, Validity,
+};
 
 /// A bus with one instrument, in a folder that goes away.
 struct Bus {
@@ -41,11 +43,11 @@ impl Bus {
             validity: Validity::Live,
         };
         for update in [Update::Definition(&definition), Update::State(state)] {
-            publisher.publish(&update, &Stamps::default());
+            publisher.publish(&update, &Timestamps::default());
             publisher.commit();
         }
         // So that the channel has a slot with something in it, too.
-        publisher.publish(&Update::Reset, &Stamps::default());
+        publisher.publish(&Update::Reset, &Timestamps::default());
         publisher.commit();
         Bus {
             folder,

@@ -2,11 +2,11 @@
 
 use super::super::{Item, Join, Step, Subscriber};
 use crate::shm::{Activity, Publisher, Root, Settings};
-use crate::{Notice, Publish, boot_ns};
+use crate::{Publish, SubscriptionEvent, boot_ns};
 use std::path::PathBuf;
 use touchline_types::{
     Depth, Instrument, InstrumentDefinition, OrderAction, OrderChange, OrdersSnapshot,
-    OrdersUpdate, Price, Quantity, Side, Stamps, Update, Validity,
+    OrdersUpdate, Price, Quantity, Side, Timestamps, Update, Validity,
 };
 
 const INSTRUMENT: Instrument = Instrument(0);
@@ -22,28 +22,28 @@ impl Drop for Folder {
 
 /// What a subscriber is told of the order book, and of itself.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum Notified {
     Orders(Validity),
-    Notice(Notice),
+    SubscriptionEvent(SubscriptionEvent),
     Other,
 }
 
-fn told(item: Item<'_>) -> Told {
+fn told(item: Item<'_>) -> Notified {
     let Item::Update(received) = item else {
         return match item {
-            Item::Notice(notice) => Told::Notice(notice),
-            _ => Told::Other,
+            Item::SubscriptionEvent(event) => Notified::SubscriptionEvent(event),
+            _ => Notified::Other,
         };
     };
     match received.update {
-        Update::Orders(update) => Told::Orders(update.validity),
-        Update::OrdersSnapshot(snapshot) => Told::Orders(snapshot.validity),
-        _ => Told::Other,
+        Update::Orders(update) => Notified::Orders(update.validity),
+        Update::OrdersSnapshot(snapshot) => Notified::Orders(snapshot.validity),
+        _ => Notified::Other,
     }
 }
 
 fn publish(publisher: &mut Publisher, update: &Update<'_>) {
-    publisher.publish(update, &Stamps::default());
+    publisher.publish(update, &Timestamps::default());
     publisher.commit();
 }
 
@@ -56,7 +56,7 @@ fn state(publisher: &mut Publisher, ago_ns: u64, timeout_ns: u64) {
 }
 
 /// Everything there is, up to a look at the publisher that shows nothing new.
-fn settle(subscriber: &mut Subscriber) -> Vec<Told> {
+fn settle(subscriber: &mut Subscriber) -> Vec<Notified> {
     subscriber.look_again();
     std::iter::from_fn(|| subscriber.poll(told)).collect()
 }
@@ -95,7 +95,7 @@ fn begun(folder: &Folder) -> (Publisher, Subscriber) {
         orders: &[order],
     };
     publish(&mut publisher, &Update::OrdersSnapshot(snapshot));
-    assert_eq!(settle(&mut subscriber), [Told::Orders(Validity::Live)]);
+    assert_eq!(settle(&mut subscriber), [Notified::Orders(Validity::Live)]);
     (publisher, subscriber)
 }
 
@@ -108,7 +108,9 @@ fn what_came_before_the_statement_is_read_though_the_look_came_first() {
     let (mut publisher, mut subscriber) = begun(&folder);
     // A timeout that is over at once; the host has been up for longer than that.
     state(&mut publisher, 2, 1);
-    let stalled = [Told::Notice(Notice::PublisherStalled)];
+    let stalled = [Notified::SubscriptionEvent(
+        SubscriptionEvent::PublisherStalled,
+    )];
     assert_eq!(settle(&mut subscriber), stalled);
     // A step, in its two halves: the read finds nothing, and behind it the publisher catches up.
     assert!(matches!(subscriber.reading.ring.read(|_| ()), Ok(None)));
@@ -126,9 +128,9 @@ fn what_came_before_the_statement_is_read_though_the_look_came_first() {
     }
     seen.extend(settle(&mut subscriber));
     let in_order = [
-        Told::Orders(Validity::Recovering),
-        Told::Notice(Notice::PublisherResumed),
-        Told::Notice(Notice::CaughtUp),
+        Notified::Orders(Validity::Recovering),
+        Notified::SubscriptionEvent(SubscriptionEvent::PublisherResumed),
+        Notified::SubscriptionEvent(SubscriptionEvent::CaughtUp),
     ];
     assert_eq!(seen, in_order);
 }

@@ -1,0 +1,49 @@
+//! Time that passes: the timeout of the incremental feed, and the clock that waiting is measured by.
+
+use crate::ReceiveTime;
+
+/// Feed timeout: whether the incremental feed is active. A venue that has nothing to say sends heartbeats, so
+/// a timeout means that neither line reaches us, and what books show grows old.
+#[derive(Debug, Default)]
+pub struct FeedTimeout {
+    /// When the last packet was polled, by the clock that is never set; 0 before the first.
+    pub activity_ns: u64,
+    /// The timeout has passed.
+    pub is_on: bool,
+}
+
+/// A clock that never steps back, out of times that may: those of a capture whose clock was set.
+#[derive(Debug, Default)]
+pub struct WaitClock {
+    last_ns: u64,
+    passed_ns: u64,
+}
+
+impl WaitClock {
+    /// The time of waiting at this moment. A step back counts for nothing.
+    #[inline]
+    pub fn pass(&mut self, time: ReceiveTime) -> ReceiveTime {
+        let passed_ns = time.mono_ns.saturating_sub(self.last_ns);
+        self.passed_ns = self.passed_ns.saturating_add(passed_ns);
+        self.last_ns = time.mono_ns;
+        ReceiveTime {
+            mono_ns: self.passed_ns,
+            ..time
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_goes_on_from_there() {
+        let mut clock = WaitClock::default();
+        let mut pass = |now_ns| clock.pass(ReceiveTime::at(now_ns)).mono_ns;
+        assert_eq!(
+            [pass(1_000), pass(1_010), pass(400), pass(420)],
+            [1_000, 1_010, 1_010, 1_030]
+        );
+    }
+}

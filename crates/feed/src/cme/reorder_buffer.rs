@@ -1,0 +1,212 @@
+//! Packets that wait behind a gap: a window of slots by sequence number, memory taken at start.
+
+use crate::ReceiveTime;
+
+/// A buffered packet, without its bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferedPacket {
+    /// Sequence number.
+    pub sequence: u64,
+    /// When it was sent, nanoseconds since the Unix epoch.
+    pub sending_ns: u64,
+    /// When it came.
+    pub time: ReceiveTime,
+    len: usize,
+    filled: bool,
+}
+
+impl BufferedPacket {
+    /// Its length, bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Reorder buffer: packets received ahead of a gap, in a window of `capacity` consecutive sequence numbers.
+#[derive(Debug)]
+pub struct ReorderBuffer {
+    slots: Vec<BufferedPacket>,
+    bytes: Vec<u8>,
+    stride: usize,
+    count: usize,
+    highest: u64,
+}
+
+impl ReorderBuffer {
+    /// Room for `packets_max` (rounded up to a power of two) packets of `packet_bytes_max` bytes.
+    pub fn new(packets_max: usize, packet_bytes_max: usize) -> ReorderBuffer {
+        let capacity = packets_max.max(2).next_power_of_two();
+        ReorderBuffer {
+            slots: vec![BufferedPacket::default(); capacity],
+            bytes: vec![0; capacity * packet_bytes_max],
+            stride: packet_bytes_max,
+            count: 0,
+            highest: 0,
+        }
+    }
+
+    /// How many sequence numbers the window spans.
+    pub fn capacity(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The highest sequence number that waits; meaningless when empty.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// Keeps a packet whose number lies in the caller's window; `false` if it is already there.
+    pub fn keep(
+        &mut self,
+        sequence: u64,
+        sending_ns: u64,
+        time: ReceiveTime,
+        payload: &[u8],
+    ) -> bool {
+        let index = self.index(sequence);
+        if self.slots[index].filled {
+            return false;
+        }
+        let start = index * self.stride;
+        self.bytes[start..start + payload.len()].copy_from_slice(payload);
+        self.slots[index] = BufferedPacket {
+            sequence,
+            sending_ns,
+            time,
+            len: payload.len(),
+            filled: true,
+        };
+        self.highest = if self.count == 0 {
+            sequence
+        } else {
+            self.highest.max(sequence)
+        };
+        self.count += 1;
+        true
+    }
+
+    /// Whether a packet waits. The number must lie in the caller's window.
+    pub fn has(&self, sequence: u64) -> bool {
+        self.slots[self.index(sequence)].filled
+    }
+
+    /// What is kept of a packet that waits. The number must lie in the caller's window.
+    pub fn peek(&self, sequence: u64) -> &BufferedPacket {
+        &self.slots[self.index(sequence)]
+    }
+
+    /// Takes a packet out. Its bytes stay readable through [`ReorderBuffer::payload`] until another packet
+    /// is kept.
+    pub fn take(&mut self, sequence: u64) -> Option<BufferedPacket> {
+        let index = self.index(sequence);
+        let buffered = self.slots[index];
+        if self.count == 0 || !buffered.filled {
+            return None;
+        }
+        self.slots[index].filled = false;
+        self.count -= 1;
+        Some(buffered)
+    }
+
+    /// Whether another packet waits under this number than this one: of the two at least one is not the venue's.
+    pub fn disputes(&self, sequence: u64, sending_ns: u64, bytes: usize) -> bool {
+        let buffered = self.peek(sequence);
+        buffered.filled && (buffered.sending_ns, buffered.len) != (sending_ns, bytes)
+    }
+
+    /// Throws a packet away that lies at `lowest` or above.
+    pub fn discard(&mut self, lowest: u64, sequence: u64) {
+        self.take(sequence);
+        if sequence == self.highest && self.count > 0 {
+            let filled = |sequence: &u64| self.slots[self.index(*sequence)].filled;
+            let highest = (lowest..sequence).rev().find(filled);
+            self.highest = highest.expect("some packet waits");
+        }
+    }
+
+    /// Throws away all that waits from `lowest` on.
+    pub fn clear(&mut self, lowest: u64) {
+        if self.count > 0 {
+            for sequence in lowest..=self.highest {
+                self.take(sequence);
+            }
+        }
+    }
+
+    /// The bytes of a packet taken out just now.
+    pub fn payload(&self, buffered: &BufferedPacket) -> &[u8] {
+        let start = self.index(buffered.sequence) * self.stride;
+        &self.bytes[start..start + buffered.len]
+    }
+
+    /// The first number from `next` on that waits.
+    pub fn first(&self, next: u64) -> Option<u64> {
+        if self.count == 0 {
+            return None;
+        }
+        (next..=self.highest).find(|&sequence| self.slots[self.index(sequence)].filled)
+    }
+
+    /// What waits, in order from `next` on.
+    pub fn waiting(&self, next: u64) -> impl Iterator<Item = &BufferedPacket> {
+        let span = if self.count == 0 {
+            0..0
+        } else {
+            next..self.highest + 1
+        };
+        span.map(|sequence| &self.slots[self.index(sequence)])
+            .filter(|buffered| buffered.filled)
+    }
+
+    fn index(&self, sequence: u64) -> usize {
+        sequence as usize & (self.slots.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_comes_out_once() {
+        let mut buffer = ReorderBuffer::new(4, 8);
+        assert!(buffer.keep(7, 70, ReceiveTime::at(700), b"seven"));
+        assert!(buffer.keep(9, 90, ReceiveTime::at(900), b"nine"));
+        assert!(
+            !buffer.keep(9, 90, ReceiveTime::at(901), b"nine"),
+            "a duplicate"
+        );
+        assert!(!buffer.disputes(9, 90, 4) && !buffer.disputes(8, 90, 5));
+        assert!(buffer.disputes(9, 91, 4) && buffer.disputes(9, 90, 5));
+        assert_eq!(buffer.first(6), Some(7));
+        assert_eq!(
+            buffer
+                .waiting(6)
+                .map(|buffered| buffered.sequence)
+                .collect::<Vec<_>>(),
+            [7, 9]
+        );
+        let seven = buffer.take(7).unwrap();
+        assert_eq!(
+            (seven.time, buffer.payload(&seven)),
+            (ReceiveTime::at(700), b"seven".as_slice())
+        );
+        assert!(buffer.keep(8, 80, ReceiveTime::at(800), b"eight"));
+        buffer.discard(8, 9);
+        assert_eq!((buffer.highest(), buffer.first(8)), (8, Some(8)));
+        assert!(buffer.keep(9, 90, ReceiveTime::at(902), b"nine"));
+        buffer.discard(8, 8);
+        assert_eq!((buffer.highest(), buffer.first(8)), (9, Some(9)));
+        assert_eq!(buffer.take(7), None);
+        assert_eq!(buffer.take(8), None);
+        assert!(!buffer.is_empty());
+        assert!(buffer.take(9).is_some());
+        assert!(buffer.is_empty());
+    }
+}

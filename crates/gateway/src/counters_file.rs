@@ -1,0 +1,115 @@
+//! What this gateway counts, in shared memory: one table of what the venue, the path, the publisher and
+//! the connection count, and the histograms.
+
+use crate::counters::Counters;
+use crate::latency_trace::{HISTOGRAMS, LatencyTrace};
+use crate::pipeline::Pipeline;
+use std::time::Duration;
+use touchline_feed::Venue;
+use touchline_net::clock::Clock;
+use touchline_transport::Publish;
+use touchline_transport::shm::{self, Damage, Error, Publisher, PublisherCounters};
+use touchline_types::CounterInfo;
+
+/// How old the counters of a gateway at work can be.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// The counters file of a gateway: histograms take each value, counters are shown now and then.
+#[derive(Debug)]
+pub struct CountersFile {
+    counters_file: shm::CountersFile,
+    clock: Clock,
+    /// Ticks of the last showing.
+    shown: u64,
+}
+
+impl CountersFile {
+    /// Begins a counters file on the publisher's bus for what `V` and the path count, and `more` behind it. The
+    /// clock is that of the trace.
+    ///
+    /// # Errors
+    /// No room for the file.
+    pub fn create<V: Venue>(
+        publisher: &Publisher,
+        clock: Clock,
+        more: impl Iterator<Item = &'static CounterInfo>,
+    ) -> Result<CountersFile, Error> {
+        let tables = tables::<V>(more);
+        let counters_file =
+            shm::CountersFile::create(publisher, clock.ns_per_tick(), tables, HISTOGRAMS)?;
+        Ok(CountersFile {
+            counters_file,
+            clock,
+            shown: 0,
+        })
+    }
+
+    /// A packet went through the path.
+    #[inline]
+    pub fn packet(&mut self, trace: &LatencyTrace) {
+        let CountersFile {
+            counters_file,
+            clock,
+            ..
+        } = self;
+        trace.values(
+            |from, to| clock.between_ns(from, to),
+            |histogram, ns| counters_file.record(histogram, ns),
+        );
+    }
+
+    /// Whether its file is still what everybody reads.
+    ///
+    /// # Errors
+    /// What somebody did to it.
+    pub fn check(&self) -> Result<(), Damage> {
+        self.counters_file.check()
+    }
+
+    /// Whether the counters are to be shown again; `now` in ticks.
+    #[inline]
+    pub fn is_due(&self, now: u64) -> bool {
+        self.clock.between_ns(self.shown, now) >= EVERY.as_nanos() as u64
+    }
+
+    /// Shows what was counted until `now`, in ticks: by the path, and `more` as the counters file was begun with.
+    pub fn show<V: Venue, P: Publish>(
+        &mut self,
+        now: u64,
+        pipeline: &Pipeline<V, P>,
+        more: impl Iterator<Item = u64>,
+    ) {
+        self.shown = now;
+        let publisher = pipeline.publisher().counters();
+        let publisher = publisher.copied().unwrap_or_default();
+        let path = pipeline.counters().counts().chain(publisher.counts());
+        self.counters_file
+            .show(pipeline.venue().counted().chain(path).chain(more));
+    }
+}
+
+/// Every counter there is, in the order in which they are shown.
+fn tables<V: Venue>(
+    more: impl Iterator<Item = &'static CounterInfo>,
+) -> impl Iterator<Item = &'static CounterInfo> {
+    let path = [Counters::TABLE, PublisherCounters::TABLE];
+    let always = V::TABLES.iter().copied().chain(path);
+    always.flatten().chain(more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::{Gateway, Multicast};
+    use std::collections::HashSet;
+    use touchline_feed::cme::CmeFeed;
+    use touchline_net::udp::UdpSource;
+
+    #[test]
+    fn no_two_counters_have_one_name() {
+        type Live = Gateway<Multicast<UdpSource>, Publisher>;
+        let all = || tables::<CmeFeed>(Live::tables()).chain(HISTOGRAMS);
+        let names: HashSet<_> = all().map(|info| info.name).collect();
+        assert_eq!(names.len(), all().count());
+    }
+}

@@ -1,0 +1,140 @@
+//! Whole books: after recovery, with a definition, and for those who joined late.
+
+use super::MarketBooks;
+use touchline_book::OrderBooks;
+use touchline_feed::Venue;
+use touchline_transport::Publish;
+use touchline_types::{
+    BookKind, BookSnapshot, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot, Side,
+    Update, Validity,
+};
+
+/// Orders of a book that is published whole beside the path: some ten microseconds.
+const REFRESH_ORDERS_MAX: usize = 4096;
+
+impl MarketBooks {
+    pub(super) fn publish_book(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        out: &mut impl Publish,
+    ) {
+        self.counters.book_snapshots += 1;
+        self.trace_applied();
+        let book = self.prices.get_mut(instrument);
+        out.publish(
+            &Update::BookSnapshot(snapshot(instrument, validity, book, &mut self.whole_sides)),
+            &self.timestamps,
+        );
+    }
+
+    pub(super) fn publish_orders(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) {
+        self.counters.order_snapshots += 1;
+        self.trace_applied();
+        let orders = gather(&self.orders, instrument, &mut self.whole_book);
+        let validity = orders_validity(validity, instrument, venue);
+        out.publish(
+            &Update::OrdersSnapshot(OrdersSnapshot {
+                instrument,
+                validity,
+                orders,
+            }),
+            &self.timestamps,
+        );
+    }
+
+    /// Publishes an order book whole where nothing happened to it; says whether it did.
+    pub fn refresh_orders(
+        &mut self,
+        instrument: Instrument,
+        venue: &impl Venue,
+        out: &mut impl Publish,
+    ) -> bool {
+        if self.event_open(venue) || self.orders.len_of(instrument) > REFRESH_ORDERS_MAX {
+            return false;
+        }
+        // It is of no packet, and nobody is to measure from one.
+        let timestamps = std::mem::take(&mut self.timestamps);
+        self.publish_orders(instrument, venue.orders_validity(instrument), venue, out);
+        self.timestamps = timestamps;
+        true
+    }
+}
+
+/// The worse of what an event said and what the venue says now: the limit of orders may have been
+/// reached since.
+pub(super) fn orders_validity(
+    said: Validity,
+    instrument: Instrument,
+    venue: &impl Venue,
+) -> Validity {
+    match venue.orders_validity(instrument) {
+        Validity::Live => said,
+        missing => missing,
+    }
+}
+
+/// Room for the sides of a book that does not lie best level first.
+#[derive(Debug, Default)]
+pub struct WholeSides {
+    bids: Vec<Level>,
+    asks: Vec<Level>,
+}
+
+impl WholeSides {
+    /// For sides of so many levels, taken now.
+    pub fn with_room(levels_max: usize) -> WholeSides {
+        WholeSides {
+            bids: Vec::with_capacity(levels_max),
+            asks: Vec::with_capacity(levels_max),
+        }
+    }
+}
+
+pub(super) fn snapshot<'a>(
+    instrument: Instrument,
+    validity: Validity,
+    book: &'a touchline_book::PriceBook,
+    room: &'a mut WholeSides,
+) -> BookSnapshot<'a> {
+    BookSnapshot {
+        instrument,
+        validity,
+        bids: book
+            .levels(BookKind::Direct, Side::Bid)
+            .slice(&mut room.bids),
+        asks: book
+            .levels(BookKind::Direct, Side::Ask)
+            .slice(&mut room.asks),
+        implied_bids: book.implied(Side::Bid),
+        implied_asks: book.implied(Side::Ask),
+    }
+}
+
+/// All orders of an instrument as `New` steps.
+pub(super) fn gather<'a>(
+    orders: &OrderBooks,
+    instrument: Instrument,
+    out: &'a mut Vec<OrderChange>,
+) -> &'a [OrderChange] {
+    out.clear();
+    for side in Side::BOTH {
+        orders.visit(instrument, side, |order| {
+            out.push(OrderChange {
+                order_id: order.order_id,
+                priority: order.priority,
+                price: order.price,
+                quantity: order.quantity,
+                side,
+                action: OrderAction::New,
+            });
+        });
+    }
+    out
+}

@@ -1,0 +1,281 @@
+//! The link to a venue that is dialed: over real sockets of this host, and a clock that the test moves.
+#![allow(missing_docs)]
+
+mod server;
+mod test_transport;
+
+use server::Server;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::time::Duration;
+use test_transport::TestTransport;
+use touchline_gateway::live::{Dial, Host, Phase};
+use touchline_net::tls::{Client, Settings};
+use touchline_wire::fix::{Encoder, Precision, tag};
+
+const MILLISECOND: u64 = 1_000_000;
+const BACKOFF_MS: u64 = 100;
+const BACKOFF_MS_MAX: u64 = 1_600;
+const CONNECT_MS: u64 = 700;
+
+fn plain(name: impl Into<String>) -> Host {
+    Host {
+        name: name.into(),
+        tls: None,
+    }
+}
+
+fn dial(hosts: Vec<Host>) -> Dial {
+    Dial {
+        hosts,
+        connect_ns: CONNECT_MS * MILLISECOND,
+        backoff_ns: BACKOFF_MS * MILLISECOND,
+        backoff_ns_max: BACKOFF_MS_MAX * MILLISECOND,
+    }
+}
+
+/// A port of this host where nobody listens.
+fn closed_port() -> String {
+    let listener = listener();
+    listener.local_addr().expect("an address").to_string()
+}
+
+fn listener() -> TcpListener {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.set_nonblocking(true).expect("a socket");
+    listener
+}
+
+fn name(listener: &TcpListener) -> String {
+    listener.local_addr().expect("an address").to_string()
+}
+
+/// Each rest is between half of its length and all of it, the length doubles up to its limit, and no two
+/// gateways rest alike.
+#[test]
+fn rests_grow_up_to_their_limit_and_depend_on_chance() {
+    let rests = |chance| {
+        let mut transport = TestTransport::new(dial(vec![plain(closed_port())]), chance);
+        transport.until_failures(1);
+        let rest = |failures| {
+            let before = transport.now_ms();
+            transport.until_failures(failures);
+            transport.now_ms() - before
+        };
+        (2..10).map(rest).collect::<Vec<u64>>()
+    };
+    let (one, other) = (rests(7), rests(8));
+    assert_ne!(one, other, "two gateways come back at the same moments");
+    for rests in [one, other] {
+        let mut whole = BACKOFF_MS;
+        for rest in &rests {
+            // A few steps are for finding out that nobody listens.
+            let range = whole / 2..=whole + 5;
+            assert!(
+                range.contains(rest),
+                "{rest} ms, not in {range:?}: {rests:?}"
+            );
+            whole = (2 * whole).min(BACKOFF_MS_MAX);
+        }
+    }
+}
+
+/// To be let in does not make rests short again; to have stood as long as the longest rest does.
+#[test]
+fn only_a_connection_that_stood_makes_rests_short_again() {
+    let venue = listener();
+    let mut transport = TestTransport::new(dial(vec![plain(name(&venue))]), 3);
+    let last_backoff = |transport: &mut TestTransport, stands_ms| {
+        let stream = transport.until_accepted(&venue);
+        transport.pass(stands_ms);
+        drop(stream);
+        transport.until("lost", |transport| transport.counter("connected") == 0);
+        let before = transport.now_ms();
+        let stream = transport.until_accepted(&venue);
+        let rest = transport.now_ms() - before;
+        drop(stream);
+        transport.until("lost", |transport| transport.counter("connected") == 0);
+        rest
+    };
+    for _ in 0..4 {
+        last_backoff(&mut transport, 50);
+    }
+    let rest = last_backoff(&mut transport, 50);
+    assert!(
+        rest >= BACKOFF_MS_MAX / 2,
+        "it storms a venue that lets it in: {rest} ms"
+    );
+    let rest = last_backoff(&mut transport, BACKOFF_MS_MAX + 10);
+    assert!(rest <= BACKOFF_MS + 5, "it stood, and rests for {rest} ms");
+    assert!(transport.counter("connections_lost") >= 10);
+    assert_eq!(
+        transport.last_error(),
+        "the other side closed the connection"
+    );
+}
+
+/// A venue that says why and hangs up at once is quoted, however late we look.
+#[test]
+fn the_last_words_of_a_venue_count_for_more_than_that_it_hung_up() {
+    let venue = listener();
+    let mut transport = TestTransport::new(dial(vec![plain(name(&venue))]), 11);
+    let mut stream = transport.until_accepted(&venue);
+    let mut room = [0; 256];
+    let mut logout = Encoder::new(&mut room, b"FIX.4.4", b"5");
+    logout
+        .bytes(tag::SENDER_COMP_ID, b"VENUE")
+        .bytes(tag::TARGET_COMP_ID, b"FIRM")
+        .unsigned(tag::MSG_SEQ_NUM, 1)
+        .timestamp(
+            tag::SENDING_TIME,
+            test_transport::wall_ns(),
+            Precision::Milliseconds,
+        )
+        .bytes(tag::TEXT, b"come back tomorrow");
+    let logout = logout.finish().expect("it has room");
+    stream.write_all(logout).expect("it is read");
+    drop(stream);
+    transport.hear();
+    transport.until("the end", |transport| transport.counter("connected") == 0);
+    assert!(
+        transport.last_error().contains("come back tomorrow"),
+        "{}",
+        transport.last_error()
+    );
+    assert_eq!(transport.counter("connections_closed"), 1);
+    assert_eq!(transport.counter("connections_lost"), 0);
+}
+
+/// Hosts that cannot be reached are left behind, and have their turn again.
+#[test]
+fn hosts_are_tried_in_turn() {
+    let (first, second) = (listener(), listener());
+    let hosts = [&name(&first), &closed_port(), &name(&second)];
+    let hosts = hosts.map(|name| plain(name.as_str()));
+    let mut transport = TestTransport::new(dial(hosts.into()), 5);
+    for round in 1..=3 {
+        drop(transport.until_accepted(&first));
+        assert!(second.accept().is_err(), "not its turn");
+        transport.until_failures(round);
+        assert!(
+            transport
+                .last_error()
+                .ends_with(": the connection was refused")
+        );
+        drop(transport.until_accepted(&second));
+        assert!(first.accept().is_err(), "not its turn");
+    }
+}
+
+/// An attempt that hangs ends in time: in TCP, because nobody takes the connection, and in TLS, because
+/// nobody answers.
+#[test]
+fn an_attempt_that_hangs_ends_in_time() {
+    let full = listener();
+    let address = full.local_addr().expect("an address");
+    let patience = Duration::from_millis(300);
+    let waiting: Vec<TcpStream> =
+        std::iter::from_fn(|| TcpStream::connect_timeout(&address, patience).ok()).collect();
+    let silent = listener();
+    let issuer = server::Issuer::new();
+    let over_tls = Host {
+        tls: Some(client(&issuer, "venue.example")),
+        ..plain(name(&silent))
+    };
+    for host in [plain(name(&full)), over_tls] {
+        let host_name = host.name.clone();
+        let mut transport = TestTransport::new(dial(vec![host]), 1);
+        transport.until("an attempt", |transport| {
+            transport.phase() == Phase::Connecting
+        });
+        let before = transport.now_ms();
+        transport.until_failures(1);
+        let took = transport.now_ms() - before;
+        assert!(
+            (CONNECT_MS - 5..=CONNECT_MS + 5).contains(&took),
+            "{took} ms"
+        );
+        assert_eq!(
+            transport.last_error(),
+            format!("{host_name}: no connection in time")
+        );
+    }
+    assert!(waiting.len() > 100, "the queue of a listener is long");
+}
+
+/// A name that nobody knows is no connection that was refused.
+#[test]
+fn a_name_that_is_not_found_is_reported_as_such() {
+    for (host, wanted) in [
+        ("no such host:5001", "no such host:5001 is not found: "),
+        ("[::1]:5001", "[::1]:5001 has no IPv4 address"),
+    ] {
+        let mut transport = TestTransport::new(dial(vec![plain(host)]), 1);
+        transport.until_failures(1);
+        let said = transport.last_error();
+        assert!(said.starts_with(wanted), "{said}");
+        assert!(!said.contains("refused"), "{said}");
+    }
+    let port = name(&listener());
+    let mut transport = TestTransport::new(dial(vec![plain(port.as_str())]), 1);
+    transport.until_failures(1);
+    assert_eq!(
+        transport.last_error(),
+        format!("{port}: the connection was refused")
+    );
+}
+
+fn client(issuer: &server::Issuer, host: &str) -> Client {
+    let settings = Settings {
+        server_name: host,
+        roots: Some(issuer.pem().as_bytes()),
+        ..Settings::default()
+    };
+    Client::new(&settings).expect("all is in order")
+}
+
+/// Through TLS the venue is spoken with if it has proved its name, and is told nothing if it has not.
+#[test]
+fn tls_proves_the_name_before_anything_is_said() {
+    let issuer = server::Issuer::new();
+    let right = Server::start(&issuer, "venue.example");
+    let wrong = Server::start(&issuer, "elsewhere.example");
+    let over_tls = |server: &Server| Host {
+        name: address(server.address),
+        tls: Some(client(&issuer, "venue.example")),
+    };
+    // The handshake has real time, however little of it another thread gets.
+    let patient = |server: &Server| Dial {
+        connect_ns: 60_000 * MILLISECOND,
+        ..dial(vec![over_tls(server)])
+    };
+    let mut transport = TestTransport::new(patient(&right), 1);
+    transport.until("a Logon", |_| !right.heard().is_empty());
+    let heard = right.heard();
+    let logon = String::from_utf8_lossy(&heard);
+    assert!(
+        logon.starts_with("8=FIX.4.4\x01") && logon.contains("\x0135=A\x01"),
+        "{logon}"
+    );
+    assert_eq!(
+        (
+            transport.counter("connected"),
+            transport.counter("connections")
+        ),
+        (1, 1)
+    );
+
+    let mut transport = TestTransport::new(patient(&wrong), 1);
+    transport.until_failures(3);
+    assert_eq!(transport.counter("connections"), 0);
+    assert_eq!(wrong.heard(), b"");
+    let said = transport.last_error();
+    assert!(
+        said.contains("TLS: the server's certificate is for another host"),
+        "{said}"
+    );
+}
+
+fn address(address: SocketAddrV4) -> String {
+    SocketAddr::V4(address).to_string()
+}

@@ -1,0 +1,182 @@
+//! A link with the path behind it, and a steady clock that the test moves.
+
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_feed::fix::{Role, Settings as SessionSettings};
+use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_feed::{ReceiveTime, Secret};
+use touchline_gateway::live::{ClientLink, Dial, FeedLink, LastError, Phase};
+use touchline_gateway::{Clocks, Limits, Now, Pipeline};
+use touchline_net::clock::Clock;
+use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_types::Depth;
+
+const MILLISECOND: u64 = 1_000_000;
+/// Nothing here takes longer, unless it hangs.
+const HANGS: Duration = Duration::from_secs(120);
+
+/// Nobody is interested in books here.
+struct Nobody;
+
+impl Subscribe for Nobody {
+    fn update(&mut self, _: &Envelope<'_>) {}
+}
+
+pub struct TestTransport {
+    link: ClientLink<FixFeed>,
+    path: Pipeline<FixFeed, Local<Nobody>>,
+    clocks: Clocks,
+    last_error: LastError,
+    said: String,
+    now_ns: u64,
+}
+
+impl TestTransport {
+    pub fn new(dial: Dial, chance: u64) -> TestTransport {
+        let limits = Limits {
+            instruments_max: 8,
+            orders_max: 1,
+            event_changes_max: 64,
+            default_depth: Depth {
+                direct: 5,
+                implied: 0,
+            },
+            levels_max: 16,
+        };
+        let link = ClientLink::new(dial, chance);
+        TestTransport {
+            last_error: link.last_error(),
+            link,
+            path: Pipeline::new(FixFeed::new(settings()), Local::new(Nobody), limits),
+            clocks: Clocks::new(Clock::calibrated(), Duration::from_millis(1)),
+            said: String::new(),
+            now_ns: 0,
+        }
+    }
+
+    /// The steady clock.
+    pub fn now_ms(&self) -> u64 {
+        self.now_ns / MILLISECOND
+    }
+
+    /// Everything that is due at this moment; what other threads do has time to be done.
+    fn look(&mut self) {
+        let start = Instant::now();
+        loop {
+            let before = self.phase();
+            let _ = self.link.receive(&mut self.path, &self.clocks);
+            let now = Now {
+                steady_ns: self.now_ns,
+                time: ReceiveTime {
+                    wall_ns: wall_ns(),
+                    mono_ns: self.now_ns,
+                },
+            };
+            self.link.control(&mut self.path, now);
+            let is_waiting = self.phase() == Phase::Resolving;
+            if !is_waiting && self.phase() == before {
+                return;
+            }
+            assert!(start.elapsed() < HANGS, "a name is looked up for ever");
+            if is_waiting {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        }
+    }
+
+    /// All that has come, and nothing else that is due.
+    pub fn hear(&mut self) {
+        for _ in 0..100 {
+            let _ = self.link.receive(&mut self.path, &self.clocks);
+            std::thread::sleep(Duration::from_micros(300));
+        }
+    }
+
+    /// How far the connection has come.
+    pub fn phase(&self) -> Phase {
+        self.link.phase()
+    }
+
+    /// Time passes, by the millisecond.
+    pub fn pass(&mut self, ms: u64) {
+        for _ in 0..ms {
+            self.look();
+            self.now_ns += MILLISECOND;
+        }
+    }
+
+    /// Time passes until it is so. What comes over a real socket has real time to come.
+    pub fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut TestTransport) -> bool) {
+        let start = Instant::now();
+        while !is_so(self) {
+            assert!(start.elapsed() < HANGS, "{what} never came");
+            self.look();
+            if self.phase() != Phase::BackingOff {
+                // The other end of the socket is another thread's, or the system's.
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            self.now_ns += match self.phase() {
+                Phase::BackingOff | Phase::Connecting => MILLISECOND,
+                Phase::Resolving | Phase::Up => 0,
+            };
+        }
+    }
+
+    pub fn until_failures(&mut self, failures: u64) {
+        self.until("a failure", |transport| {
+            transport.counter("connections_failed") >= failures
+        });
+    }
+
+    pub fn until_accepted(&mut self, listener: &TcpListener) -> TcpStream {
+        let mut taken = None;
+        self.until("a connection", |transport| {
+            if taken.is_none() {
+                taken = listener.accept().ok().map(|(stream, _)| stream);
+            }
+            taken.is_some() && transport.counter("connected") == 1
+        });
+        taken.expect("it was taken")
+    }
+
+    pub fn counter(&self, name: &str) -> u64 {
+        let tables = ClientLink::<FixFeed>::TABLES.iter().copied().flatten();
+        let mut counted = tables.zip(self.link.counted());
+        let found = counted.find(|(info, _)| info.name == name);
+        found.expect("there is such a counter").1
+    }
+
+    /// What was said last of why there is no connection.
+    pub fn last_error(&mut self) -> String {
+        if let Some(said) = self.last_error.take() {
+            self.said = said;
+        }
+        self.said.clone()
+    }
+}
+
+fn settings() -> Settings {
+    let mut session = SessionSettings::new(Role::Initiator, "FIRM", "VENUE");
+    session.reset_on_logon = true;
+    Settings {
+        session,
+        dialect: Dialect::Standard,
+        chosen: Chosen::by(|_| true),
+        symbols: vec!["EUR/USD".to_owned()],
+        depth: 0,
+        trades: false,
+        symbols_per_request: 1,
+        instruments_max: 8,
+        user: None,
+        password: None,
+        entropy: Secret::from("entropy"),
+        logon_fields: Vec::new(),
+        request_fields: Vec::new(),
+        stale_ns: u64::MAX,
+    }
+}
+
+pub fn wall_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.expect("after 1970").as_nanos() as u64
+}

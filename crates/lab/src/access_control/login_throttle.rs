@@ -1,0 +1,260 @@
+//! Addresses whose Logons fail again and again wait, and longer each time.
+
+use std::net::Ipv4Addr;
+
+/// How many failed Logons are tolerated.
+#[derive(Clone, Copy, Debug)]
+pub struct ThrottleLimits {
+    /// Failed Logons of an address for which it does not wait.
+    pub failures_free: u32,
+    /// The pause after the next one, in nanoseconds; each further one doubles it.
+    pub pause_ns: u64,
+    /// The longest pause, in nanoseconds.
+    pub pause_ns_max: u64,
+    /// Addresses that are known at a time, at least 1. For one more, the one that failed longest ago is
+    /// forgotten.
+    pub addresses_max: usize,
+}
+
+impl Default for ThrottleLimits {
+    fn default() -> ThrottleLimits {
+        ThrottleLimits {
+            failures_free: 5,
+            pause_ns: 1_000_000_000,
+            pause_ns_max: 60_000_000_000,
+            addresses_max: 1_024,
+        }
+    }
+}
+
+impl ThrottleLimits {
+    /// The pause after so many failures.
+    fn pause_ns(&self, failures: u32) -> u64 {
+        match failures.checked_sub(self.failures_free.saturating_add(1)) {
+            None => 0,
+            Some(doublings) => {
+                let pause_ns = self.pause_ns.saturating_mul(1 << doublings.min(63));
+                pause_ns.min(self.pause_ns_max)
+            }
+        }
+    }
+}
+
+/// Login throttle: the addresses whose Logons have failed. All memory is taken at the start.
+#[derive(Debug)]
+pub struct LoginThrottle {
+    throttle_limits: ThrottleLimits,
+    rows: Vec<Row>,
+}
+
+/// One address.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    from: Ipv4Addr,
+    /// Failures with no long quiet between them, whatever succeeded meanwhile.
+    failures: u32,
+    /// When the last one was.
+    failed_ns: u64,
+    /// Until then it waits.
+    until_ns: u64,
+}
+
+/// Whoever has failed nothing for so many of the longest pauses begins anew. A success does not: whoever may log on
+/// himself could try others' names for ever, with his own between them.
+const QUIET_PAUSES: u64 = 10;
+
+impl LoginThrottle {
+    /// Nobody has failed yet.
+    pub fn new(throttle_limits: ThrottleLimits) -> LoginThrottle {
+        LoginThrottle {
+            rows: Vec::with_capacity(throttle_limits.addresses_max.max(1)),
+            throttle_limits,
+        }
+    }
+
+    /// Whether an address waits, and nothing that it says is looked at.
+    pub fn is_waiting(&self, from: Ipv4Addr, now_ns: u64) -> bool {
+        let row = self.rows.iter().find(|row| row.from == from);
+        row.is_some_and(|row| now_ns < row.until_ns)
+    }
+
+    /// A Logon of this address has failed.
+    pub fn failed(&mut self, from: Ipv4Addr, now_ns: u64) {
+        let (throttle_limits, row) = (self.throttle_limits, self.row(from, now_ns));
+        let quiet_ns = now_ns.saturating_sub(row.failed_ns);
+        if quiet_ns >= throttle_limits.pause_ns_max.saturating_mul(QUIET_PAUSES) {
+            row.failures = 0;
+        }
+        row.failures = row.failures.saturating_add(1);
+        row.failed_ns = now_ns;
+        row.until_ns = now_ns.saturating_add(throttle_limits.pause_ns(row.failures));
+    }
+
+    /// The row of an address, which may be in place of another's.
+    fn row(&mut self, from: Ipv4Addr, now_ns: u64) -> &mut Row {
+        let new = Row {
+            from,
+            failures: 0,
+            failed_ns: now_ns,
+            until_ns: 0,
+        };
+        let known = self.rows.iter().position(|row| row.from == from);
+        let place = known.unwrap_or_else(|| {
+            if self.rows.len() < self.throttle_limits.addresses_max.max(1) {
+                self.rows.push(new);
+                return self.rows.len() - 1;
+            }
+            let oldest = (0..self.rows.len()).min_by_key(|place| self.rows[*place].failed_ns);
+            let place = oldest.unwrap_or(0);
+            self.rows[place] = new;
+            place
+        });
+        &mut self.rows[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Random, seeds};
+    use std::collections::HashMap;
+
+    const S: u64 = 1_000_000_000;
+
+    fn address(number: u32) -> Ipv4Addr {
+        Ipv4Addr::from(0x7f00_0000 + number)
+    }
+
+    /// Fails as often, each time when the pause is over, and answers how long each pause was, in seconds.
+    fn pauses_s(
+        login_throttle: &mut LoginThrottle,
+        from: Ipv4Addr,
+        times: u32,
+        now_ns: &mut u64,
+    ) -> Vec<u64> {
+        let mut pause = || {
+            login_throttle.failed(from, *now_ns);
+            let start_ns = *now_ns;
+            while login_throttle.is_waiting(from, *now_ns) {
+                *now_ns += S / 2;
+            }
+            (*now_ns - start_ns) / S
+        };
+        (0..times).map(|_| pause()).collect()
+    }
+
+    #[test]
+    fn pauses_begin_after_a_few_failures_double_and_stay_at_the_longest() {
+        let (mut login_throttle, mut now_ns) = (LoginThrottle::new(ThrottleLimits::default()), S);
+        let took = pauses_s(&mut login_throttle, address(1), 14, &mut now_ns);
+        assert_eq!(took, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60]);
+        // The last moment of a pause is one of it, and the next is not.
+        login_throttle.failed(address(1), now_ns);
+        assert!(login_throttle.is_waiting(address(1), now_ns + 60 * S - 1));
+        assert!(!login_throttle.is_waiting(address(1), now_ns + 60 * S));
+    }
+
+    #[test]
+    fn a_long_quiet_begins_anew() {
+        let (mut login_throttle, mut now_ns) = (LoginThrottle::new(ThrottleLimits::default()), S);
+        let anew = [0, 0, 0, 0, 0, 1, 2];
+        assert_eq!(
+            pauses_s(&mut login_throttle, address(1), 7, &mut now_ns),
+            anew
+        );
+        // The last failure was two seconds ago.
+        now_ns += 598 * S - 1;
+        assert_eq!(
+            pauses_s(&mut login_throttle, address(1), 1, &mut now_ns),
+            [4]
+        );
+        now_ns += 596 * S;
+        assert_eq!(
+            pauses_s(&mut login_throttle, address(1), 7, &mut now_ns),
+            anew
+        );
+    }
+
+    #[test]
+    fn a_pause_is_of_one_address() {
+        let (mut login_throttle, mut now_ns) = (LoginThrottle::new(ThrottleLimits::default()), S);
+        pauses_s(&mut login_throttle, address(1), 9, &mut now_ns);
+        login_throttle.failed(address(1), now_ns);
+        login_throttle.failed(address(2), now_ns);
+        for (number, is_waiting) in [(0, false), (1, true), (2, false), (3, false)] {
+            assert_eq!(
+                login_throttle.is_waiting(address(number), now_ns),
+                is_waiting
+            );
+        }
+    }
+
+    #[test]
+    fn whoever_comes_from_many_addresses_takes_no_more_memory() {
+        let throttle_limits = ThrottleLimits {
+            failures_free: 0,
+            addresses_max: 8,
+            ..ThrottleLimits::default()
+        };
+        let mut login_throttle = LoginThrottle::new(throttle_limits);
+        let room = login_throttle.rows.capacity();
+        for number in 0..100_000 {
+            login_throttle.failed(address(number), S + u64::from(number));
+        }
+        assert_eq!(
+            (login_throttle.rows.len(), login_throttle.rows.capacity()),
+            (8, room)
+        );
+        // The latest are the ones that are known.
+        let now_ns = S + 100_000;
+        let is_waiting = |number: &u32| login_throttle.is_waiting(address(*number), now_ns);
+        let waiting: Vec<u32> = (0..100_000).filter(is_waiting).collect();
+        assert_eq!(waiting, (99_992..100_000).collect::<Vec<_>>());
+    }
+
+    /// A row of its own for each address, for ever: as long as there is room, nobody can tell the difference.
+    #[test]
+    fn any_order_of_things_is_that_of_a_plain_map() {
+        let (mut waited, mut passed) = (0, 0);
+        for seed in seeds(200) {
+            let mut random = Random::from_seed(seed);
+            let throttle_limits = ThrottleLimits {
+                failures_free: random.below(4) as u32,
+                pause_ns: 1 + random.below(100),
+                pause_ns_max: 100 + random.below(1_000),
+                addresses_max: 6,
+            };
+            let mut login_throttle = LoginThrottle::new(throttle_limits);
+            let mut plain: HashMap<Ipv4Addr, (u32, u64, u64)> = HashMap::new();
+            let mut now_ns = 1;
+            for _ in 0..500 {
+                let longest_ns = if random.chance(0.02) { 20_000 } else { 200 };
+                now_ns += random.below(longest_ns);
+                let from = address(random.below(6) as u32);
+                let row = plain.entry(from).or_insert((0, now_ns, 0));
+                let is_waiting = now_ns < row.2;
+                assert_eq!(
+                    login_throttle.is_waiting(from, now_ns),
+                    is_waiting,
+                    "seed {seed}"
+                );
+                waited += u32::from(is_waiting);
+                passed += u32::from(!is_waiting);
+                if now_ns - row.1 >= 10 * throttle_limits.pause_ns_max {
+                    row.0 = 0;
+                }
+                let mut pause_ns = throttle_limits.pause_ns;
+                for _ in throttle_limits.failures_free..row.0 {
+                    pause_ns = (2 * pause_ns).min(throttle_limits.pause_ns_max);
+                }
+                row.0 += 1;
+                if row.0 <= throttle_limits.failures_free {
+                    pause_ns = 0;
+                }
+                (row.1, row.2) = (now_ns, now_ns + pause_ns);
+                login_throttle.failed(from, now_ns);
+            }
+        }
+        assert!(waited > 1_000 && passed > 1_000, "{waited} {passed}");
+    }
+}

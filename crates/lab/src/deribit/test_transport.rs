@@ -1,0 +1,93 @@
+//! The way of messages from a session to its connection, with the faults on it.
+
+use super::fault::{Fault, Faults};
+use touchline_feed::fix::{Session, Store};
+use touchline_wire::fix::{Frame, frame};
+
+/// Test transport: what waits for the connection, and how the connection behaves.
+#[derive(Debug, Default)]
+pub struct TestTransport {
+    bytes: Vec<u8>,
+    /// How much of it was sent.
+    sent: usize,
+    /// Nothing is sent until then.
+    silent_until_ns: u64,
+    /// Nothing is read, and little is sent, until then.
+    slow_until_ns: u64,
+    /// When the next byte of a slow connection may go.
+    next_byte_ns: u64,
+    /// The connection is to be closed, once everything is sent.
+    ends: bool,
+}
+
+/// What waits at most; more waits in the session, until that is full, too.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+/// A slow connection sends a byte each so many nanoseconds.
+const BYTE_NS: u64 = 1_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+impl TestTransport {
+    /// Takes whole messages of a session, with what happens to them.
+    pub fn pull<S: Store>(&mut self, session: &mut Session<S>, faults: &mut Faults, now_ns: u64) {
+        if self.sent > 0 && self.sent == self.bytes.len() {
+            self.bytes.clear();
+            self.sent = 0;
+        }
+        while !self.ends && self.bytes.len() - self.sent < WAITING_BYTES_MAX {
+            let Ok(Frame::Whole(message)) = frame(session.outgoing(), usize::MAX) else {
+                return;
+            };
+            let length = message.len();
+            // What keeps the session itself alive is spared.
+            let is_data = matches!(message.msg_type(), b"W" | b"X" | b"y" | b"Y");
+            let fault = match is_data {
+                true => faults.strike(Fault::is_of_the_transport),
+                false => None,
+            };
+            match fault {
+                Some(Fault::Skip) => {}
+                Some(Fault::Malform(how)) => self.bytes.extend(how.apply(message.bytes())),
+                _ => self.bytes.extend(message.bytes()),
+            }
+            match fault {
+                Some(Fault::Disconnect) => self.ends = true,
+                Some(Fault::Silence(s)) => self.silent_until_ns = now_ns + s * SECOND_NS,
+                Some(Fault::Slow(s)) => self.slow_until_ns = now_ns + s * SECOND_NS,
+                _ => {}
+            }
+            session.sent(length);
+        }
+    }
+
+    /// What may be sent now.
+    pub fn due(&self, now_ns: u64) -> &[u8] {
+        let waiting = &self.bytes[self.sent..];
+        match now_ns {
+            now if now < self.silent_until_ns => &[],
+            now if now < self.slow_until_ns && now < self.next_byte_ns => &[],
+            now if now < self.slow_until_ns => &waiting[..waiting.len().min(1)],
+            _ => waiting,
+        }
+    }
+
+    /// So much of it was sent.
+    pub fn sent(&mut self, bytes: usize, now_ns: u64) {
+        self.sent += bytes;
+        self.next_byte_ns = now_ns + BYTE_NS;
+    }
+
+    /// Whether what comes is read.
+    pub fn is_listening(&self, now_ns: u64) -> bool {
+        now_ns >= self.slow_until_ns
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.sent == self.bytes.len()
+    }
+
+    /// Whether a fault has ended the connection.
+    pub fn has_ended(&self) -> bool {
+        self.ends && self.is_empty()
+    }
+}

@@ -1,0 +1,289 @@
+//! A session with its application and its connection, while there is one.
+
+use super::{Echo, Orders, Totals};
+use crate::access_control::Addresses;
+use std::net::Ipv4Addr;
+use touchline_feed::fix::{
+    DisconnectReason, Event, Memory, Names, Session, Settings, Store, StoreError,
+};
+use touchline_feed::{ReceiveTime, Secret};
+use touchline_net::Stream;
+use touchline_net::stream::Error;
+use touchline_wire::fix::{Message, tag};
+
+/// One session of a counterparty.
+#[derive(Debug)]
+pub struct Connection {
+    session: Session<Box<dyn Store>>,
+    /// CompIDs of the counterparty and of us, compared as secrets are: to know them is half of what lets in.
+    names: [Secret; 2],
+    addresses: Addresses,
+    echo: Echo,
+    /// Orders of ours, of which the echo knows nothing.
+    orders: Option<Orders>,
+    /// How often both numbers began at 1 when somebody logged on last.
+    resets: u64,
+    stream: Option<Stream>,
+    /// Until when what waits to be sent may still go, once the session is over.
+    until_ns: Option<u64>,
+    store_failed: Option<StoreError>,
+    /// Whether both were logged on over this connection, and Text (58) of the Logout or Reject that came.
+    was_up: bool,
+    text: String,
+    end: Option<End>,
+}
+
+/// How a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Both sides were logged on.
+    pub was_up: bool,
+    /// Why we closed it; `None` if it just ended.
+    pub why: Option<DisconnectReason>,
+    /// What the counterparty's Logout or Reject said (Text, 58), at most 200 bytes of it; may be empty.
+    pub text: String,
+}
+
+/// Bytes of a text that are shown.
+const TEXT_BYTES_MAX: usize = 200;
+
+/// Flush timeout: how long what is still to be sent may take.
+const FLUSH_TIMEOUT_NS: u64 = 2_000_000_000;
+/// Reads of one turn: nobody keeps the others waiting.
+const READS: usize = 16;
+
+impl Connection {
+    /// A session that nobody is connected to, and that ends with its process.
+    pub fn new(settings: Settings) -> Connection {
+        Connection::with(settings, Box::new(Memory::default()))
+    }
+
+    /// The same, and it goes on where the store ends.
+    pub fn with(settings: Settings, mut store: Box<dyn Store>) -> Connection {
+        let mut echo = Echo::default();
+        echo.remember(&mut store, settings.limits.message_bytes_max);
+        Connection {
+            names: [&settings.target, &settings.sender].map(|name| name.as_str().into()),
+            addresses: Addresses::default(),
+            session: Session::new(settings, store),
+            echo,
+            orders: None,
+            resets: 0,
+            stream: None,
+            until_ns: None,
+            store_failed: None,
+            was_up: false,
+            text: String::new(),
+            end: None,
+        }
+    }
+
+    /// The counterparty comes from these addresses alone.
+    pub fn only_from(self, addresses: Addresses) -> Connection {
+        Connection { addresses, ..self }
+    }
+
+    /// Sends these orders while it is logged on. What answers them is not echoed.
+    pub fn sending(self, orders: Orders) -> Connection {
+        Connection {
+            orders: Some(orders),
+            ..self
+        }
+    }
+
+    /// Its orders, if it sends any.
+    pub fn orders(&self) -> Option<&Orders> {
+        self.orders.as_ref()
+    }
+
+    /// How the last connection ended; once.
+    pub fn take_end(&mut self) -> Option<End> {
+        self.end.take()
+    }
+
+    /// Whether its counterparty may come from this address.
+    pub fn takes(&self, from: Ipv4Addr) -> bool {
+        self.addresses.have(from)
+    }
+
+    /// Whether it is the connection of somebody of these names who comes from this address. It takes as long
+    /// whichever of them is wrong.
+    pub fn expects(&self, names: &Names<'_>, from: Ipv4Addr) -> bool {
+        let [theirs, ours] = &self.names;
+        theirs.is(names.sender) & ours.is(names.target) & self.addresses.have(from)
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session<Box<dyn Store>> {
+        &self.session
+    }
+
+    /// Whether somebody is connected.
+    pub fn is_taken(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// Why its store failed, with which nobody can be served any more.
+    pub fn store_failed(&self) -> Option<StoreError> {
+        self.store_failed
+    }
+
+    /// Somebody is connected, and has sent `bytes` already.
+    pub fn connected(&mut self, stream: Stream, bytes: &[u8], time: ReceiveTime) {
+        self.session.connected(time);
+        self.stream = Some(stream);
+        self.until_ns = None;
+        self.was_up = false;
+        self.text.clear();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let taken = self.session.receive(rest, time);
+            rest = &rest[taken..];
+            self.listen(time);
+            if taken == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Does what is due; answers whether anything was.
+    pub fn work(&mut self, time: ReceiveTime) -> bool {
+        let exchanged = self.exchange(time);
+        // Before the end of the connection, which the session forgets its reason with.
+        if let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason() {
+            self.store_failed = Some(error);
+        }
+        let Ok(is_busy) = exchanged else {
+            self.disconnect(time);
+            return true;
+        };
+        if self.session.disconnect_reason().is_some() {
+            let until_ns = *self.until_ns.get_or_insert(time.mono_ns + FLUSH_TIMEOUT_NS);
+            if self.session.outgoing().is_empty() || time.mono_ns >= until_ns {
+                self.disconnect(time);
+            }
+        }
+        is_busy
+    }
+
+    /// Begins to log out, where somebody is logged on.
+    pub fn log_out(&mut self, time: ReceiveTime) {
+        self.session.log_out("", time);
+    }
+
+    /// Adds what it did to the totals.
+    pub fn add_to(&self, totals: &mut Totals) {
+        let counters = self.session.counters();
+        totals.logons += counters.logons;
+        totals.received += counters.messages_received;
+        totals.sent += counters.messages_sent + counters.messages_resent + counters.gap_fills_sent;
+        totals.garbled += counters.messages_garbled;
+        totals.rejected += counters.messages_rejected;
+    }
+
+    fn disconnect(&mut self, time: ReceiveTime) {
+        if let Some(mut stream) = self.stream.take() {
+            // What was received and not read would make the end a reset, and our last words be lost.
+            let mut unread = [0; 4_096];
+            for _ in 0..READS {
+                if !matches!(stream.receive(&mut unread), Ok(1..)) {
+                    break;
+                }
+            }
+        }
+        self.end = Some(End {
+            was_up: self.was_up,
+            why: self.session.disconnect_reason(),
+            text: std::mem::take(&mut self.text),
+        });
+        self.session.disconnected(time);
+    }
+
+    fn exchange(&mut self, time: ReceiveTime) -> Result<bool, Error> {
+        let mut is_busy = false;
+        if !self.echo.answer(&mut self.session, time) || !self.listen(time) {
+            return self.flush(time);
+        }
+        if let Some(orders) = &mut self.orders {
+            orders.send(&mut self.session, time);
+        }
+        for _ in 0..READS {
+            let Some(stream) = &mut self.stream else {
+                break;
+            };
+            let bytes = match stream.receive(self.session.room()) {
+                Ok(bytes) => bytes,
+                // What it said last may be waiting to be looked at.
+                Err(error) if self.session.outgoing().is_empty() => return Err(error),
+                Err(_) => 0,
+            };
+            if bytes == 0 {
+                break;
+            }
+            self.session.received(bytes, time);
+            is_busy = true;
+            if !self.listen(time) {
+                break;
+            }
+        }
+        is_busy |= self.flush(time)?;
+        Ok(is_busy)
+    }
+
+    /// Sends what waits, as far as the connection takes it.
+    fn flush(&mut self, time: ReceiveTime) -> Result<bool, Error> {
+        let mut is_busy = false;
+        self.session.advance(time);
+        if let Some(stream) = &mut self.stream {
+            while !self.session.outgoing().is_empty() {
+                let bytes = stream.send(self.session.outgoing())?;
+                if bytes == 0 {
+                    break;
+                }
+                self.session.sent(bytes);
+                is_busy = true;
+            }
+        }
+        Ok(is_busy)
+    }
+
+    /// Takes what the session has to say. `false`: an answer has no room yet.
+    fn listen(&mut self, time: ReceiveTime) -> bool {
+        while let Some(event) = self.session.next() {
+            match event {
+                Event::LoggedOn => {
+                    self.was_up = true;
+                    let resets = self.session.counters().resets;
+                    if std::mem::replace(&mut self.resets, resets) != resets {
+                        self.echo.begin();
+                    }
+                }
+                Event::Application(message, header) => {
+                    if self
+                        .orders
+                        .as_mut()
+                        .is_some_and(|orders| orders.take(&message))
+                    {
+                        continue;
+                    }
+                    self.echo.take(&message, &header);
+                    if !self.echo.answer(&mut self.session, time) {
+                        return false;
+                    }
+                }
+                Event::LoggedOut(message) => self.text = text(&message),
+                Event::Logon(_) | Event::Rejected(_) => {}
+            }
+        }
+        true
+    }
+}
+
+/// Text (58) of a message, as far as it is short and can be printed.
+fn text(message: &Message<'_>) -> String {
+    let mut fields = message.fields().map_while(Result::ok);
+    let text = fields.find(|field| field.tag == tag::TEXT);
+    let text = text.map_or(&b""[..], |field| field.value);
+    let text = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
+    text.chars().filter(|letter| !letter.is_control()).collect()
+}

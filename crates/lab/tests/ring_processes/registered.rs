@@ -1,0 +1,60 @@
+//! Named readers of a lossless publication that are stopped, and that die.
+
+use super::bus::{self, CAPACITY, Place};
+use super::player::Player;
+use std::time::{Duration, Instant};
+use touchline_shm::broadcast::Reader;
+use touchline_shm::segment::Mapping;
+
+fn position(watch: &Reader<Mapping>) -> u64 {
+    watch.join_point().map_or(0, |mark| mark.position)
+}
+
+/// Waits until the writer has come so far.
+fn wait_for(watch: &Reader<Mapping>, target: u64) -> Duration {
+    let begun = Instant::now();
+    while position(watch) < target {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the writer stands still"
+        );
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    begun.elapsed()
+}
+
+#[test]
+fn a_dead_reader_holds_nobody_up_and_a_living_one_loses_nothing() {
+    let place = Place::new();
+    let writer = Player::start("writer", place.folder());
+    let watch = bus::attach(place.folder());
+    let mut steady = Player::start("named reader", place.folder());
+    assert_eq!(steady.listen(), "attached");
+    let mut freed = Vec::new();
+    for _ in 0..5 {
+        let mut stopped = Player::start("named reader that stops", place.folder());
+        let stopped_at: u64 = stopped.listen().parse().unwrap();
+        stopped.wait_for_stop();
+        // The writer comes up to it from behind, and waits.
+        wait_for(&watch, stopped_at + CAPACITY / 2);
+        std::thread::sleep(Duration::from_millis(10));
+        assert!(
+            position(&watch) <= stopped_at + CAPACITY,
+            "a living reader was overtaken"
+        );
+        stopped.kill();
+        freed.push(wait_for(&watch, stopped_at + CAPACITY + 1));
+    }
+    let longest = *freed.iter().max().unwrap();
+    println!("after a reader's death the writer went on within {longest:?}");
+    assert!(longest < Duration::from_secs(1), "{freed:?}");
+    writer.kill();
+    place.end();
+    let said = steady.listen();
+    let numbers: Vec<&str> = said.split(' ').collect();
+    assert!(
+        numbers[1] != "0" && numbers[2] == "0",
+        "it lost something: {said}"
+    );
+    assert!(steady.ends_well());
+}

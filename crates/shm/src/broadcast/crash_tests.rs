@@ -1,0 +1,232 @@
+//! A writer that dies after any of its stores, and its successor, who may die as well.
+
+use super::{Cursors, Flags, Geometry, JoinPoint, Overrun, Reader, Refused, RingEvent, Writer};
+use crate::crash_injection;
+use crate::zeroed;
+
+#[path = "../../../lab/src/payload.rs"]
+mod payload;
+
+type Memory = std::sync::Arc<[crate::atomic::AtomicU64]>;
+
+/// What is published in one life at most: more than a lap of the smallest rings.
+const LETTERS: u64 = if cfg!(miri) { 6 } else { 24 };
+
+/// Where a ring begins: positions and sequences also run over their ends.
+const FIRST: [JoinPoint; 3] = [
+    JoinPoint {
+        position: 0,
+        sequence: 1,
+    },
+    JoinPoint {
+        position: 0u64.wrapping_sub(104),
+        sequence: 0u64.wrapping_sub(7),
+    },
+    JoinPoint {
+        position: (1 << 32) - 104,
+        sequence: (1 << 32) - 7,
+    },
+];
+
+/// A reader that counts, and compares what it gets with what must have been sent.
+struct Judge {
+    reader: Reader<Memory>,
+    expected: u64,
+    generations: u64,
+}
+
+impl Judge {
+    fn attach(memory: &Memory) -> Judge {
+        let reader = Reader::attach(memory.clone()).expect("a ring that was begun has a mark");
+        Judge {
+            expected: reader.next().sequence,
+            reader,
+            generations: 0,
+        }
+    }
+
+    /// Reads to the end.
+    fn read_all(&mut self) {
+        let length_max = self.reader.geometry().message_max();
+        loop {
+            let taken = self.reader.read(|frame| {
+                let mut room = vec![0; frame.len().div_ceil(8)];
+                frame.copy_to(&mut room);
+                (frame.sequence, frame.len(), room)
+            });
+            match taken {
+                Ok(None) => break,
+                Ok(Some((sequence, length, words))) => {
+                    assert_eq!(sequence, self.expected);
+                    assert_eq!(length, payload::length(sequence, length_max), "{sequence}");
+                    let sent = (0..words.len()).map(|i| payload::word(sequence, length, i));
+                    assert!(sent.eq(words), "message {sequence} is not what was sent");
+                    self.expected = self.expected.wrapping_add(1);
+                }
+                Err(RingEvent::Generation(_)) => self.generations += 1,
+                Err(RingEvent::Overrun(Overrun { messages, .. })) => {
+                    self.expected = self.expected.wrapping_add(messages);
+                }
+                Err(RingEvent::Corrupt { position }) => panic!("corrupt at {position}"),
+            }
+        }
+        assert_eq!(self.expected, self.reader.next().sequence);
+    }
+}
+
+/// Publishes letters, and says how many of them were whole before death. A claim that is dropped leaves
+/// its bytes in the way of the next.
+fn publish(writer: &mut Writer<Memory>, count: u64, mut after_each: impl FnMut()) -> u64 {
+    let (mut bytes, mut published) = (Vec::new(), 0);
+    let length_max = writer.geometry().message_max();
+    let dropped = vec![0xff; length_max];
+    for _ in 0..count {
+        writer.claim(length_max).unwrap().write(&dropped);
+        let sequence = writer.next().sequence;
+        payload::write(sequence, payload::length(sequence, length_max), &mut bytes);
+        writer.publish(&bytes, Flags::default()).unwrap();
+        published += u64::from(crash_injection::lives());
+        after_each();
+    }
+    published
+}
+
+/// A writer begins a ring, publishes, and dies after `first_life` stores; its successor dies after
+/// `second_life` stores; the one after that lives. Says which of the two lives were long enough.
+fn two_crashes(
+    geometry: Geometry,
+    first: JoinPoint,
+    first_life: u64,
+    second_life: u64,
+) -> (bool, bool) {
+    let memory = zeroed(geometry.words());
+    let (mut awake, mut asleep) = (None, None);
+    let mut published = 0;
+
+    crash_injection::live_for(first_life);
+    let mut writer = Writer::create_at(memory.clone(), geometry, first).unwrap();
+    let first_lived = if crash_injection::lives() {
+        asleep = Some(Judge::attach(&memory));
+        let awake = awake.insert(Judge::attach(&memory));
+        published += publish(&mut writer, LETTERS, || awake.read_all());
+        crash_injection::lives()
+    } else {
+        // Nothing was begun, and nobody can have attached: the next one begins from nothing.
+        let refused = Writer::resume(memory.clone()).map(drop);
+        assert_eq!(refused, Err(Refused::Foreign));
+        memory
+            .iter()
+            .for_each(|word| word.store(0, crash_injection::Ordering::Relaxed));
+        crash_injection::live();
+        Writer::create_at(memory.clone(), geometry, first).unwrap();
+        false
+    };
+
+    crash_injection::live_for(second_life);
+    let mut writer = Writer::resume(memory.clone()).unwrap();
+    published += publish(&mut writer, 3, || ());
+    let second_lived = crash_injection::lives();
+
+    crash_injection::live();
+    let mut fresh = Judge::attach(&memory);
+    let mut writer = Writer::resume(memory.clone()).unwrap();
+    let expected = first.sequence.wrapping_add(published);
+    assert_eq!(
+        writer.next().sequence,
+        expected,
+        "{published} were published"
+    );
+    let mut last = Judge::attach(&memory);
+    for readers in [&mut awake, &mut asleep] {
+        readers.as_mut().map(Judge::read_all);
+    }
+    fresh.read_all();
+    publish(&mut writer, LETTERS, || last.read_all());
+    assert!(
+        last.generations <= 1,
+        "a mark lies behind the frame that says who begins"
+    );
+    let end = writer.next();
+    for mut judge in [awake, asleep, Some(fresh), Some(last)]
+        .into_iter()
+        .flatten()
+    {
+        judge.read_all();
+        assert_eq!(judge.reader.next(), end);
+    }
+    (first_lived, second_lived)
+}
+
+/// At each instant the ring is a chain of committed frames that ends in a zero head.
+#[test]
+fn a_writer_may_die_between_any_two_stores_and_so_may_the_next() {
+    // Miri is slow, and is after orderings: some of the deaths will do.
+    let (capacities, firsts, step): (&[u64], _, _) = if cfg!(miri) {
+        (&[64], &FIRST[1..2], 61)
+    } else {
+        (&[64, 128, 512], &FIRST[..], 1)
+    };
+    let mut crashes = 0;
+    for (&capacity, first) in capacities
+        .iter()
+        .flat_map(|c| firsts.iter().map(move |first| (c, *first)))
+    {
+        let geometry = Geometry::new(capacity).unwrap();
+        for first_life in (0..).step_by(step) {
+            let mut first_lived = false;
+            for second_life in (0..).step_by(step) {
+                let lived = two_crashes(geometry, first, first_life, second_life);
+                first_lived = lived.0;
+                crashes += 2 - u64::from(lived.0) - u64::from(lived.1);
+                if lived.1 {
+                    break;
+                }
+            }
+            if first_lived {
+                break;
+            }
+        }
+    }
+    println!("{crashes} deaths");
+}
+
+/// A new writer never overtakes a named reader either, however often writers die.
+#[test]
+fn a_lossless_publication_stays_lossless_when_writers_die() {
+    let geometry = Geometry::new(256).unwrap();
+    let (memory, cursors) = (
+        zeroed(geometry.words()),
+        zeroed(Cursors::<Memory>::words_for(1)),
+    );
+    let registered = || Cursors::new(cursors.clone());
+    let mut writer = Writer::create(memory.clone(), geometry)
+        .unwrap()
+        .lossless(registered());
+    let mut reader = Reader::attach(memory.clone())
+        .unwrap()
+        .registered(registered(), 0);
+    let mut published = 0;
+    while writer
+        .publish(&[published as u8; 9], Flags::default())
+        .is_ok()
+    {
+        published += 1;
+    }
+    for _ in 0..10 {
+        match Writer::resume_lossless(memory.clone(), registered()) {
+            Ok(_) => {}
+            Err(refused) => assert_eq!(refused, Refused::Full { slot: 0 }),
+        }
+    }
+    let mut received = 0;
+    loop {
+        match reader.read(|frame| frame.word(0) as u8) {
+            Ok(Some(byte)) if byte == received as u8 => received += 1,
+            Err(RingEvent::Generation(_)) => {}
+            Ok(None) => break,
+            other => panic!("after {received} of {published}: {other:?}"),
+        }
+    }
+    assert_eq!(received, published);
+    Writer::resume_lossless(memory, registered()).expect("its reader has made room");
+}

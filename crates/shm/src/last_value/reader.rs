@@ -1,0 +1,141 @@
+//! The reading side: any number of readers, none of which writes anything or waits.
+
+use super::shape::place;
+use super::{HELD, POSITION, Refused, SLOT_HEAD, STAMP, Shape};
+use crate::Words;
+use crate::atomic::{AtomicU64, Ordering, fence};
+use std::ops::Range;
+
+/// Result of one attempt to read a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The content, as it was behind this position of the ring.
+    Content {
+        /// Behind the last change that it holds.
+        position: u64,
+    },
+    /// Nothing: this writer has written nothing there.
+    Nothing,
+    /// A change is in progress, so nothing was copied. A running writer ends it within microseconds, a
+    /// stopped one when it continues, a dead one never.
+    Busy(Change),
+    /// The writer changed the slot during the copy, which was discarded.
+    Overwritten,
+}
+
+/// A change of a slot that was in progress when a reader looked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    slot: usize,
+    /// The odd stamp.
+    stamp: u64,
+}
+
+/// A reader of a table.
+#[derive(Debug)]
+pub struct Reader<M> {
+    memory: M,
+    shape: Shape,
+}
+
+impl<M: Words> Reader<M> {
+    /// Attaches to a table.
+    ///
+    /// # Errors
+    /// The memory holds no table, or one that does not fit it.
+    pub fn attach(memory: M) -> Result<Reader<M>, Refused> {
+        let shape = Shape::read(memory.words())?;
+        Ok(Reader { memory, shape })
+    }
+
+    /// The generation of the ring that the table belongs to; 0 while it is being started.
+    pub fn generation(&self) -> u64 {
+        self.memory.words()[place::GENERATION].load(Ordering::Acquire)
+    }
+
+    /// Slots in use: all slots behind them are empty. The last ones may be empty, too.
+    pub fn used(&self) -> usize {
+        let used = self.memory.words()[place::USED].load(Ordering::Acquire);
+        (used as usize).min(self.shape.slots)
+    }
+
+    /// The table's sizes.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The table's memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    /// Copies the content of a slot, as far as there is room. One attempt: it never waits, and copies
+    /// at most once.
+    pub fn read(&self, slot: usize, room: &mut [u64]) -> Found {
+        self.read_by(slot, |content| copy(content, room, 0..usize::MAX))
+    }
+
+    /// Copies the first words of a slot, and then of the others those that the first ones ask for, each
+    /// to its own place in `room`: the unused part of a long slot costs nothing. One attempt, as
+    /// [`read`](Reader::read).
+    ///
+    /// `parts` may be given words that never stood together; its answer does not matter then.
+    pub fn read_parts<const N: usize>(
+        &self,
+        slot: usize,
+        room: &mut [u64],
+        first: usize,
+        parts: impl FnOnce(&[u64]) -> [Range<usize>; N],
+    ) -> Found {
+        self.read_by(slot, |content| {
+            copy(content, room, 0..first);
+            let wanted = parts(room.get(..first).unwrap_or_default());
+            wanted
+                .into_iter()
+                .for_each(|part| copy(content, room, part));
+        })
+    }
+
+    /// Whether this very change is still in progress. One load.
+    pub fn is_in_progress(&self, change: Change) -> bool {
+        self.shape
+            .slot(self.memory.words(), change.slot)
+            .is_some_and(|words| words[STAMP].load(Ordering::Relaxed) == change.stamp)
+    }
+
+    #[inline]
+    fn read_by(&self, slot: usize, copy: impl FnOnce(&[AtomicU64])) -> Found {
+        let Some(words) = self.shape.slot(self.memory.words(), slot) else {
+            return Found::Nothing;
+        };
+        let (head, content) = words.split_at(SLOT_HEAD);
+        // SYNC POINT: with the store of the even stamp.
+        let stamp = head[STAMP].load(Ordering::Acquire);
+        if stamp & 1 != 0 {
+            return Found::Busy(Change { slot, stamp });
+        }
+        copy(content);
+        let position = head[POSITION].load(Ordering::Relaxed);
+        // SYNC POINT: who has read a word of a later change sees its odd stamp now.
+        fence(Ordering::Acquire);
+        if head[STAMP].load(Ordering::Relaxed) != stamp {
+            return Found::Overwritten;
+        }
+        match position & HELD {
+            0 => Found::Nothing,
+            _ => Found::Content {
+                position: position & !HELD,
+            },
+        }
+    }
+}
+
+/// Copies a part of a slot's content to the same place, as far as it is there and there is room.
+#[inline]
+fn copy(content: &[AtomicU64], room: &mut [u64], part: Range<usize>) {
+    let end = part.end.min(content.len()).min(room.len());
+    let part = part.start.min(end)..end;
+    for (to, from) in room[part.clone()].iter_mut().zip(&content[part]) {
+        *to = from.load(Ordering::Relaxed);
+    }
+}

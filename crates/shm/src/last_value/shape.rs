@@ -1,0 +1,97 @@
+//! Sizes and places of a table, as its control page gives them.
+
+use super::SLOT_HEAD;
+use crate::atomic::{AtomicU64, Ordering};
+use std::fmt;
+
+/// Words of the control page; the slots begin behind it.
+const CONTROL_WORDS: usize = 512;
+
+pub(super) mod place {
+    pub const MAGIC: usize = 0;
+    pub const SLOTS: usize = 1;
+    pub const CONTENT: usize = 2;
+    pub const GENERATION: usize = 16;
+    pub const USED: usize = 17;
+}
+
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"TLimage1");
+
+/// Sizes of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Slots.
+    pub slots: usize,
+    /// Words of content in a slot.
+    pub content_words: usize,
+}
+
+impl Shape {
+    /// Words of memory that such a table takes.
+    pub const fn words(self) -> usize {
+        CONTROL_WORDS + self.slots * self.slot_words()
+    }
+
+    /// Words from the beginning of the memory to the end of a slot.
+    pub const fn words_through(self, slot: usize) -> usize {
+        CONTROL_WORDS + (slot + 1) * self.slot_words()
+    }
+
+    const fn slot_words(self) -> usize {
+        // Whole lines, so that two slots never share one.
+        (SLOT_HEAD + self.content_words).next_multiple_of(8)
+    }
+
+    /// The words of a slot, if the memory has it.
+    pub(super) fn slot(self, words: &[AtomicU64], slot: usize) -> Option<&[AtomicU64]> {
+        if slot >= self.slots {
+            return None;
+        }
+        let begin = CONTROL_WORDS.checked_add(slot.checked_mul(self.slot_words())?)?;
+        words.get(begin..begin.checked_add(SLOT_HEAD + self.content_words)?)
+    }
+
+    /// Reads the sizes from a table's memory.
+    ///
+    /// # Errors
+    /// The memory holds no table, or one that does not fit it.
+    pub fn read(words: &[AtomicU64]) -> Result<Shape, Refused> {
+        if words.len() < CONTROL_WORDS || words[place::MAGIC].load(Ordering::Acquire) != MAGIC {
+            return Err(Refused::Foreign);
+        }
+        let word = |place: usize| words[place].load(Ordering::Relaxed) as usize;
+        let shape = Shape {
+            slots: word(place::SLOTS),
+            content_words: word(place::CONTENT),
+        };
+        // Each factor is at most the memory's words, so their product cannot overflow unnoticed.
+        let needed = shape
+            .content_words
+            .checked_add(SLOT_HEAD + 8)
+            .and_then(|slot| slot.checked_mul(shape.slots));
+        match needed {
+            Some(_) if shape.words() <= words.len() => Ok(shape),
+            _ => Err(Refused::Corrupt),
+        }
+    }
+}
+
+/// Why a table cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The memory holds no table of this version.
+    Foreign,
+    /// The memory holds a table that makes no sense, or is smaller than the table says.
+    Corrupt,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refused::Foreign => "not a table of images of this version",
+            Refused::Corrupt => "the table of images is damaged; its writer must begin a new one",
+        })
+    }
+}
+
+impl std::error::Error for Refused {}

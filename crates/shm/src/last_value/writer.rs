@@ -1,0 +1,123 @@
+//! The writing side: exactly one writer, which never waits.
+
+use super::shape::{MAGIC, place};
+use super::{HELD, POSITION, Refused, SLOT_HEAD, STAMP, Shape};
+use crate::Words;
+use crate::atomic::{AtomicU64, Ordering, fence};
+
+/// The writer of a table: exactly one.
+#[derive(Debug)]
+pub struct Writer<M> {
+    memory: M,
+    shape: Shape,
+    used: usize,
+}
+
+impl<M: Words> Writer<M> {
+    /// Starts a table, in zeroed memory or over a table of the same shape that another writer left.
+    ///
+    /// It belongs to no generation of the ring until [`Writer::publish`] sets one.
+    ///
+    /// # Errors
+    /// The memory is too small.
+    pub fn create(memory: M, shape: Shape) -> Result<Writer<M>, Refused> {
+        let words = memory.words();
+        if words.len() < shape.words() {
+            return Err(Refused::Corrupt);
+        }
+        // First: a reader that sees a slot emptied sees, by the fence of that change, that the table
+        // belongs to no generation.
+        words[place::GENERATION].store(0, Ordering::Relaxed);
+        let used = words[place::USED]
+            .load(Ordering::Relaxed)
+            .min(shape.slots as u64);
+        words[place::SLOTS].store(shape.slots as u64, Ordering::Relaxed);
+        words[place::CONTENT].store(shape.content_words as u64, Ordering::Relaxed);
+        words[place::MAGIC].store(MAGIC, Ordering::Release);
+        let writer = Writer {
+            memory,
+            shape,
+            used: 0,
+        };
+        (0..used as usize).for_each(|slot| writer.empty(slot));
+        // Last: a successor of a writer that dies before this empties them again.
+        writer.memory.words()[place::USED].store(0, Ordering::Release);
+        Ok(writer)
+    }
+
+    /// From now on the table belongs to this generation of the ring. Whoever sees that sees all that was done
+    /// before.
+    pub fn publish(&mut self, generation: u64) {
+        self.memory.words()[place::GENERATION].store(generation, Ordering::Release);
+    }
+
+    /// Changes the content of a slot in place: readers see all of it or nothing of it.
+    ///
+    /// `position` is the place in the ring behind the change. Gives what `change` returns, `None` if
+    /// there is no such slot.
+    #[inline]
+    pub fn change<T>(
+        &mut self,
+        slot: usize,
+        position: u64,
+        change: impl FnOnce(&[AtomicU64]) -> T,
+    ) -> Option<T> {
+        if slot >= self.used {
+            self.use_slot(slot)?;
+        }
+        self.write(slot, position | HELD, change)
+    }
+
+    #[inline]
+    fn write<T>(
+        &self,
+        slot: usize,
+        position: u64,
+        change: impl FnOnce(&[AtomicU64]) -> T,
+    ) -> Option<T> {
+        let words = self.shape.slot(self.memory.words(), slot)?;
+        let (head, content) = words.split_at(SLOT_HEAD);
+        // Odd from here on, also where a dead writer has left it odd.
+        let stamp = head[STAMP].load(Ordering::Relaxed) | 1;
+        head[STAMP].store(stamp, Ordering::Relaxed);
+        // SYNC POINT: who reads a word that is stored from here on sees the odd stamp.
+        fence(Ordering::Release);
+        let changed = change(content);
+        head[POSITION].store(position, Ordering::Relaxed);
+        // SYNC POINT: who reads the even stamp sees the whole change.
+        head[STAMP].store(stamp.wrapping_add(1), Ordering::Release);
+        Some(changed)
+    }
+
+    /// The table's sizes.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The table's memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    /// Counts a slot before its first change: a writer that dies in between leaves a counted slot that
+    /// is empty, never a changed one that its successor does not empty.
+    #[cold]
+    fn use_slot(&mut self, slot: usize) -> Option<()> {
+        let words = self.memory.words();
+        self.shape.slot(words, slot)?;
+        self.used = slot + 1;
+        words[place::USED].store(self.used as u64, Ordering::Relaxed);
+        // No store of the change may come before that.
+        fence(Ordering::Release);
+        Some(())
+    }
+
+    /// Stamps only ever grow, also over this: a reader that began before cannot mistake it.
+    fn empty(&self, slot: usize) {
+        self.write(slot, 0, |content| {
+            for word in content {
+                word.store(0, Ordering::Relaxed);
+            }
+        });
+    }
+}

@@ -1,0 +1,213 @@
+//! The transport from the exchange to its listeners: two lines with their faults, and a socket.
+
+use super::Arguments;
+use super::addresses::{Addresses, refused};
+use crate::output::Failure;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use touchline_lab::capture::{Feed, Line};
+use touchline_lab::claim::Claim;
+use touchline_lab::fault::command::Command;
+use touchline_lab::fault::forger::{Forger, Injection};
+use touchline_lab::fault::stream::{Counts, FaultStream, Setting};
+use touchline_net::udp::{Error, Sender, SenderSettings, Sent};
+
+/// Two lines, their faults, and where they lead.
+#[derive(Debug)]
+pub struct TestTransport {
+    /// Where each feed and line is sent.
+    pub addresses: Addresses,
+    /// Nobody else sends to where this sends.
+    claim: Claim,
+    faults: FaultStream,
+    forger: Forger,
+    out: Out,
+}
+
+/// The socket, and what became of the packets that it was given.
+#[derive(Debug)]
+struct Out {
+    sender: Sender,
+    /// The kernel's queue was full, and they were not sent.
+    full: u64,
+    /// No address for them.
+    nowhere: u64,
+    bytes: u64,
+    failed: Option<Error>,
+}
+
+/// Packets that were not sent though no fault struck them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsent {
+    /// The kernel's queue was full.
+    pub full: u64,
+    /// The channel has no address for their feed and line.
+    pub nowhere: u64,
+}
+
+/// A full queue empties in this many yields, or the packet is given up.
+const TRIES_MAX: u32 = 100;
+
+impl TestTransport {
+    /// Claims the addresses, opens the socket and sets the faults of the start.
+    pub fn open(arguments: &Arguments, addresses: Addresses) -> Result<TestTransport, Failure> {
+        let claim = addresses.claim(arguments)?;
+        let settings = SenderSettings {
+            interface: Some(arguments.interface.clone()),
+            source: arguments.interface.parse().ok(),
+            send_buffer_bytes: 1 << 22,
+            ..SenderSettings::default()
+        };
+        let sender = Sender::open(&settings).map_err(|error| Failure::socket(&error))?;
+        let mut faults = FaultStream::new(arguments.seed);
+        for command in &arguments.fault {
+            if let Command::Fault(setting) = command {
+                faults.set(setting, 0);
+            }
+        }
+        Ok(TestTransport {
+            addresses,
+            claim,
+            faults,
+            forger: Forger::default(),
+            out: Out {
+                sender,
+                full: 0,
+                nowhere: 0,
+                bytes: 0,
+                failed: None,
+            },
+        })
+    }
+
+    /// The address that packets come from, if it is known.
+    pub fn host(&self) -> Option<Ipv4Addr> {
+        let host = *self.out.sender.address().ip();
+        (!host.is_unspecified()).then_some(host)
+    }
+
+    /// Sends a packet over both lines.
+    pub fn send(&mut self, feed: Feed, payload: &[u8], spared: bool, now_ns: u64) {
+        self.forger.note(feed, payload);
+        let (addresses, out) = (&self.addresses, &mut self.out);
+        let mut out = |line, feed, payload: &[u8]| out.send_on(addresses, line, feed, payload);
+        self.faults.send(feed, payload, spared, now_ns, &mut out);
+    }
+
+    /// Sends packets that the exchange does not send itself, once. The packets of each feed, which may be none.
+    pub fn inject(&mut self, injection: &Injection, venue_ns: u64) -> Vec<(Feed, Vec<Vec<u8>>)> {
+        let (addresses, out) = (&self.addresses, &mut self.out);
+        let mut out = |line, feed, payload: &[u8]| out.send_on(addresses, line, feed, payload);
+        let mut injected = Vec::new();
+        for &feed in &injection.feeds {
+            let packets = self.forger.packets(injection.packets, feed, venue_ns);
+            for &line in &injection.lines {
+                for payload in &packets {
+                    self.faults
+                        .inject(line, feed, injection.packets, payload, &mut out);
+                }
+            }
+            injected.push((feed, packets));
+        }
+        injected
+    }
+
+    /// The exchange starts again: its packets so far are of the session before.
+    pub fn session_over(&mut self) {
+        self.forger.session_over();
+    }
+
+    /// Sends a packet over one line.
+    pub fn send_on(&mut self, line: Line, feed: Feed, payload: &[u8], now_ns: u64) {
+        let (addresses, out) = (&self.addresses, &mut self.out);
+        let mut out = |line, feed, payload: &[u8]| out.send_on(addresses, line, feed, payload);
+        self.faults
+            .send_on(line, feed, payload, false, now_ns, &mut out);
+    }
+
+    /// Sends a packet to a group that is none of the channel's.
+    ///
+    /// # Errors
+    /// Another simulator sends to it.
+    pub fn send_to(&mut self, group: SocketAddrV4, payload: &[u8]) -> Result<(), Failure> {
+        self.claim
+            .add([group])
+            .map_err(|error| refused(&error, "stop one of the two"))?;
+        self.out.send_to(group, payload);
+        Ok(())
+    }
+
+    /// Sends what faults held back until now.
+    pub fn release(&mut self, now_ns: u64) {
+        if self.due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
+            let (addresses, out) = (&self.addresses, &mut self.out);
+            let mut out = |line, feed, payload: &[u8]| out.send_on(addresses, line, feed, payload);
+            self.faults.release(now_ns, &mut out);
+        }
+    }
+
+    /// When something that is held back is due.
+    pub fn due_ns(&self) -> Option<u64> {
+        self.faults.due_ns()
+    }
+
+    /// Sets a fault.
+    pub fn set(&mut self, setting: &Setting, now_ns: u64) {
+        self.faults.set(setting, now_ns);
+    }
+
+    /// Lifts all faults, and sends what they held back.
+    pub fn clear(&mut self, now_ns: u64) {
+        self.faults.clear();
+        self.release(now_ns);
+    }
+
+    /// What was sent and struck.
+    pub fn counts(&self) -> &Counts {
+        self.faults.counts()
+    }
+
+    /// What was not sent.
+    pub fn unsent(&self) -> Unsent {
+        let Out { full, nowhere, .. } = self.out;
+        Unsent { full, nowhere }
+    }
+
+    /// Bytes that were sent.
+    pub fn bytes(&self) -> u64 {
+        self.out.bytes
+    }
+
+    /// The error that stopped sending, if one did.
+    pub fn check(&mut self) -> Result<(), Failure> {
+        self.out
+            .failed
+            .take()
+            .map_or(Ok(()), |error| Err(Failure::run(error)))
+    }
+}
+
+impl Out {
+    fn send_on(&mut self, addresses: &Addresses, line: Line, feed: Feed, payload: &[u8]) {
+        match addresses.get(line, feed) {
+            Some(address) => self.send_to(address, payload),
+            None => self.nowhere += 1,
+        }
+    }
+
+    fn send_to(&mut self, address: SocketAddrV4, payload: &[u8]) {
+        for _ in 0..TRIES_MAX {
+            match self.sender.send(address, payload) {
+                Ok(Sent::Yes) => {
+                    self.bytes += payload.len() as u64;
+                    return;
+                }
+                Ok(Sent::Full) => std::thread::yield_now(),
+                Err(error) => {
+                    self.failed.get_or_insert(error);
+                    return;
+                }
+            }
+        }
+        self.full += 1;
+    }
+}

@@ -1,0 +1,42 @@
+//! The log of all states of books, written in place, so that it can be read as it grows.
+
+use crate::output::Failure;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use touchline_lab::cme::expected_books::BookState;
+
+/// A log that is being written.
+#[derive(Debug)]
+pub struct ExpectedLog {
+    path: PathBuf,
+    writer: BufWriter<File>,
+}
+
+impl ExpectedLog {
+    /// An empty log.
+    pub fn create(path: &Path) -> Result<ExpectedLog, Failure> {
+        let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+        Ok(ExpectedLog {
+            path: path.to_owned(),
+            writer: BufWriter::with_capacity(1 << 16, file),
+        })
+    }
+
+    /// Writes states, a line each, at once.
+    pub fn write(&mut self, states: &mut Vec<BookState>) -> Result<(), Failure> {
+        let ExpectedLog { path, writer } = self;
+        let written = states
+            .drain(..)
+            .try_for_each(|state| writeln!(writer, "{state}"))
+            .and_then(|()| writer.flush());
+        written.map_err(|error| unwritable(path, &error))
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::run(format!(
+        "{}: cannot be written ({error}); choose a file in a folder of yours, with room",
+        path.display()
+    ))
+}

@@ -1,0 +1,424 @@
+//! Readers as they are seen from outside: each that gives a name keeps a counters file of its own.
+//!
+//! ```text
+//!  <root>/<bus>/boards/<name>/lock       who reads, a lock that dies with it
+//!                            /counters   how far it is, and how long things took to it
+//! ```
+//!
+//! The reader alone writes it, and nothing else: the publisher neither waits for it nor reads it. A
+//! reader that leaves takes its counters file with it; that of one which died stays to be looked at, until
+//! the next of that name, or for an hour.
+
+use super::counters_file::{CountersFile, CountersView};
+use super::files::Error;
+use super::{Holder, Root};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use touchline_shm::segment::{self, WriterLock};
+use touchline_types::{CounterInfo, Timestamps};
+
+/// Named readers that a bus may have at a time.
+pub const READERS_MAX: usize = 64;
+
+/// How long the counters file of a reader that died is kept.
+const DEAD_KEPT: Duration = Duration::from_secs(3600);
+
+/// A receive stamp that is further away than this is of a recording, and no latency.
+const LATENCY_NS_MAX: u64 = 60_000_000_000;
+
+/// How long a reading of the system's clock is good for; the fine clock is 10 ns wrong by then.
+const ANCHOR_NS: f64 = 1e6;
+
+const FOLDER: &str = "boards";
+
+touchline_types::counters! {
+    /// Counters of a named reader.
+    pub struct ReaderCounters {
+        position: "bytes" = "Everything of the stream below this was read.",
+        messages: "messages" = "Messages read from the ring, those that a filter kept back included.",
+        batches: "batches" = "Batches read: what one packet caused.",
+        written_unix_ns: "ns" = "When this was written last, since 1970-01-01 UTC.",
+        overruns: "times" = "The publisher overran this reader.",
+        overrun_messages: "messages" = "Messages that were lost by it.",
+        overrun_bytes: "bytes" = "Bytes of the stream that were lost by it.",
+        corrupt: "times" = "Shared memory held what no publisher writes.",
+        restarts: "times" = "Another publisher has begun.",
+        receive_timestamps_far: "batches" = "The receive timestamp was more than a minute away, as that of a recording is: no latency.",
+        place: "place" = "Place among the readers that a lossless publisher waits for, from 1; 0 is none.",
+    }
+}
+
+/// Histograms of a named reader, one value for each batch: of its last message.
+pub const READER_HISTOGRAMS: &[CounterInfo] = &[
+    CounterInfo {
+        name: "published_to_consumed_ns",
+        unit: "ns",
+        help: "From an update handed to the publisher to the reader's hands, by the fine clock.",
+    },
+    CounterInfo {
+        name: "received_to_consumed_ns",
+        unit: "ns",
+        help: "From the packet's receive timestamp to the reader's hands, by the system's clock.",
+    },
+];
+const PUBLISHED: usize = 0;
+const RECEIVED: usize = 1;
+
+/// The host's fine clock, that of the marks in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct FineClock {
+    /// Reads it.
+    pub ticks: fn() -> u64,
+    /// Length of a tick in nanoseconds, finite and above 0.
+    pub ns_per_tick: f64,
+}
+
+/// The writing side: what a reader shows of itself. Given to a subscriber when it
+/// [joins](super::Join::reader_stats), which keeps it; once a batch, a few stores.
+#[derive(Debug)]
+pub struct ReaderStats {
+    root: Root,
+    bus: String,
+    name: String,
+    clock: FineClock,
+    counters: ReaderCounters,
+    counters_file: CountersFile,
+    /// Both clocks at one moment.
+    anchor: Anchor,
+    /// The name, until this is dropped or its process dies.
+    lock: Option<WriterLock>,
+}
+
+/// The last message of a batch, just before it is handed out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Consumed {
+    ticks: u64,
+    published: u64,
+    receive_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Anchor {
+    ticks: u64,
+    unix_ns: u64,
+}
+
+/// A registered reader at one moment.
+#[derive(Debug)]
+pub struct ReaderView {
+    /// Its name.
+    pub name: String,
+    /// Its process; `None` if that died and left the counters file.
+    pub process: Option<Holder>,
+    /// What it counted; zeros where its counters file cannot be read.
+    pub counters: ReaderCounters,
+    /// What it had not read yet.
+    pub lag_bytes: u64,
+    /// Its counters file, or why that cannot be read.
+    pub counters_file: Result<CountersView, Error>,
+}
+
+impl ReaderStats {
+    /// Takes a name on a bus that exists, and begins a counters file: letters, digits, `-`, `_`, `.`, at most 64
+    /// of them. The clock must be that of the publisher's marks: the host's.
+    ///
+    /// # Errors
+    /// Another reader has that name, which says who, or there are as many as there may be. The bus
+    /// must be of this process's user: who reads another user's bus has no name.
+    pub fn create(
+        root: &Root,
+        bus: &str,
+        name: &str,
+        clock: FineClock,
+    ) -> Result<ReaderStats, Error> {
+        let stats = stats_of(root, bus)?;
+        sweep(&stats);
+        let lock = take_name(&stats, bus, name)?;
+        let living = living(&stats)?;
+        if living > READERS_MAX {
+            let _ = lock.remove_directory();
+            return Err(Error::TooManyReaders {
+                bus: bus.to_owned(),
+                readers_max: READERS_MAX,
+            });
+        }
+        let histograms = READER_HISTOGRAMS;
+        let counters_file =
+            CountersFile::under(&lock, clock.ns_per_tick, ReaderCounters::TABLE, histograms)?;
+        let mut reader = ReaderStats {
+            root: root.clone(),
+            bus: bus.to_owned(),
+            name: name.to_owned(),
+            clock,
+            counters: ReaderCounters::default(),
+            counters_file,
+            anchor: Anchor::now(&clock),
+            lock: Some(lock),
+        };
+        reader.show();
+        Ok(reader)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> &ReaderCounters {
+        &self.counters
+    }
+
+    /// A message with these stamps is about to be handed out.
+    #[inline]
+    pub(super) fn consumed(&self, timestamps: &Timestamps) -> Consumed {
+        Consumed {
+            published: timestamps.published,
+            receive_ns: timestamps.packet.receive_ns,
+            ticks: (self.clock.ticks)(),
+        }
+    }
+
+    /// A message was read, and its batch goes on.
+    #[inline]
+    pub(super) fn message(&mut self) {
+        self.counters.messages += 1;
+    }
+
+    /// The last message of a batch was read, and the reader is at `position` now. Not inlined: it
+    /// would stand in the way of messages that have no counters file to be shown on.
+    #[inline(never)]
+    pub(super) fn batch(&mut self, consumed: Consumed, position: u64) {
+        let Consumed {
+            ticks,
+            published,
+            receive_ns,
+        } = consumed;
+        if published > 0 {
+            let waited = ticks.saturating_sub(published);
+            let ns = waited as f64 * self.clock.ns_per_tick;
+            self.counters_file.record(PUBLISHED, ns as u64);
+        }
+        let now = self.unix_ns(ticks);
+        // The clocks of a network card and of the host may be a little apart, either way.
+        let latency = now.wrapping_sub(receive_ns) as i64;
+        match latency.unsigned_abs() {
+            _ if receive_ns == 0 => {}
+            0..=LATENCY_NS_MAX => self.counters_file.record(RECEIVED, latency.max(0) as u64),
+            _ => self.recording(),
+        }
+        let counters = &mut self.counters;
+        counters.position = position;
+        counters.messages += 1;
+        counters.batches += 1;
+        counters.written_unix_ns = now;
+        // The first of the table; the others have not changed.
+        let changed = [position, counters.messages, counters.batches, now];
+        self.counters_file.show(changed);
+    }
+
+    #[cold]
+    fn recording(&mut self) {
+        self.counters.receive_timestamps_far += 1;
+        self.show();
+    }
+
+    /// Something else happened to the subscription: shows it, with its position.
+    #[cold]
+    pub(super) fn note(&mut self, position: u64, note: impl FnOnce(&mut ReaderCounters)) {
+        note(&mut self.counters);
+        self.counters.position = position;
+        self.counters.written_unix_ns = unix_ns();
+        self.show();
+    }
+
+    /// The bus was begun anew; if its directory is another one, the counters file goes there.
+    #[cold]
+    pub(super) fn follow(&mut self) {
+        if !self.counters_file.is_orphaned() {
+            return;
+        }
+        // Somebody may have the name there already: then this reader is seen no more.
+        if let Ok(mut new) = ReaderStats::create(&self.root, &self.bus, &self.name, self.clock) {
+            new.counters = self.counters;
+            *self = new;
+        }
+    }
+
+    fn show(&mut self) {
+        self.counters_file
+            .show(self.counters.values().map(|(_, value)| value));
+    }
+
+    /// The system's time at a moment of the fine clock that has just been.
+    #[inline]
+    fn unix_ns(&mut self, ticks: u64) -> u64 {
+        let since = |anchor: Anchor| {
+            let ticks = ticks.wrapping_sub(anchor.ticks) as i64;
+            ticks as f64 * self.clock.ns_per_tick
+        };
+        if since(self.anchor).abs() > ANCHOR_NS {
+            self.anchor = Anchor::now(&self.clock);
+        }
+        self.anchor
+            .unix_ns
+            .saturating_add_signed(since(self.anchor) as i64)
+    }
+}
+
+/// Who leaves is not seen any more.
+impl Drop for ReaderStats {
+    fn drop(&mut self) {
+        if let Some(lock) = self.lock.take() {
+            // What cannot be removed is seen as dead, and removed by the next.
+            let _ = lock.remove_directory();
+        }
+    }
+}
+
+impl Anchor {
+    fn now(clock: &FineClock) -> Anchor {
+        Anchor {
+            ticks: (clock.ticks)(),
+            unix_ns: unix_ns(),
+        }
+    }
+}
+
+impl ReaderCounters {
+    /// As a counters file shows them; 0 for what it does not have.
+    fn of(counters_file: &CountersView) -> ReaderCounters {
+        let value = |name: &str| counters_file.counter(name).unwrap_or(0);
+        ReaderCounters {
+            position: value("position"),
+            messages: value("messages"),
+            batches: value("batches"),
+            written_unix_ns: value("written_unix_ns"),
+            overruns: value("overruns"),
+            overrun_messages: value("overrun_messages"),
+            overrun_bytes: value("overrun_bytes"),
+            corrupt: value("corrupt"),
+            restarts: value("restarts"),
+            receive_timestamps_far: value("receive_timestamps_far"),
+            place: value("place"),
+        }
+    }
+}
+
+/// The named readers of a bus, by name; disturbs nobody. How far each is behind is still to be
+/// [measured](measure), with a position that is read after this.
+pub(super) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
+    let stats = stats_of(root, bus)?;
+    let view = |name: String| {
+        // One that leaves in between is not there.
+        let process = holder(&stats, &name).ok()?;
+        let counters_file = CountersView::open(&stats, &name).transpose()?;
+        Some(ReaderView {
+            counters: counters_file
+                .as_ref()
+                .map(ReaderCounters::of)
+                .unwrap_or_default(),
+            lag_bytes: 0,
+            name,
+            process,
+            counters_file,
+        })
+    };
+    Ok(stats.buses()?.into_iter().filter_map(view).collect())
+}
+
+/// How far each is behind a publisher that is at `position`.
+pub(super) fn measure(readers: &mut [ReaderView], position: u64) {
+    for reader in readers
+        .iter_mut()
+        .filter(|reader| reader.counters_file.is_ok())
+    {
+        let lag = position.wrapping_sub(reader.counters.position) as i64;
+        reader.lag_bytes = lag.max(0) as u64;
+    }
+}
+
+/// Removes the counters files of those who died long ago. For who begins something on the bus.
+pub(super) fn sweep_of(root: &Root, bus: &str) {
+    if let Ok(stats) = stats_of(root, bus) {
+        sweep(&stats);
+    }
+}
+
+/// Where the counters files are: a root of its own, whose "buses" are readers. Private, whoever may read the bus.
+fn stats_of(root: &Root, bus: &str) -> Result<Root, Error> {
+    Ok(Root::at(root.open(bus)?.path().join(FOLDER)))
+}
+
+fn take_name(stats: &Root, bus: &str, name: &str) -> Result<WriterLock, Error> {
+    const TRIES: usize = 8;
+    let mut tries = 0;
+    loop {
+        match stats.create(name).and_then(WriterLock::acquire) {
+            Err(segment::Error::Busy { holder, .. }) => {
+                return Err(Error::NameTaken {
+                    bus: bus.to_owned(),
+                    name: name.to_owned(),
+                    holder,
+                });
+            }
+            Err(segment::Error::Name { name, why, .. }) => {
+                let what = "reader";
+                return Err(segment::Error::Name { what, name, why }.into());
+            }
+            // The last of that name has just taken its directory away.
+            Err(segment::Error::Missing { .. } | segment::Error::System { .. })
+                if tries < TRIES =>
+            {
+                tries += 1;
+            }
+            taken => return Ok(taken?),
+        }
+    }
+}
+
+fn living(stats: &Root) -> Result<usize, Error> {
+    let names = stats.buses()?;
+    let lives = |name: &&String| matches!(holder(stats, name), Ok(Some(_)));
+    Ok(names.iter().filter(lives).count())
+}
+
+fn holder(stats: &Root, name: &str) -> Result<Option<Holder>, Error> {
+    Ok(WriterLock::holder(&stats.open(name)?)?)
+}
+
+/// What cannot be removed stays; there is always a next time.
+fn sweep(stats: &Root) {
+    let names = stats.buses().unwrap_or_default();
+    let dead = |name: &&String| matches!(holder(stats, name), Ok(None));
+    let mut left: Vec<_> = names
+        .iter()
+        .filter(dead)
+        .map(|name| (last_written(stats, name), name))
+        .collect();
+    left.sort();
+    let too_many = names.len().saturating_sub(READERS_MAX);
+    let kept_since = unix_ns().saturating_sub(DEAD_KEPT.as_nanos() as u64);
+    for (number, (written, name)) in left.into_iter().enumerate() {
+        if number >= too_many && written >= kept_since {
+            continue;
+        }
+        // Only who has taken the name may remove it.
+        if let Ok(lock) = stats.open(name).and_then(WriterLock::acquire) {
+            let _ = lock.remove_directory();
+        }
+    }
+}
+
+/// 0 of a counters file that cannot be read.
+fn last_written(stats: &Root, name: &str) -> u64 {
+    let counters_file = CountersView::open(stats, name).ok().flatten();
+    counters_file.map_or(0, |counters_file| {
+        let written = counters_file.counter("written_unix_ns").unwrap_or(0);
+        written.max(counters_file.origin().start_unix_ns)
+    })
+}
+
+fn unix_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_nanos() as u64)
+}
