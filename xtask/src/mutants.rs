@@ -16,6 +16,7 @@ mod list;
 mod market;
 mod names;
 mod options;
+mod place;
 mod ring;
 mod simulator;
 mod soaks;
@@ -25,6 +26,7 @@ mod trial;
 
 use anyhow::{Result, bail};
 pub use options::Options;
+pub use place::MARKER;
 use std::{path::Path, time::Duration};
 use trial::{Outcome, Trial};
 
@@ -34,11 +36,9 @@ const RUN_TIME_MAX: Duration = Duration::from_secs(180);
 /// One deliberate fault.
 #[derive(Debug, Clone, Copy)]
 pub struct Mutant {
-    /// What is broken, in a few words.
+    /// What is broken, in a few words; a line `// mutant: NAME` stands above the place.
     pub name: &'static str,
-    /// The file, relative to the root of the repository.
-    pub file: &'static str,
-    /// The exact text that is replaced; it occurs once.
+    /// What is replaced: the first text like this behind that line.
     pub find: &'static str,
     /// What stands there instead.
     pub replace: &'static str,
@@ -90,7 +90,7 @@ fn try_all(trial: &Trial, mutants: &[&Mutant]) -> Result<usize> {
     let mut unnoticed = 0;
     for mutant in mutants {
         let outcome = trial.outcome(mutant)?;
-        println!("mutant '{}' ({}): {outcome}", mutant.name, mutant.file);
+        println!("mutant '{}': {outcome}", mutant.name);
         unnoticed += usize::from(!matches!(outcome, Outcome::Noticed | Outcome::Hung));
     }
     Ok(unnoticed)
@@ -99,12 +99,14 @@ fn try_all(trial: &Trial, mutants: &[&Mutant]) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use place::{NoPlace, Sources};
     use std::{fs, path::PathBuf};
 
     const MANIFEST: &str =
         "[package]\nname = \"miniature\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n";
     const SOURCE: &str = "\
 /// Counts up to `to`.
+// mutant: m
 pub fn count(to: u32) -> u32 {
     let mut n = 0;
     while n < to {
@@ -122,7 +124,6 @@ fn counts() {
     fn mutant(find: &'static str, replace: &'static str) -> Mutant {
         Mutant {
             name: "m",
-            file: "src/lib.rs",
             find,
             replace,
             test: "counts",
@@ -151,8 +152,10 @@ fn counts() {
         let outcome = |find, replace| trial.outcome(&mutant(find, replace)).unwrap();
         assert_eq!(outcome("n < to", "n + 1 < to"), Outcome::Noticed);
         assert_eq!(outcome("{ true }", "{ false }"), Outcome::Survived);
-        assert_eq!(outcome("n > to", "n"), Outcome::DoesNotApply { found: 0 });
-        assert_eq!(outcome("to", "n"), Outcome::DoesNotApply { found: 4 });
+        assert!(matches!(
+            outcome("n > to", "n"),
+            Outcome::DoesNotApply(NoPlace::NoText(_))
+        ));
         assert!(matches!(
             outcome("n < to", "n < too"),
             Outcome::DoesNotCompile { .. }
@@ -215,15 +218,17 @@ fn counts() {
 
     /// Cheap, so that a mutant that went stale is noticed long before the mutants run.
     #[test]
-    fn every_mutant_still_applies() {
-        for mutant in all() {
-            let text = fs::read_to_string(crate::root().join(mutant.file)).unwrap_or_default();
-            assert_eq!(
-                text.matches(mutant.find).count(),
-                1,
-                "mutant '{}' in {}",
-                mutant.name,
-                mutant.file
+    fn every_mutant_still_applies_and_every_marker_names_one() {
+        let sources = Sources::read(&crate::root()).unwrap();
+        let stale: Vec<String> = all()
+            .filter_map(|mutant| Some((mutant, sources.place(mutant).err()?)))
+            .map(|(mutant, reason)| format!("mutant '{}': {reason}", mutant.name))
+            .collect();
+        assert!(stale.is_empty(), "{}", stale.join("\n"));
+        for name in sources.names() {
+            assert!(
+                all().any(|mutant| mutant.name == name),
+                "no mutant in xtask/src/mutants is called '{name}', as a marker says"
             );
         }
     }

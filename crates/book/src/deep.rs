@@ -56,6 +56,7 @@ impl DeepLevels {
     pub fn with_room(side: Side, levels_max: usize) -> DeepLevels {
         let levels_max = levels_max.clamp(1, DEEP_MAX);
         DeepLevels {
+            // mutant: deep book: its room is taken as it grows
             room: Vec::with_capacity(levels_max * 2),
             levels_max,
             ..DeepLevels::growing(side)
@@ -69,6 +70,7 @@ impl DeepLevels {
             begin: 0,
             end: 0,
             levels_max: DEEP_MAX,
+            // mutant: deep book: asks are ordered as bids
             turn: -(side as i64),
             truncated_from: None,
         }
@@ -110,6 +112,7 @@ impl DeepLevels {
             return ApplyResult::Beyond;
         }
         let (index, found) = self.find(key);
+        // mutant: deep book: a quantity of nothing is a level
         let action = if level.quantity == Quantity::ZERO {
             UpdateAction::Delete
         } else {
@@ -193,6 +196,7 @@ impl DeepLevels {
         let far = &levels[..levels.len().saturating_sub(LINEAR_SEARCH_MAX)];
         let worse = far.partition_point(|level| self.key(level) < key);
         let found = far.get(worse).is_some_and(|level| self.key(level) == key);
+        // mutant: deep book: a level found far from the best is its neighbour
         (levels.len() - worse - usize::from(found), found)
     }
 
@@ -212,9 +216,11 @@ impl DeepLevels {
         }
         let worst = self.len() - 1;
         if index > worst {
+            // mutant: deep book: the level that does not come leaves no horizon
             self.truncated_from = Some(key);
             return ApplyResult::Beyond;
         }
+        // mutant: deep book: the level that had to go leaves no horizon
         self.truncated_from = Some(self.key(&self.room[self.begin]));
         self.begin += 1;
         steps.step(LevelAction::Remove, worst, Level::UNKNOWN);

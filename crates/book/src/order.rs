@@ -40,6 +40,7 @@ impl Book {
 impl OrderBooks {
     /// Room for `instruments_max` books with `orders_max` orders between them, taken now.
     pub fn new(instruments_max: usize, orders_max: usize) -> OrderBooks {
+        // mutant: hash: order books have a secret that everybody knows
         let keys = HashKeys::drawn_from(&RandomState::new());
         OrderBooks::with_keys(instruments_max, orders_max, keys)
     }
@@ -66,6 +67,7 @@ impl OrderBooks {
             (OrderAction::Delete, Ok(node)) => Some(self.delete(node, chain)),
             (OrderAction::Delete, Err(_)) => None,
             (_, Ok(node)) => Some(self.update(node, event)),
+            // mutant: hash: a chain of orders has no end
             (_, Err(CHAIN_MAX..)) => return Err(OrdersFull),
             (_, Err(_)) => Some(self.insert(event, chain)?),
         };
@@ -154,6 +156,7 @@ impl OrderBooks {
             } else {
                 event.price
             },
+            // mutant: book: a null quantity overwrites
             quantity: if event.quantity.is_null() {
                 old.quantity
             } else {

@@ -45,6 +45,7 @@ impl OrderIndex {
     /// The chain of an order.
     #[inline]
     pub fn chain(&self, instrument: u32, order_id: u64) -> Chain {
+        // mutant: hash: the instrument is no part of an order's key
         let hash = self.keys.hash([order_id, u64::from(instrument)]);
         Chain((hash >> self.shift) as usize)
     }
@@ -94,6 +95,7 @@ impl OrderIndex {
             while pool.next(before) != node {
                 before = pool.next(before);
             }
+            // mutant: hash: taking an order out takes the rest of its chain with it
             pool.set_next(before, behind);
         }
         self.len -= 1;

@@ -39,6 +39,7 @@ impl Order {
             Side::Bid => !self.price.0,
             Side::Ask => self.price.0,
         };
+        // mutant: book: orders of a price stand as they came
         (price, self.priority, self.order_id)
     }
 }

@@ -31,6 +31,7 @@ pub struct ChainFull;
 impl<Name, const WORDS: usize> Index<Name, WORDS> {
     /// Room for `rows_max` rows, with a secret of its own from the system.
     pub fn new(rows_max: usize) -> Index<Name, WORDS> {
+        // mutant: hash: instruments have a secret that everybody knows
         Index::with_keys(rows_max, HashKeys::drawn_from(&RandomState::new()))
     }
 
@@ -63,6 +64,7 @@ impl<Name, const WORDS: usize> Index<Name, WORDS> {
     /// Its chain is full.
     pub fn push(&mut self, words: [u64; WORDS], name: Name) -> Result<(), ChainFull> {
         let chain = self.chain(words);
+        // mutant: hash: a chain of instruments has no end
         if self.length(chain) >= CHAIN_MAX {
             return Err(ChainFull);
         }

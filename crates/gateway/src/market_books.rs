@@ -101,6 +101,7 @@ impl MarketBooks {
         for instrument in new.map(|index| Instrument(index as u32)) {
             let definition = venue.definition(instrument);
             // One that is defined already is told of by its own event.
+            // mutant: bus: an instrument has no name before its definition
             if !definition.defined {
                 self.publish(&Update::Definition(definition), out);
             }
@@ -116,6 +117,7 @@ impl MarketBooks {
             Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, venue, out),
             Event::Trade(trade, begun_ns) => {
                 self.counters.trades += 1;
+                // mutant: series: a trade has the time of the event before
                 self.timestamps.exchange_ns = *begun_ns;
                 self.publish(&Update::Trade(trade), out);
             }
@@ -139,6 +141,7 @@ impl MarketBooks {
         let touched = levels.add(definition, validity, |changes| {
             result = prices.apply(level, changes);
         });
+        // mutant: gateway: implied levels alone make a top
         touched.direct |= level.book == BookKind::Direct;
         if result != ApplyResult::Expected {
             self.inconsistent_update(level.instrument, result, venue);
@@ -170,6 +173,7 @@ impl MarketBooks {
     fn order(&mut self, order: &OrderEvent, validity: Validity, venue: &mut impl Venue) {
         if self.order_changes.room() == 0 {
             self.spilled = true;
+            // mutant: live: orders without room are not published whole
             self.order_changes.spill();
         }
         let MarketBooks {
@@ -341,6 +345,7 @@ impl MarketBooks {
         orders: Option<Validity>,
         out: &mut impl Publish,
     ) {
+        // mutant: stages: a book that is yet to be shown is live when a silence ends
         if let (Some(touched), Some(Validity::Live)) = (self.levels.rebuilt(instrument), price) {
             touched.validity = Validity::Live;
         } else if let Some(validity) = price {
@@ -400,6 +405,7 @@ impl MarketBooks {
     /// Whether a book may hold half an event. The venue is at the end of the packet already, so what
     /// waits here counts, too.
     fn event_open(&self, venue: &impl Venue) -> bool {
+        // mutant: gateway: a recovered book is seen in the middle of an event
         venue.event_open() || !self.levels.is_empty() || !self.order_changes.is_empty()
     }
 
@@ -491,6 +497,7 @@ impl MarketBooks {
                 security_id: touched.security_id,
                 validity,
                 direct: touched.direct,
+                // mutant: gateway: a cut event counts as whole
                 whole: reason == FlushReason::EndOfEvent,
                 changes: if touched.rebuilt { &[] } else { changes },
                 best_bid,
@@ -565,6 +572,7 @@ impl FlushReason {
     /// What a book is that was `validity` with its last change.
     fn validity(self, validity: Validity) -> Validity {
         match (self, validity) {
+            // mutant: gateway: a book that was cut stays live
             (FlushReason::Gap, Validity::Live) => Validity::Gapped,
             _ => validity,
         }

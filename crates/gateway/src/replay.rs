@@ -133,6 +133,7 @@ pub fn replay<P: Publish>(
     };
     // Nothing more goes where nobody looks.
     if !matches!(outcome, Err(Error::Bus(_))) {
+        // mutant: bus: what was counted last is not shown
         pipeline.finish();
         show(counters_file, pipeline, ticks());
     }
@@ -162,6 +163,7 @@ fn check<P: Publish>(
     counters_file: &Option<CountersFile>,
     pipeline: &Pipeline<CmeFeed, P>,
 ) -> Result<(), Damage> {
+    // mutant: names: a replay does not ask whether its bus is there
     pipeline.publisher().check()?;
     counters_file.as_ref().map_or(Ok(()), CountersFile::check)
 }

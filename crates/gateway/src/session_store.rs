@@ -134,6 +134,7 @@ impl FileStore {
     fn open_in(folder: File, name: &str, limits: Limits, sync: Sync) -> Result<FileStore, Refusal> {
         let turn = Turn::take(&folder)?;
         let file = match rewrite::open_inside(&folder, name, OFlags::RDWR) {
+            // mutant: fix store: an empty file is a new store
             Ok(file) => file,
             Err(Errno::NOENT) => Rewrite::begin(&folder, name).run()?.0,
             Err(error) => return Err(std::io::Error::from(error).into()),
@@ -173,7 +174,9 @@ impl FileStore {
             rewrites: 0,
             failed: None,
         };
+        // mutant: fix store: what is not finished stays in the file
         store.file.set_len(store.end)?;
+        // mutant: fix store: a record without its slot gets none at the start
         if slot.next_out > confirmed {
             // A record that is whole counts, and the slot says so before another one is begun.
             store.synchronise()?;
@@ -224,6 +227,7 @@ impl FileStore {
         let begin = HEAD + skip;
         for place in &mut self.places {
             match place.number >= first {
+                // mutant: fix store: a rewritten file forgets where its messages stand
                 true => place.at = place.at - from + begin,
                 false => *place = Place::default(),
             }
@@ -308,6 +312,7 @@ impl FileStore {
         self.record.extend_from_slice(message);
         self.file.write_all_at(&self.record, self.end)?;
         self.synchronise()?;
+        // mutant: fix store: the slots do not know what was stored
         self.write_slot(number + 1, self.slot.next_in, self.slot.epoch)
     }
 }
@@ -350,9 +355,11 @@ impl Store for FileStore {
         self.is_sound()?;
         let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
         if length > MESSAGE_BYTES_MAX {
+            // mutant: fix store: a message is kept that the next start refuses
             return Err(*self.failed.insert(StoreError::TooLong));
         }
         let bytes = RECORD_HEAD as u64 + u64::from(length);
+        // mutant: fix store: the file grows for ever
         let roomy = self.make_room(bytes);
         self.sound(roomy)?;
         let (number, at) = (self.slot.next_out, self.end);

@@ -71,6 +71,7 @@ fn hold(address: SocketAddrV4) -> Result<Held, Refused> {
             drop(whose);
             Err(Refused::Taken {
                 address,
+                // mutant: sim: a claim does not say whose it is
                 process: holder(address),
             })
         }

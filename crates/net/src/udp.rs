@@ -209,6 +209,7 @@ impl UdpSource {
     #[inline]
     fn poll(&mut self) -> Result<bool, Error> {
         let others = self.sockets.len() - self.urgent;
+        // mutant: sockets: calm endpoints starve
         if others > 0 && self.urgent_in_a_row >= URGENT_IN_A_ROW_MAX && self.poll_other(others)? {
             return Ok(true);
         }
@@ -262,6 +263,7 @@ impl UdpSource {
             socket.totals.foreign_source += 1;
             return None;
         }
+        // mutant: sockets: a packet that was cut is shown
         if arrived.truncated {
             socket.totals.truncated += 1;
             return None;
@@ -278,6 +280,7 @@ impl UdpSource {
         if timestamp_ns < self.latest_ns {
             socket.totals.timestamps_raised += 1;
         }
+        // mutant: sockets: receive times step back
         self.latest_ns = self.latest_ns.max(timestamp_ns);
         Some((self.latest_ns, timestamp))
     }
@@ -359,6 +362,7 @@ fn best_timestamp(control: &Control, totals: &mut Totals) -> (u64, TimestampSour
         (None, Some(kernel_ns)) => (kernel_ns, TimestampSource::Kernel),
         (Some(hardware_ns), kernel_ns) => {
             let near_ns = kernel_ns.unwrap_or_else(now_ns);
+            // mutant: sockets: a wild stamp of the card is believed
             if hardware_ns.abs_diff(near_ns) <= TIMESTAMPS_APART_MAX_NS {
                 return (hardware_ns, TimestampSource::Hardware);
             }

@@ -94,6 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while !is_over() {
         let work = subscriber.drain(BATCH, &mut stored);
+        // mutant: soak: a subscriber leaks a little each time it reads
         idler.idle(work);
     }
     // What was published before the end was asked for is part of it; a publisher may go on for ever.

@@ -82,6 +82,7 @@ pub fn ladder(
 pub fn spread_word(spread: Spread) -> Option<&'static str> {
     match spread {
         Spread::Locked => Some("LOCKED"),
+        // mutant: ladder: a crossed book says nothing
         Spread::Crossed => Some("CROSSED"),
         Spread::Normal | Spread::OneSided => None,
     }

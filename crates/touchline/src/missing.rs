@@ -16,6 +16,7 @@ pub fn refused(root: &Root, bus: &str, error: impl Display) -> Failure {
 /// The same as text.
 pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
     match root.buses() {
+        // mutant: bus: those that exist are not listed
         Ok(buses) if buses.iter().all(|other| other != bus) => not_there(root, bus, &buses),
         _ => error.to_string(),
     }

@@ -62,6 +62,7 @@ impl Failure {
     /// manager is to try again, which it does not after exit status 2.
     pub fn source(error: &touchline_net::Error) -> Failure {
         match error {
+            // mutant: gateway: an interface that is not there is a wrong configuration
             touchline_net::Error::Udp(error) if error.may_come_up() => Failure::run(error),
             touchline_net::Error::Udp(error) => Failure::socket(error),
             other => Failure::run(other),

@@ -20,6 +20,7 @@ const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 impl<const WORDS: usize> HashKeys<WORDS> {
     /// Keys from a source of secrets; the standard library's `RandomState` has its own from the system.
     pub fn drawn_from(source: &impl BuildHasher) -> HashKeys<WORDS> {
+        // mutant: hash: every table has the same secret
         HashKeys::of(|number| source.hash_one(number))
     }
 
@@ -52,7 +53,9 @@ impl<const WORDS: usize> HashKeys<WORDS> {
         }
         // Ids in a row lie on a line here, which for some secrets returns to the same places again and again. The
         // rest is a permutation that bends it, and so takes nothing away from the promise above.
+        // mutant: hash: its lowest bits choose the chain
         let high = (sum >> 64) as u64;
+        // mutant: hash: ids in a row lie on a line
         (high ^ (high >> 32)).wrapping_mul(SPREAD)
     }
 }

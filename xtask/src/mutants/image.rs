@@ -2,17 +2,11 @@
 
 use super::Mutant;
 
-const READER: &str = "crates/shm/src/last_value/reader.rs";
-const WRITER: &str = "crates/shm/src/last_value/writer.rs";
-const PATIENCE: &str = "crates/transport/src/shm/images/read_retry.rs";
-const JOINING: &str = "crates/transport/src/shm/subscriber/joining.rs";
-
 /// What the protocol of the table says.
 pub const PROTOCOL: &[Mutant] = &[
     Mutant {
         name: "image: a slot in a change is copied",
-        file: READER,
-        find: "        if stamp & 1 != 0 {
+        find: "if stamp & 1 != 0 {
             return Found::Busy(Change { slot, stamp });
         }
 ",
@@ -21,8 +15,7 @@ pub const PROTOCOL: &[Mutant] = &[
     },
     Mutant {
         name: "image: a copy is handed out without a second look at the stamp",
-        file: READER,
-        find: "        if head[STAMP].load(Ordering::Relaxed) != stamp {
+        find: "if head[STAMP].load(Ordering::Relaxed) != stamp {
             return Found::Overwritten;
         }
 ",
@@ -31,22 +24,19 @@ pub const PROTOCOL: &[Mutant] = &[
     },
     Mutant {
         name: "image: a writer does not say that it changes a slot",
-        file: WRITER,
-        find: "        head[STAMP].store(stamp, Ordering::Relaxed);\n",
+        find: "head[STAMP].store(stamp, Ordering::Relaxed);",
         replace: "",
         test: "-p touchline-shm --lib a_table_is_whole_or_busy",
     },
     Mutant {
         name: "image: a dead writer's stamp is even during the change of its successor",
-        file: WRITER,
         find: "let stamp = head[STAMP].load(Ordering::Relaxed) | 1;",
         replace: "let stamp = head[STAMP].load(Ordering::Relaxed) + 1;",
         test: "-p touchline-shm --lib a_table_is_whole_or_busy",
     },
     Mutant {
         name: "image: a slot is counted after its first change",
-        file: WRITER,
-        find: "        if slot >= self.used {
+        find: "if slot >= self.used {
             self.use_slot(slot)?;
         }
         self.write(slot, position | HELD, change)
@@ -61,16 +51,14 @@ pub const PROTOCOL: &[Mutant] = &[
     },
     Mutant {
         name: "image: used slots are forgotten before they are empty",
-        file: WRITER,
-        find: "        (0..used as usize).for_each(|slot| writer.empty(slot));\n",
+        find: "(0..used as usize).for_each(|slot| writer.empty(slot));",
         replace: "        writer.memory.words()[place::USED].store(0, Ordering::Release);
         (0..used as usize).for_each(|slot| writer.empty(slot));\n",
         test: "-p touchline-shm --lib a_table_is_whole_or_busy",
     },
     Mutant {
         name: "image: a table that is being emptied belongs to its last epoch",
-        file: WRITER,
-        find: "        words[place::GENERATION].store(0, Ordering::Relaxed);\n",
+        find: "words[place::GENERATION].store(0, Ordering::Relaxed);",
         replace: "",
         test: "-p touchline-shm --lib a_table_is_whole_or_busy",
     },
@@ -80,51 +68,42 @@ pub const PROTOCOL: &[Mutant] = &[
 pub const ORDERINGS: &[Mutant] = &[
     Mutant {
         name: "image ordering: the odd stamp has no fence behind it",
-        file: WRITER,
-        find: "sees the odd stamp.
-        fence(Ordering::Release);
-",
-        replace: "sees the odd stamp.\n",
+        find: "fence(Ordering::Release);",
+        replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: the even stamp may be seen before the change",
-        file: WRITER,
         find: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Release)",
         replace: "head[STAMP].store(stamp.wrapping_add(1), Ordering::Relaxed)",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: the content may be read before the stamp",
-        file: READER,
         find: "let stamp = head[STAMP].load(Ordering::Acquire);",
         replace: "let stamp = head[STAMP].load(Ordering::Relaxed);",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: the second look may come before the copy",
-        file: READER,
-        find: "        fence(Ordering::Acquire);\n",
+        find: "fence(Ordering::Acquire);",
         replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::one_reader_during",
     },
     Mutant {
         name: "image ordering: an epoch may be seen before its mark in the ring",
-        file: WRITER,
         find: "store(generation, Ordering::Release)",
         replace: "store(generation, Ordering::Relaxed)",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::an_epoch_begins",
     },
     Mutant {
         name: "image ordering: the ring may be read before the epoch of the tables",
-        file: READER,
         find: "[place::GENERATION].load(Ordering::Acquire)",
         replace: "[place::GENERATION].load(Ordering::Relaxed)",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::an_epoch_begins",
     },
     Mutant {
         name: "image ordering: slots may be unused before their epoch is over",
-        file: READER,
         find: "[place::USED].load(Ordering::Acquire)",
         replace: "[place::USED].load(Ordering::Relaxed)",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom last_value::a_successor",
@@ -135,7 +114,6 @@ pub const ORDERINGS: &[Mutant] = &[
 pub const READERS: &[Mutant] = &[
     Mutant {
         name: "image: a table of another shape is taken over",
-        file: "crates/transport/src/shm/files.rs",
         find: "
             && Shape::read(images.words()) == Ok(sizes.images);",
         replace: ";",
@@ -143,15 +121,13 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: a look waits for a dead writer",
-        file: PATIENCE,
         find: "get_or_insert(now + WAIT_MAX)",
         replace: "get_or_insert(now + WAIT_MAX * 10_000)",
         test: "-p touchline-transport --lib a_change_that_never_ends",
     },
     Mutant {
         name: "image: a change that ends at once takes nothing of the time",
-        file: PATIENCE,
-        find: "            if !has_time() {
+        find: "if !has_time() {
                 break;
             }
             if !table.is_in_progress(change) {
@@ -169,42 +145,36 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: each image of a dead writer is waited for",
-        file: PATIENCE,
-        find: "        self.stuck.set(Some(change));\n",
+        find: "self.stuck.set(Some(change));",
         replace: "",
         test: "-p touchline-transport --lib a_change_that_never_ends",
     },
     Mutant {
         name: "image: a slot that always changes is copied ever again",
-        file: PATIENCE,
         find: "self.copies < COPIES_MAX",
         replace: "self.copies < COPIES_MAX * 10_000",
         test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
     },
     Mutant {
         name: "image: copies that take long have no bound in time",
-        file: PATIENCE,
         find: "self.has_time(clock) && self.copies",
         replace: "self.copies",
         test: "-p touchline-transport --lib a_slot_that_changes_during_each_copy",
     },
     Mutant {
         name: "image: a book is shown whatever may hold for the channel",
-        file: "crates/transport/src/shm/images.rs",
         find: "let channel = channel?;",
         replace: "let channel = channel.unwrap_or_default();",
         test: "-p touchline-transport --test bus no_book_is_taken_while",
     },
     Mutant {
         name: "image: a poll waits for what holds for the channel",
-        file: JOINING,
         find: "Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Nothing,",
         replace: "Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Passed,",
         test: "-p touchline-transport --lib a_poll_makes_one_attempt",
     },
     Mutant {
         name: "image: a poll waits for a definition",
-        file: JOINING,
         find: "if matches!(found, Found::Busy(_) | Found::Overwritten) && self.tries_later() {
             return Step::Nothing;",
         replace: "if matches!(found, Found::Busy(_) | Found::Overwritten) && self.tries_later() {
@@ -213,7 +183,6 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: a poll waits for a book",
-        file: JOINING,
         find: "&& is_channel_known && self.tries_later() {
             return Step::Nothing;",
         replace: "&& is_channel_known && self.tries_later() {
@@ -222,36 +191,31 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: joining comes back to a book for ever",
-        file: JOINING,
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "!is_gone",
         test: "-p touchline-transport --lib joining_goes_on_without_an_image",
     },
     Mutant {
         name: "image: joining comes back to a book of nobody",
-        file: JOINING,
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "is_gone | !joining.busy.is_over(Instant::now())",
         test: "-p touchline-transport --test bus a_writer_that_died_in_a_change",
     },
     Mutant {
         name: "image: joining never comes back",
-        file: JOINING,
         find: "!is_gone && !joining.busy.is_over(Instant::now())",
         replace: "is_gone && joining.busy.is_over(Instant::now())",
         test: "-p touchline-transport --test bus an_image_that_is_being_changed",
     },
     Mutant {
         name: "image: a reset that is being written never was",
-        file: JOINING,
-        find: "            Found::Busy(_) | Found::Overwritten => None,\n",
+        find: "Found::Busy(_) | Found::Overwritten => None,",
         replace: "            Found::Busy(_) | Found::Overwritten => Some(NOTHING_HAPPENED),\n",
         test: "-p touchline-transport --test bus no_book_is_taken_while",
     },
     Mutant {
         name: "image: books do not come back once it is known what holds for the channel",
-        file: "crates/transport/src/shm/subscriber/rows.rs",
-        find: "            Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
+        find: "Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
 ",
         replace: "            Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,\n",
@@ -259,8 +223,7 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: a book that the ring brings of a dead publisher stays live",
-        file: JOINING,
-        find: "        self.watch.gone_seen |= self.watch.is_gone;\n",
+        find: "self.watch.gone_seen |= self.watch.is_gone;",
         replace: "",
         test: "-p touchline-transport --test bus a_torn_book_that_the_ring_brings",
     },

@@ -2,101 +2,83 @@
 
 use super::Mutant;
 
-const LOCK: &str = "crates/shm/src/segment/writer_lock.rs";
-const MAPPING: &str = "crates/shm/src/segment/mapping.rs";
-const NAME: &str = "crates/shm/src/segment/name.rs";
-const PUBLISHER: &str = "crates/transport/src/shm/publisher.rs";
-
 /// All of them.
 pub const NAMES: &[Mutant] = &[
     Mutant {
         name: "names: the directory has no lock",
-        file: LOCK,
         find: "if flock::try_lock(&folder).map_err(failed())? {",
         replace: "if flock::try_lock(&folder).map_err(failed())? || true {",
         test: "-p touchline-shm --test segment names::of_many_that_start_when_the_lock_file_vanishes",
     },
     Mutant {
         name: "names: a lock file that was removed is held",
-        file: LOCK,
         find: "if let Some(path) = lock.lost_name() {",
         replace: "if let Some(path) = lock.lost_name().filter(|_| false) {",
         test: "-p touchline-shm --test segment a_lock_that_is_removed_while_others_take_it",
     },
     Mutant {
         name: "names: the writer does not look for its directory",
-        file: LOCK,
         find: "[&self.folder.name, &self.file_name]",
         replace: "[&self.file_name, &self.file_name]",
         test: "-p touchline-shm --test segment names::a_name_that_is_lost_is_seen",
     },
     Mutant {
         name: "names: a file in use is written by a second one",
-        file: MAPPING,
         find: "if options.readers_write {",
         replace: "if true || options.readers_write {",
         test: "-p touchline-shm --test segment names::a_file_in_use_is_written_by_nobody_else",
     },
     Mutant {
         name: "names: a file of a process that is just dying stays in use",
-        file: MAPPING,
         find: "if Instant::now() >= deadline {",
         replace: "if true || Instant::now() >= deadline {",
         test: "-p touchline-shm --test segment names::a_file_in_use_is_written_by_nobody_else",
     },
     Mutant {
         name: "names: a file in use is left to a second one and removed",
-        file: "crates/transport/src/shm/files.rs",
         find: "Err(in_use @ segment::Error::InUse { .. }) =>",
         replace: "Err(in_use @ segment::Error::InUse { .. }) if false =>",
         test: "-p touchline-transport --test bus names::a_ring_in_use_is_not_taken_over",
     },
     Mutant {
         name: "names: only a name that is gone is lost, not one that leads elsewhere",
-        file: NAME,
         find: "Ok(stat) => Identity::from(&stat) != self.identity,",
         replace: "Ok(_) => false,",
         test: "-p touchline-shm --test segment names::a_file_that_is_removed_or_replaced_is_seen",
     },
     Mutant {
         name: "names: a directory is removed that took another one's place",
-        file: "crates/shm/src/segment/directory.rs",
         find: "?.is_lost() {",
         replace: "?.is_lost() && false {",
         test: "-p touchline-shm --test segment names::a_directory_that_was_moved_away",
     },
     Mutant {
         name: "names: the publisher does not look for its lock",
-        file: PUBLISHER,
         find: "Damage::of_name(self.lock.lost_name())?;",
         replace: "",
         test: "-p touchline-transport --test bus names::who_publishes_learns",
     },
     Mutant {
         name: "names: the publisher does not look for its ring",
-        file: PUBLISHER,
         find: "Damage::of_file(self.ring.memory())?;",
         replace: "",
         test: "-p touchline-transport --test bus names::who_publishes_learns",
     },
     Mutant {
         name: "names: the publisher does not look for its tables",
-        file: PUBLISHER,
         find: "self.tables.check()?;",
         replace: "",
         test: "-p touchline-transport --test bus names::who_publishes_learns",
     },
     Mutant {
         name: "names: the gateway does not ask whether its bus is there",
-        file: "crates/gateway/src/live.rs",
         find: "self.pipeline.publisher().check()?;",
         replace: "",
         test: "-p touchline --test command names::a_gateway_that_loses_a_name",
     },
     Mutant {
         name: "names: a replay does not ask whether its bus is there",
-        file: "crates/gateway/src/replay.rs",
-        find: "    pipeline.publisher().check()?;\n",
+        find: "pipeline.publisher().check()?;",
         replace: "",
         test: "-p touchline --test command names::a_replay_that_loses_its_bus",
     },

@@ -2,16 +2,10 @@
 
 use super::Mutant;
 
-const READER: &str = "crates/shm/src/broadcast/reader.rs";
-const WRITER: &str = "crates/shm/src/broadcast/writer.rs";
-const GEOMETRY: &str = "crates/shm/src/broadcast/geometry.rs";
-const MARK: &str = "crates/shm/src/broadcast/join_point.rs";
-
 /// What the protocol says.
 pub const PROTOCOL: &[Mutant] = &[
     Mutant {
         name: "ring: what was read is not validated",
-        file: READER,
         find: "
         if self.is_overrun() {
             return Err(self.overrun());
@@ -23,22 +17,19 @@ pub const PROTOCOL: &[Mutant] = &[
     },
     Mutant {
         name: "ring: readers look a block too far back",
-        file: READER,
         find: "ahead > self.geometry.capacity()",
         replace: "ahead > self.geometry.capacity() + self.geometry.block()",
         test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: the next head is not zeroed",
-        file: WRITER,
-        find: "        data[self.geometry.index(end)].store(0, Ordering::Relaxed);\n",
+        find: "data[self.geometry.index(end)].store(0, Ordering::Relaxed);",
         replace: "",
         test: "SEEDS=20 -p touchline-shm --test broadcast model::",
     },
     Mutant {
         name: "ring: the next head is zeroed after the commit",
-        file: WRITER,
-        find: "        data[self.geometry.index(end)].store(0, Ordering::Relaxed);
+        find: "data[self.geometry.index(end)].store(0, Ordering::Relaxed);
         // SYNC POINT: payload and the zero behind it are visible to who reads the head.
         data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
 ",
@@ -49,35 +40,30 @@ pub const PROTOCOL: &[Mutant] = &[
     },
     Mutant {
         name: "ring: the head behind a frame is not announced",
-        file: WRITER,
         find: "wrapping_add(frame + WORD)",
         replace: "wrapping_add(frame)",
         test: "SEEDS=20 -p touchline-shm --test broadcast model::",
     },
     Mutant {
         name: "ring: the block that a frame begins in is announced, not the one it ends in",
-        file: GEOMETRY,
         find: "position.wrapping_add(self.block - 1) & !(self.block - 1)",
         replace: "position & !(self.block - 1)",
         test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: one message more is lost than is told",
-        file: READER,
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "self.next.sequence.wrapping_sub(before.sequence).saturating_sub(1)",
         test: "-p touchline-shm --test broadcast overrun::a_overrun_reader_is_told",
     },
     Mutant {
         name: "ring: lost messages are counted by the half that heads carry",
-        file: READER,
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "u64::from((self.next.sequence as u32).wrapping_sub(before.sequence as u32))",
         test: "-p touchline-shm --test broadcast overrun::a_lap_of_more_than_2_to_the_32",
     },
     Mutant {
         name: "ring: the successor counts one message too many",
-        file: READER,
         find: "Ok(None) => return Some(self.next),",
         replace: "Ok(None) => {
                     self.next.sequence = self.next.sequence.wrapping_add(1);
@@ -87,29 +73,25 @@ pub const PROTOCOL: &[Mutant] = &[
     },
     Mutant {
         name: "ring: the successor begins at the last mark",
-        file: READER,
         find: "Ok(None) => return Some(self.next),",
         replace: "Ok(None) => return self.join_point(),",
         test: "-p touchline-shm --test broadcast frames::a_new_writer_is_announced",
     },
     Mutant {
         name: "ring: it is inscribed before it is there",
-        file: WRITER,
-        find: "        let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
+        find: "let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
         replace: "        geometry.write_header(memory.words());
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;",
         test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
     },
     Mutant {
         name: "ring: a mark is counted before it is written",
-        file: MARK,
-        find: "        fence(Ordering::Release);\n",
+        find: "fence(Ordering::Release);",
         replace: "        words[JOIN_POINTS].store(count, Ordering::Release);\n",
         test: "-p touchline-shm --lib a_writer_may_die_between_any_two_stores",
     },
     Mutant {
         name: "ring: a cursor tells more than was read",
-        file: READER,
         find: "cursor.reported = self.next.position;
             cursor.cursors.advance",
         replace: "cursor.reported = self.next.position.wrapping_add(self.geometry.capacity() / 4);
@@ -118,22 +100,19 @@ pub const PROTOCOL: &[Mutant] = &[
     },
     Mutant {
         name: "ring: a named reader is not waited for",
-        file: WRITER,
         find: "registered.slowest(self.join_point_at)",
         replace: "(self.join_point_at, registered.slots())",
         test: "-p touchline-shm --test broadcast lossless::the_writer_waits_for_the_slowest",
     },
     Mutant {
         name: "ring: the successor overtakes named readers",
-        file: WRITER,
         find: "Writer::resume_for(memory, Some(registered))",
         replace: "Ok(Writer::resume_for(memory, None)?.lossless(registered))",
         test: "-p touchline-shm --lib a_lossless_publication_stays_lossless",
     },
     Mutant {
         name: "ring: a named reader begins where nobody waited for it",
-        file: READER,
-        find: "        fence(Ordering::SeqCst);
+        find: "fence(Ordering::SeqCst);
         self.go_to_join_point();
 ",
         replace: "",
@@ -145,8 +124,7 @@ pub const PROTOCOL: &[Mutant] = &[
 pub const ORDERINGS: &[Mutant] = &[
     Mutant {
         name: "ring ordering: the announcement has no fence behind it",
-        file: WRITER,
-        find: "        self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
+        find: "self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark.
         fence(Ordering::Release);
         self.publish_join_point();
@@ -158,44 +136,38 @@ pub const ORDERINGS: &[Mutant] = &[
     },
     Mutant {
         name: "ring ordering: validation may come before the read",
-        file: READER,
-        find: "        fence(Ordering::Acquire);\n",
+        find: "fence(Ordering::Acquire);",
         replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_reader_a_lap_behind",
     },
     Mutant {
         name: "ring ordering: the payload may be read before the head",
-        file: READER,
         find: "let word = self.data()[index].load(Ordering::Acquire);",
         replace: "let word = self.data()[index].load(Ordering::Relaxed);",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_reader_at_the_end",
     },
     Mutant {
         name: "ring ordering: the head may be seen before the payload",
-        file: WRITER,
         find: "store(head.word(), Ordering::Release)",
         replace: "store(head.word(), Ordering::Relaxed)",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom one_reader_at_the_end",
     },
     Mutant {
         name: "ring ordering: a successor relies on a dead writer's fence",
-        file: WRITER,
-        find: "        fence(Ordering::Release);
+        find: "fence(Ordering::Release);
         let mut writer = Writer {",
         replace: "        let mut writer = Writer {",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom a_successor_overwrites",
     },
     Mutant {
         name: "ring ordering: a mark may be read after its count was checked",
-        file: MARK,
-        find: "            fence(Ordering::Acquire);\n",
+        find: "fence(Ordering::Acquire);",
         replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom attaching_while_the_writer",
     },
     Mutant {
         name: "ring ordering: the writer looks at the slots before its mark is out",
-        file: WRITER,
-        find: "        fence(Ordering::SeqCst);\n",
+        find: "fence(Ordering::SeqCst);",
         replace: "",
         test: "RUSTFLAGS=--cfg=loom -p touchline-shm --test loom joining_a_lossless_publication",
     },

@@ -6,28 +6,24 @@ use super::Mutant;
 pub const SIMULATOR: &[Mutant] = &[
     Mutant {
         name: "sim: a clock that steps back stands still",
-        file: "crates/lab/src/cme/publisher.rs",
-        find: "        self.last_sent.clear();",
+        find: "self.last_sent.clear();",
         replace: "",
         test: "-p touchline-lab --lib a_clock_that_steps",
     },
     Mutant {
         name: "sim: an exchange that starts again takes the course before",
-        file: "crates/lab/src/cme/live.rs",
-        find: "            course: Some(course),",
+        find: "course: Some(course),",
         replace: "            course: self.options.course.filter(|_| course > 0),",
         test: "-p touchline-lab --lib an_exchange_that_starts_again_has",
     },
     Mutant {
         name: "sim: the truth of an exchange that starts again has no empty books",
-        file: "crates/lab/src/cme/exchange.rs",
-        find: "        self.publisher.keep_order_states = before.publisher.keep_order_states;\n        self.publisher.note_all_states();",
+        find: "self.publisher.keep_order_states = before.publisher.keep_order_states;\n        self.publisher.note_all_states();",
         replace: "        self.publisher.keep_order_states = before.publisher.keep_order_states;",
         test: "-p touchline-lab --lib an_exchange_that_starts_again_has",
     },
     Mutant {
         name: "sim: old packets are the first ones of the session before",
-        file: "crates/lab/src/fault/forger.rs",
         find: "before.iter().skip(skipped)",
         replace: "before.iter().take(before.len() - skipped)",
         test: "-p touchline-lab --lib old_packets_are",

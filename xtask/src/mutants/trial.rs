@@ -1,6 +1,9 @@
 //! Trying one mutant: a copy of the sources, one change, one test run.
 
-use super::Mutant;
+use super::{
+    Mutant,
+    place::{NoPlace, Sources},
+};
 use anyhow::{Context, Result, bail};
 use std::{
     collections::BTreeSet,
@@ -14,7 +17,7 @@ use std::{
 };
 
 /// What is not copied: what was built, and version control.
-const SKIPPED: &[&str] = &["target", ".git"];
+pub const SKIPPED: &[&str] = &["target", ".git"];
 
 /// Each mutant is built once and run once on few inputs: what counts is how long building takes.
 const QUICK_TO_BUILD: [(&str, &str); 3] = [
@@ -32,8 +35,8 @@ pub enum Outcome {
     Hung,
     /// The test passed on broken code.
     Survived,
-    /// The text to replace does not occur exactly once.
-    DoesNotApply { found: usize },
+    /// There is no place, or not one, that it changes.
+    DoesNotApply(NoPlace),
     /// The change is not valid Rust, so nothing was tested.
     DoesNotCompile { output: String },
 }
@@ -44,9 +47,7 @@ impl fmt::Display for Outcome {
             Self::Noticed => f.write_str("noticed"),
             Self::Hung => f.write_str("noticed (the test never ended)"),
             Self::Survived => f.write_str("SURVIVED: the test passes on broken code"),
-            Self::DoesNotApply { found } => {
-                write!(f, "DOES NOT APPLY: its text occurs {found} times, not once")
-            }
+            Self::DoesNotApply(reason) => write!(f, "DOES NOT APPLY: {reason}"),
             Self::DoesNotCompile { output } => write!(f, "DOES NOT COMPILE:\n{output}"),
         }
     }
@@ -56,6 +57,7 @@ impl fmt::Display for Outcome {
 #[derive(Debug)]
 pub struct Trial {
     copy: PathBuf,
+    sources: Sources,
     build: PathBuf,
     output: PathBuf,
     run_time_max: Duration,
@@ -68,14 +70,15 @@ impl Trial {
     /// # Errors
     /// When a file cannot be read or written.
     pub fn new(root: &Path, folder: &Path, run_time_max: Duration) -> Result<Self> {
-        let trial = Self {
-            copy: folder.join("copy"),
+        let copy = folder.join("copy");
+        mirror(root, &copy)?;
+        Ok(Self {
+            sources: Sources::read(&copy)?,
+            copy,
             build: folder.join("build"),
             output: folder.join("output.txt"),
             run_time_max,
-        };
-        mirror(root, &trial.copy)?;
-        Ok(trial)
+        })
     }
 
     /// Holds the tests of `mutants` against the unbroken copy: each must run something and pass.
@@ -107,13 +110,15 @@ impl Trial {
     /// # Errors
     /// When a file cannot be read or written or cargo cannot be run.
     pub fn outcome(&self, mutant: &Mutant) -> Result<Outcome> {
-        let file = self.copy.join(mutant.file);
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        let found = text.matches(mutant.find).count();
-        if found != 1 {
-            return Ok(Outcome::DoesNotApply { found });
-        }
-        fs::write(&file, text.replacen(mutant.find, mutant.replace, 1))?;
+        let place = match self.sources.place(mutant) {
+            Ok(place) => place,
+            Err(reason) => return Ok(Outcome::DoesNotApply(reason)),
+        };
+        let file = self.copy.join(&place.file);
+        let text = fs::read_to_string(&file)?;
+        let mut broken = text.clone();
+        broken.replace_range(place.bytes, mutant.replace);
+        fs::write(&file, broken)?;
         let outcome = self.test(mutant);
         fs::write(&file, text)?;
         outcome

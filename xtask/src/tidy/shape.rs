@@ -1,6 +1,7 @@
 //! Names and sizes of files.
 
 use super::{Finding, Repository};
+use crate::mutants::MARKER;
 use std::path::Path;
 
 /// Names that say nothing about what is inside.
@@ -48,7 +49,9 @@ fn empty_name(path: &str, line: usize, name: &str) -> Finding {
 /// No hand-written Rust file is longer than a reader's patience.
 pub fn size(repository: &Repository) -> Vec<Finding> {
     let too_long = |(path, text): (&str, &str)| {
-        let lines = text.lines().count();
+        // Who reads the code passes over the places of mutants.
+        let is_read = |line: &&str| !line.trim_start().starts_with(MARKER);
+        let lines = text.lines().filter(is_read).count();
         (lines > LINES_MAX).then(|| {
             let what = format!("{lines} lines, more than {LINES_MAX}");
             Finding::new(path, LINES_MAX + 1, what, "split it by idea")
@@ -95,6 +98,7 @@ mod tests {
             ("a.rs", long.as_str()),
             ("b.rs", &generated),
             ("c.rs", &"//\n".repeat(600)),
+            ("d.rs", &format!("{}{MARKER}m\n", "//\n".repeat(600))),
         ];
         let findings = size(&Repository::of(&files));
         assert_eq!(findings.len(), 1);

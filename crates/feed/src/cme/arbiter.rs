@@ -202,8 +202,10 @@ impl Arbiter {
     #[inline]
     pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
         let sequence = u64::from(sequence);
+        // mutant: feed: what comes late is forgotten
         let is_copy =
             sequence < self.next && (self.sent).is_copy(sequence, sending_ns, bytes, self.next);
+        // mutant: feed: a second copy is delivered
         is_copy.then_some(Verdict::Duplicate)
     }
 
@@ -218,6 +220,8 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         let sequence = u64::from(sequence);
+        // mutant: feed: the sequence is not checked
+        // mutant: sessions: packets behind a hole do not wait
         let in_order = sequence == self.next && self.buffer.is_empty() && self.is_undisputed();
         if in_order && self.clock.fits(sending_ns, time.wall_ns) {
             self.delivered(sending_ns, time.wall_ns, payload.len());
@@ -240,6 +244,7 @@ impl Arbiter {
     /// Nothing will come any more: every gap is lost.
     pub fn finish(&mut self) {
         (self.replay, self.awaited) = (None, None);
+        // mutant: feed: what is missing at the end is not said
         self.release_to = u64::MAX;
         if self.candidate.is_empty() || self.candidate.is_passed_over() {
             return;
@@ -271,6 +276,7 @@ impl Arbiter {
     /// Whether what came at `now_ns` was sent `age_ns` longer before the first packet than it came before it: then it is
     /// not of the time it came at.
     pub fn is_long_before(&self, sending_ns: u64, now_ns: u64, age_ns: u64) -> bool {
+        // mutant: feed: how long a snapshot was kept does not count
         let came_before_ns = self.begun_at_ns.saturating_sub(now_ns);
         sending_ns
             .saturating_add(came_before_ns)
@@ -329,12 +335,15 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         let is_inside = self.is_inside(sequence, sending_ns, time.wall_ns);
+        // mutant: feed: an exchange that begins anew a second behind goes on in the old numbering
         let goes_on_earlier = self.goes_on_earlier(sequence, sending_ns, time);
         if is_inside && !goes_on_earlier && !self.may_be_of_reset(sequence, sending_ns, time) {
             return self.keep(sequence, sending_ns, time, payload);
         }
         let likeness = self.likeness(sequence, sending_ns, payload.len());
+        // mutant: feed: what is of before a reset is a conflict
         let is_conflict = likeness == Likeness::Conflict && sending_ns >= self.begun.sending_ns;
+        // mutant: feed: no conflict is seen while others contradict
         if is_conflict && !self.is_spoken_for(sequence, sending_ns, time, true) {
             if !std::mem::replace(&mut self.has_conflict, true) {
                 self.conflict = Some(sequence);
@@ -346,6 +355,7 @@ impl Arbiter {
             }
         }
         // What was before a late join may as well be of an exchange that began anew a little behind the clock.
+        // mutant: feed: what was lost and comes late may be anything
         if likeness == Likeness::Lost && sequence >= self.begun.sequence {
             return Verdict::Late;
         }
@@ -372,6 +382,7 @@ impl Arbiter {
         if sequence >= self.next {
             return Likeness::Unknown;
         }
+        // mutant: feed: a reset is late where the clock was a little ahead
         self.sent
             .compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)
     }
@@ -396,9 +407,11 @@ impl Arbiter {
         }
         let is_new = candidate.offer(sequence, sending_ns, line, time, payload);
         if takes_two {
+            // mutant: feed: the copy that was refused is not counted
             candidate.set_of_both(sequence);
         }
         if is_inside {
+            // mutant: feed: a number that fits both is known
             candidate.set_ambiguous();
         }
         self.note_forgotten();
@@ -452,6 +465,7 @@ impl Arbiter {
     /// that began anew with its clock a little behind. By now its numbers and times may be such as the one before would
     /// send.
     fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
+        // mutant: feed: three packets of one line take the stream
         sequence >= self.next
             && !self.earlier.is_empty()
             && self.earlier.is_shown()
@@ -467,6 +481,7 @@ impl Arbiter {
         by_both: bool,
     ) -> bool {
         let agrees = |candidate: &JumpCandidate| {
+            // mutant: feed: one line speaks for a packet that conflicts
             let counts = !candidate.is_empty() && (candidate.is_shown() || !by_both);
             counts && candidate.agrees(sequence, sending_ns, time)
         };
@@ -481,9 +496,11 @@ impl Arbiter {
         time: ReceiveTime,
         payload: &[u8],
     ) -> Verdict {
+        // mutant: feed: the first of two packets that wait under one number is believed
         if self.buffer.disputes(sequence, sending_ns, payload.len()) {
             // Neither is believed; the next copy of either takes the place.
             self.buffer.discard(self.next, sequence);
+            // mutant: feed: what is disputed fills what was asked for
             self.went(sequence);
             return Verdict::Contradicts;
         }
@@ -517,6 +534,7 @@ impl Arbiter {
         }
         if let Some(buffered) = self.buffer.take(self.next) {
             self.delivered(buffered.sending_ns, buffered.time.wall_ns, buffered.len());
+            // mutant: feed: a packet that denies what may be so is believed
             if std::mem::take(&mut self.denied) {
                 self.conflict = Some(buffered.sequence);
             }
@@ -544,6 +562,7 @@ impl Arbiter {
         self.sent.record(self.next, sending_ns, bytes);
         self.next += 1;
         self.delivered_ns = sending_ns;
+        // mutant: feed: doubt never ends
         self.clock.pass(sending_ns, receive_ns);
         self.warning = JumpWarning::None;
         self.has_conflict = false;
@@ -554,6 +573,7 @@ impl Arbiter {
     fn lose_to(&mut self, behind: &BufferedPacket) -> Step {
         let target = behind.sequence;
         self.sent.forget(self.next..target);
+        // mutant: feed: a clock that is set in what is lost says nothing
         if behind.sending_ns < self.delivered_ns || self.clock.was_set_ahead(behind) {
             self.conflict = Some(target - 1);
         }
@@ -574,6 +594,7 @@ impl Arbiter {
         self.oldest_ns = u64::MAX;
         for buffered in self.buffer.waiting(self.next) {
             if is_over(buffered.time.mono_ns, now_ns, self.wait_ns) {
+                // mutant: feed: a hole is never declared lost
                 self.release_to = buffered.sequence;
             } else {
                 self.oldest_ns = self.oldest_ns.min(buffered.time.mono_ns);

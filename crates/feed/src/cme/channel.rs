@@ -143,6 +143,7 @@ impl Channel {
         ] {
             tracker.forget();
         }
+        // mutant: feed: a reset without its beginning empties every book
         if whole {
             self.lost = 0;
             return self.reset(0, sending_ns, events);
@@ -154,10 +155,12 @@ impl Channel {
     /// A packet that was processed may not be the venue's: no book is known that may hold it.
     pub fn distrust_all(&mut self, sequence: u32, newest: u32, events: &mut Vec<Event>) {
         let unknown = PriceState {
+            // mutant: feed: a conflict leaves price books live
             gap: true,
             last_seen: newest,
             ..PriceState::known_from(0)
         };
+        // mutant: feed: behind a conflict what is heard of first is known to be empty
         // Nor is what was never heard of known to be empty.
         self.known_from = 0;
         self.lose_all(sequence, newest, unknown, events);
@@ -189,6 +192,7 @@ impl Channel {
             &mut self.order_cycle,
             &mut self.definition_cycle,
         ] {
+            // mutant: feed: a loop of next year hides the others
             if !is_of_now(tracker.start_ns()) {
                 tracker.forget();
             }
@@ -201,14 +205,17 @@ impl Channel {
 
     /// Numbers up to `last` are lost: price books are to be confirmed anew, order books unknown.
     pub fn lose(&mut self, first: u32, last: u32, events: &mut Vec<Event>) {
+        // mutant: feed: a loss is not told to the books
         self.lost = last;
         self.event_open = false;
         for row in self.instruments.rows_mut() {
+            // mutant: feed: orders outlive a lost packet
             row.orders.known = false;
             row.orders.queue = Queue::EMPTY;
         }
         self.order_queue.clear_all();
         self.assembler.clear();
+        // mutant: sessions: a lost packet is not told
         events.push(Event::Lost { first, last });
         self.still_live(events);
     }
@@ -222,6 +229,7 @@ impl Channel {
         for row in self.instruments.rows_mut() {
             row.price = PriceState::known_from(packet);
             row.price.gap = !row.definition.defined && !self.settings.trust_undefined;
+            // mutant: feed: a loop outlives a reset
             row.orders = OrderState::new(true);
         }
         self.price_queue.clear_all();

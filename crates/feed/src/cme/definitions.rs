@@ -131,6 +131,7 @@ impl Channel {
             row.price.gap = false;
         }
         let in_use = row.price.last_rpt > 0 || row.price.gap;
+        // mutant: feed: a new depth is ignored
         if depth != old.depth && in_use {
             self.counters.depth_changes += 1;
             self.distrust_price(instrument, events);

@@ -109,6 +109,7 @@ impl EarlySnapshots {
                 .find(is_free)
                 .expect("fewer packets are kept than there are slots");
         }
+        // mutant: feed: the oldest early snapshot does not give way
         let oldest = (0..self.kept.len()).min_by_key(|at| self.kept[*at].order);
         self.remove(oldest.expect("all slots are taken")).slot
     }
@@ -119,6 +120,7 @@ impl EarlySnapshots {
             .kept
             .iter()
             .map(|early| u64::from(early.snapshot_sequence));
+        // mutant: feed: a forged packet of the highest number stops the feed
         self.next = snapshot_sequence.min().unwrap_or(u64::MAX);
         early
     }

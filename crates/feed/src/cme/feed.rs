@@ -124,12 +124,14 @@ impl CmeFeed {
             }
             Step::JumpUnconfirmed => {
                 counters.jumps_unconfirmed += 1;
+                // mutant: feed: doubtful books are live
                 self.unconfirmed_jump = true;
                 self.telling.begin();
             }
             Step::Conflict(sequence) => {
                 counters.packets_conflicting += 1;
                 self.behind &= !self.arbiter.is_caught_up();
+                // mutant: feed: snapshots that wait outlive a conflict
                 // They may be of an exchange that is gone.
                 self.early.clear();
                 self.channel
@@ -142,6 +144,7 @@ impl CmeFeed {
             } => {
                 counters.numbering_restarts += 1;
                 (self.behind, self.unconfirmed_jump) = (false, false);
+                // mutant: feed: a snapshot that waits outlives its numbering
                 // They may be of the numbering before.
                 self.early.clear();
                 self.channel
@@ -224,6 +227,7 @@ impl CmeFeed {
     fn take_early(&mut self, batch: &mut Batch) {
         let mut early = std::mem::take(&mut self.early);
         if let Some(kept) = early.take(self.reached()) {
+            // mutant: feed: a snapshot that waits is forgotten
             self.take_timely(kept.feed, kept.time, early.payload(&kept), batch);
         }
         self.early = early;
@@ -236,6 +240,7 @@ impl CmeFeed {
         let sending_ns = packet.header.sending_time_ns;
         let ahead_ns = self.arbiter.ahead_ns(sending_ns, time.wall_ns);
         match self.timeliness(snapshot_sequence, sending_ns, time) {
+            // mutant: feed: a snapshot ahead of the stream says any time
             Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX => {
                 self.take_recovery(feed, time, &packet, batch)
             }
@@ -286,6 +291,7 @@ impl CmeFeed {
         let ahead = u64::from(snapshot_sequence).saturating_sub(newest.sequence);
         let begun = self.arbiter.begun();
         // The venue's clock may have been set back a little since.
+        // mutant: feed: snapshots of a clock that went back a little are refused
         let earliest_ns = begun.sending_ns.min(newest.sending_ns);
         let is_behind = u64::from(snapshot_sequence) >= begun.sequence && sending_ns < earliest_ns;
         // The venue sends none that is so old.
@@ -296,7 +302,13 @@ impl CmeFeed {
                 .is_long_before(sending_ns, time.mono_ns, SNAPSHOT_AGE_NS_MAX);
         let is_of_next =
             snapshot_sequence > 0 && self.arbiter.may_be_of_next(sending_ns, time.mono_ns);
+        // mutant: feed: a snapshot that was sent before what it holds is used
+        // mutant: feed: a snapshot from before the first packet is used
+        // mutant: feed: a snapshot of long before a late join is used
         let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
+        // mutant: feed: any number of a snapshot is waited for
+        // mutant: feed: a snapshot of next year is used
+        // mutant: feed: snapshots of a numbering that is not believed are used
         if is_older
             || is_of_next
             || ahead > self.arbiter.reach()
@@ -304,6 +316,7 @@ impl CmeFeed {
         {
             Timeliness::Impossible
         } else if ahead > 0 {
+            // mutant: feed: a snapshot ahead of the stream is used at once
             Timeliness::Early
         } else {
             Timeliness::Due
@@ -345,6 +358,7 @@ impl CmeFeed {
             self.behind || self.unconfirmed_jump,
         ) {
             (true, _) => Validity::Stale,
+            // mutant: feed: books look fresh while packets are awaited
             (false, true) => Validity::Gapped,
             (false, false) => Validity::Live,
         }
@@ -423,6 +437,7 @@ impl Venue for CmeFeed {
         let FeedTimeout { activity_ns, is_on } = self.feed_timeout;
         let inactive_ns = time.mono_ns.saturating_sub(activity_ns);
         if activity_ns > 0 && !is_on && inactive_ns >= self.channel.settings.stale_ns {
+            // mutant: soak: books stay live while nothing is heard of the venue
             self.feed_timeout.is_on = true;
             self.channel.counters.feed_timeouts += 1;
             self.telling.begin();

@@ -42,6 +42,7 @@ impl Channel {
             self.counters.messages += 1;
             self.templates.count(message);
             if let Ok(Some(ending)) = self.message(message, events) {
+                // mutant: gateway: changes are seen before the end of the event
                 self.event_open = !ending.indicator.end_of_event();
                 if !self.event_open {
                     events.push(Event::EndOfEvent {
@@ -134,6 +135,7 @@ impl Channel {
     ) -> Result<Option<Ending>, Malformed> {
         let message = parse!(ChannelReset4, raw);
         self.counters.channel_resets += 1;
+        // mutant: feed: a channel reset is ignored
         self.reset(
             self.packet_info.sequence,
             self.packet_info.sending_ns,

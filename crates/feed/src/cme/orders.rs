@@ -115,6 +115,7 @@ impl Channel {
     /// first incremental packet `lost` is as high as can be, and nothing is of use.
     fn is_of_use(&self, instrument: Instrument, snapshot_sequence: u32) -> bool {
         let state = self.instruments.row(instrument).orders;
+        // mutant: feed: an order snapshot from before the loss is used
         !state.known
             && snapshot_sequence
                 >= self
@@ -131,6 +132,7 @@ impl Channel {
             .order_queue
             .iter(queue)
             .filter(|entry| entry.packet == chunk.snapshot_sequence);
+        // mutant: feed: TransactTime of an order snapshot is ignored
         same_packet
             .last()
             .is_none_or(|entry| entry.transact_ns == chunk.transact_ns)
@@ -150,6 +152,7 @@ impl Channel {
             .filter(|entry| entry.packet > snapshot_sequence)
         {
             if let Work::Order(order) = entry.work {
+                // mutant: sessions: entries that wait are lost
                 events.push(Event::RebuildOrder(order));
             }
         }

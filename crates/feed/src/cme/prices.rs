@@ -77,6 +77,7 @@ impl Channel {
     /// it is of no depth.
     pub fn distrust_price(&mut self, instrument: Instrument, events: &mut Vec<Event>) {
         let missing = self.missing();
+        // mutant: a new depth forgets what waits for a snapshot
         self.instruments.row_mut(instrument).price.gap = true;
         events.push(Event::BookLost(instrument, missing));
     }
@@ -104,6 +105,7 @@ impl Channel {
         });
         // With nothing queued behind it, the snapshot itself must reach what we have seen.
         let reaches = expected >= price.last_rpt || snapshot_sequence > price.last_seen;
+        // mutant: feed: a snapshot that is too old is used
         if contiguous && reaches {
             Use::Replace
         } else {
@@ -130,6 +132,7 @@ impl Channel {
             confirmed = confirmed.max(entry.packet);
             last_rpt = entry.rpt_seq;
             match entry.work {
+                // mutant: feed: the queue is not replayed
                 Work::Level(level) => events.push(Event::RebuildLevel(level)),
                 Work::Empty => events.push(Event::RebuildBook(instrument)),
                 Work::Nothing | Work::Order(_) => {}
@@ -152,6 +155,8 @@ impl Channel {
         let first = !std::mem::replace(&mut price.gap, true);
         self.counters.instrument_gaps += u64::from(first);
         // A book refilled from live updates alone is wrong after a further gap, too.
+        // mutant: feed: a hole does not empty the book
+        // mutant: feed: a further hole leaves a naturally refreshed book
         if first || grows && self.missing() == Validity::Natural {
             events.push(Event::BookLost(instrument, self.missing()));
         }
@@ -205,6 +210,7 @@ impl Channel {
 /// Whether an entry is to be replayed on top of a snapshot. Source: CME client systems wiki,
 /// "MBP and MBOFD Market Recovery".
 fn is_behind(entry: &Queued, snapshot: PriceSnapshot) -> bool {
+    // mutant: feed: what the snapshot contains is replayed
     entry.rpt_seq > snapshot.rpt_seq && entry.packet >= snapshot.snapshot_sequence
 }
 

@@ -121,6 +121,7 @@ impl SnapshotAssembler {
         let assembly = &mut self.partial[index];
         assembly.chunk = Some(chunk);
         assembly.begun = self.begun;
+        // mutant: feed: one chunk is enough
         assembly.missing = chunk.chunks;
         assembly.orders.clear();
         assembly.received.clear();

@@ -70,6 +70,7 @@ impl SnapshotCycle {
         self.total = total;
         *mark = self.id;
         self.seen += 1;
+        // mutant: feed: part of a loop counts as whole
         if self.seen != total {
             return None;
         }

@@ -185,6 +185,7 @@ impl Channel {
             sequence,
             sending_time_ns,
         } = packet.header;
+        // mutant: feed: a snapshot from before a reset is used
         if sending_time_ns <= self.reset_ns {
             self.counters.snapshots_stale += 1;
             return;

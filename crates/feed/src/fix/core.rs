@@ -106,6 +106,7 @@ impl Clock {
         let passed = now_ns.saturating_sub(self.anchor.mono_ns);
         let steady = self.anchor.wall_ns.saturating_add(passed);
         let is_off = time.wall_ns.abs_diff(steady) > STEP_NS;
+        // mutant: fix session: the host's clock is followed wherever it goes
         let wall = if is_off { steady } else { time.wall_ns };
         let was_set = is_off && !self.is_off;
         self.is_off = is_off;

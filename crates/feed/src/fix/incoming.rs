@@ -108,6 +108,7 @@ impl<S: Store> Core<S> {
             self.sequence_too_high(message, number, out_of_order);
             return Outcome::Nothing;
         }
+        // mutant: fix session: a repetition that was seen is executed again
         if number < expected {
             self.sequence_too_low(message, parsed, number);
             return Outcome::Nothing;
@@ -141,6 +142,7 @@ impl<S: Store> Core<S> {
                 return Outcome::Rejected;
             }
             kind if !is_admin(kind) => {
+                // mutant: fix session: a message counts before the application saw it
                 self.delivered = Some(number);
                 return Outcome::Application;
             }

@@ -39,6 +39,7 @@ impl<S: Store> Core<S> {
     fn write_logon(&mut self, is_reset: bool, extra: impl FnOnce(&mut Encoder<'_>)) {
         let heartbeat_s = self.heartbeat_s;
         // A store that fails has ended the session already.
+        // mutant: fix session: a Logon is kept for sending again
         let _ = self.write(b"A", Keep::Number, None, |body| {
             body.unsigned(tag::ENCRYPT_METHOD, 0)
                 .unsigned(tag::HEART_BT_INT, u64::from(heartbeat_s));

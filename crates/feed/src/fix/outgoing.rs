@@ -44,6 +44,7 @@ impl<S: Store> Core<S> {
         }
         body(&mut encoder);
         let message = encoder.finish().map_err(|_| SendError::TooLong)?;
+        // mutant: fix session: a message goes before it is stored
         let stored = if keep == Keep::Message { message } else { &[] };
         if let Err(error) = self.store.add(stored) {
             self.close(DisconnectReason::Store(error));

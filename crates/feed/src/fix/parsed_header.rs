@@ -25,6 +25,7 @@ impl<'a> ParsedHeader<'a> {
             },
             Err(reject) => ParsedHeader {
                 header: Header::salvaged(message),
+                // mutant: fix session: the second of two header tags is believed
                 fault: Some(reject.into()),
             },
         }

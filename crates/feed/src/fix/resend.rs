@@ -138,6 +138,7 @@ impl<S: Store> Core<S> {
                 encoder.bytes(field.tag, field.value);
                 continue;
             }
+            // mutant: fix session: what is sent again is not marked
             encoder
                 .flag(tag::POSS_DUP_FLAG, true)
                 .timestamp(tag::SENDING_TIME, wall_ns, precision)

@@ -293,6 +293,7 @@ fn application(
     decoder: &mut Decoder<'_>,
 ) -> Step {
     let decoded = match message.msg_type() {
+        // mutant: fix market data: changes overtake a set of which more is to come
         b"X" | b"W" if decoder.parts.is_awaited() => {
             return Step::AllInconsistent(Cause::PartMissing);
         }
@@ -553,6 +554,7 @@ const ANSWER_NS: u64 = 30_000_000_000;
 fn unseen(counters: &fix::Counters) -> [u64; 4] {
     [
         counters.messages_out_of_order,
+        // mutant: fix market data: what the session rejected was no change of a book
         counters.messages_rejected,
         counters.sequence_resets,
         counters.resets,

@@ -106,6 +106,7 @@ impl Parts {
             return Err(Malformed::Group);
         }
         let is_all = set.total.is_none_or(|total| entries == total);
+        // mutant: fix market data: a set that says how many entries it has is whole at once
         if !set.is_last.unwrap_or(is_all) {
             let id = Id::new(set.id).ok_or(Malformed::TooLong)?;
             self.begun = Some((id, entries));

@@ -56,6 +56,7 @@ impl FixFeed {
             // While the connection stands the others are told of as what they are; once it is gone, whatever was
             // shown is of a moment that is over.
             let is_gone = self.stage == Stage::Down && validity == Validity::Stale;
+            // mutant: fix market data: a sign of life makes every book live
             let is_published =
                 |row: &&Row| row.was_published && (is_gone || row.book == Book::Live);
             let rows = self.instruments.rows().iter();

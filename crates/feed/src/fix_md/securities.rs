@@ -115,6 +115,7 @@ fn define(
     let is_other = is_other(was.1, now.1)
         || is_other(named(was.0.group), named(now.0.group))
         || is_other(named(was.0.asset), named(now.0.asset));
+    // mutant: fix market data: what became something else keeps its book
     if is_other && row.was_published {
         counters.instruments_changed += 1;
         empty(row, events);

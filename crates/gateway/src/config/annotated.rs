@@ -118,6 +118,7 @@ pub(super) fn annotated(toml: &str, kind: Kind) -> String {
                     let _ = write!(text, "{} = {{ {} }}", setting.name, lines.join(", "));
                 }
                 (None, None) => {
+                    // mutant: print-config: what is not set is left out
                     let _ = write!(text, "# {} =", setting.name);
                 }
             }

@@ -67,8 +67,10 @@ impl Liveness {
         if has_paused {
             self.pause = Some(Pause {
                 noticed_ns: now_ns,
+                // mutant: live: what the kernel dropped in the pause was dropped before it
                 dropped: self.dropped,
                 // The round may have asked the sockets before the pause.
+                // mutant: live: a gateway is current in the round in which it was stopped
                 is_drained: false,
                 ran_ns: 0,
             });

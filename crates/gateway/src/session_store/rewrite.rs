@@ -28,6 +28,7 @@ impl<'a> Rewrite<'a> {
     /// In this order: what has the name has its bytes on the disk.
     pub const STEPS: [Step<'a>; 6] = [
         Rewrite::create,
+        // mutant: fix store: the name comes before the bytes
         Rewrite::write_head,
         Rewrite::write_records,
         Rewrite::synchronise,
@@ -131,6 +132,7 @@ impl<'a> Rewrite<'a> {
     fn rename(&mut self) -> std::io::Result<()> {
         match &self.kept {
             // Whoever moved our file away, or put another one in its place, is not to lose his.
+            // mutant: fix store: what stands under the name is replaced, whoever put it there
             Some((old, _)) if !has_name(old, self.folder, self.name)? => {
                 return Err(Errno::STALE.into());
             }

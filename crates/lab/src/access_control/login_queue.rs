@@ -104,6 +104,7 @@ impl LoginQueue {
         time: ReceiveTime,
         is_listed: impl Fn(Ipv4Addr) -> bool,
     ) -> bool {
+        // mutant: door: a turn takes as many connections as come
         for taken in 0..ACCEPTS {
             // Out of sockets: it passes.
             let Ok(Some((stream, from))) = self.listener.accept() else {
@@ -113,6 +114,8 @@ impl LoginQueue {
             let from = *from.ip();
             let is_full = self.is_full(from, served);
             // Or those whom nobody expects would take the places of those who are.
+            // mutant: door: whoever is on no list is heard
+            // mutant: door: what comes in a pause prolongs it
             if !is_listed(from) || is_full || self.login_throttle.is_waiting(from, time.mono_ns) {
                 self.turned_away += 1;
                 continue;

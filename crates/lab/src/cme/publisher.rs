@@ -153,6 +153,7 @@ impl Publisher {
     /// The venue's clock is set, also back: sending times and arrivals go on from there.
     pub fn jump_clock(&mut self, now_ns: u64) {
         self.now_ns = now_ns;
+        // mutant: sim: a clock that steps back stands still
         self.last_sent.clear();
     }
 
@@ -239,6 +240,7 @@ impl Publisher {
                 for order in orders {
                     let entry = &levels[usize::from(order.reference) - 1];
                     let side = List::of_entry_type(entry.entry_type).side;
+                    // mutant: simulator: an order with a price level changes no order book of the truth
                     let index = index_of(&self.instruments, entry.security_id);
                     self.changed_orders.insert(index);
                     let published = &mut self.published[index];

@@ -160,6 +160,7 @@ impl Client {
                     }
                     _ => {
                         venue.totals.logons_refused += 1;
+                        // mutant: door: a refusal by a fault is a failed Logon
                         self.session.reject_logon(credentials::REFUSAL);
                     }
                 }
@@ -248,6 +249,7 @@ impl Client {
             }
             // The session keeps the room of two messages for itself.
             let waiting_max = limits.output_bytes - 2 * limits.message_bytes_max;
+            // mutant: deribit: snapshots go whether there is room or not
             if self.session.outgoing().len() > waiting_max / 2 {
                 break;
             }

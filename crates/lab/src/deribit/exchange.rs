@@ -62,6 +62,7 @@ impl Exchange {
         throttle_limits: ThrottleLimits,
     ) -> Result<Exchange, Error> {
         let rules = Rules {
+            // mutant: door: the exchange gives one address all places
             unauthenticated_per_address: UNAUTHENTICATED_PER_ADDRESS,
             unauthenticated_max: CLIENTS_MAX,
             throttle_limits,
@@ -117,6 +118,7 @@ impl Exchange {
 
     /// Does what is due; answers whether anything was.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
+        // mutant: door: the exchange lists everybody
         let is_listed = |from| self.venue.credentials.takes(from);
         let mut is_busy = self
             .login_queue

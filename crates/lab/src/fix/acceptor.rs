@@ -77,6 +77,7 @@ impl Acceptor {
     /// Does what is due; answers whether anything was.
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let connections = &self.connections;
+        // mutant: door: an acceptor lists everybody
         let is_listed = |from| connections.iter().any(|connection| connection.takes(from));
         let mut is_busy = self.login_queue.accept(0, time, is_listed);
         is_busy |= self.meet(time);
@@ -114,9 +115,11 @@ impl Acceptor {
             .login_throttle
             .is_waiting(from, time.mono_ns);
         match known {
+            // mutant: door: connections that stand go round a pause
             Known::Connection(connection)
                 if !is_waiting && !self.connections[connection].is_taken() =>
             {
+                // mutant: door: a Logon that succeeds wipes failures
                 self.connections[connection].connected(stream, &bytes, time);
                 return;
             }
@@ -135,6 +138,7 @@ fn who(unauthenticated: &Unauthenticated, connections: &[Connection]) -> Known {
             .map_or(Known::Nobody, Known::Connection),
         // A Logon without CompIDs.
         Err(DisconnectReason::BadLogon) => Known::Nobody,
+        // mutant: door: noise is a failed Logon
         _ => Known::NoLogon,
     }
 }

@@ -110,6 +110,7 @@ impl Connection {
     /// whichever of them is wrong.
     pub fn expects(&self, names: &Names<'_>, from: Ipv4Addr) -> bool {
         let [theirs, ours] = &self.names;
+        // mutant: door: an address is not looked at
         theirs.is(names.sender) & ours.is(names.target) & self.addresses.have(from)
     }
 
@@ -150,6 +151,7 @@ impl Connection {
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let exchanged = self.exchange(time);
         // Before the end of the connection, which the session forgets its reason with.
+        // mutant: fix seat: a failure of the store is forgotten with the connection
         if let Some(DisconnectReason::Store(error)) = self.session.disconnect_reason() {
             self.store_failed = Some(error);
         }
@@ -259,6 +261,7 @@ impl Connection {
                     }
                 }
                 Event::Application(message, header) => {
+                    // mutant: fix initiator: answers to its orders are sent back
                     if self
                         .orders
                         .as_mut()
@@ -271,6 +274,7 @@ impl Connection {
                         return false;
                     }
                 }
+                // mutant: fix initiator: the text of a refusal is lost
                 Event::LoggedOut(message) => self.text = text(&message),
                 Event::Logon(_) | Event::Rejected(_) => {}
             }

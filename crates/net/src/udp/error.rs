@@ -111,6 +111,7 @@ impl Error {
     pub fn is_of_a_setting(&self) -> bool {
         matches!(
             self,
+            // mutant: sockets: a missing interface is no mistake of the settings
             Error::NoEndpoint
                 | Error::NoInterface { .. }
                 | Error::NoMulticast { .. }

@@ -60,6 +60,7 @@ impl Membership {
             self.lose(&changed, sockets);
         }
         let is_lost = sockets.iter().any(Socket::is_lost);
+        // mutant: sockets: a group that was lost is never joined again
         if is_lost && (changed.any || now >= self.retry) {
             self.retry = now + RETRY_EACH;
             self.join_again(sockets);
@@ -69,6 +70,7 @@ impl Membership {
     /// Leaves what is not heard any more: the kernel keeps the place of each group in its socket, and there are few.
     fn lose(&mut self, changed: &Changed, sockets: &mut [Socket]) {
         for index in &changed.gone {
+            // mutant: sockets: a group whose interface went away counts as joined
             sockets.iter_mut().for_each(|socket| socket.lose(*index));
         }
         // The name or address is another interface's now: that of a card with the same name, or one that an address

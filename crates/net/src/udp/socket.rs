@@ -30,6 +30,7 @@ impl Socket {
         warnings: &mut Vec<Warning>,
     ) -> Result<Socket, Error> {
         let address = endpoint.address;
+        // mutant: sockets: an address of this host is shared
         let group = address.ip().is_multicast();
         if address.ip().is_unspecified() || address.ip().is_broadcast() {
             return Err(Error::Address { address });
@@ -93,6 +94,7 @@ impl Socket {
     /// Whether packets of this source are taken.
     #[inline]
     pub fn accepts(&self, source: Ipv4Addr) -> bool {
+        // mutant: sockets: every source is taken
         self.sources.is_empty() || self.sources.contains(&source)
     }
 
@@ -172,6 +174,7 @@ fn request_timestamps(
     if settings.timestamps && !on(libc::SO_TIMESTAMPING, timestamps as i32) {
         warnings.push(Warning::Timestamps { address });
     }
+    // mutant: sockets: what the kernel drops is not asked for
     if !on(libc::SO_RXQ_OVFL, 1) {
         warnings.push(Warning::Drops { address });
     }
@@ -218,6 +221,7 @@ fn join(
             error,
         },
     };
+    // mutant: sockets: a group is joined for everybody
     if sources.is_empty() || settings.any_source_joins {
         return socket
             .join_multicast_v4(address.ip(), &interface)

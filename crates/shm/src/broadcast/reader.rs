@@ -99,6 +99,7 @@ impl<M: Words> Reader<M> {
         let JoinPoint { position, sequence } = self.next;
         let index = self.geometry.index(position);
         // SYNC POINT: with the store of the head; the payload is visible.
+        // mutant: ring ordering: the payload may be read before the head
         let word = self.data()[index].load(Ordering::Acquire);
         if word == 0 {
             return self.nothing(index);
@@ -109,6 +110,7 @@ impl<M: Words> Reader<M> {
             return self.read(take);
         };
         let (taken, end) = (take(&frame), frame.end);
+        // mutant: ring: what was read is not validated
         if self.is_overrun() {
             return Err(self.overrun());
         }
@@ -155,6 +157,8 @@ impl<M: Words> Reader<M> {
         self.take_slot();
         Overrun {
             bytes: self.next.position.wrapping_sub(before.position),
+            // mutant: ring: one message more is lost than is told
+            // mutant: ring: lost messages are counted by the half that heads carry
             messages: self.next.sequence.wrapping_sub(before.sequence),
         }
     }
@@ -164,6 +168,8 @@ impl<M: Words> Reader<M> {
         loop {
             match self.read(|_| ()) {
                 Ok(Some(())) | Err(RingEvent::Generation(_)) => {}
+                // mutant: ring: the successor counts one message too many
+                // mutant: ring: the successor begins at the last mark
                 Ok(None) => return Some(self.next),
                 Err(RingEvent::Overrun(_) | RingEvent::Corrupt { .. }) => return None,
             }
@@ -198,9 +204,11 @@ impl<M: Words> Reader<M> {
     #[inline(always)]
     fn is_overrun(&self) -> bool {
         // SYNC POINT: who has read a word that was stored after an announcement sees it now.
+        // mutant: ring ordering: validation may come before the read
         fence(Ordering::Acquire);
         let watermark = self.memory.words()[place::WATERMARK].load(Ordering::Relaxed);
         let ahead = watermark.wrapping_sub(self.next.position);
+        // mutant: ring: readers look a block too far back
         ahead > self.geometry.capacity()
     }
 
@@ -232,6 +240,7 @@ impl<M: Words> Reader<M> {
         cursor.lease = Some(cursor.cursors.take(cursor.slot, self.next.position));
         // SYNC POINT: either the writer sees that the slot is taken, or its last join point is seen here. It
         // gives up nothing behind that join point before it has looked at the slots once more.
+        // mutant: ring: a named reader begins where nobody waited for it
         fence(Ordering::SeqCst);
         self.go_to_join_point();
         self.tell();
@@ -240,6 +249,7 @@ impl<M: Words> Reader<M> {
     #[inline(never)]
     fn tell(&mut self) {
         if let Some(cursor) = &mut self.cursor {
+            // mutant: ring: a cursor tells more than was read
             cursor.reported = self.next.position;
             cursor.cursors.advance(cursor.slot, cursor.reported);
         }

@@ -89,6 +89,7 @@ impl<M: Words> Writer<M> {
             ..first
         };
         memory.words()[place::WATERMARK].store(first.position, Ordering::Relaxed);
+        // mutant: ring: it is inscribed before it is there
         let writer = Writer::begin(memory, geometry, first, (first, 0, 0), None)?;
         // Last: a writer that dies before this has left no ring at all.
         geometry.write_header(writer.memory.words());
@@ -105,6 +106,7 @@ impl<M: Words> Writer<M> {
     /// # Errors
     /// [`Refused::Full`] until the slowest reader has made room; wait for it, or free its slot.
     pub fn resume_lossless(memory: M, registered: Cursors<M>) -> Result<Writer<M>, Refused> {
+        // mutant: ring: the successor overtakes named readers
         Writer::resume_for(memory, Some(registered))
     }
 
@@ -140,6 +142,7 @@ impl<M: Words> Writer<M> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark, also if it was
         // the writer before this one that raised it.
+        // mutant: ring ordering: a successor relies on a dead writer's fence
         fence(Ordering::Release);
         let mut writer = Writer {
             memory,
@@ -158,6 +161,7 @@ impl<M: Words> Writer<M> {
             Err(NoRoom::TooLong { .. }) => return Err(Refused::Corrupt),
         }
         // What the writer before this one stated is not said of this one.
+        // mutant: live: what one publisher stated is said of the next
         #[cfg(not(loom))]
         super::Activity::default().store(writer.memory.words());
         writer.memory.words()[place::GENERATION].store(writer.generation, Ordering::Relaxed);
@@ -250,8 +254,11 @@ impl<M: Words> Writer<M> {
             sequence: self.next.sequence as u32,
         };
         let data = self.data();
+        // mutant: ring: the next head is not zeroed
+        // mutant: ring: the next head is zeroed after the commit
         data[self.geometry.index(end)].store(0, Ordering::Relaxed);
         // SYNC POINT: payload and the zero behind it are visible to who reads the head.
+        // mutant: ring ordering: the head may be seen before the payload
         data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
         if flags.0 & BATCH_END.0 == 0 {
             self.prefetch_for_write(begin, end);
@@ -300,6 +307,7 @@ impl<M: Words> Writer<M> {
     /// Announces that a frame of so many bytes, and the head behind it, will be written.
     #[inline(always)]
     fn announce(&mut self, frame: u64) -> Result<(), NoRoom> {
+        // mutant: ring: the head behind a frame is not announced
         let end = self.next.position.wrapping_add(frame + WORD);
         // Positions may wrap; what is ahead of the watermark is less than half the numbers ahead.
         if (end.wrapping_sub(self.watermark) as i64) > 0 {
@@ -312,6 +320,7 @@ impl<M: Words> Writer<M> {
     fn raise(&mut self, watermark: u64) -> Result<(), NoRoom> {
         self.wait_for_none(watermark)?;
         self.watermark = watermark;
+        // mutant: ring ordering: the announcement has no fence behind it
         self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
         // SYNC POINT: who reads a word that is stored from here on sees the watermark.
         fence(Ordering::Release);
@@ -328,7 +337,9 @@ impl<M: Words> Writer<M> {
             return Ok(());
         }
         // SYNC POINT: whoever takes a slot unseen begins at the last join point, or later.
+        // mutant: ring ordering: the writer looks at the slots before its mark is out
         fence(Ordering::SeqCst);
+        // mutant: ring: a named reader is not waited for
         let (position, slot) = registered.slowest(self.join_point_at);
         self.allowed = position.wrapping_add(self.geometry.capacity());
         if (watermark.wrapping_sub(self.allowed) as i64) > 0 {

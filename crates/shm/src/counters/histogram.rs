@@ -6,6 +6,7 @@
 use std::ops::RangeInclusive;
 
 /// Bits of a value that its bucket keeps, besides the first.
+// mutant: shm: buckets are wider than said
 const PRECISION_BITS: u32 = 7;
 
 /// Buckets of a histogram.

@@ -196,6 +196,7 @@ impl Layout {
             ),
         ];
         for (what, at, count, each) in ends {
+            // mutant: shm: counters are read beyond their memory
             if end(at, count, each).is_none_or(|end| end > words) {
                 return Err(Corrupt::Size {
                     what,
@@ -267,6 +268,7 @@ pub fn read_descriptor(words: &[AtomicU64]) -> Option<[String; 3]> {
 
 /// No control characters, which could do things to a screen.
 pub fn is_printable(text: &[u8]) -> bool {
+    // mutant: shm: names of counters clear the screen
     text.iter().all(|byte| (b' '..=b'~').contains(byte))
 }
 

@@ -50,11 +50,13 @@ impl<M: Words> Reader<M> {
 
     /// The generation of the ring that the table belongs to; 0 while it is being started.
     pub fn generation(&self) -> u64 {
+        // mutant: image ordering: the ring may be read before the epoch of the tables
         self.memory.words()[place::GENERATION].load(Ordering::Acquire)
     }
 
     /// Slots in use: all slots behind them are empty. The last ones may be empty, too.
     pub fn used(&self) -> usize {
+        // mutant: image ordering: slots may be unused before their epoch is over
         let used = self.memory.words()[place::USED].load(Ordering::Acquire);
         (used as usize).min(self.shape.slots)
     }
@@ -110,14 +112,18 @@ impl<M: Words> Reader<M> {
         };
         let (head, content) = words.split_at(SLOT_HEAD);
         // SYNC POINT: with the store of the even stamp.
+        // mutant: image ordering: the content may be read before the stamp
         let stamp = head[STAMP].load(Ordering::Acquire);
+        // mutant: image: a slot in a change is copied
         if stamp & 1 != 0 {
             return Found::Busy(Change { slot, stamp });
         }
         copy(content);
         let position = head[POSITION].load(Ordering::Relaxed);
         // SYNC POINT: who has read a word of a later change sees its odd stamp now.
+        // mutant: image ordering: the second look may come before the copy
         fence(Ordering::Acquire);
+        // mutant: image: a copy is handed out without a second look at the stamp
         if head[STAMP].load(Ordering::Relaxed) != stamp {
             return Found::Overwritten;
         }

@@ -27,6 +27,7 @@ impl<M: Words> Writer<M> {
         }
         // First: a reader that sees a slot emptied sees, by the fence of that change, that the table
         // belongs to no generation.
+        // mutant: image: a table that is being emptied belongs to its last epoch
         words[place::GENERATION].store(0, Ordering::Relaxed);
         let used = words[place::USED]
             .load(Ordering::Relaxed)
@@ -39,6 +40,7 @@ impl<M: Words> Writer<M> {
             shape,
             used: 0,
         };
+        // mutant: image: used slots are forgotten before they are empty
         (0..used as usize).for_each(|slot| writer.empty(slot));
         // Last: a successor of a writer that dies before this empties them again.
         writer.memory.words()[place::USED].store(0, Ordering::Release);
@@ -48,6 +50,7 @@ impl<M: Words> Writer<M> {
     /// From now on the table belongs to this generation of the ring. Whoever sees that sees all that was done
     /// before.
     pub fn publish(&mut self, generation: u64) {
+        // mutant: image ordering: an epoch may be seen before its mark in the ring
         self.memory.words()[place::GENERATION].store(generation, Ordering::Release);
     }
 
@@ -62,6 +65,7 @@ impl<M: Words> Writer<M> {
         position: u64,
         change: impl FnOnce(&[AtomicU64]) -> T,
     ) -> Option<T> {
+        // mutant: image: a slot is counted after its first change
         if slot >= self.used {
             self.use_slot(slot)?;
         }
@@ -78,13 +82,17 @@ impl<M: Words> Writer<M> {
         let words = self.shape.slot(self.memory.words(), slot)?;
         let (head, content) = words.split_at(SLOT_HEAD);
         // Odd from here on, also where a dead writer has left it odd.
+        // mutant: image: a dead writer's stamp is even during the change of its successor
         let stamp = head[STAMP].load(Ordering::Relaxed) | 1;
+        // mutant: image: a writer does not say that it changes a slot
         head[STAMP].store(stamp, Ordering::Relaxed);
+        // mutant: image ordering: the odd stamp has no fence behind it
         // SYNC POINT: who reads a word that is stored from here on sees the odd stamp.
         fence(Ordering::Release);
         let changed = change(content);
         head[POSITION].store(position, Ordering::Relaxed);
         // SYNC POINT: who reads the even stamp sees the whole change.
+        // mutant: image ordering: the even stamp may be seen before the change
         head[STAMP].store(stamp.wrapping_add(1), Ordering::Release);
         Some(changed)
     }

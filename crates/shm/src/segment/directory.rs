@@ -161,6 +161,7 @@ impl Root {
         }
         // Not the bits above: a directory may hand its group on to what is made in it.
         let mode = stat.st_mode & 0o777;
+        // mutant: shm: files open to others are trusted
         if mode & !allowed != 0 {
             return Err(Error::Exposed {
                 path: path(),
@@ -259,6 +260,7 @@ impl Directory {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle = open_beneath(self.handle(), file, flags, Mode::RUSR | Mode::WUSR)?;
+        // mutant: shm: the umask decides about modes
         rustix::fs::fchmod(&handle, Mode::from_raw_mode(self.file_mode(written_by)))?;
         Ok(handle)
     }
@@ -292,6 +294,7 @@ impl Directory {
     pub(super) fn remove_itself(&self) -> Result<(), Error> {
         let path = self.path();
         let name = Name::new(path.clone(), self.handle());
+        // mutant: names: a directory is removed that took another one's place
         if name.map_err(Error::system("examine", &path))?.is_lost() {
             return Err(Error::Missing { path });
         }
@@ -315,6 +318,7 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     let why = if name.is_empty() {
         "it is empty"
     } else if name.len() > NAME_BYTES_MAX {
+        // mutant: shm: hidden names are names
         "it is too long"
     } else if name.starts_with('.') {
         "it starts with '.'"

@@ -139,6 +139,7 @@ fn replace(entry: &Entry, address: usize) -> bool {
         false => ProtFlags::READ,
     };
     // Before the zeros can be read: who reads one and then looks at the flag finds it.
+    // mutant: shm: a shortened file is not told
     entry.damaged.store(true, Ordering::SeqCst);
     // SAFETY: FIXED replaces what is mapped at `base..base + bytes`. That is exactly one mapping of
     // ours: `covering` gave base and length of one registration, and this registration is still valid,

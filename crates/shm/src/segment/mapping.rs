@@ -218,6 +218,7 @@ impl Mapping {
     ) -> Result<Self, Error> {
         directory::check_name("file", file)?;
         let flags = match access {
+            // mutant: shm: readers open for writing
             Access::Read => OFlags::RDONLY,
             Access::Write => OFlags::RDWR,
         };
@@ -497,6 +498,7 @@ impl Drop for Region {
 /// A file that one process writes has one that does: who finds it in use under a new lock file, or in a new
 /// directory, must not write into it.
 fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error> {
+    // mutant: names: a file in use is written by a second one
     if options.readers_write {
         return Ok(());
     }
@@ -504,6 +506,7 @@ fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error
     // at it any more, as a tool does that reads its maps.
     let deadline = Instant::now() + IN_USE_AFTER_DEATH;
     while !flock::try_lock(file).map_err(Error::system("lock", path))? {
+        // mutant: names: a file of a process that is just dying stays in use
         if Instant::now() >= deadline {
             let process = Identity::of(file).ok().and_then(flock::holder);
             let path = path.to_owned();

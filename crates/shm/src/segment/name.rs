@@ -33,6 +33,7 @@ impl Name {
     /// the system does not say, the name is taken to be there: a moment without memory ends nobody.
     pub fn is_lost(&self) -> bool {
         match rustix::fs::lstat(&self.path) {
+            // mutant: names: only a name that is gone is lost, not one that leads elsewhere
             Ok(stat) => Identity::from(&stat) != self.identity,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => true,
             Err(_) => false,

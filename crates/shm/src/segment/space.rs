@@ -37,6 +37,7 @@ pub fn check_room(
     sparse: bool,
 ) -> Result<(), Error> {
     // Going beyond it is a signal that ends the process, not an error.
+    // mutant: shm: a limit on file sizes is a signal
     if let Some(limit_bytes) = getrlimit(Resource::Fsize).current
         && bytes > limit_bytes
     {

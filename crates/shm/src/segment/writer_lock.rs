@@ -45,6 +45,7 @@ impl WriterLock {
         let folder = FolderLock::acquire(&directory)?;
         let path = directory.path_of(FILE);
         let failed = || Error::system("lock", &path);
+        // mutant: shm: two writers
         if !file.try_lock(WRITER_BYTE).map_err(failed())? {
             return Err(Error::Busy {
                 bus: directory.name().to_owned(),
@@ -58,12 +59,14 @@ impl WriterLock {
             folder,
         };
         // Its last holder may have removed it after we had opened it: then it locks nothing.
+        // mutant: names: a lock file that was removed is held
         if let Some(path) = lock.lost_name() {
             let path = path.to_owned();
             return Err(Error::Missing { path });
         }
         sign(&lock.file).map_err(failed())?;
         lock.file.try_lock(SIGNED_BYTE).map_err(failed())?;
+        // mutant: shm: half-made files stay
         remove_unfinished(&lock.directory)?;
         Ok(lock)
     }
@@ -71,6 +74,7 @@ impl WriterLock {
     /// A name that does not lead here any more: the path of the bus, or that of its lock file. Then another
     /// writer may begin under it, and nobody finds this one. Two system calls.
     pub fn lost_name(&self) -> Option<&Path> {
+        // mutant: names: the writer does not look for its directory
         let names = [&self.folder.name, &self.file_name];
         names
             .into_iter()
@@ -136,6 +140,7 @@ impl FolderLock {
         let name = Name::new(path.clone(), &folder).map_err(failed())?;
         // Whoever has it is about to take the lock file, or to give it up; or has none any more.
         for _ in 0..LOOKS {
+            // mutant: names: the directory has no lock
             if flock::try_lock(&folder).map_err(failed())? {
                 return Ok(Self { folder, name });
             }

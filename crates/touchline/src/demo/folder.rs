@@ -109,6 +109,7 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
     let path = path_of(process);
     let patience = Instant::now() + PATIENCE;
     // Its pipe may end a moment before its lock. Its other processes have not ended yet, and may just make a file.
+    // mutant: demo: nobody removes what a killed one leaves
     while path.exists() && Instant::now() < patience {
         if let Some(_lock) = lock(&path) {
             let _ = fs::remove_dir_all(&path);
@@ -116,6 +117,7 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
         thread::sleep(NAP);
     }
     if let Some(bus) = LeftBus::of_line(&told) {
+        // mutant: demo: its bus stays
         bus.remove(PATIENCE, NAP);
     }
     Ok(())
@@ -133,6 +135,7 @@ fn sweep() {
             continue;
         };
         // One that has just been made is not locked yet.
+        // mutant: demo: the next one sweeps nothing
         if is_running(process) {
             continue;
         }

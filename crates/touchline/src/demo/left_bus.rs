@@ -56,6 +56,7 @@ impl LeftBus {
                     let _ = remove(&root, &self.bus);
                     return;
                 }
+                // mutant: demo: the bus of somebody else goes
                 Ok(Some(_)) | Err(_) => return,
             }
         }

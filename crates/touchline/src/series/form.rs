@@ -21,6 +21,7 @@ impl Form {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csv") => Ok(Form::Csv),
             Some("jsonl") => Ok(Form::JsonLines),
+            // mutant: series: the ending of a name says nothing
             _ => Err(format!(
                 "{}: the ending says the form of a series; give a file that ends with .csv or .jsonl",
                 path.display()

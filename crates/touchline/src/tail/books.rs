@@ -38,6 +38,7 @@ impl Books {
     /// The best bid and ask of an instrument, direct and implied.
     pub fn touches(&self, instrument: Instrument) -> [Option<Touch>; 2] {
         let book = self.0.book(instrument);
+        // mutant: tail: the best prices are the direct book's
         Side::BOTH.map(|side| book.and_then(|book| book.touch(side)))
     }
 }

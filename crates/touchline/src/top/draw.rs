@@ -211,6 +211,7 @@ fn ladder_rows(ladder: &Ladder, picture: &Picture) -> Vec<Line<'static>> {
                 Line::from(vec![heading, Span::styled(place.clone(), DIM)])
             }
             (1, _) | (_, None) => Line::styled(line.clone(), DIM),
+            // mutant: top: a book that is not live is drawn like one that is
             (_, Some(_)) if !is_live => Line::styled(line.clone(), DIM),
             (_, Some((bid, ask))) => Line::from(vec![
                 Span::styled(bid.to_owned(), GOOD),

@@ -216,6 +216,7 @@ impl Model {
             self.last = None;
             self.picture = Picture {
                 bus: self.bus.clone(),
+                // mutant: top: buses are not listed for one that does not exist
                 last_error: Some(missing::words(&self.root, &self.bus, error)),
                 ..Picture::default()
             };

@@ -239,6 +239,7 @@ impl Files {
         let page_bytes = lock.directory().page_bytes()?;
         let open = |file, options: &Options, words: usize| {
             let mapping = match Mapping::open(lock.directory(), file, Access::Write, options) {
+                // mutant: names: a file in use is left to a second one and removed
                 Err(in_use @ segment::Error::InUse { .. }) => return Err(in_use),
                 Err(_) => return Ok(None),
                 Ok(mapping) => mapping,
@@ -255,6 +256,7 @@ impl Files {
             return Ok(None);
         };
         // Files of one length may hold tables of another shape, and their readers would keep that.
+        // mutant: image: a table of another shape is taken over
         let is_same = Geometry::read(ring.words()) == Ok(sizes.ring)
             && Shape::read(definitions.words()) == Ok(sizes.definitions)
             && Shape::read(images.words()) == Ok(sizes.images);

@@ -161,6 +161,7 @@ impl Images {
             return Err(Unseen::Restarted);
         }
         let position = position(found)?.ok_or(Unseen::Nothing)?;
+        // mutant: image: a book is shown whatever may hold for the channel
         let channel = channel?;
         let whole = self.book.take(&self.content, levels_max);
         if channel.is_reset_since(position) {
@@ -171,6 +172,8 @@ impl Images {
         self.book.validity = channel.validity_since(position, self.book.validity);
         let is_live = self.book.validity == Validity::Live;
         // After the image: what it held was current when the publisher last said so.
+        // mutant: bus: the book of a publisher that is gone is live
+        // mutant: live: the book of a stalled publisher is live to who looks
         if is_live && (self.publisher.is_none() || self.reading.is_stalled()) {
             self.book.validity = Validity::Stale;
         }

@@ -35,7 +35,9 @@ impl Liveness {
             return None;
         }
         // A time that is ahead of ours is of another clock, and as far away as an old one.
+        // mutant: live: who is stopped itself calls its publisher stalled
         let age_ns = match stated == again {
+            // mutant: live: a clock that is ahead is a sign of life
             true => now_ns.abs_diff(again.at_ns),
             false => 0,
         };

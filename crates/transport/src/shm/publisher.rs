@@ -203,8 +203,11 @@ impl Publish for Publisher {
 
     /// Five system calls, seven of a lossless bus.
     fn check(&self) -> Result<(), Damage> {
+        // mutant: names: the publisher does not look for its lock
         Damage::of_name(self.lock.lost_name())?;
+        // mutant: names: the publisher does not look for its ring
         Damage::of_file(self.ring.memory())?;
+        // mutant: names: the publisher does not look for its tables
         self.tables.check()?;
         if let (Some(registered), Some(policy)) = (self.ring.registered(), &self.policy) {
             // Not its length: readers of a group may cut it, and are not to end the publisher by that.

@@ -371,10 +371,12 @@ impl Subscriber {
         self.batch_open = false;
         let next = self.reading.ring.next();
         match event {
+            // mutant: bus: after a loss books are not taken anew
             broadcast::RingEvent::Overrun(overrun) => {
                 self.resync();
                 self.show(|counters| {
                     counters.overruns += 1;
+                    // mutant: bus: what a reader has lost is not seen
                     counters.overrun_messages += overrun.messages;
                     counters.overrun_bytes += overrun.bytes;
                 });
@@ -489,6 +491,7 @@ impl Subscriber {
         match self.look() {
             Some(event) => Step::Given(take(Item::SubscriptionEvent(event))),
             // It may have published until just now.
+            // mutant: live: books are live before what came before is read
             None if self.watch.is_any_seen() => Step::Passed,
             None => Step::Nothing,
         }

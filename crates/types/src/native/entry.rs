@@ -104,6 +104,7 @@ impl Entry for layout::LevelChange {
             side: code::side(self.side).unwrap_or(Side::Bid),
             action: code::level_action(self.action).unwrap_or(LevelAction::Clear),
             // A writer of version 0 has the first alone, and the second reads as 0.
+            // mutant: native: a deep place is what a byte says of it
             index: self.deep_index.get().max(self.index.into()),
         }
     }

@@ -77,6 +77,7 @@ impl<'a> Fields<'a> {
             return Err(bad(Malformed::Value));
         }
         let length = match self.data.take() {
+            // mutant: fix: data ends at the first separator
             Some(data) if data.tag == tag => data.length,
             Some(_) => return Err(bad(Malformed::Data)),
             None => find(value).ok_or(bad(Malformed::Value))?,

@@ -165,6 +165,7 @@ impl<'a> Walk<'_, 'a> {
             };
             self.group(&field, member, &inside, depth + 1)?;
         }
+        // mutant: fix: entries are not counted
         if entries != wanted {
             return Err(wrong_count);
         }
@@ -267,6 +268,7 @@ impl<'a> Level<'a> {
         let Some(at) = self.find(tag) else {
             return Ok(None);
         };
+        // mutant: fix: a field may be there twice
         if self.seen(at) {
             return Err(Reject::new(Reason::TagAppearsMoreThanOnce, tag));
         }

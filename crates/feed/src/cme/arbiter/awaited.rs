@@ -44,6 +44,7 @@ impl Arbiter {
         };
         let asked = (awaited.first..=awaited.last).contains(&sequence);
         let in_time = (self.delivered_ns..=awaited.behind_ns).contains(&sending_ns);
+        // mutant: feed: a replayed packet of another week is believed
         let kept = asked && in_time && self.buffer.keep(sequence, sending_ns, time, payload);
         if kept {
             self.came(sequence);
@@ -140,6 +141,7 @@ impl Arbiter {
             self.awaited = None;
             return None;
         }
+        // mutant: feed: half of a hole goes on
         if awaited.missing == 0 {
             self.awaited = None;
             return Some(Some(Step::Filled));

@@ -192,6 +192,7 @@ impl JumpCandidate {
         let sent_ns = (self.highest.sending_ns).saturating_sub(self.lowest.sending_ns);
         let came_ns = (self.highest.time.mono_ns).saturating_sub(self.lowest.time.mono_ns);
         let is_of_one_clock = sent_ns <= came_ns.saturating_add(CLOCK_BACK_NS);
+        // mutant: feed: a numbering is whole by two clocks
         self.lowest.sequence == 1 && is_shown && is_of_one_clock && !self.ambiguous
     }
 
@@ -225,6 +226,7 @@ impl JumpCandidate {
         payload: &[u8],
     ) -> bool {
         if !self.is_empty() && !self.agrees(sequence, sending_ns, time) {
+            // mutant: feed: a wrong first packet stays
             self.clear();
             self.replaces = true;
         }
@@ -240,6 +242,7 @@ impl JumpCandidate {
                 self.buffer.take(sequence);
                 return true;
             }
+            // mutant: feed: a copy on the same line is a witness
             self.agreed += u32::from(self.lines[slot] | bit == 3 && self.lines[slot] != 3);
             self.lines[slot] |= bit;
             return false;
@@ -319,22 +322,33 @@ impl JumpCandidate {
         match place {
             // A number near it, or its copy on the other line.
             Place::First => {
+                // mutant: feed: the first packet of all is believed alone
                 let is_shown = self.distinct > 1 || self.agreed > 0;
                 is_shown && (self.lowest.sequence != 1 || self.is_whole() || age_ns >= wait_ns)
             }
+            // mutant: feed: one packet far ahead is believed
+            // mutant: feed: a packet far ahead is never believed
             Place::OutOfWindow => self.distinct > 1,
             Place::Reset => {
+                // mutant: feed: one packet resets the numbering
+                // mutant: feed: a line alone resets nothing
                 let is_shown = self.is_agreed() || is_alone && self.distinct >= ALONE_MIN;
                 // Its beginning may have been overtaken.
+                // mutant: feed: a reset does not wait for its beginning
                 is_shown && (self.lowest.sequence == 1 || age_ns >= wait_ns)
             }
             // What began against the clock lies inside where its first packets had no room any more.
+            // mutant: feed: what began against the clock and has no room any more is believed by nobody
             Place::AgainstClock | Place::Inside => {
+                // mutant: feed: a clock that is behind is believed at once
                 let a_while = age_ns >= WAITS_MIN.saturating_mul(wait_ns);
+                // mutant: feed: a line far behind the other sets the clock back
                 let alone_ns = if other == 0 { 0 } else { BEHIND_NS_MAX };
                 let is_alone = is_alone && self.distinct >= ALONE_MIN && age_ns >= alone_ns;
                 // What others have followed may be over as well.
                 let goes_on = self.goes_on(now_ns, wait_ns);
+                // mutant: feed: a clock that is behind is never believed
+                // mutant: feed: what has ended is believed
                 a_while && goes_on && (self.is_agreed() || is_alone)
             }
         }
@@ -378,6 +392,7 @@ impl JumpCandidate {
     /// Forgets all.
     pub fn clear(&mut self) {
         self.buffer.clear(self.lowest.sequence);
+        // mutant: feed: what one line brought is no less than what both did
         if self.ambiguous || self.agreed > 0 {
             self.forgotten = Some(Forgotten {
                 began: self.began,

@@ -43,6 +43,7 @@ impl VenueClock {
     /// Whether a packet that is received now can have been sent then, behind those that were processed.
     #[inline]
     pub fn fits(&self, sending_ns: u64, receive_ns: u64) -> bool {
+        // mutant: feed: the next number is processed at any time
         sending_ns >= self.earliest_ns() && self.is_reached(sending_ns, receive_ns)
     }
 
@@ -64,6 +65,7 @@ impl VenueClock {
     /// as behind one that was replayed, the time between them says nothing.
     pub fn was_set_ahead(&self, behind: &BufferedPacket) -> bool {
         let (sending_ns, receive_ns) = (behind.sending_ns, behind.time.wall_ns);
+        // mutant: feed: what was replayed sets the clock
         receive_ns >= self.received_ns && self.ahead_ns(sending_ns, receive_ns) > CLOCK_BACK_NS
     }
 

@@ -30,6 +30,7 @@ impl Arbiter {
         } else if !fits {
             Place::AgainstClock
         } else if self.candidate.began() >= self.next + self.buffer.capacity() {
+            // mutant: feed: what was sent after what waits behind it is of the same numbering
             Place::OutOfWindow
         } else if self.candidate.began() >= self.next
             && self.is_in_order(lowest.sequence, lowest.sending_ns)
@@ -102,6 +103,7 @@ impl Arbiter {
             && is_over(since_ns, now_ns, self.wait_ns)
             && !self.candidate.is_passed_over()
         {
+            // mutant: feed: what contradicts is never doubted
             self.warning = JumpWarning::Due;
         }
     }
@@ -120,8 +122,10 @@ impl Arbiter {
                 self.take_over();
             }
             if situation.place == Place::AgainstClock && way == Jump::Restart {
+                // mutant: feed: an exchange that begins anew begins with a packet of another time
                 self.candidate.keep_agreed();
             }
+            // mutant: feed: what waits is delivered although another numbering was spoken for
             if situation.place == Place::AgainstClock || self.earlier.is_agreed() {
                 // What waits may be of either numbering.
                 self.buffer.clear(self.next);
@@ -172,6 +176,8 @@ impl Arbiter {
         let is_late =
             self.likeness(newest.sequence, newest.sending_ns, newest.len()) == Likeness::Lost;
         let is_long = is_over(self.earlier.since_ns(), next.time.mono_ns, self.wait_ns);
+        // mutant: feed: what one line shows for long and goes on says nothing
+        // mutant: feed: what one line forges for a moment is a conflict
         if is_long && self.earlier.is_continued_by(&next) && !is_late {
             // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
             self.conflict = Some(self.next - 1);
@@ -204,6 +210,8 @@ impl Arbiter {
         } = self;
         let may_be_so = |other: Forgotten| {
             let is_of_now = clock.fits(other.newest.sending_ns, other.newest.time.wall_ns);
+            // mutant: feed: what both lines brought is forgotten without a word
+            // mutant: feed: a forgotten packet of another time is one of now
             other.is_ambiguous || other.began < *next && (other.is_agreed || is_of_now)
         };
         let forgotten = [candidate.take_forgotten(), earlier.take_forgotten()];
@@ -252,6 +260,7 @@ impl Arbiter {
         let earlier_ended_first =
             jump == Jump::Restart && self.earlier.ended_before(&self.candidate);
         self.earlier.clear();
+        // mutant: feed: what ended before a reset is held against it
         if earlier_ended_first {
             // It was of the numbering before.
             self.earlier.take_forgotten();
@@ -263,6 +272,7 @@ impl Arbiter {
 
     /// Takes the candidate into the window once the window has reached it.
     pub(super) fn adopt_reached(&mut self) {
+        // mutant: feed: a restart that is believed becomes a loss
         if self.jump.is_none() && !self.candidate.is_empty() && self.place() == Place::Inside {
             self.adopt();
         }
@@ -286,6 +296,7 @@ impl Arbiter {
             if !(*next..*next + buffer.capacity()).contains(&sequence) {
                 return;
             }
+            // mutant: feed: what one line forged keeps its place before that of both lines
             let is_disputed = buffer.disputes(sequence, sending_ns, payload.len());
             if is_disputed {
                 buffer.discard(*next, sequence);

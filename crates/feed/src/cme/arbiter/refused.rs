@@ -34,9 +34,11 @@ impl Refused {
             line,
         };
         let other = Brought {
+            // mutant: feed: a packet that one line brings twice is shown
             line: 1 - line,
             ..brought
         };
+        // mutant: feed: a candidate refuses what both lines bring
         if self.packets.contains(&other) {
             return true;
         }

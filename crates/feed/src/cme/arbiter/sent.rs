@@ -33,6 +33,7 @@ pub enum Likeness {
 
 /// Two packets of one number that were sent so close to each other claim the same place of the same stream. More than a
 /// packet may be sent before the one processed last: what is ahead by a little more stands against the clock.
+// mutant: feed: what is forged a second ahead is denied by nothing
 const SAME_PLACE_NS: u64 = 2 * CLOCK_BACK_NS;
 
 impl SentTimes {
@@ -88,6 +89,7 @@ impl SentTimes {
     pub fn is_copy(&self, sequence: u64, sending_ns: u64, bytes: usize, next: u64) -> bool {
         let sent = self.slot(sequence);
         let is_kept = sequence + (self.slots.len() as u64) >= next;
+        // mutant: feed: a packet of the same time and another length is a copy
         is_kept && sent.sending_ns == sending_ns && sent.bytes == bytes as u32
     }
 
@@ -109,6 +111,7 @@ impl SentTimes {
             Likeness::Copy
         } else if sent.sending_ns == 0 {
             // It was sent before what was processed behind it; a sequence reset is sent later.
+            // mutant: feed: what begins anew behind a late join is late
             let is_before = sending_ns <= self.behind(sequence, next).unwrap_or(processed_ns);
             let is_recent = sending_ns <= processed_ns && processed_ns - sending_ns < LATE_NS_MAX;
             if is_before && is_recent {
@@ -117,6 +120,7 @@ impl SentTimes {
                 Likeness::Unknown
             }
         } else if sent.bytes != bytes as u32 && self.is_same_place(sequence, sending_ns, next) {
+            // mutant: feed: two packets of one number are one
             Likeness::Conflict
         } else {
             Likeness::Unknown

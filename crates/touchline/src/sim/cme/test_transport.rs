@@ -129,6 +129,7 @@ impl TestTransport {
     /// # Errors
     /// Another simulator sends to it.
     pub fn send_to(&mut self, group: SocketAddrV4, payload: &[u8]) -> Result<(), Failure> {
+        // mutant: sim: captures are sent to anybody's groups
         self.claim
             .add([group])
             .map_err(|error| refused(&error, "stop one of the two"))?;

@@ -74,6 +74,7 @@ impl ReadRetry {
         }
         for looks in 0.. {
             // Before the look: also a change that ends at once takes of the time.
+            // mutant: image: a change that ends at once takes nothing of the time
             if !has_time() {
                 break;
             }
@@ -85,6 +86,7 @@ impl ReadRetry {
                 false => yield_now(),
             }
         }
+        // mutant: image: each image of a dead writer is waited for
         self.stuck.set(Some(change));
         false
     }
@@ -101,12 +103,15 @@ impl Limits {
     #[cold]
     fn has_time(&mut self, clock: &mut impl FnMut() -> Instant) -> bool {
         let now = clock();
+        // mutant: image: a look waits for a dead writer
         now < *self.end.get_or_insert(now + WAIT_MAX)
     }
 
     #[cold]
     fn has_copies(&mut self, clock: &mut impl FnMut() -> Instant) -> bool {
         self.copies += 1;
+        // mutant: image: a slot that always changes is copied ever again
+        // mutant: image: copies that take long have no bound in time
         self.has_time(clock) && self.copies < COPIES_MAX
     }
 }

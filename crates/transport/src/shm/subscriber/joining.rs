@@ -145,7 +145,9 @@ impl Subscriber {
         let channel = match found {
             Found::Content { .. } => Some(ChannelState::take(&content)),
             Found::Nothing => Some(NOTHING_HAPPENED),
+            // mutant: image: a poll waits for what holds for the channel
             Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Nothing,
+            // mutant: image: a reset that is being written never was
             Found::Busy(_) | Found::Overwritten => None,
         };
         if !self.is_of_the_same_writer() {
@@ -162,6 +164,7 @@ impl Subscriber {
         });
         match (self.watch.is_gone, self.watch.is_stalled) {
             (true, _) => {
+                // mutant: bus: who is gone is told of twice
                 self.watch.gone_notified = true;
                 Step::Given(take(Item::SubscriptionEvent(
                     SubscriptionEvent::PublisherGone,
@@ -191,6 +194,7 @@ impl Subscriber {
             .reading
             .definitions
             .read(instrument.index(), &mut self.scratch.definition);
+        // mutant: image: a poll waits for a definition
         if matches!(found, Found::Busy(_) | Found::Overwritten) && self.tries_later() {
             return Step::Nothing;
         }
@@ -248,6 +252,7 @@ impl Subscriber {
             true => self.take_image(instrument),
             false => SlotCopy::Busy,
         };
+        // mutant: image: a poll waits for a book
         if matches!(taken, SlotCopy::Busy) && is_channel_known && self.tries_later() {
             return Step::Nothing;
         }
@@ -269,6 +274,7 @@ impl Subscriber {
         let position = self.reading.ring.next().position;
         self.rows.image_copied(instrument, position, false);
         // The ring may make it live once more: to be told again behind that.
+        // mutant: image: a book that the ring brings of a dead publisher stays live
         self.watch.gone_seen |= self.watch.is_gone;
         let validity = match self.is_publisher_away() {
             true => Validity::Stale,
@@ -283,6 +289,9 @@ impl Subscriber {
     fn tries_later(&mut self) -> bool {
         let is_gone = self.watch.is_gone;
         match &mut self.joining {
+            // mutant: image: joining comes back to a book for ever
+            // mutant: image: joining comes back to a book of nobody
+            // mutant: image: joining never comes back
             Some(joining) => !is_gone && !joining.busy.is_over(Instant::now()),
             None => false,
         }
@@ -323,6 +332,7 @@ impl Subscriber {
         Step::Given(take(image_item(
             0,
             Timestamps::default(),
+            // mutant: live: order books stay stale when the publisher resumes
             Update::Orders(orders),
         )))
     }

@@ -280,6 +280,7 @@ impl Rows {
         if !row.orders_held {
             return Verdict::Skip;
         }
+        // mutant: bus: a reader that was handed an order book holds none
         self.orders_blank = false;
         Verdict::Deliver
     }
@@ -341,12 +342,14 @@ impl Rows {
         };
         let is_published =
             self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
+        // mutant: bus: order books outlive a reset that was told with the images
         if is_published && self.orders_blank {
             return Verdict::Skip;
         }
         if is_published {
             // Price books are newer: to be told of it now would set them back.
             self.forget_orders();
+            // mutant: bus: a reset that was told sets price books back
             return Verdict::Rejoin;
         }
         self.orders_blank = match body {
@@ -368,6 +371,7 @@ impl Rows {
             };
         }
         match self.ahead_until {
+            // mutant: image: books do not come back once it is known what holds for the channel
             Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
@@ -377,6 +381,7 @@ impl Rows {
     /// What was told with the images is not told again, nor what came before it.
     fn judge_download(&mut self, end: u64) -> Verdict {
         match self.channel.download {
+            // mutant: bus: a download is told twice to who joins
             Some((told, _)) if !is_before(told, end) => Verdict::Skip,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,

@@ -24,6 +24,7 @@ impl Subscriber {
             if self.settings.live_only {
                 // Nothing is live: whatever will be comes whole.
                 self.rows.forget_books();
+                // mutant: live: live books alone go on from what was not handed out
                 self.rows.forget_orders();
             }
             return SubscriptionEvent::PublisherStalled;
@@ -45,13 +46,16 @@ impl Subscriber {
                 if let (Some(instrument), Some(validity)) =
                     (message.instrument(), message.validity())
                 {
+                    // mutant: live: an order book is live that was not when it was published
                     self.rows.note_orders(instrument, validity);
                 }
             }
             // It makes every book live: what holds is said again behind it.
+            // mutant: live: a reset by a stalled publisher makes books live
             Body::Reset => self.joining = Some(Joining::stalled()),
             _ => {}
         }
+        // mutant: live: what a stalled publisher sends is live
         mark_stale(bytes);
     }
 }

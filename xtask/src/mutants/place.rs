@@ -1,0 +1,216 @@
+//! Where a mutant changes the source: at the comment that names it.
+//!
+//! A line `// mutant: NAME` stands above the code that the mutant NAME changes; what is changed is the first text behind
+//! it that reads like the mutant's. White space and comments do not count, and the file is not named: code may be moved
+//! and formatted again, and takes the comment along.
+
+use super::{Mutant, trial::SKIPPED};
+use anyhow::{Context, Result};
+use std::{
+    fmt, fs,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+/// What a marker begins with.
+pub const MARKER: &str = "// mutant: ";
+
+/// The text stands at most this many lines behind its marker.
+const LINES_MAX: usize = 40;
+
+/// This package has the list of the mutants, and markers in the texts of its tests.
+const OWN: &str = "xtask";
+
+/// The source files that have markers.
+#[derive(Debug)]
+pub struct Sources(Vec<Source>);
+
+#[derive(Debug)]
+struct Source {
+    /// Relative to the root.
+    file: PathBuf,
+    text: String,
+}
+
+/// What a mutant replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Relative to the root.
+    pub file: PathBuf,
+    /// The bytes of the file that are replaced.
+    pub bytes: Range<usize>,
+}
+
+/// Why a mutant does not apply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoPlace {
+    /// So many comments name it, not one.
+    Markers(usize),
+    /// Its text does not stand behind its marker in this file.
+    NoText(PathBuf),
+}
+
+impl fmt::Display for NoPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Markers(found) => write!(
+                f,
+                "{found} comments '{MARKER}NAME' name it, and it needs one, above what it changes"
+            ),
+            Self::NoText(file) => write!(
+                f,
+                "its text does not stand in the {LINES_MAX} lines behind its marker in {}",
+                file.display()
+            ),
+        }
+    }
+}
+
+impl Sources {
+    /// Reads the Rust files below `root`, except those of this package and what is built.
+    ///
+    /// # Errors
+    /// When a folder or file cannot be read.
+    pub fn read(root: &Path) -> Result<Self> {
+        let mut sources = Vec::new();
+        read_folder(root, Path::new(""), &mut sources)?;
+        Ok(Self(sources))
+    }
+
+    /// What `mutant` replaces.
+    ///
+    /// # Errors
+    /// When it has no marker or several, or its text does not stand behind it.
+    pub fn place(&self, mutant: &Mutant) -> Result<Place, NoPlace> {
+        let markers: Vec<(&Source, usize)> = self
+            .0
+            .iter()
+            .flat_map(|source| markers(&source.text).map(move |marker| (source, marker)))
+            .filter(|(_, (name, _))| *name == mutant.name)
+            .map(|(source, (_, end))| (source, end))
+            .collect();
+        let [(source, end)] = markers[..] else {
+            return Err(NoPlace::Markers(markers.len()));
+        };
+        let found = find_behind(&source.text, end, mutant.find);
+        let bytes = found.ok_or_else(|| NoPlace::NoText(source.file.clone()))?;
+        Ok(Place {
+            file: source.file.clone(),
+            bytes,
+        })
+    }
+
+    /// The names in all markers.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0
+            .iter()
+            .flat_map(|source| markers(&source.text).map(|(name, _)| name))
+    }
+}
+
+fn read_folder(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> Result<()> {
+    let path = root.join(folder);
+    for entry in fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let file = folder.join(&name);
+        if entry.file_type()?.is_dir() {
+            if name != OWN && !SKIPPED.iter().any(|skipped| name == *skipped) {
+                read_folder(root, &file, sources)?;
+            }
+        } else if file.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(root.join(&file))
+                .with_context(|| format!("cannot read {}", file.display()))?;
+            if text.contains(MARKER) {
+                sources.push(Source { file, text });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The name in each marker, and where its line ends.
+fn markers(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    lines(text, 0)
+        .filter_map(|(begin, line)| Some((line.trim().strip_prefix(MARKER)?, begin + line.len())))
+}
+
+/// The lines from the byte `from` on, each with where it begins and with what ends it.
+fn lines(text: &str, from: usize) -> impl Iterator<Item = (usize, &str)> {
+    text[from..].split_inclusive('\n').scan(from, |at, line| {
+        let begin = *at;
+        *at += line.len();
+        Some((begin, line))
+    })
+}
+
+/// Where `wanted` stands behind the byte `from`, whatever white space and whole lines of comment are in between.
+fn find_behind(text: &str, from: usize, wanted: &str) -> Option<Range<usize>> {
+    let is_code = |(_, line): &(usize, &str)| !line.trim_start().starts_with("//");
+    let letters: Vec<(usize, char)> = lines(text, from)
+        .take(LINES_MAX)
+        .filter(is_code)
+        .flat_map(|(begin, line)| line.char_indices().map(move |(at, c)| (begin + at, c)))
+        .filter(|(_, c)| !c.is_whitespace())
+        .collect();
+    let wanted: Vec<char> = lines(wanted, 0)
+        .filter(is_code)
+        .flat_map(|(_, line)| line.chars())
+        .filter(|c| !c.is_whitespace())
+        .collect();
+    let found = letters
+        .windows(wanted.len().max(1))
+        .find(|window| window.iter().map(|(_, c)| c).eq(&wanted))?;
+    let ((begin, _), (last, c)) = (found[0], found[found.len() - 1]);
+    Some(begin..last + c.len_utf8())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(texts: &[&str]) -> Sources {
+        let source = |(at, text): (usize, &&str)| Source {
+            file: PathBuf::from(format!("{at}.rs")),
+            text: (*text).to_owned(),
+        };
+        Sources(texts.iter().enumerate().map(source).collect())
+    }
+
+    fn mutant(find: &'static str) -> Mutant {
+        Mutant {
+            name: "m",
+            find,
+            replace: "",
+            test: "",
+        }
+    }
+
+    #[test]
+    fn the_first_text_behind_the_marker_counts_in_whatever_file_and_format() {
+        let text =
+            "a + b;\n    // mutant: m\n    // why\n    a  +\n        // and\n        b;\na + b;\n";
+        let place = sources(&["", text]).place(&mutant("a + b")).unwrap();
+        assert_eq!(place.file, PathBuf::from("1.rs"));
+        assert_eq!(&text[place.bytes], "a  +\n        // and\n        b");
+    }
+
+    #[test]
+    fn a_place_that_is_not_certain_is_refused() {
+        let once = "// mutant: m\na\n";
+        let no_place = |texts: &[&str], find| sources(texts).place(&mutant(find)).unwrap_err();
+        assert_eq!(no_place(&["a\n"], "a"), NoPlace::Markers(0));
+        assert_eq!(no_place(&[once, once], "a"), NoPlace::Markers(2));
+        assert_eq!(no_place(&["// mutant: mm\na\n"], "a"), NoPlace::Markers(0));
+        let no_text = NoPlace::NoText(PathBuf::from("0.rs"));
+        assert_eq!(no_place(&[once], "b"), no_text);
+        assert_eq!(no_place(&["a\n// mutant: m\n"], "a"), no_text);
+        let far = format!("// mutant: m\n{}a\n", "b\n".repeat(LINES_MAX));
+        assert_eq!(no_place(&[&far], "a"), no_text);
+    }
+
+    #[test]
+    fn a_text_of_nothing_is_nowhere() {
+        assert!(find_behind("a\n", 0, " \n").is_none());
+    }
+}
