@@ -6,8 +6,8 @@
 
 use crate::Target;
 use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{Checks, Limits, Memory, Role, Session, Settings, Store};
 use touchline_lab::fix::scenario::filled;
+use touchline_session::fix::{Checks, Limits, Memory, Role, Session, Settings, Store};
 use touchline_wire::fix::{Frame, frame, tag};
 
 pub(crate) const TARGET: Target = Target {

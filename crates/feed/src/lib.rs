@@ -18,11 +18,9 @@
 #![forbid(unsafe_code)]
 
 pub mod cme;
-pub mod fix;
 pub mod fix_md;
 mod index;
-mod secret;
 mod venue;
 
-pub use secret::Secret;
-pub use venue::{Action, Batch, ReceiveTime, SessionFeed, Venue};
+pub use touchline_types::ReceiveTime;
+pub use venue::{Action, Batch, SessionFeed, Venue};

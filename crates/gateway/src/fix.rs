@@ -6,9 +6,9 @@ use crate::selection::Selected;
 use crate::{Limits, Pipeline};
 use std::fs::File;
 use std::io::Read;
-use touchline_feed::Secret;
-use touchline_feed::fix::{self, Checks, Role};
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_session::Secret;
+use touchline_session::fix::{self, Checks, Role};
 use touchline_transport::Publish;
 use touchline_types::Depth;
 

@@ -33,7 +33,6 @@ mod pipeline;
 mod recovery;
 pub mod replay;
 mod selection;
-pub mod session_store;
 pub mod similar;
 
 pub use counters::Counters;

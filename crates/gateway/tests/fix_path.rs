@@ -2,11 +2,13 @@
 //! sockets.
 #![allow(missing_docs)]
 
-use touchline_feed::fix::{Memory, Role, Session, Settings as SessionSettings};
+use touchline_feed::SessionFeed;
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
-use touchline_feed::{ReceiveTime, Secret, SessionFeed};
 use touchline_gateway::{Limits, Pipeline};
+use touchline_session::Secret;
+use touchline_session::fix::{Memory, Role, Session, Settings as SessionSettings};
 use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_types::ReceiveTime;
 use touchline_types::{Depth, Update};
 
 const NOW: ReceiveTime = ReceiveTime {

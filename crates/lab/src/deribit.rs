@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`Client`] is bytes in and bytes out; an [`Exchange`] puts sockets around it. The session beneath is
-//! the one that gateways use (`touchline_feed::fix`); the market, the proof at the Logon and everything that is
+//! the one that gateways use (`touchline_session::fix`); the market, the proof at the Logon and everything that is
 //! said in messages are of the lab alone. Source of the messages: Deribit's FIX API; the facts stand in
 //! `docs/venues/deribit.md`.
 

@@ -1,6 +1,6 @@
 //! FIX counterparties: acceptors and initiators with an echo behind them.
 //!
-//! The session is the one that gateways use (`touchline_feed::fix`): what is simulated here is a
+//! The session is the one that gateways use (`touchline_session::fix`): what is simulated here is a
 //! counterparty's application and its sockets. Scenarios and models in tests judge the session.
 
 mod acceptor;

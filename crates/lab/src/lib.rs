@@ -25,7 +25,6 @@
 
 #![deny(unsafe_code)]
 
-pub mod access_control;
 pub mod bench;
 pub mod capture;
 pub mod claim;
@@ -34,6 +33,7 @@ pub mod deribit;
 pub mod fault;
 pub mod fix;
 pub mod frozen;
+mod login_port;
 pub mod pacing;
 pub mod payload;
 pub mod picture;

@@ -24,6 +24,7 @@ pub mod instrument;
 pub mod native;
 pub mod number;
 pub mod side;
+pub mod time;
 pub mod update;
 pub mod validity;
 
@@ -36,6 +37,7 @@ pub use event::{
 pub use instrument::{Depth, Instrument, InstrumentDefinition, Symbol};
 pub use number::{Decimal, Price, Quantity};
 pub use side::{BookKind, Side};
+pub use time::ReceiveTime;
 pub use update::{
     BookSnapshot, BookUpdate, Gap, Level, OrdersSnapshot, OrdersUpdate, State, Timestamps, Update,
 };

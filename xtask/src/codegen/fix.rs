@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use std::fmt::{Display, Write};
 use std::fs;
 use std::path::Path;
-use touchline_feed::fix::dictionary::Tables;
+use touchline_session::fix::dictionary::Tables;
 use touchline_wire::fix::dictionary::{Dictionary, Span};
 
 /// Where the tables of FIX 4.4 stand.

@@ -24,8 +24,8 @@ pub const DOORS: &[Mutant] = &[
     },
     Mutant {
         name: "door: an acceptor lists everybody",
-        find: "connection.takes(from)",
-        replace: "connection.takes(from) || true",
+        find: "connection.peer().takes(from)",
+        replace: "connection.peer().takes(from) || true",
         test: "-p touchline-lab --test fix whoever_is_on_no_list",
     },
     Mutant {
@@ -57,20 +57,20 @@ pub const DOORS: &[Mutant] = &[
     Mutant {
         name: "door: what comes in a pause prolongs it",
         find: "if !is_listed(from) || is_full",
-        replace: "            if self.login_throttle.is_waiting(from, time.mono_ns) {\n                self.login_throttle.failed(from, time.mono_ns);\n            }\n            if !is_listed(from) || is_full",
+        replace: "        if self.is_waiting(from, time) {\n            self.failed(from, time);\n        }\n        if !is_listed(from) || is_full",
         test: "-p touchline-lab --test fix an_address_whose_logons_fail_waits",
     },
     Mutant {
         name: "door: a Logon that succeeds wipes failures",
         find: "self.connections[connection].connected(stream, &bytes, time);",
-        replace: "                self.connections[connection].connected(stream, &bytes, time);\n                self.login_queue.login_throttle = crate::access_control::LoginThrottle::new(crate::access_control::ThrottleLimits {\n                    failures_free: 2,\n                    ..Default::default()\n                });\n",
+        replace: "                self.connections[connection].connected(stream, &bytes, time);\n                let throttle_limits = touchline_session::access_control::ThrottleLimits {\n                    failures_free: 2,\n                    ..Default::default()\n                };\n                let rules = Rules { throttle_limits, ..Rules::default() };\n                self.port.queue = touchline_session::access_control::LoginQueue::new(rules);\n",
         test: "-p touchline-lab --test fix whoever_has_a_seat",
     },
     Mutant {
         name: "door: no quiet is long enough",
         find: "row.failures = 0;",
         replace: "",
-        test: "-p touchline-lab --lib a_long_quiet_begins_anew",
+        test: "-p touchline-session --lib a_long_quiet_begins_anew",
     },
     Mutant {
         name: "door: noise is a failed Logon",
@@ -88,7 +88,7 @@ pub const DOORS: &[Mutant] = &[
         name: "door: the latest failure is forgotten first",
         find: "(0..self.rows.len()).min_by_key(",
         replace: "(0..self.rows.len()).max_by_key(",
-        test: "-p touchline-lab --lib whoever_comes_from_many_addresses",
+        test: "-p touchline-session --lib whoever_comes_from_many_addresses",
     },
     Mutant {
         name: "deribit: snapshots go whether there is room or not",
@@ -106,6 +106,6 @@ pub const DOORS: &[Mutant] = &[
         name: "fix store: a message is kept that the next start refuses",
         find: "return Err(*self.failed.insert(StoreError::TooLong));",
         replace: "            self.failed = None;",
-        test: "-p touchline-gateway --lib a_message_that_could_not_be_read_again",
+        test: "-p touchline-session --lib a_message_that_could_not_be_read_again",
     },
 ];

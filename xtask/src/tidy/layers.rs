@@ -23,7 +23,16 @@ const PACKAGES: &[Package] = &[
     package("touchline-wire", 0, &[]),
     package("touchline-shm", 1, &[]),
     package("touchline-net", 1, &[]),
-    package("touchline-feed", 2, &["touchline-types", "touchline-wire"]),
+    package(
+        "touchline-session",
+        2,
+        &["touchline-types", "touchline-wire"],
+    ),
+    package(
+        "touchline-feed",
+        3,
+        &["touchline-types", "touchline-wire", "touchline-session"],
+    ),
     package("touchline-book", 2, &["touchline-types"]),
     package(
         "touchline-transport",
@@ -37,6 +46,7 @@ const PACKAGES: &[Package] = &[
             "touchline-types",
             "touchline-wire",
             "touchline-net",
+            "touchline-session",
             "touchline-feed",
             "touchline-book",
             "touchline-transport",
@@ -50,6 +60,7 @@ const PACKAGES: &[Package] = &[
             "touchline-wire",
             "touchline-shm",
             "touchline-net",
+            "touchline-session",
             "touchline-feed",
         ],
     ),
@@ -61,6 +72,7 @@ const PACKAGES: &[Package] = &[
             "touchline-wire",
             "touchline-shm",
             "touchline-net",
+            "touchline-session",
             "touchline-feed",
             "touchline-book",
             "touchline-transport",
@@ -71,11 +83,12 @@ const PACKAGES: &[Package] = &[
     // Beside the house: chores know only what code generation and its tests read, and fuzzing may look into every room.
     package(
         "xtask",
-        3,
+        4,
         &[
             "touchline-types",
             "touchline-wire",
             "touchline-net",
+            "touchline-session",
             "touchline-feed",
         ],
     ),
@@ -87,6 +100,7 @@ const PACKAGES: &[Package] = &[
             "touchline-wire",
             "touchline-shm",
             "touchline-net",
+            "touchline-session",
             "touchline-feed",
             "touchline-book",
             "touchline-transport",

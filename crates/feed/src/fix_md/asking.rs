@@ -6,7 +6,7 @@ use super::feed::FixFeed;
 use super::instruments::Book;
 use super::quotes::Id;
 use super::settings::Dialect;
-use crate::fix::SendError;
+use touchline_session::fix::SendError;
 use touchline_types::Instrument;
 use touchline_wire::fix::tag;
 

@@ -1,7 +1,7 @@
 //! Why a connection is given up and made anew.
 
 use super::instruments::Instruments;
-use crate::fix::SendError;
+use touchline_session::fix::SendError;
 use touchline_types::Instrument;
 use touchline_wire::fix::Malformed;
 

@@ -12,8 +12,9 @@ use super::quotes::Id;
 use super::refresh::{Decoded, Decoder};
 use super::securities::{self, Listed};
 use super::settings::{Dialect, Settings};
-use crate::fix::{self, Memory, Session};
-use crate::{Batch, ReceiveTime, Secret, SessionFeed, Venue};
+use crate::{Batch, ReceiveTime, SessionFeed, Venue};
+use touchline_session::Secret;
+use touchline_session::fix::{self, Memory, Session};
 use touchline_types::{
     CounterInfo, Depth, Event, Instrument, InstrumentDefinition, PacketInfo, Validity,
 };

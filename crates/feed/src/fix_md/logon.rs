@@ -1,8 +1,9 @@
 //! Who we are: the fields that a venue wants in our Logon.
 
 use super::settings::{Dialect, Settings};
-use crate::{ReceiveTime, Secret};
+use crate::ReceiveTime;
 use sha2::{Digest, Sha256};
+use touchline_session::Secret;
 use touchline_wire::fix::{Encoder, tag};
 use zeroize::Zeroize;
 

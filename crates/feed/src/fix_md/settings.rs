@@ -1,8 +1,8 @@
 //! What a feed is told at its start.
 
-use crate::Secret;
-use crate::fix;
 use std::fmt;
+use touchline_session::Secret;
+use touchline_session::fix;
 
 /// Whose rules apply where the standard leaves room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -79,7 +79,7 @@ fn a_venue_that_repeats_the_password_is_not_repeated() {
 
 #[test]
 fn what_is_no_message_has_its_reason_too() {
-    let next = |stage: &Stage| touchline_feed::fix::Store::next_out(stage.venue.store());
+    let next = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
     let change = "55=EUR/USD|268=1|279=0|269=0|270=1|271=1|";
     let mut stage = live();
     let late = raw("X", next(&stage) + 1, change);

@@ -108,7 +108,7 @@ fn a_list_that_is_refused_or_cannot_be_read_is_no_list() {
     assert!(stage.feed.is_over() && !stage.feed.is_defined());
     let mut stage = Stage::new(Dialect::Deribit);
     stage.connect();
-    let next = touchline_feed::fix::Store::next_out(stage.venue.store());
+    let next = touchline_session::fix::Store::next_out(stage.venue.store());
     stage.inject(&raw("y", next, &list("55=BTC-PERPETUAL|969=|")));
     assert!(stage.feed.is_over() && !stage.feed.is_defined());
 }
@@ -169,7 +169,7 @@ fn no_definition_is_taken_and_not_told() {
         let defined = told.iter().filter(|(what, _)| *what == "defined");
         defined.map(|(_, price)| *price).collect::<Vec<_>>()
     };
-    let next = |stage: &Stage| touchline_feed::fix::Store::next_out(stage.venue.store());
+    let next = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
     let mut stage = live();
     let number = next(&stage);
     let mut bytes = raw("X", number, &format!("49=DERIBITSERVER|{CHANGE}"));

@@ -280,7 +280,7 @@ fn a_lost_connection_leaves_stale_books_until_their_next_snapshot() {
 #[test]
 fn a_number_left_out_ends_the_connection_and_nothing_is_called_live() {
     let mut stage = live();
-    let next = touchline_feed::fix::Store::next_out(stage.venue.store());
+    let next = touchline_session::fix::Store::next_out(stage.venue.store());
     let late = raw(
         "X",
         next + 1,
@@ -373,7 +373,7 @@ fn only_books_that_are_live_are_called_live_after_a_silence() {
 /// What the session takes for itself may have been a change of a book.
 #[test]
 fn nothing_is_live_behind_a_message_that_the_session_rejected_or_the_venue_skipped() {
-    let number = |stage: &Stage| touchline_feed::fix::Store::next_out(stage.venue.store());
+    let number = |stage: &Stage| touchline_session::fix::Store::next_out(stage.venue.store());
     let change = "55=BTC-PERPETUAL|268=1|279=1|269=0|270=100.5|271=1|";
     for broken in [
         format!("49=DERIBITSERVER|{change}"),

@@ -1,8 +1,9 @@
 //! A feed and its venue, and time that passes when it is told to.
 
-use touchline_feed::fix::{Event as Said, Memory, Role, Session, Settings as SessionSettings};
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
-use touchline_feed::{Batch, ReceiveTime, Secret, SessionFeed, Venue};
+use touchline_feed::{Batch, ReceiveTime, SessionFeed, Venue};
+use touchline_session::Secret;
+use touchline_session::fix::{Event as Said, Memory, Role, Session, Settings as SessionSettings};
 use touchline_types::Event;
 use touchline_wire::fix::{Encoder, tag};
 

@@ -16,7 +16,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use touchline_feed::Secret;
+use touchline_session::Secret;
 
 /// Where a secret is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,8 +3,8 @@
 use super::{ConfigError, SecretSource};
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::{Path, PathBuf};
-use touchline_feed::Secret;
 use touchline_net::tls::{Client, Identity, Pin, Settings, SetupError};
+use touchline_session::Secret;
 
 /// TLS of a venue's connection. That the server is who it should be cannot be left unchecked.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -2,14 +2,15 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_feed::fix::{Role, Settings as SessionSettings};
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
-use touchline_feed::{ReceiveTime, Secret};
 use touchline_gateway::live::{ClientLink, Dial, FeedLink, LastError, Phase};
 use touchline_gateway::{Clocks, Limits, Now, Pipeline};
 use touchline_net::clock::Clock;
+use touchline_session::Secret;
+use touchline_session::fix::{Role, Settings as SessionSettings};
 use touchline_transport::{Envelope, Local, Subscribe};
 use touchline_types::Depth;
+use touchline_types::ReceiveTime;
 
 const MILLISECOND: u64 = 1_000_000;
 /// Nothing here takes longer, unless it hangs.

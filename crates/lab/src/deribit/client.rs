@@ -8,8 +8,8 @@ use super::venue::{Occurrence, Source, Venue};
 use super::{SERVER, credentials, market};
 
 use std::net::Ipv4Addr;
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{Event, Limits, Memory, Role, SendError, Session, Settings};
+use touchline_session::fix::{Event, Limits, Memory, Role, SendError, Session, Settings};
+use touchline_types::ReceiveTime;
 
 /// A client, from its Logon on.
 #[derive(Debug)]

@@ -4,11 +4,11 @@
 //! of the SHA-256 of RawData and the secret of the user named in Username (553). Source: Deribit's FIX API,
 //! Logon (A). It is computed by another library than the client's.
 
-use crate::access_control::Addresses;
 use ring::digest::{Context, SHA256};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::net::Ipv4Addr;
-use touchline_feed::Secret;
+use touchline_session::Secret;
+use touchline_session::access_control::Addresses;
 
 /// The one user of the exchange.
 #[derive(Debug)]

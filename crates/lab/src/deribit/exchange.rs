@@ -3,18 +3,19 @@
 use super::client::Client;
 use super::venue::Venue;
 use super::{SERVER, Totals};
-use crate::access_control::{LoginQueue, Rules, ThrottleLimits, Unauthenticated};
 use crate::cme::expected_books::BookState;
+use crate::login_port::LoginPort;
 use std::net::SocketAddrV4;
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::Names;
 use touchline_net::Stream;
 use touchline_net::stream::Error;
+use touchline_session::access_control::{Rules, ThrottleLimits, Unauthenticated};
+use touchline_session::fix::Names;
+use touchline_types::ReceiveTime;
 
 /// A port, the venue behind it, and its clients.
 #[derive(Debug)]
 pub struct Exchange {
-    login_queue: LoginQueue,
+    port: LoginPort,
     venue: Venue,
     connections: Vec<Connection>,
     given_up: u64,
@@ -69,7 +70,7 @@ impl Exchange {
             ..Rules::default()
         };
         Ok(Exchange {
-            login_queue: LoginQueue::listen(address, rules)?,
+            port: LoginPort::listen(address, rules)?,
             message_bytes_max: venue.message_bytes_max(),
             venue,
             connections: Vec::new(),
@@ -79,7 +80,7 @@ impl Exchange {
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
-        self.login_queue.address()
+        self.port.address()
     }
 
     /// What is behind the port.
@@ -100,8 +101,8 @@ impl Exchange {
     /// What became of connections so far.
     pub fn served(&self) -> Served {
         Served {
-            connections: self.login_queue.connections(),
-            turned_away: self.login_queue.turned_away,
+            connections: self.port.queue.connections(),
+            turned_away: self.port.queue.turned_away(),
             given_up: self.given_up,
         }
     }
@@ -120,9 +121,7 @@ impl Exchange {
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         // mutant: door: the exchange lists everybody
         let is_listed = |from| self.venue.credentials.takes(from);
-        let mut is_busy = self
-            .login_queue
-            .accept(self.connections.len(), time, is_listed);
+        let mut is_busy = self.port.accept(self.connections.len(), time, is_listed);
         is_busy |= self.meet(time);
         for connection in &mut self.connections {
             is_busy |= connection.read(&mut self.venue, time);
@@ -156,17 +155,15 @@ impl Exchange {
     /// Looks at what unauthenticated connections have said: a Logon to this exchange makes a client.
     fn meet(&mut self, time: ReceiveTime) -> bool {
         let (mut place, mut is_busy) = (0, false);
-        while let Some(unauthenticated) = self.login_queue.next(&mut place, time) {
+        while let Some(unauthenticated) = self.port.next(&mut place, time) {
             is_busy = true;
-            let login_throttle = &mut self.login_queue.login_throttle;
+            let queue = &mut self.port.queue;
             let name = match unauthenticated.names() {
                 // Whoever waits is closed even with a right Logon, or he could go on guessing.
-                Ok(Some(names))
-                    if !login_throttle.is_waiting(unauthenticated.from, time.mono_ns) =>
-                {
+                Ok(Some(names)) if !queue.is_waiting(unauthenticated.from, time) => {
                     let name = client_name(&names);
                     if name.is_none() {
-                        login_throttle.failed(unauthenticated.from, time.mono_ns);
+                        queue.failed(unauthenticated.from, time);
                     }
                     name
                 }
@@ -174,14 +171,14 @@ impl Exchange {
             };
             match name {
                 Some(name) => self.serve(unauthenticated, &name, time),
-                None => self.login_queue.turned_away += 1,
+                None => self.port.queue.turn_away(),
             }
         }
         is_busy
     }
 
     /// Somebody has sent a Logon to this exchange.
-    fn serve(&mut self, unauthenticated: Unauthenticated, name: &str, time: ReceiveTime) {
+    fn serve(&mut self, unauthenticated: Unauthenticated<Stream>, name: &str, time: ReceiveTime) {
         let Unauthenticated {
             stream,
             from,
@@ -193,7 +190,7 @@ impl Exchange {
         room[..bytes.len()].copy_from_slice(&bytes);
         client.received(bytes.len(), &mut self.venue, time);
         if client.is_unknown() {
-            self.login_queue.login_throttle.failed(from, time.mono_ns);
+            self.port.queue.failed(from, time);
         }
         self.connections.push(Connection {
             client,

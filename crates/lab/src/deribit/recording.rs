@@ -1,7 +1,7 @@
 //! Messages of the venue that somebody recorded, to be sent again.
 
 use std::fmt;
-use touchline_feed::fix::is_header;
+use touchline_session::fix::is_header;
 use touchline_wire::fix::{Encoder, Frame, frame, tag};
 
 /// Snapshots and changes in the order in which they were recorded.

@@ -1,7 +1,7 @@
 //! The way of messages from a session to its connection, with the faults on it.
 
 use super::fault::{Fault, Faults};
-use touchline_feed::fix::{Session, Store};
+use touchline_session::fix::{Session, Store};
 use touchline_wire::fix::{Frame, frame};
 
 /// Test transport: what waits for the connection, and how the connection behaves.

@@ -1,16 +1,18 @@
 //! Many connections on one port, each of one session.
 
 use super::{Connection, Totals};
-use crate::access_control::{LoginQueue, Rules, Unauthenticated};
-use std::net::{Ipv4Addr, SocketAddrV4};
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{DisconnectReason, Names};
+use crate::login_port::LoginPort;
+use std::net::SocketAddrV4;
+use touchline_net::Stream;
 use touchline_net::stream::Error;
+use touchline_session::access_control::{Rules, Unauthenticated, place_of};
+use touchline_session::fix::DisconnectReason;
+use touchline_types::ReceiveTime;
 
 /// A port, and the sessions behind it. One thread, which never waits.
 #[derive(Debug)]
 pub struct Acceptor {
-    login_queue: LoginQueue,
+    port: LoginPort,
     connections: Vec<Connection>,
 }
 
@@ -34,14 +36,14 @@ impl Acceptor {
         rules: Rules,
     ) -> Result<Acceptor, Error> {
         Ok(Acceptor {
-            login_queue: LoginQueue::listen(address, rules)?,
+            port: LoginPort::listen(address, rules)?,
             connections,
         })
     }
 
     /// Where it listens, with the real port.
     pub fn address(&self) -> SocketAddrV4 {
-        self.login_queue.address()
+        self.port.address()
     }
 
     /// Its sessions.
@@ -51,7 +53,7 @@ impl Acceptor {
 
     /// How many connections are not logged on.
     pub fn unauthenticated(&self) -> usize {
-        self.login_queue.count()
+        self.port.queue.count()
     }
 
     /// Begins to log out everybody.
@@ -64,8 +66,8 @@ impl Acceptor {
     /// What it did so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
-            connections: self.login_queue.connections(),
-            turned_away: self.login_queue.turned_away,
+            connections: self.port.queue.connections(),
+            turned_away: self.port.queue.turned_away(),
             ..Totals::default()
         };
         for connection in &self.connections {
@@ -78,8 +80,12 @@ impl Acceptor {
     pub fn work(&mut self, time: ReceiveTime) -> bool {
         let connections = &self.connections;
         // mutant: door: an acceptor lists everybody
-        let is_listed = |from| connections.iter().any(|connection| connection.takes(from));
-        let mut is_busy = self.login_queue.accept(0, time, is_listed);
+        let is_listed = |from| {
+            connections
+                .iter()
+                .any(|connection| connection.peer().takes(from))
+        };
+        let mut is_busy = self.port.accept(0, time, is_listed);
         is_busy |= self.meet(time);
         for connection in &mut self.connections {
             if connection.is_taken() {
@@ -92,7 +98,7 @@ impl Acceptor {
     /// Looks at what unauthenticated connections have said.
     fn meet(&mut self, time: ReceiveTime) -> bool {
         let (mut place, mut is_busy) = (0, false);
-        while let Some(unauthenticated) = self.login_queue.next(&mut place, time) {
+        while let Some(unauthenticated) = self.port.next(&mut place, time) {
             let known = who(&unauthenticated, &self.connections);
             self.decide(unauthenticated, known, time);
             is_busy = true;
@@ -103,17 +109,19 @@ impl Acceptor {
     /// An unauthenticated connection is let in, or closed without a word: whether nobody, too slow, or here already. Whoever
     /// waits for the end of a pause is closed even with a right Logon, or he could go on guessing over
     /// connections that he made before.
-    fn decide(&mut self, unauthenticated: Unauthenticated, known: Known, time: ReceiveTime) {
+    fn decide(
+        &mut self,
+        unauthenticated: Unauthenticated<Stream>,
+        known: Known,
+        time: ReceiveTime,
+    ) {
         let Unauthenticated {
             stream,
             from,
             bytes,
             ..
         } = unauthenticated;
-        let is_waiting = self
-            .login_queue
-            .login_throttle
-            .is_waiting(from, time.mono_ns);
+        let is_waiting = self.port.queue.is_waiting(from, time);
         match known {
             // mutant: door: connections that stand go round a pause
             Known::Connection(connection)
@@ -123,79 +131,22 @@ impl Acceptor {
                 self.connections[connection].connected(stream, &bytes, time);
                 return;
             }
-            Known::Nobody if !is_waiting => {
-                self.login_queue.login_throttle.failed(from, time.mono_ns)
-            }
+            Known::Nobody if !is_waiting => self.port.queue.failed(from, time),
             _ => {}
         }
-        self.login_queue.turned_away += 1;
+        self.port.queue.turn_away();
     }
 }
 
-fn who(unauthenticated: &Unauthenticated, connections: &[Connection]) -> Known {
+fn who(unauthenticated: &Unauthenticated<Stream>, connections: &[Connection]) -> Known {
     match unauthenticated.names() {
-        Ok(Some(names)) => connection_of(&names, unauthenticated.from, connections)
-            .map_or(Known::Nobody, Known::Connection),
+        Ok(Some(names)) => {
+            let peers = connections.iter().map(Connection::peer);
+            place_of(peers, &names, unauthenticated.from).map_or(Known::Nobody, Known::Connection)
+        }
         // A Logon without CompIDs.
         Err(DisconnectReason::BadLogon) => Known::Nobody,
         // mutant: door: noise is a failed Logon
         _ => Known::NoLogon,
-    }
-}
-
-/// The connection of somebody who comes from this address. Each is asked, so that the time says nothing of what was wrong.
-fn connection_of(names: &Names<'_>, from: Ipv4Addr, connections: &[Connection]) -> Option<usize> {
-    let mut found = None;
-    for (place, connection) in connections.iter().enumerate() {
-        if connection.expects(names, from) {
-            found = Some(place);
-        }
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::access_control::Addresses;
-    use std::time::Instant;
-    use touchline_feed::fix::{Role, Settings};
-
-    /// By the clock, in turn, and by the middle of many tries. A load of the host passes; a difference would
-    /// show in each round.
-    #[test]
-    fn it_takes_as_long_whatever_is_wrong() {
-        let blocks = ["127.0.0.0/31", "127.0.0.2"].map(|block| block.parse().expect("a block"));
-        let connection = |number| {
-            let settings = Settings::new(Role::Acceptor, "ISLD", &format!("TW{number}"));
-            Connection::new(settings).only_from(Addresses::of(blocks.into()))
-        };
-        let connections: Vec<Connection> = (10..26).map(connection).collect();
-        let cases: [(&[u8], &[u8], u8); 4] = [
-            (b"TW99", b"ISLD", 1),
-            (b"TW10", b"ISLD", 3),
-            (b"TW25", b"ISLD", 3),
-            (b"TW10", b"ISLE", 1),
-        ];
-        let round = || {
-            let mut took_ns = [const { Vec::new() }; 4];
-            for _ in 0..10_000 {
-                for ((sender, target, last), took_ns) in cases.iter().zip(&mut took_ns) {
-                    let (names, from) = (Names { sender, target }, Ipv4Addr::new(127, 0, 0, *last));
-                    let start = Instant::now();
-                    let found = connection_of(&names, from, &connections);
-                    took_ns.push(start.elapsed().as_nanos());
-                    assert_eq!(found, None);
-                }
-            }
-            took_ns.map(|mut all| *all.select_nth_unstable(5_000).1)
-        };
-        let rounds: Vec<_> = (0..5).map(|_| round()).collect();
-        let is_alike = |middles: &[u128; 4]| {
-            let (least, most) = (middles.iter().min(), middles.iter().max());
-            most.zip(least)
-                .is_some_and(|(most, least)| 10 * most < 11 * least)
-        };
-        assert!(rounds.iter().any(is_alike), "{rounds:?} ns");
     }
 }

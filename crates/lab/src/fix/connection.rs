@@ -1,23 +1,20 @@
 //! A session with its application and its connection, while there is one.
 
 use super::{Echo, Orders, Totals};
-use crate::access_control::Addresses;
-use std::net::Ipv4Addr;
-use touchline_feed::fix::{
-    DisconnectReason, Event, Memory, Names, Session, Settings, Store, StoreError,
-};
-use touchline_feed::{ReceiveTime, Secret};
 use touchline_net::Stream;
 use touchline_net::stream::Error;
+use touchline_session::access_control::{Addresses, Peer};
+use touchline_session::fix::{
+    DisconnectReason, Event, Memory, Session, Settings, Store, StoreError,
+};
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, tag};
 
 /// One session of a counterparty.
 #[derive(Debug)]
 pub struct Connection {
     session: Session<Box<dyn Store>>,
-    /// CompIDs of the counterparty and of us, compared as secrets are: to know them is half of what lets in.
-    names: [Secret; 2],
-    addresses: Addresses,
+    peer: Peer,
     echo: Echo,
     /// Orders of ours, of which the echo knows nothing.
     orders: Option<Orders>,
@@ -63,8 +60,7 @@ impl Connection {
         let mut echo = Echo::default();
         echo.remember(&mut store, settings.limits.message_bytes_max);
         Connection {
-            names: [&settings.target, &settings.sender].map(|name| name.as_str().into()),
-            addresses: Addresses::default(),
+            peer: Peer::of(&settings),
             session: Session::new(settings, store),
             echo,
             orders: None,
@@ -80,7 +76,10 @@ impl Connection {
 
     /// The counterparty comes from these addresses alone.
     pub fn only_from(self, addresses: Addresses) -> Connection {
-        Connection { addresses, ..self }
+        Connection {
+            peer: self.peer.only_from(addresses),
+            ..self
+        }
     }
 
     /// Sends these orders while it is logged on. What answers them is not echoed.
@@ -101,17 +100,9 @@ impl Connection {
         self.end.take()
     }
 
-    /// Whether its counterparty may come from this address.
-    pub fn takes(&self, from: Ipv4Addr) -> bool {
-        self.addresses.have(from)
-    }
-
-    /// Whether it is the connection of somebody of these names who comes from this address. It takes as long
-    /// whichever of them is wrong.
-    pub fn expects(&self, names: &Names<'_>, from: Ipv4Addr) -> bool {
-        let [theirs, ours] = &self.names;
-        // mutant: door: an address is not looked at
-        theirs.is(names.sender) & ours.is(names.target) & self.addresses.have(from)
+    /// Its counterparty, as the port knows it.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
     }
 
     /// The session.

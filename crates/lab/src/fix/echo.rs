@@ -1,8 +1,8 @@
 //! The application behind a simulated counterparty.
 
 use std::collections::HashSet;
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{SendError, Session, Store, is_header};
+use touchline_session::fix::{SendError, Session, Store, is_header};
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Frame, Header, Message, frame, tag};
 
 /// Sends orders (D), security definitions (d) and emails (C) back as they came, and answers any other

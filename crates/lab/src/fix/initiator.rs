@@ -4,9 +4,9 @@ use super::{Connection, End, Totals};
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
 use std::time::Duration;
-use touchline_feed::ReceiveTime;
 use touchline_net::Stream;
 use touchline_net::stream::Error;
+use touchline_types::ReceiveTime;
 
 /// One session that is always to be connected.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Orders of an initiator: a NewOrderSingle a second, and which of them were answered.
 
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{SendError, Session, Store};
+use touchline_session::fix::{SendError, Session, Store};
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Message, Precision, tag};
 
 /// Orders that are sent one a second while both sides are logged on.

@@ -9,7 +9,7 @@
 //! of times, and the TestReqID that an engine makes up; 16=0 passes for any end, and a Reject may name a
 //! tag (371) where none is expected.
 
-use touchline_feed::fix::Role;
+use touchline_session::fix::Role;
 use touchline_wire::fix::{Precision, write_timestamp};
 
 /// One step, with the connection that it is about.

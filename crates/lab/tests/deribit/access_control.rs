@@ -7,9 +7,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 use touchline_feed::ReceiveTime;
-use touchline_lab::access_control::{Addresses, ThrottleLimits};
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::{Credentials, Exchange, REFUSAL, Venue};
+use touchline_session::access_control::{Addresses, ThrottleLimits};
 
 const SECOND: u64 = 1_000 * MS;
 const HANGS: Duration = Duration::from_secs(60);

@@ -3,9 +3,9 @@
 use ring::digest::{SHA256, digest};
 use std::collections::BTreeMap;
 use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{Event, Limits, Memory, Role, Session, Settings};
 use touchline_lab::cme::expected_books::{Checker, hash};
 use touchline_lab::deribit::{SERVER, base64};
+use touchline_session::fix::{Event, Limits, Memory, Role, Session, Settings};
 use touchline_wire::fix::{Field, Message, decimal, tag};
 
 /// The fields of a Logon that show who somebody is: user, password, RawData.

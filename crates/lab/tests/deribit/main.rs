@@ -10,11 +10,11 @@ mod tcp;
 use client::{Customer, proof};
 use std::net::Ipv4Addr;
 use touchline_feed::ReceiveTime;
-use touchline_lab::access_control::Addresses;
 use touchline_lab::cme::expected_books::Checker;
 use touchline_lab::deribit::fault::{Faults, Setting};
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Client, Credentials, REFUSAL, Source, Venue, expected_books};
+use touchline_session::access_control::Addresses;
 
 const MS: u64 = 1_000_000;
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;

@@ -3,13 +3,13 @@
 use super::client::{Customer, proof};
 use std::time::{Duration, Instant};
 use touchline_feed::ReceiveTime;
-use touchline_lab::access_control::ThrottleLimits;
 use touchline_lab::cme::expected_books::Checker;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Credentials, Exchange, Source, Venue, expected_books};
 use touchline_lab::pacing::Pacer;
 use touchline_net::Stream;
+use touchline_session::access_control::ThrottleLimits;
 
 const HANGS: Duration = Duration::from_secs(60);
 

@@ -4,9 +4,9 @@ use super::{Host, is_gone, settings};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 use std::time::Duration;
-use touchline_lab::access_control::{Addresses, Rules, ThrottleLimits};
 use touchline_lab::fix::Connection;
 use touchline_lab::fix::scenario::{Heard, filled};
+use touchline_session::access_control::{Addresses, Rules, ThrottleLimits};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

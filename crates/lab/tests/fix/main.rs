@@ -9,12 +9,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{Checks, Role, Settings};
-use touchline_lab::access_control::Rules;
 use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport, filled};
 use touchline_lab::fix::{Acceptor, Connection};
 use touchline_lab::pacing::Pacer;
 use touchline_lab::random::amount;
+use touchline_session::access_control::Rules;
+use touchline_session::fix::{Checks, Role, Settings};
 
 /// An acceptor in this thread, and the clock it goes by.
 struct Host {

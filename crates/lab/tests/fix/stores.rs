@@ -6,10 +6,10 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::rc::Rc;
 use std::time::Duration;
-use touchline_feed::fix::{Memory, Store, StoreError};
-use touchline_lab::access_control::Rules;
 use touchline_lab::fix::Connection;
 use touchline_lab::fix::scenario::{Heard, filled};
+use touchline_session::access_control::Rules;
+use touchline_session::fix::{Memory, Store, StoreError};
 
 /// Keeps everything until it is to fail.
 struct Failing {

@@ -2,7 +2,7 @@
 
 use crate::output::Failure;
 use std::net::SocketAddrV4;
-use touchline_lab::access_control::{Addresses, Block, Misspelt};
+use touchline_session::access_control::{Addresses, Block, Misspelt};
 
 #[derive(Debug, clap::Args)]
 pub struct AccessControl {

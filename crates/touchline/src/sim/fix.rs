@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use touchline_feed::ReceiveTime;
-use touchline_feed::fix::Store;
-use touchline_feed::fix::dictionary::Tables;
-use touchline_feed::fix::{Checks, Role, Settings};
-use touchline_gateway::session_store::{FileStore, Limits, Sync, file_name};
-use touchline_lab::access_control::Rules;
 use touchline_lab::fix::{Acceptor, Connection, Initiator, Orders, Totals};
 use touchline_lab::pacing::Pacer;
+use touchline_session::access_control::Rules;
+use touchline_session::file_store::{FileStore, Limits, Sync, file_name};
+use touchline_session::fix::Store;
+use touchline_session::fix::dictionary::Tables;
+use touchline_session::fix::{Checks, Role, Settings};
 
 /// A FIX acceptor that sends orders back as they came.
 ///

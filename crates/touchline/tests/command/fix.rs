@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Lines, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_feed::fix::Role;
 use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport, filled};
+use touchline_session::fix::Role;
 
 /// A running counterparty.
 pub struct Running {

@@ -12,10 +12,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_feed::fix::{Role, Store};
-use touchline_gateway::session_store::{FileStore, Limits, Sync, file_name};
 use touchline_lab::fix::Counterparty;
 use touchline_lab::random::{Random, amount};
+use touchline_session::file_store::{FileStore, Limits, Sync, file_name};
+use touchline_session::fix::{Role, Store};
 
 const US: &str = "US";
 const THEM: &str = "THEM";

@@ -1,6 +1,6 @@
 //! Who we are to the venue.
 
-use crate::Secret;
+use touchline_session::Secret;
 
 /// User and password of TCP replay. They are never printed, and wiped when they are dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use crate::sim::orders::{Orders, answer};
 use std::path::PathBuf;
 use std::time::Duration;
 use touchline_feed::ReceiveTime;
-use touchline_lab::access_control::ThrottleLimits;
 use touchline_lab::deribit::fault::Faults;
 use touchline_lab::deribit::market::{Market, Settings};
 use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, expected_books};
 use touchline_lab::pacing::Pacer;
+use touchline_session::access_control::ThrottleLimits;
 
 /// Longer sleeps would show in heartbeats and in slow connections, shorter ones on other processes.
 const IDLE_NS: u64 = 200_000;

@@ -3,9 +3,9 @@
 use super::InitiatorArguments;
 use crate::output::{Failure, say};
 use std::io::Write;
-use touchline_feed::fix::DisconnectReason;
 use touchline_lab::fix::{End, News};
 use touchline_net::stream::Error;
+use touchline_session::fix::DisconnectReason;
 
 impl InitiatorArguments {
     /// Says what became of a connection.

@@ -1,11 +1,11 @@
 //! A session and its echo behind a way that is made of buffers.
 
 use std::sync::Arc;
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::dictionary::Tables;
-use touchline_feed::fix::{Checks, Event, Limits, Memory, Role, Session, Settings};
 use touchline_lab::fix::Echo;
 use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport};
+use touchline_session::fix::dictionary::Tables;
+use touchline_session::fix::{Checks, Event, Limits, Memory, Role, Session, Settings};
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Frame, frame};
 
 /// 2026-01-05 00:00:00 UTC.

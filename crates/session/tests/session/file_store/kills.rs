@@ -3,11 +3,11 @@
 use super::Folder;
 use super::crash_injection::{CrashingStore, Fate, Point};
 use std::collections::BTreeMap;
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{Event, Role, Session, Settings};
-use touchline_gateway::session_store::{FileStore, Limits, Sync};
 use touchline_lab::fix::Counterparty;
 use touchline_lab::random::{Random, seeds};
+use touchline_session::file_store::{FileStore, Limits, Sync};
+use touchline_session::fix::{Event, Role, Session, Settings};
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::tag;
 
 /// 2026-01-05 00:00:00 UTC: here no time passes.

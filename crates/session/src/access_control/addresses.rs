@@ -90,7 +90,7 @@ impl fmt::Display for Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Random, seeds};
+    use touchline_lab::random::{Random, seeds};
 
     fn addresses(texts: &[&str]) -> Addresses {
         let block = |text: &&str| text.parse().expect("a block");

@@ -1,9 +1,9 @@
 //! What no scenario of one tester shows: two sessions with each other, time, memory, secrets.
 
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{
+use touchline_session::fix::{
     DisconnectReason, Event, Limits, Memory, Role, SendError, Session, Settings, Store,
 };
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::tag;
 
 const BEGIN_NS: u64 = 1_767_571_200_000_000_000;

@@ -6,7 +6,7 @@ use super::out_of_order::OutOfOrderQueue;
 use super::outgoing::Keep;
 use super::parsed_header::{ParsedHeader, field};
 use super::{DisconnectReason, Role, Store};
-use crate::ReceiveTime;
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Encoder, Message, tag, unsigned};
 
 /// What a Logon says.

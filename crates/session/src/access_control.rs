@@ -4,7 +4,9 @@
 mod addresses;
 mod login_queue;
 mod login_throttle;
+mod peer;
 
 pub use addresses::{Addresses, Block, Misspelt};
 pub use login_queue::{LoginQueue, Rules, Unauthenticated};
 pub use login_throttle::{LoginThrottle, ThrottleLimits};
+pub use peer::{Peer, place_of};

@@ -2,8 +2,8 @@
 
 use super::Folder;
 use std::os::unix::fs::PermissionsExt;
-use touchline_feed::fix::Store;
-use touchline_gateway::session_store::{FileStore, Limits, OpenError, Sync};
+use touchline_session::file_store::{FileStore, Limits, OpenError, Sync};
+use touchline_session::fix::Store;
 
 const NAME: &str = "test.session";
 

@@ -2,8 +2,8 @@
 
 use super::Folder;
 use std::path::PathBuf;
-use touchline_feed::fix::Store;
-use touchline_gateway::session_store::{Damage, FileStore, Limits, OpenError, Sync};
+use touchline_session::file_store::{Damage, FileStore, Limits, OpenError, Sync};
+use touchline_session::fix::Store;
 
 const NAME: &str = "test.session";
 /// Bytes before the first record, and of the head of a record.

@@ -23,6 +23,7 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
+use crate::fix::{Store, StoreError};
 use checksum::crc32;
 use folder::Turn;
 use layout::{HEAD, MESSAGE_BYTES_MAX, RECORD_HEAD, RecordHead, Slot};
@@ -33,7 +34,6 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use touchline_feed::fix::{Store, StoreError};
 
 pub use error::{Damage, Numbers, OpenError};
 pub use names::file_name;

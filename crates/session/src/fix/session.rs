@@ -8,8 +8,8 @@ use super::out_of_order::OutOfOrderQueue;
 use super::outgoing::Keep;
 use super::parsed_header::ParsedHeader;
 use super::{Counters, Settings, Store};
-use crate::ReceiveTime;
 use std::fmt;
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::{Encoder, Frame, Message, frame};
 
 /// One side of a FIX session, over any number of connections. All memory is taken at the start.

@@ -1,5 +1,4 @@
 //! FIX sessions against testers who follow a scenario, without sockets and with a clock of their own.
-#![allow(missing_docs)]
 
 mod public;
 mod rules;

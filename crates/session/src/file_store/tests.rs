@@ -3,10 +3,10 @@
 mod rewrites;
 
 use super::*;
+use crate::fix::{DisconnectReason, Role, SendError, Session, Settings};
 use std::fs::OpenOptions;
 use std::path::PathBuf;
-use touchline_feed::ReceiveTime;
-use touchline_feed::fix::{DisconnectReason, Role, SendError, Session, Settings};
+use touchline_types::ReceiveTime;
 
 /// A folder of this test's own, which goes with it.
 struct Folder(PathBuf);

@@ -1,5 +1,4 @@
 //! What a FIX session keeps in a file, and what a kill leaves of it.
-#![allow(missing_docs)]
 
 mod crash_injection;
 mod damage;

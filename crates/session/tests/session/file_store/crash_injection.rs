@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use touchline_feed::fix::{Store, StoreError};
+use touchline_session::fix::{Store, StoreError};
 
 /// Where the process dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::logon::Terms;
 use super::output::Output;
 use super::resend::Resend;
 use super::{Counters, DisconnectReason, Settings, Store};
-use crate::ReceiveTime;
+use touchline_types::ReceiveTime;
 use touchline_wire::fix::LastSecond;
 
 /// Everything that judging a message may change.

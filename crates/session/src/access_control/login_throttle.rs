@@ -118,8 +118,8 @@ impl LoginThrottle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Random, seeds};
     use std::collections::HashMap;
+    use touchline_lab::random::{Random, seeds};
 
     const S: u64 = 1_000_000_000;
 

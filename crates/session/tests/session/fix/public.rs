@@ -6,7 +6,7 @@ use touchline_lab::fix::scenario::{Scenario, Step};
 
 #[test]
 fn our_scenarios_hold_in_both_roles() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fix/scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session/fix/scenarios");
     assert_eq!(hold(&folder), 13);
 }
 
