@@ -49,7 +49,9 @@ impl<P: Publish> Selected<P> {
                 Some(instrument) => instrument,
                 None => return true,
             },
-            Update::Gap(_) | Update::Reset | Update::Download(_) => return true,
+            Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {
+                return true;
+            }
             Update::Definition(definition) => {
                 let admitted = self.symbols.admit(definition.symbol.as_str());
                 *self.row(definition.instrument) = admitted;

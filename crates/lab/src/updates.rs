@@ -2,10 +2,10 @@
 
 use crate::random::Random;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, Level,
-    LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo,
-    Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade,
-    TradingStatus, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
+    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate,
+    PacketInfo, Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps,
+    Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// The memory that updates borrow, filled anew for each of them.
@@ -20,10 +20,11 @@ pub struct RandomUpdates {
     statistic: Statistic,
     status: TradingStatus,
     definition: InstrumentDefinition,
+    channel: ChannelState,
 }
 
 /// How many kinds of update there are: [`RandomUpdates::of_kind`] takes 0 up to this.
-pub const KINDS: usize = 12;
+pub const KINDS: usize = 13;
 
 impl RandomUpdates {
     /// The updates of a seed, with at most `entries_max` changes, levels or orders a list.
@@ -38,6 +39,7 @@ impl RandomUpdates {
             statistic: statistic(&mut random),
             status: status(&mut random),
             definition: definition(&mut random),
+            channel: channel(&mut random),
             random,
         }
     }
@@ -102,6 +104,10 @@ impl RandomUpdates {
             }),
             10 => Update::Reset,
             11 => Update::Download(*self.random.pick(&[Phase::Begun, Phase::Ended])),
+            12 => {
+                self.channel = channel(&mut self.random);
+                Update::Channel(&self.channel)
+            }
             _ => panic!("there is no kind of update {kind}"),
         }
     }
@@ -273,6 +279,14 @@ fn status(random: &mut Random) -> TradingStatus {
         status: random.next_u64() as u8,
         reason: random.next_u64() as u8,
         event: random.next_u64() as u8,
+    }
+}
+
+fn channel(random: &mut Random) -> ChannelState {
+    ChannelState {
+        price: validity(random),
+        orders: validity(random),
+        sequence: word(random),
     }
 }
 

@@ -181,7 +181,7 @@ impl Subscribe for Series {
             Update::Book(book) => self.quote(book.instrument, timestamps),
             Update::BookSnapshot(book) => self.quote(book.instrument, timestamps),
             Update::State(state) => self.quote(state.instrument, timestamps),
-            Update::Gap(_) | Update::Reset => self.quote_all(timestamps),
+            Update::Gap(_) | Update::Reset | Update::Channel(_) => self.quote_all(timestamps),
             _ => {}
         }
     }

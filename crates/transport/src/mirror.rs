@@ -4,8 +4,8 @@ use crate::{Envelope, Subscribe, SubscriptionEvent};
 use touchline_book::price::{DIRECT_MAX, IMPLIED_MAX};
 use touchline_book::{OrderBooks, PriceBook, PriceBooks};
 use touchline_types::{
-    BookKind, BookSnapshot, Depth, Instrument, Level, LevelAction, LevelChange, OrderAction,
-    OrderChange, OrderEvent, Phase, Side, Update, Validity,
+    BookKind, BookSnapshot, ChannelState, Depth, Instrument, Level, LevelAction, LevelChange,
+    OrderAction, OrderChange, OrderEvent, Phase, Side, Update, Validity,
 };
 
 /// Books and validities as a subscriber sees them.
@@ -16,7 +16,9 @@ use touchline_types::{
 pub struct Mirror {
     prices: PriceBooks,
     orders: OrderBooks,
+    /// Of each price and order book by itself.
     validity: Vec<(Validity, Validity)>,
+    channel: ChannelState,
     /// What an instrument is that no update has named yet.
     unnamed: (Validity, Validity),
     inconsistent_updates: u64,
@@ -38,6 +40,7 @@ impl Mirror {
             prices: PriceBooks::new(instruments_max, depth, 0),
             orders: OrderBooks::new(instruments_max, orders_max),
             validity: Vec::with_capacity(instruments_max),
+            channel: ChannelState::LIVE,
             unnamed: UNNAMED,
             inconsistent_updates: 0,
             download: None,
@@ -55,14 +58,20 @@ impl Mirror {
         &self.orders
     }
 
-    /// How far an instrument's price book may be trusted.
+    /// How far an instrument's price book may be trusted: the worse of its own validity and the
+    /// channel's.
     pub fn validity(&self, instrument: Instrument) -> Validity {
-        self.validities(instrument).0
+        self.channel.price_of(self.validities(instrument).0)
     }
 
-    /// How far an instrument's order book may be trusted.
+    /// How far an instrument's order book may be trusted, likewise.
     pub fn orders_validity(&self, instrument: Instrument) -> Validity {
-        self.validities(instrument).1
+        self.channel.orders_of(self.validities(instrument).1)
+    }
+
+    /// State of the channel as it was last published; live where nothing was.
+    pub fn channel(&self) -> &ChannelState {
+        &self.channel
     }
 
     /// Steps that did not fit the book they were for: 0 unless an update was missed.
@@ -216,6 +225,7 @@ impl Subscribe for Mirror {
                 }
             }
             Update::Download(phase) => self.download = Some(*phase),
+            Update::Channel(state) => self.channel = **state,
             Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {}
         }
     }
@@ -234,6 +244,7 @@ impl Subscribe for Mirror {
                 self.validity.clear();
                 self.unnamed = UNNAMED;
                 self.download = None;
+                self.channel = ChannelState::LIVE;
             }
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled

@@ -17,7 +17,7 @@
 //! reader shows of itself there.
 
 mod book_image;
-mod channel_state;
+mod channel_image;
 mod counters;
 mod counters_file;
 mod damage;

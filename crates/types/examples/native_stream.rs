@@ -16,8 +16,8 @@ use touchline_types::native::{
     encode_top_of_book, parts,
 };
 use touchline_types::{
-    BookKind, BookUpdate, Gap, Level, LevelChange, OrderChange, Price, Quantity, Statistic, Trade,
-    TradingStatus, Update,
+    BookKind, BookUpdate, ChannelState, Gap, Level, LevelChange, OrderChange, Price, Quantity,
+    Statistic, Trade, TradingStatus, Update,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -103,6 +103,7 @@ fn line(message: &Message<'_>, out: &mut String) -> Result<(), Box<dyn Error>> {
             fields.name("phase", Some(*phase));
             "Download"
         }
+        Body::Channel(state) => fields.channel(state),
         Body::Gap(gap) => fields.gap(gap),
         Body::InstrumentDefinition(view) => fields.definition(view),
         Body::TradingStatus(status) => fields.status(status),
@@ -227,6 +228,13 @@ impl Fields {
 
 /// The messages, in the order of the schema; each gives its name.
 impl Fields {
+    fn channel(&mut self, state: &ChannelState) -> &'static str {
+        self.put("channelSequence", state.sequence);
+        self.name("priceValidity", Some(state.price));
+        self.name("ordersValidity", Some(state.orders));
+        "ChannelState"
+    }
+
     fn gap(&mut self, gap: &Gap) -> &'static str {
         self.put("firstLost", gap.first);
         self.put("lastLost", gap.last);

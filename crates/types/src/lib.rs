@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod change;
+pub mod channel;
 pub mod counter;
 pub mod event;
 pub mod hash;
@@ -29,6 +30,7 @@ pub mod update;
 pub mod validity;
 
 pub use change::{LevelAction, LevelChange, OrderAction, OrderChange};
+pub use channel::ChannelState;
 pub use counter::CounterInfo;
 pub use event::{
     Event, LevelEvent, OrderEvent, PacketInfo, Phase, Place, Statistic, StatisticKind, Trade,
@@ -41,4 +43,4 @@ pub use time::ReceiveTime;
 pub use update::{
     BookSnapshot, BookUpdate, Gap, Level, OrdersSnapshot, OrdersUpdate, State, Timestamps, Update,
 };
-pub use validity::Validity;
+pub use validity::{Validity, worse_of};

@@ -1,8 +1,8 @@
 //! Updates: what a publication carries, whole events only.
 
 use crate::{
-    Instrument, InstrumentDefinition, LevelChange, OrderChange, PacketInfo, Phase, Price, Quantity,
-    Statistic, Trade, TradingStatus, Validity,
+    ChannelState, Instrument, InstrumentDefinition, LevelChange, OrderChange, PacketInfo, Phase,
+    Price, Quantity, Statistic, Trade, TradingStatus, Validity,
 };
 
 /// One level of a book.
@@ -156,4 +156,6 @@ pub enum Update<'a> {
     Definition(&'a InstrumentDefinition),
     /// The venue's download, of definitions and whole books, has begun or ended.
     Download(Phase),
+    /// Validity of the whole channel, of all its instruments at once.
+    Channel(&'a ChannelState),
 }

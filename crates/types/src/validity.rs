@@ -31,3 +31,41 @@ impl Validity {
         }
     }
 }
+
+/// What a reader sees of a book: the worse of its own validity and that of its channel.
+///
+/// A channel makes live books doubtful and heals none: a book that is `Gapped`, `Recovering` or
+/// `Natural` by itself stays so under a channel that is `Stale`, since its own state says more of what
+/// it lacks, and stays so when the channel is live again.
+#[inline]
+pub const fn worse_of(instrument: Validity, channel: Validity) -> Validity {
+    match instrument {
+        Validity::Live => channel,
+        own => own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_makes_live_books_doubtful_and_heals_none() {
+        use Validity::{Gapped, Live, Natural, Recovering, Stale};
+        for (own, channel, seen) in [
+            (Live, Live, Live),
+            (Live, Gapped, Gapped),
+            (Live, Stale, Stale),
+            (Gapped, Stale, Gapped),
+            (Gapped, Live, Gapped),
+            (Recovering, Stale, Recovering),
+            (Natural, Gapped, Natural),
+        ] {
+            assert_eq!(
+                worse_of(own, channel),
+                seen,
+                "{own:?} on a {channel:?} channel"
+            );
+        }
+    }
+}

@@ -297,6 +297,9 @@ impl Subscribe for Log {
             Update::Gap(gap) => format!("lost {}-{}", gap.first, gap.last),
             Update::Reset => "reset".to_owned(),
             Update::Download(phase) => format!("download {phase:?}"),
+            Update::Channel(state) => {
+                format!("channel {} {}", name(state.price), name(state.orders))
+            }
             Update::Definition(definition) => format!("definition {}", definition.security_id),
             Update::Trade(trade) => format!("{sequence}: trade {}", trade.price),
             Update::Statistic(statistic) => format!("{sequence}: {:?}", statistic.kind),

@@ -129,6 +129,18 @@ impl StoredBooks {
         });
     }
 
+    /// Notes the states of all books, those that are live.
+    fn note_all(&mut self, envelope: &Envelope<'_>) {
+        if self.states.is_none() && self.order_states.is_none() {
+            return;
+        }
+        let all: Vec<_> = self.known.all().collect();
+        for InstrumentDefinition { instrument, .. } in all {
+            self.note_state(instrument, envelope);
+            self.note_order_state(instrument, envelope);
+        }
+    }
+
     /// The same of its orders.
     fn note_order_state(&mut self, instrument: Instrument, envelope: &Envelope<'_>) {
         let Some(states) = &mut self.order_states else {
@@ -179,6 +191,8 @@ impl Subscribe for StoredBooks {
             }
             Update::Gap(_) => self.seen.gaps += 1,
             Update::Reset => self.seen.resets += 1,
+            // Every book is what it is by itself again.
+            Update::Channel(_) => self.note_all(envelope),
             _ => {}
         }
     }

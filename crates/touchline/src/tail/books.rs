@@ -3,7 +3,7 @@
 use touchline_book::Touch;
 use touchline_transport::shm::Received;
 use touchline_transport::{Envelope, Mirror, Subscribe};
-use touchline_types::{Instrument, Side, Update};
+use touchline_types::{ChannelState, Instrument, Side, Update};
 
 /// Price books, kept from what is received.
 #[derive(Debug)]
@@ -33,6 +33,11 @@ impl Books {
     /// Another publisher numbers instruments anew.
     pub fn forget(&mut self) {
         *self = Books::default();
+    }
+
+    /// State of the channel as it was last published: a line says the worse of a book's own validity and this.
+    pub fn channel(&self) -> &ChannelState {
+        self.0.channel()
     }
 
     /// The best bid and ask of an instrument, direct and implied.

@@ -11,9 +11,9 @@ use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Instrument, InstrumentDefinition, Level, LevelAction,
-    OrderAction, OrderChange, Price, Quantity, Side, Statistic, Timestamps, Trade, TradingStatus,
-    Update, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Instrument, InstrumentDefinition, Level,
+    LevelAction, OrderAction, OrderChange, Price, Quantity, Side, Statistic, Timestamps, Trade,
+    TradingStatus, Update, Validity,
 };
 
 /// Writes an item as one line.
@@ -27,7 +27,8 @@ pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
         } => {
             let _ = write!(line, "{{\"message\":\"top\",\"sequence\":{sequence}");
             push_times(line, timestamps);
-            push_top(line, top, &known.of(top.instrument));
+            let validity = books.channel().price_of(top.validity);
+            push_top(line, top, validity, &known.of(top.instrument));
         }
         Item::SubscriptionEvent(event) => write_event(line, event),
         Item::BatchEnd => return,
@@ -44,27 +45,28 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
     );
     push_timestamps(line, received);
     let of = |instrument: Instrument| known.of(instrument);
+    let channel = books.channel();
     match &received.update {
         Update::Book(book) => {
             let definition = of(book.instrument);
-            push_book(line, book, &definition);
+            push_book(line, book, channel, &definition);
             push_touches(line, books.touches(book.instrument), &definition);
         }
         Update::BookSnapshot(book) => {
             let definition = of(book.instrument);
-            push_snapshot(line, book, &definition);
+            push_snapshot(line, book, channel, &definition);
             push_touches(line, books.touches(book.instrument), &definition);
         }
         Update::Orders(orders) => {
             let definition = of(orders.instrument);
             push_instrument(line, &definition);
-            push_state(line, orders.validity);
+            push_state(line, channel.orders_of(orders.validity));
             push_order_changes(line, "changes", orders.changes, &definition);
         }
         Update::OrdersSnapshot(orders) => {
             let definition = of(orders.instrument);
             push_instrument(line, &definition);
-            push_state(line, orders.validity);
+            push_state(line, channel.orders_of(orders.validity));
             push_order_changes(line, "orders", orders.orders, &definition);
         }
         Update::Trade(trade) => push_trade(line, trade, &of(trade.instrument)),
@@ -72,7 +74,7 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
         Update::Status(status) => push_status(line, status, known),
         Update::State(state) => {
             push_instrument(line, &of(state.instrument));
-            push_state(line, state.validity);
+            push_state(line, channel.price_of(state.validity));
         }
         Update::Gap(gap) => {
             let (first, last, orders) = (gap.first, gap.last, gap.orders.name());
@@ -84,6 +86,14 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
         Update::Reset => {}
         Update::Download(phase) => {
             let _ = write!(line, ",\"phase\":\"{}\"", names::phase(*phase));
+        }
+        Update::Channel(state) => {
+            push_state(line, state.price);
+            let (orders, sequence) = (state.orders.name(), state.sequence);
+            let _ = write!(
+                line,
+                ",\"orders_state\":\"{orders}\",\"channel_sequence\":\"{sequence}\""
+            );
         }
         Update::Definition(definition) => push_definition(line, definition),
     }
@@ -150,9 +160,14 @@ fn push_state(line: &mut String, validity: Validity) {
     let _ = write!(line, ",\"state\":\"{}\"", validity.name());
 }
 
-fn push_book(line: &mut String, book: &BookUpdate<'_>, definition: &InstrumentDefinition) {
+fn push_book(
+    line: &mut String,
+    book: &BookUpdate<'_>,
+    channel: &ChannelState,
+    definition: &InstrumentDefinition,
+) {
     push_instrument(line, definition);
-    push_state(line, book.validity);
+    push_state(line, channel.price_of(book.validity));
     let _ = write!(line, ",\"whole\":{},\"changes\":[", book.whole);
     for (index, change) in book.changes.iter().enumerate() {
         let _ = write!(
@@ -174,9 +189,14 @@ fn push_book(line: &mut String, book: &BookUpdate<'_>, definition: &InstrumentDe
     push_both(line, book.best_bid, book.best_ask, definition);
 }
 
-fn push_snapshot(line: &mut String, book: &BookSnapshot<'_>, definition: &InstrumentDefinition) {
+fn push_snapshot(
+    line: &mut String,
+    book: &BookSnapshot<'_>,
+    channel: &ChannelState,
+    definition: &InstrumentDefinition,
+) {
     push_instrument(line, definition);
-    push_state(line, book.validity);
+    push_state(line, channel.price_of(book.validity));
     push_lists(line, definition, |kind, side| match (kind, side) {
         (BookKind::Direct, Side::Bid) => book.bids,
         (BookKind::Direct, Side::Ask) => book.asks,
@@ -185,9 +205,14 @@ fn push_snapshot(line: &mut String, book: &BookSnapshot<'_>, definition: &Instru
     });
 }
 
-fn push_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinition) {
+fn push_top(
+    line: &mut String,
+    top: &TopOfBook,
+    validity: Validity,
+    definition: &InstrumentDefinition,
+) {
     push_instrument(line, definition);
-    push_state(line, top.validity);
+    push_state(line, validity);
     let level = |price: Price, quantity: Quantity| {
         (!price.is_null()).then_some(Level {
             price,

@@ -19,6 +19,7 @@ pub fn message(update: &Update<'_>) -> &'static str {
         Update::Reset => "reset",
         Update::Definition(_) => "definition",
         Update::Download(_) => "download",
+        Update::Channel(_) => "channel",
     }
 }
 

@@ -11,7 +11,7 @@ use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
     BookKind, BookSnapshot, Instrument, InstrumentDefinition, LevelAction, LevelChange,
-    OrderAction, OrderChange, Phase, Price, Quantity, Timestamps, Update,
+    OrderAction, OrderChange, Phase, Price, Quantity, Timestamps, Update, Validity,
 };
 use touchline_wire::sbe::UtcTime;
 
@@ -23,7 +23,8 @@ pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
             top, timestamps, ..
         } => {
             push_time(line, timestamps);
-            write_top(line, top, &known.of(top.instrument));
+            let validity = books.channel().price_of(top.validity);
+            write_top(line, top, validity, &known.of(top.instrument));
         }
         Item::SubscriptionEvent(event) => write_event(line, event),
         Item::BatchEnd => {}
@@ -33,10 +34,11 @@ pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
 fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books: &Books) {
     push_time(line, &received.timestamps);
     let of = |instrument: Instrument| known.of(instrument);
+    let channel = books.channel();
     let _ = match &received.update {
         Update::Book(book) => {
             let definition = of(book.instrument);
-            push_head(line, &definition, book.validity.name());
+            push_head(line, &definition, channel.price_of(book.validity).name());
             push_best(line, books.touches(book.instrument), &definition);
             for change in book.changes {
                 push_change(line, change, &definition);
@@ -45,19 +47,23 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
         }
         Update::BookSnapshot(book) => {
             let definition = of(book.instrument);
-            push_head(line, &definition, book.validity.name());
+            push_head(line, &definition, channel.price_of(book.validity).name());
             push_best(line, books.touches(book.instrument), &definition);
             push_lengths(line, book);
             Ok(())
         }
         Update::Orders(orders) => {
             let definition = of(orders.instrument);
-            push_head(line, &definition, orders.validity.name());
+            push_head(line, &definition, channel.orders_of(orders.validity).name());
             push_orders(line, orders.changes, &definition);
             Ok(())
         }
         Update::OrdersSnapshot(orders) => {
-            push_head(line, &of(orders.instrument), orders.validity.name());
+            push_head(
+                line,
+                &of(orders.instrument),
+                channel.orders_of(orders.validity).name(),
+            );
             let number = counted(orders.orders.len() as u64, "order");
             write!(line, " order book of {number}")
         }
@@ -90,7 +96,11 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
             write!(line, " {code}, reason {reason}, event {event}")
         }
         Update::State(state) => {
-            push_head(line, &of(state.instrument), state.validity.name());
+            push_head(
+                line,
+                &of(state.instrument),
+                channel.price_of(state.validity).name(),
+            );
             Ok(())
         }
         Update::Gap(gap) => {
@@ -108,6 +118,13 @@ fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books
         ),
         Update::Download(Phase::Ended) => {
             write!(line, " download ended: every chosen instrument was told of")
+        }
+        Update::Channel(state) => {
+            let (price, orders) = (state.price.name(), state.orders.name());
+            write!(
+                line,
+                " channel: live price books are {price}, live order books {orders}"
+            )
         }
         Update::Definition(definition) => {
             push_head(line, definition, "definition");
@@ -162,8 +179,13 @@ fn write_event(line: &mut String, event: &SubscriptionEvent) {
     };
 }
 
-fn write_top(line: &mut String, top: &TopOfBook, definition: &InstrumentDefinition) {
-    push_head(line, definition, top.validity.name());
+fn write_top(
+    line: &mut String,
+    top: &TopOfBook,
+    validity: Validity,
+    definition: &InstrumentDefinition,
+) {
+    push_head(line, definition, validity.name());
     let direct = |price: Price, quantity: Quantity| {
         (!price.is_null()).then_some(Touch {
             price,

@@ -1,7 +1,7 @@
 //! The files of a bus, for its writer and for its readers.
 
 use super::lossless::{SlowReaderPolicy, Verdict};
-use super::{Directory, Holder, Liveness, Lossless, Root, Settings, book_image, channel_state};
+use super::{Directory, Holder, Liveness, Lossless, Root, Settings, book_image, channel_image};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
 use touchline_shm::broadcast::{self, Cursors, Geometry};
@@ -115,7 +115,7 @@ struct Sizes {
 
 impl Sizes {
     fn new(settings: &Settings) -> Result<Sizes, Error> {
-        let content_words = book_image::words(settings.image_levels_max).max(channel_state::WORDS);
+        let content_words = book_image::words(settings.image_levels_max).max(channel_image::WORDS);
         Ok(Sizes {
             ring: ring_of(settings.ring_bytes)?,
             definitions: Shape {

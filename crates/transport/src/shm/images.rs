@@ -3,7 +3,7 @@
 mod read_retry;
 
 use super::book_image::{self, BookImage};
-use super::channel_state::{self, ChannelState};
+use super::channel_image::{self, ChannelImage};
 use super::files::{DEFINITION_WORDS, Error, Reading};
 use super::reader_stats::{self, ReaderView};
 use super::tables::slot_of;
@@ -70,7 +70,7 @@ impl Images {
             bus: bus.to_owned(),
             generation: reading.generation,
             publisher: reading.publisher()?,
-            content: vec![0; content_words.max(channel_state::WORDS)].into(),
+            content: vec![0; content_words.max(channel_image::WORDS)].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),
             definitions_retry: ReadRetry::default(),
             images_retry: ReadRetry::default(),
@@ -169,7 +169,8 @@ impl Images {
         } else if !whole {
             return Err(Unseen::TooDeep);
         }
-        self.book.validity = channel.validity_since(position, self.book.validity);
+        let own = channel.validity_since(position, self.book.validity);
+        self.book.validity = channel.state().price_of(own);
         let is_live = self.book.validity == Validity::Live;
         // After the image: what it held was current when the publisher last said so.
         // mutant: bus: the book of a publisher that is gone is live
@@ -187,14 +188,14 @@ impl Images {
     }
 
     /// What holds for every book. Without it none can be judged.
-    fn channel(&self) -> Result<ChannelState, Unseen> {
-        let mut content = [0; channel_state::WORDS];
+    fn channel(&self) -> Result<ChannelImage, Unseen> {
+        let mut content = [0; channel_image::WORDS];
         let found = self.images_retry.read(&self.reading.images, |table| {
-            table.read(channel_state::SLOT, &mut content)
+            table.read(channel_image::SLOT, &mut content)
         });
         Ok(match position(found)? {
-            Some(_) => ChannelState::take(&content),
-            None => ChannelState::default(),
+            Some(_) => ChannelImage::take(&content),
+            None => ChannelImage::default(),
         })
     }
 

@@ -426,6 +426,7 @@ impl Subscriber {
             self.joining = Some(Joining::new());
         } else {
             self.rows.forget_books();
+            self.joining = Some(Joining::state_alone());
         }
     }
 

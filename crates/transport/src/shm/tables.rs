@@ -1,7 +1,7 @@
 //! The tables of a bus, from the writer's side: definitions, and an image of each book.
 
 use super::book_image::{Moment, SlotWriter, Written, words};
-use super::channel_state::{self, ChannelState};
+use super::channel_image::{self, ChannelImage};
 use super::damage::Damage;
 use super::files::{DEFINITION_WORDS, Error, TableWriter};
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ const CHUNK_WORDS: usize = 1 << 20;
 pub struct Tables {
     definitions: TableWriter,
     images: TableWriter,
-    channel: ChannelState,
+    channel: ChannelImage,
     /// What stands in each image.
     written: Vec<Written>,
     instruments_max: usize,
@@ -64,7 +64,7 @@ impl Tables {
             chunk,
             definitions,
             images,
-            channel: ChannelState::default(),
+            channel: ChannelImage::default(),
             written: Vec::with_capacity(instruments_max),
             instruments_max,
             levels_max,
@@ -120,6 +120,10 @@ impl Tables {
             }
             Update::Download(phase) => {
                 self.channel.download = Some((message.end, *phase));
+                self.write_channel(message.end)
+            }
+            Update::Channel(state) => {
+                self.channel.state = Some((message.end, **state));
                 self.write_channel(message.end)
             }
             Update::Reset => {
@@ -186,7 +190,7 @@ impl Tables {
         let channel = self.channel;
         let written = self
             .images
-            .change(channel_state::SLOT, end, |content| channel.write(content));
+            .change(channel_image::SLOT, end, |content| channel.write(content));
         written.map_or(Stored::Refused, |()| Stored::Whole)
     }
 

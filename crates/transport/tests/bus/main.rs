@@ -1,6 +1,7 @@
 //! The bus: what is published by one side arrives at the other, whenever it joins and whatever
 //! happens to either.
 
+mod channel;
 mod deep;
 mod joining;
 mod live_only;

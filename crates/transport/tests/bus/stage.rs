@@ -9,8 +9,8 @@ use touchline_transport::shm::{
 };
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, LevelEvent,
-    Place, Price, Quantity, Side, Symbol, Timestamps, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
+    LevelEvent, Place, Price, Quantity, Side, Symbol, Timestamps, Update, UpdateAction, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -62,6 +62,7 @@ pub struct Market {
     pub random: Random,
     books: PriceBooks,
     validity: Vec<Validity>,
+    channel: ChannelState,
     pub instruments: u32,
 }
 
@@ -75,8 +76,35 @@ impl Market {
             random: Random::from_seed(seed),
             books: PriceBooks::new(instruments as usize, depth, 0),
             validity: vec![Validity::Gapped; instruments as usize],
+            channel: ChannelState::LIVE,
             instruments,
         }
+    }
+
+    /// The channel is of another validity as a whole; one time in two it is live again.
+    pub fn state_channel(&mut self, out: &mut impl Publish) {
+        let doubtful = [Validity::Gapped, Validity::Stale];
+        let price = match self.random.below(2) {
+            0 => Validity::Live,
+            _ => doubtful[self.random.below(2) as usize],
+        };
+        self.channel = ChannelState {
+            price,
+            orders: price,
+            sequence: self.random.below(1_000),
+        };
+        out.publish(&Update::Channel(&self.channel), &Timestamps::default());
+        out.commit();
+    }
+
+    /// State of the channel as it was published last.
+    pub fn channel(&self) -> &ChannelState {
+        &self.channel
+    }
+
+    /// How far a price book may be trusted, by itself and by its channel.
+    fn seen(&self, instrument: Instrument) -> Validity {
+        self.channel.price_of(self.validity[instrument.index()])
     }
 
     /// Defines every instrument.
@@ -180,7 +208,7 @@ impl Market {
     pub fn assert_equal(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
-            let validity = self.validity[instrument.index()];
+            let validity = self.seen(instrument);
             assert_eq!(
                 mirror.validity(instrument),
                 validity,
@@ -194,7 +222,7 @@ impl Market {
     pub fn assert_live_equal(&self, mirror: &Mirror, context: &str) {
         assert_eq!(mirror.inconsistent_updates(), 0, "{context}");
         for instrument in (0..self.instruments).map(Instrument) {
-            let is_live = self.validity[instrument.index()] == Validity::Live;
+            let is_live = self.seen(instrument) == Validity::Live;
             let seen = mirror.validity(instrument);
             assert_eq!(
                 seen == Validity::Live,

@@ -2,7 +2,7 @@
 
 use super::{Body, BookSnapshotView, BookUpdateView, Entry, Flags, Group, Message, OrdersView};
 use crate::{
-    BookSnapshot, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange,
+    BookSnapshot, ChannelState, Instrument, InstrumentDefinition, Level, LevelChange, OrderChange,
     OrdersSnapshot, OrdersUpdate, Statistic, Trade, TradingStatus, Update,
 };
 use core::fmt;
@@ -65,6 +65,7 @@ enum Place {
     Statistic(Statistic),
     Status(TradingStatus),
     Definition(InstrumentDefinition),
+    Channel(ChannelState),
 }
 
 impl Decoder {
@@ -178,6 +179,7 @@ impl Decoder {
             Body::Download(phase) => return Some(Update::Download(phase)),
             Body::InstrumentState(state) => return Some(Update::State(state)),
             Body::InstrumentDefinition(view) => self.place = Place::Definition(view.value()),
+            Body::Channel(state) => self.place = Place::Channel(state),
             Body::TradingStatus(status) => self.place = Place::Status(status),
             Body::Trade(trade) => self.place = Place::Trade(trade),
             Body::Statistics(statistic) => self.place = Place::Statistic(statistic),
@@ -194,6 +196,7 @@ impl Decoder {
             Place::Statistic(statistic) => Some(Update::Statistic(statistic)),
             Place::Status(status) => Some(Update::Status(status)),
             Place::Definition(definition) => Some(Update::Definition(definition)),
+            Place::Channel(state) => Some(Update::Channel(state)),
         }
     }
 

@@ -3,9 +3,9 @@
 use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
 use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code};
 use crate::{
-    BookSnapshot, BookUpdate, Gap, Instrument, InstrumentDefinition, Level, OrdersSnapshot,
-    OrdersUpdate, Phase, State, Statistic, Symbol, Timestamps, Trade, TradingStatus, Update,
-    Validity,
+    BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, InstrumentDefinition, Level,
+    OrdersSnapshot, OrdersUpdate, Phase, State, Statistic, Symbol, Timestamps, Trade,
+    TradingStatus, Update, Validity,
 };
 use zerocopy::FromBytes;
 
@@ -115,6 +115,7 @@ pub const fn encoded_len(update: &Update<'_>) -> usize {
         Update::Reset => fixed::<layout::Reset>(),
         Update::Definition(_) => fixed::<layout::InstrumentDefinition>(),
         Update::Download(_) => fixed::<layout::Download>(),
+        Update::Channel(_) => fixed::<layout::ChannelState>(),
     }
 }
 
@@ -218,6 +219,7 @@ pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) ->
         Update::Reset => reset(tag, out),
         Update::Definition(update) => definition(update, tag, out),
         Update::Download(phase) => download(*phase, tag, out),
+        Update::Channel(state) => channel(state, tag, out),
     }
 }
 
@@ -373,6 +375,18 @@ fn download(phase: Phase, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
         head,
         trace,
         phase: phase as u8,
+    };
+    write(block, out)
+}
+
+fn channel(state: &ChannelState, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let (head, trace) = tag.of_none();
+    let block = layout::ChannelState {
+        head,
+        trace,
+        channel_sequence: state.sequence.into(),
+        price_validity: state.price as u8,
+        orders_validity: state.orders as u8,
     };
     write(block, out)
 }

@@ -90,6 +90,7 @@ pub const MESSAGES: &[MessageLayout] = &[
     message::<Gap>(),
     message::<Reset>(),
     message::<Download>(),
+    message::<ChannelState>(),
     message::<InstrumentDefinition>(),
     message::<InstrumentState>(),
     message::<TradingStatus>(),
@@ -320,6 +321,22 @@ block! {
         30 trace: LatencyTrace,
         /// Phase of the schema.
         80 phase: u8,
+    }
+}
+
+block! {
+    /// Validity of the whole channel: readers show of each book the worse of its own and this.
+    ChannelState = 5, [], 90 {
+        /// Number, times, instrument, validity, flags.
+        0 head: Head,
+        /// Packet and marks.
+        30 trace: LatencyTrace,
+        /// The venue's number of the last packet that the books hold; 0 where it numbers none.
+        80 channel_sequence: U64,
+        /// Of the price books: Validity of the schema.
+        88 price_validity: u8,
+        /// Of the order books: Validity of the schema.
+        89 orders_validity: u8,
     }
 }
 

@@ -4,8 +4,9 @@ use super::encode::NO_INSTRUMENT;
 use super::layout::{self, Block, Fields, Head, Header, LatencyTrace, Text};
 use super::{Entry, Flags, Group, Malformed, SCHEMA_ID, SCHEMA_VERSION, code};
 use crate::{
-    BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, Level, LevelChange, PacketInfo,
-    Phase, Price, Quantity, State, Statistic, Symbol, Timestamps, Trade, TradingStatus, Validity,
+    BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition, Level, LevelChange,
+    PacketInfo, Phase, Price, Quantity, State, Statistic, Symbol, Timestamps, Trade, TradingStatus,
+    Validity,
 };
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{I32, I64, U64};
@@ -30,6 +31,8 @@ pub enum Body<'a> {
     Reset,
     /// The venue's download has begun or ended.
     Download(Phase),
+    /// Validity of the whole channel.
+    Channel(ChannelState),
     /// An instrument, defined or defined anew.
     InstrumentDefinition(DefinitionView<'a>),
     /// A validity alone.
@@ -453,6 +456,7 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
             let block: &layout::Download = source.block()?;
             Body::Download(code::phase(block.phase).ok_or(Malformed::Value("phase"))?)
         }
+        layout::ChannelState::TEMPLATE_ID => channel_state(source.block()?)?,
         layout::InstrumentDefinition::TEMPLATE_ID => instrument_definition(source)?,
         layout::InstrumentState::TEMPLATE_ID => {
             source.block::<layout::InstrumentState>()?;
@@ -481,6 +485,16 @@ fn gap<'a>(block: &layout::Gap) -> Result<Body<'a>, Malformed> {
         first: small(block.first_lost, "firstLost")?,
         last: small(block.last_lost, "lastLost")?,
         orders: code::validity(block.orders_validity).ok_or(Malformed::Value("ordersValidity"))?,
+    }))
+}
+
+fn channel_state<'a>(block: &layout::ChannelState) -> Result<Body<'a>, Malformed> {
+    let price = code::validity(block.price_validity).ok_or(Malformed::Value("priceValidity"))?;
+    let orders = code::validity(block.orders_validity).ok_or(Malformed::Value("ordersValidity"))?;
+    Ok(Body::Channel(ChannelState {
+        price,
+        orders,
+        sequence: block.channel_sequence.get(),
     }))
 }
 

@@ -160,7 +160,8 @@ fn cut<'a>(update: &Update<'a>, bytes_max: usize) -> (Update<'a>, Option<Update<
         | Update::Gap(_)
         | Update::Reset
         | Update::Definition(_)
-        | Update::Download(_) => (*update, None),
+        | Update::Download(_)
+        | Update::Channel(_) => (*update, None),
     }
 }
 

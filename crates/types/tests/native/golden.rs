@@ -6,10 +6,10 @@ use touchline_types::native::{
     Flags, Message, TopOfBook, encode, encode_heartbeat, encode_top_of_book, mark_end_of_batch,
 };
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, Depth, Gap, Instrument, InstrumentDefinition, Level,
-    LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo,
-    Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade,
-    TradingStatus, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
+    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate,
+    PacketInfo, Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps,
+    Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// Each a number that shows where it lies.
@@ -456,6 +456,21 @@ fn channel() {
             "ffffffff ff 01",
             TRACE,
             "01",
+        ],
+    );
+    let state = ChannelState {
+        price: Validity::Stale,
+        orders: Validity::Gapped,
+        sequence: 0x0102_0304_0506_0708,
+    };
+    holds(
+        &Update::Channel(&state),
+        &[
+            "5a00 0500 544c 0100", // block of 90, template 5
+            TIMES,
+            "ffffffff ff 01",
+            TRACE,
+            "0807060504030201 04 01",
         ],
     );
     let mut bytes = [0; 88];

@@ -17,7 +17,7 @@ mod tests;
 use super::{Item, Received, Step, Subscriber};
 use crate::SubscriptionEvent;
 use crate::shm::book_image;
-use crate::shm::channel_state::{self, ChannelState};
+use crate::shm::channel_image::{self, ChannelImage};
 use crate::shm::tables::slot_of;
 use busy::Busy;
 use std::time::Instant;
@@ -31,7 +31,7 @@ use touchline_types::{
 #[derive(Debug)]
 pub struct Joining {
     /// `None` before it is read, and where it cannot be: then no book can be judged by its image.
-    channel: Option<ChannelState>,
+    channel: Option<ChannelImage>,
     next: Part,
     busy: Busy,
     /// Whether it is done again, after the publisher was stalled: the receiver holds books already, and
@@ -44,6 +44,10 @@ pub struct Joining {
 enum Part {
     /// What holds for the channel is to be read; nothing is handed out, but that nobody publishes.
     Channel,
+    /// State of the channel, before every book that it is the worse of; whether tables are read after that.
+    State(bool),
+    /// The state of the channel is to be read, and nothing else.
+    StateAlone,
     /// Definition of an instrument.
     Definition(u32),
     /// Book of an instrument.
@@ -69,6 +73,9 @@ enum SlotCopy {
     /// It is being changed.
     Busy,
 }
+
+/// A slot is being changed: to be read again by the next poll.
+struct TryLater;
 
 impl Joining {
     /// Begins, with the ring at its place already.
@@ -97,6 +104,14 @@ impl Joining {
         }
     }
 
+    /// Hands out the state of the channel, and no table.
+    pub fn state_alone() -> Joining {
+        Joining {
+            next: Part::StateAlone,
+            ..Joining::new()
+        }
+    }
+
     /// Reads the tables, after what is to be said first.
     pub fn begin_again(joining: &mut Option<Joining>) {
         match joining {
@@ -114,6 +129,8 @@ impl Subscriber {
         };
         match joining.next {
             Part::Channel => self.join_channel(take),
+            Part::State(goes_on) => self.join_state(goes_on, take),
+            Part::StateAlone => self.join_state_alone(),
             Part::Definition(index) => self.join_definition(Instrument(index), take),
             Part::Book(index) => {
                 let after = match joining.again {
@@ -140,15 +157,9 @@ impl Subscriber {
         if self.restart_missed {
             return self.find_restart(take);
         }
-        let mut content = [0; channel_state::WORDS];
-        let found = self.reading.images.read(channel_state::SLOT, &mut content);
-        let channel = match found {
-            Found::Content { .. } => Some(ChannelState::take(&content)),
-            Found::Nothing => Some(NOTHING_HAPPENED),
+        let Ok(channel) = self.read_channel() else {
             // mutant: image: a poll waits for what holds for the channel
-            Found::Busy(_) | Found::Overwritten if self.tries_later() => return Step::Nothing,
-            // mutant: image: a reset that is being written never was
-            Found::Busy(_) | Found::Overwritten => None,
+            return Step::Nothing;
         };
         if !self.is_of_the_same_writer() {
             return Step::Passed;
@@ -158,9 +169,9 @@ impl Subscriber {
         }
         self.rows
             .begin_images(self.reading.ring.next().position, channel);
-        self.go_on(match self.channel().download {
-            Some((_, Phase::Begun)) => Part::Download(Phase::Begun),
-            Some((_, Phase::Ended)) | None => Part::Definition(0),
+        self.go_on(match self.channel().state {
+            Some(_) => Part::State(true),
+            None => self.first_part(),
         });
         match (self.watch.is_gone, self.watch.is_stalled) {
             (true, _) => {
@@ -175,6 +186,59 @@ impl Subscriber {
             ))),
             (false, false) => Step::Passed,
         }
+    }
+
+    /// What holds for the channel; `None` where that cannot be had, and an error where the next poll tries again.
+    fn read_channel(&mut self) -> Result<Option<ChannelImage>, TryLater> {
+        let mut content = [0; channel_image::WORDS];
+        let found = self.reading.images.read(channel_image::SLOT, &mut content);
+        Ok(match found {
+            Found::Content { .. } => Some(ChannelImage::take(&content)),
+            Found::Nothing => Some(NOTHING_HAPPENED),
+            Found::Busy(_) | Found::Overwritten if self.tries_later() => return Err(TryLater),
+            // mutant: image: a reset that is being written never was
+            Found::Busy(_) | Found::Overwritten => None,
+        })
+    }
+
+    /// What comes first of the tables, behind the state of the channel.
+    fn first_part(&self) -> Part {
+        match self.channel().download {
+            Some((_, Phase::Begun)) => Part::Download(Phase::Begun),
+            Some((_, Phase::Ended)) | None => Part::Definition(0),
+        }
+    }
+
+    /// Hands out the state of the channel: what was handed out before may be from before a loss.
+    fn join_state<T>(&mut self, goes_on: bool, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        let state = self.channel().state();
+        match goes_on {
+            true => self.go_on(self.first_part()),
+            false => self.joining = None,
+        }
+        let update = Update::Channel(&state);
+        Step::Given(take(image_item(0, Timestamps::default(), update)))
+    }
+
+    /// Reads the state of the channel for a subscriber that takes no images after a loss: no book brings it back.
+    fn join_state_alone<T>(&mut self) -> Step<T> {
+        let Ok(channel) = self.read_channel() else {
+            return Step::Nothing;
+        };
+        // One that is being changed: its message is yet to come.
+        let channel = channel.unwrap_or(NOTHING_HAPPENED);
+        if !self.is_of_the_same_writer() {
+            return Step::Passed;
+        }
+        self.rows.note_channel(&channel);
+        if let Some(joining) = &mut self.joining {
+            joining.channel = Some(channel);
+        }
+        match channel.state {
+            Some(_) => self.go_on(Part::State(false)),
+            None => self.joining = None,
+        }
+        Step::Passed
     }
 
     fn join_definition<T>(
@@ -381,8 +445,12 @@ impl Subscriber {
         if is_away && book.validity == Validity::Live {
             book.validity = Validity::Stale;
         }
-        let hidden = self.settings.live_only && book.validity != Validity::Live;
-        let validity = book.validity;
+        // Who wants live books alone is told what they see of it; else readers judge that by the channel.
+        let validity = match self.settings.live_only {
+            true => self.rows.seen(book.validity),
+            false => book.validity,
+        };
+        let hidden = self.settings.live_only && validity != Validity::Live;
         self.rows
             .image_copied(instrument, position, whole && !hidden);
         match whole && !hidden {
@@ -423,7 +491,7 @@ impl Subscriber {
         same
     }
 
-    fn channel(&self) -> ChannelState {
+    fn channel(&self) -> ChannelImage {
         let joining = self.joining.as_ref();
         let channel = joining.and_then(|joining| joining.channel);
         channel.unwrap_or(NOTHING_HAPPENED)
@@ -443,10 +511,11 @@ impl Subscriber {
 }
 
 /// Of a channel without a reset or a loss.
-const NOTHING_HAPPENED: ChannelState = ChannelState {
+const NOTHING_HAPPENED: ChannelImage = ChannelImage {
     reset: None,
     gap: None,
     download: None,
+    state: None,
 };
 
 fn state_item<'a>(instrument: Instrument, validity: Validity) -> Item<'a> {

@@ -1,9 +1,9 @@
 //! What a subscriber was handed of each instrument, and what therefore is to be done with a message.
 
 use super::Filter;
-use crate::shm::channel_state::{ChannelState, is_before};
+use crate::shm::channel_image::{ChannelImage, is_before};
 use touchline_types::native::{Body, DefinitionView, Message};
-use touchline_types::{Instrument, Validity};
+use touchline_types::{ChannelState, Instrument, Validity};
 
 /// No bus has more instruments; a message of a higher one is from nobody who publishes.
 const INSTRUMENTS_MAX: usize = 1 << 20;
@@ -18,8 +18,10 @@ pub struct Rows {
     filtered: bool,
     /// While joining and shortly after: images may be ahead of the ring, up to here.
     ahead_until: Option<u64>,
-    /// The reset and the loss that were told with the images.
-    channel: ChannelState,
+    /// The reset, the loss and the state that were told with the images.
+    channel: ChannelImage,
+    /// State of the channel as it was handed out last.
+    state: ChannelState,
     /// Nothing was told, since that was being changed: its message is yet to come.
     channel_unknown: bool,
     /// The receiver holds no order, and no order book that is live: nothing was handed out of any since the last loss.
@@ -83,7 +85,8 @@ impl Rows {
             live_only,
             filtered,
             ahead_until: None,
-            channel: ChannelState::default(),
+            channel: ChannelImage::default(),
+            state: ChannelState::LIVE,
             channel_unknown: false,
             orders_blank: true,
             stalled: false,
@@ -109,10 +112,24 @@ impl Rows {
     }
 
     /// Images are being taken, and this was told with them; `None` if it could not be had.
-    pub fn begin_images(&mut self, position: u64, channel: Option<ChannelState>) {
+    pub fn begin_images(&mut self, position: u64, channel: Option<ChannelImage>) {
+        if let Some(channel) = &channel {
+            self.state = channel.state();
+        }
         self.channel = channel.unwrap_or_default();
         self.channel_unknown = channel.is_none();
         self.ahead_until = Some(position);
+    }
+
+    /// The state of the channel is handed out by itself.
+    pub fn note_channel(&mut self, channel: &ChannelImage) {
+        self.channel.state = channel.state;
+        self.state = channel.state();
+    }
+
+    /// What a reader sees of a price book that is `own` by itself.
+    pub fn seen(&self, own: Validity) -> Validity {
+        self.state.price_of(own)
     }
 
     /// The receiver has the book of an image that holds everything up to `position`, or was told
@@ -241,6 +258,7 @@ impl Rows {
         whole: bool,
     ) -> Verdict {
         let (live_only, ahead) = (self.live_only, self.ahead_until.is_some());
+        let validity = self.seen(validity);
         let row = self.row(instrument);
         if !row.wanted || ahead && !is_before(row.book, end) {
             return Verdict::Skip;
@@ -307,6 +325,7 @@ impl Rows {
     #[inline]
     fn judge_top(&mut self, instrument: Instrument, end: u64, validity: Validity) -> Verdict {
         let (live_only, ahead) = (self.live_only, self.ahead_until.is_some());
+        let validity = self.seen(validity);
         let row = self.row(instrument);
         let is_old = ahead && !is_before(row.book, end);
         if !row.wanted || is_old || live_only && validity != Validity::Live {
@@ -338,6 +357,7 @@ impl Rows {
             Body::Reset => self.channel.reset,
             Body::Gap(_) => self.channel.gap.map(|(position, _)| position),
             Body::Download(_) => return self.judge_download(end),
+            Body::Channel(state) => return self.judge_state(state, end),
             _ => return Verdict::Deliver,
         };
         let is_published =
@@ -385,6 +405,22 @@ impl Rows {
             Some((told, _)) if !is_before(told, end) => Verdict::Skip,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
+        }
+    }
+
+    /// Live books that were held back, for who wants no others, come as images once the channel is live again.
+    fn judge_state(&mut self, state: &ChannelState, end: u64) -> Verdict {
+        if let Some((told, _)) = self.channel.state
+            && !is_before(told, end)
+        {
+            return Verdict::Skip;
+        }
+        let was = std::mem::replace(&mut self.state, *state).price;
+        let is_back = was != Validity::Live && state.price == Validity::Live;
+        // mutant: channel: live books that were held back do not come when the channel is live again
+        match self.channel_unknown || self.live_only && is_back {
+            true => Verdict::DeliverAndRejoin,
+            false => Verdict::Deliver,
         }
     }
 

@@ -1,29 +1,33 @@
-//! What holds for every instrument of a channel: the last reset, the last loss, and the venue's download.
+//! Image of a channel, what holds for every instrument of it: its state, the last reset, the last loss, and the
+//! venue's download.
 //!
 //! They lie in the first slot of the images. An image that is older than a reset is of an empty and
 //! live book, whatever it says; one that is older than a loss is not live.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use touchline_types::{Gap, Phase, Validity, native};
+use touchline_types::{ChannelState, Gap, Phase, Validity, native};
 
 /// Slot of the images where it lies; the instruments follow.
 pub const SLOT: usize = 0;
 
 /// Words of it.
-pub const WORDS: usize = 6;
+pub const WORDS: usize = 9;
 
-/// The last reset, the last loss and how far the download is, each with its place in the stream.
+/// State of the channel, the last reset, the last loss and how far the download is, each with its place in the
+/// stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChannelState {
+pub struct ChannelImage {
     /// Position behind the last reset.
     pub reset: Option<u64>,
     /// The last loss and the position behind it.
     pub gap: Option<(u64, Gap)>,
     /// What was last said of the venue's download, and the position behind it.
     pub download: Option<(u64, Phase)>,
+    /// State that was last published of the channel, and the position behind it.
+    pub state: Option<(u64, ChannelState)>,
 }
 
-impl ChannelState {
+impl ChannelImage {
     /// Writes it as the content of a slot.
     pub fn write(&self, content: &[AtomicU64]) {
         let (gap_at, packets, orders) = self.gap.map_or((0, 0, 0), |(at, gap)| {
@@ -34,30 +38,66 @@ impl ChannelState {
         let flags = u64::from(self.reset.is_some())
             | u64::from(self.gap.is_some()) << 1
             | u64::from(self.download.is_some()) << 2
+            | u64::from(self.state.is_some()) << 3
             | (phase as u64) << 8;
         let reset = self.reset.unwrap_or(0);
-        let words = [flags, reset, gap_at, packets, orders, download_at];
+        let (state_at, state) = self.state.unwrap_or_default();
+        let validities = state.price as u64 | (state.orders as u64) << 8;
+        let words = [
+            flags,
+            reset,
+            gap_at,
+            packets,
+            orders,
+            download_at,
+            state_at,
+            validities,
+            state.sequence,
+        ];
         for (word, value) in content.iter().zip(words) {
             word.store(value, Ordering::Relaxed);
         }
     }
 
     /// Reads it from the content of a slot.
-    pub fn take(content: &[u64; WORDS]) -> ChannelState {
-        let [flags, reset, gap_at, packets, orders, download_at] = *content;
+    pub fn take(content: &[u64; WORDS]) -> ChannelImage {
+        let [
+            flags,
+            reset,
+            gap_at,
+            packets,
+            orders,
+            download_at,
+            state_at,
+            validities,
+            sequence,
+        ] = *content;
         let orders = native::code::validity(orders as u8).unwrap_or(Validity::Recovering);
         let gap = Gap {
             first: packets as u32,
             last: (packets >> 32) as u32,
             orders,
         };
-        ChannelState {
+        // A validity that no publisher writes is none to trust.
+        let validity = |code| native::code::validity(code).unwrap_or(Validity::Stale);
+        let state = ChannelState {
+            price: validity(validities as u8),
+            orders: validity((validities >> 8) as u8),
+            sequence,
+        };
+        ChannelImage {
             reset: (flags & 1 != 0).then_some(reset),
             gap: (flags & 2 != 0).then_some((gap_at, gap)),
             download: native::code::phase((flags >> 8) as u8)
                 .filter(|_| flags & 4 != 0)
                 .map(|phase| (download_at, phase)),
+            state: (flags & 8 != 0).then_some((state_at, state)),
         }
+    }
+
+    /// State of the channel: live as long as nothing else was published of it.
+    pub fn state(&self) -> ChannelState {
+        self.state.map_or(ChannelState::LIVE, |(_, state)| state)
     }
 
     /// Whether a reset came after what holds up to `position`.
@@ -101,33 +141,40 @@ mod tests {
         orders: Validity::Natural,
     };
 
+    const STATE: ChannelState = ChannelState {
+        price: Validity::Stale,
+        orders: Validity::Gapped,
+        sequence: u64::MAX,
+    };
+
     #[test]
     fn it_survives_the_image() {
-        for state in [
-            ChannelState::default(),
-            ChannelState {
+        for image in [
+            ChannelImage::default(),
+            ChannelImage {
                 reset: Some(u64::MAX - 7),
                 gap: Some((16, GAP)),
                 download: Some((24, Phase::Ended)),
+                state: Some((32, STATE)),
             },
-            ChannelState {
+            ChannelImage {
                 download: Some((0, Phase::Begun)),
-                ..ChannelState::default()
+                ..ChannelImage::default()
             },
         ] {
             let content: [AtomicU64; WORDS] = std::array::from_fn(|_| AtomicU64::new(77));
-            state.write(&content);
+            image.write(&content);
             let words = content.map(AtomicU64::into_inner);
-            assert_eq!(ChannelState::take(&words), state);
+            assert_eq!(ChannelImage::take(&words), image);
         }
     }
 
     #[test]
     fn an_older_image_is_what_reset_and_loss_made_of_it() {
-        let state = ChannelState {
+        let state = ChannelImage {
             reset: Some(80),
             gap: Some((160, GAP)),
-            download: None,
+            ..ChannelImage::default()
         };
         let since = |position, validity| state.validity_since(position, validity);
         assert_eq!(
@@ -143,7 +190,7 @@ mod tests {
             "confirmed after the loss"
         );
         assert!(state.is_reset_since(79) && !state.is_reset_since(80));
-        let late = ChannelState {
+        let late = ChannelImage {
             reset: Some(240),
             ..state
         };
