@@ -8,8 +8,8 @@
 
 use crate::Target;
 use touchline_feed::{
-    Venue,
-    cme::{Counters, Feed, Join, Line, Replay, Settings},
+    Feed,
+    cme::{Counters, FeedType, Join, Line, Replay, Settings},
 };
 use touchline_gateway::{Limits, cme, config::Symbols};
 use touchline_lab::{
@@ -27,11 +27,11 @@ pub(crate) const TARGET: Target = Target {
     seeds,
 };
 
-const FEEDS: [Feed; 4] = [
-    Feed::Incremental,
-    Feed::Snapshot,
-    Feed::SnapshotOrders,
-    Feed::Definition,
+const FEEDS: [FeedType; 4] = [
+    FeedType::Incremental,
+    FeedType::Snapshot,
+    FeedType::SnapshotOrders,
+    FeedType::Definition,
 ];
 const HEAD_BYTES: usize = 3;
 /// No seed is longer: what libFuzzer is told to keep.
@@ -94,27 +94,27 @@ fn run(bytes: &[u8]) {
         let feed = FEEDS[usize::from(head & 3)];
         let line = if head & 4 == 0 { Line::A } else { Line::B };
         // What replay brings has no line: it takes the place of one of the definitions'.
-        let is_replay = choice & 2 != 0 && (feed, line) == (Feed::Definition, Line::B);
-        let feed = if is_replay { Feed::Replay } else { feed };
+        let is_replay = choice & 2 != 0 && (feed, line) == (FeedType::Definition, Line::B);
+        let feed = if is_replay { FeedType::Replay } else { feed };
         if choice & 4 != 0 && is_replay && payload.is_empty() {
-            path.failed(now_ns);
+            path.request_failed(now_ns);
         }
         now_ns += u64::from(head >> 3) * 1_000_000;
         path.advance(now_ns);
         path.packet((feed, line), payload, now_ns, 0);
-        incremental += u64::from(feed == Feed::Incremental);
+        incremental += u64::from(feed == FeedType::Incremental);
         assert_not_fresh_while_awaiting(&path);
     }
     path.finish();
 
-    assert_counted(path.venue().counters(), incremental);
+    assert_counted(path.feed().counters(), incremental);
     let mirror = &path.publisher().inner().subscriber;
     assert_eq!(
         mirror.inconsistent_updates(),
         0,
         "an update does not fit the subscriber's books"
     );
-    for index in 0..path.venue().instruments() {
+    for index in 0..path.instruments().len() {
         let instrument = Instrument(index as u32);
         // An open event may still hide from the subscriber that a book is good, never that it is not.
         let trusts = |mine: Validity, gateways: Validity| {
@@ -125,11 +125,11 @@ fn run(bytes: &[u8]) {
         };
         trusts(
             mirror.validity(instrument),
-            path.venue().validity(instrument),
+            path.feed().validity(instrument),
         );
         trusts(
             mirror.orders_validity(instrument),
-            path.venue().orders_validity(instrument),
+            path.feed().orders_validity(instrument),
         );
         if let Some(book) = mirror.book(instrument) {
             for side in Side::BOTH {
@@ -142,11 +142,11 @@ fn run(bytes: &[u8]) {
 
 /// While packets are awaited, a subscriber has no live price book.
 fn assert_not_fresh_while_awaiting(path: &cme::CmePipeline<Local<Mirror>>) {
-    if path.action().is_none() {
+    if path.request().is_none() {
         return;
     }
     let mirror = &path.publisher().inner().subscriber;
-    for index in 0..path.venue().instruments() {
+    for index in 0..path.instruments().len() {
         let validity = mirror.validity(Instrument(index as u32));
         assert_ne!(validity, Validity::Live, "live, while packets are awaited");
     }

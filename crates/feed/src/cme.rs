@@ -9,6 +9,7 @@
 //! Rules and their sources, case by case: `docs/venues/cme.md`.
 
 mod arbiter;
+mod arrival;
 mod channel;
 mod counters;
 mod definitions;
@@ -16,7 +17,6 @@ mod early;
 mod feed;
 mod feed_timeout;
 mod incremental;
-mod instruments;
 mod normalise;
 mod orders;
 mod prices;
@@ -24,13 +24,15 @@ mod published_state;
 mod queue;
 mod reorder_buffer;
 pub mod replay;
+mod rows;
 mod settings;
 mod snapshot_assembler;
 mod snapshot_cycle;
 mod snapshots;
 mod templates;
+mod timeliness;
 
 pub use counters::Counters;
 pub use feed::CmeFeed;
-pub use settings::{Feed, Join, Line, Replay, Settings};
+pub use settings::{FeedType, Join, Line, Replay, Settings};
 pub use templates::{TemplateCount, Templates};

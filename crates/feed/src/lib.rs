@@ -1,6 +1,6 @@
 //! Per venue: arbitration of lines, sequence, gaps, recovery, normalisation.
 //!
-//! A [`Venue`] takes packets as bytes with a time and answers with batches of normalised
+//! A [`Feed`] takes packets as bytes with a time and answers with batches of normalised
 //! [`touchline_types::Event`]s, in the venue's order, each batch from one packet. Venue words stay
 //! in here (and in `wire`); what comes out is ours.
 //!
@@ -9,8 +9,8 @@
 //! start; logs.
 //!
 //! # Path
-//! [`Venue::receive`] takes a packet; [`Venue::next`] gives the batches that it made
-//! deliverable, none, one or (when it closes a gap) many.
+//! [`Feed::handle`] takes a packet and gives its batch; [`Feed::poll`] gives the batches that it made
+//! deliverable, many when it closes a gap.
 //!
 //! # Tests
 //! Unit tests beside each part; whole sessions with faults, compared with the truth and with a
@@ -18,9 +18,10 @@
 #![forbid(unsafe_code)]
 
 pub mod cme;
+mod feed;
 pub mod fix_md;
-mod index;
-mod venue;
+mod request;
 
+pub use feed::{Batch, BookRules, Feed, Output, SessionFeed};
+pub use request::{Feedback, Request};
 pub use touchline_types::ReceiveTime;
-pub use venue::{Action, Batch, SessionFeed, Venue};

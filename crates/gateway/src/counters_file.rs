@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::latency_trace::{HISTOGRAMS, LatencyTrace};
 use crate::pipeline::Pipeline;
 use std::time::Duration;
-use touchline_feed::Venue;
+use touchline_feed::Feed;
 use touchline_net::clock::Clock;
 use touchline_transport::Publish;
 use touchline_transport::shm::{self, Damage, Error, Publisher, PublisherCounters};
@@ -24,17 +24,17 @@ pub struct CountersFile {
 }
 
 impl CountersFile {
-    /// Begins a counters file on the publisher's bus for what `V` and the path count, and `more` behind it. The
+    /// Begins a counters file on the publisher's bus for what `F` and the path count, and `more` behind it. The
     /// clock is that of the trace.
     ///
     /// # Errors
     /// No room for the file.
-    pub fn create<V: Venue>(
+    pub fn create<F: Feed>(
         publisher: &Publisher,
         clock: Clock,
         more: impl Iterator<Item = &'static CounterInfo>,
     ) -> Result<CountersFile, Error> {
-        let tables = tables::<V>(more);
+        let tables = tables::<F>(more);
         let counters_file =
             shm::CountersFile::create(publisher, clock.ns_per_tick(), tables, HISTOGRAMS)?;
         Ok(CountersFile {
@@ -73,10 +73,10 @@ impl CountersFile {
     }
 
     /// Shows what was counted until `now`, in ticks: by the path, and `more` as the counters file was begun with.
-    pub fn show<V: Venue, P: Publish>(
+    pub fn show<F: Feed, P: Publish>(
         &mut self,
         now: u64,
-        pipeline: &Pipeline<V, P>,
+        pipeline: &Pipeline<F, P>,
         more: impl Iterator<Item = u64>,
     ) {
         self.shown = now;
@@ -84,16 +84,16 @@ impl CountersFile {
         let publisher = publisher.copied().unwrap_or_default();
         let path = pipeline.counters().counts().chain(publisher.counts());
         self.counters_file
-            .show(pipeline.venue().counted().chain(path).chain(more));
+            .show(pipeline.feed().counted().chain(path).chain(more));
     }
 }
 
 /// Every counter there is, in the order in which they are shown.
-fn tables<V: Venue>(
+fn tables<F: Feed>(
     more: impl Iterator<Item = &'static CounterInfo>,
 ) -> impl Iterator<Item = &'static CounterInfo> {
     let path = [Counters::TABLE, PublisherCounters::TABLE];
-    let always = V::TABLES.iter().copied().chain(path);
+    let always = F::TABLES.iter().copied().chain(path);
     always.flatten().chain(more)
 }
 

@@ -18,28 +18,27 @@
 //! `crates/touchline/tests/live`.
 #![forbid(unsafe_code)]
 
+mod books;
 pub mod bus;
 pub mod cme;
 pub mod config;
 mod counters;
 mod counters_file;
-mod event_changes;
 pub mod fix;
 mod host_time;
 mod latency_trace;
 pub mod live;
-mod market_books;
 mod pipeline;
 mod recovery;
 pub mod replay;
 mod selection;
 pub mod similar;
 
+pub use books::Limits;
 pub use counters::Counters;
 pub use counters_file::CountersFile;
 pub use host_time::{Clocks, Now};
 pub use latency_trace::{HISTOGRAMS, LatencyTrace};
-pub use market_books::Limits;
 pub use pipeline::Pipeline;
 pub use recovery::{Failure, Recovery, RecoveryCounters};
 pub use selection::Selected;

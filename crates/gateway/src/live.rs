@@ -21,7 +21,7 @@ use liveness::Liveness;
 use readiness_scan::ReadinessScan;
 use refresh::OrderRefresh;
 use std::time::Duration;
-use touchline_feed::Venue;
+use touchline_feed::Feed;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::shm::{Activity, Damage};
 use touchline_transport::{Publish, boot_ns};
@@ -40,7 +40,7 @@ pub use readiness_scan::BookHealth;
 #[derive(Debug)]
 pub struct Gateway<L: FeedLink, P> {
     link: L,
-    pipeline: Pipeline<L::Venue, P>,
+    pipeline: Pipeline<L::Feed, P>,
     counters_file: Option<CountersFile>,
     clocks: Clocks,
     timers: Timers,
@@ -117,7 +117,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     /// A gateway that has received nothing yet. `clock` is that of the counters file.
     pub fn new(
         link: L,
-        pipeline: Pipeline<L::Venue, P>,
+        pipeline: Pipeline<L::Feed, P>,
         counters_file: Option<CountersFile>,
         clock: Clock,
         duty: &Duty,
@@ -186,7 +186,8 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             self.refresh_orders(now);
         }
         self.link.control(&mut self.pipeline, self.clocks.now(now));
-        self.readiness_scan.step(self.pipeline.venue());
+        let known = self.pipeline.instruments().len();
+        self.readiness_scan.step(self.pipeline.feed(), known);
         self.send_heartbeat(now);
         self.state_activity(is_empty);
         if self.timers.intact.is_due(now) {
@@ -268,7 +269,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.timers.received = self.counters.rounds_busy;
         // It would be told of as live, and is not to look fresh while nothing is heard or packets are
         // awaited.
-        if (is_quiet || refresh.is_late(now)) && self.pipeline.venue().is_fresh() {
+        if (is_quiet || refresh.is_late(now)) && self.pipeline.feed().is_fresh() {
             refresh.restart(now);
             let is_done = self.refresh.step(&mut self.pipeline);
             self.counters.order_books_refreshed += u64::from(is_done);
@@ -330,7 +331,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     }
 
     /// The path.
-    pub fn pipeline(&self) -> &Pipeline<L::Venue, P> {
+    pub fn pipeline(&self) -> &Pipeline<L::Feed, P> {
         &self.pipeline
     }
 

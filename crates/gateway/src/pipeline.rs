@@ -1,53 +1,77 @@
 //! The path of a packet, on one screen.
 
+use crate::books::{Limits, MarketBooks};
 use crate::counters::Counters;
 use crate::latency_trace::LatencyTrace;
-use crate::market_books::{Limits, MarketBooks};
 use touchline_book::{OrderBooks, PriceBooks};
-use touchline_feed::{Action, Batch, ReceiveTime, SessionFeed, Venue};
+use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed};
+use touchline_instruments::Instruments;
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
 
 /// One venue connection's path: feed, books, publisher, in this order, on the caller's thread.
 #[derive(Debug)]
-pub struct Pipeline<V, P> {
-    venue: V,
+pub struct Pipeline<F, P> {
+    feed: F,
+    instruments: Instruments,
     books: MarketBooks,
     publisher: P,
     batch: Batch,
 }
 
-impl<V: Venue, P: Publish> Pipeline<V, P> {
+impl<F: Feed, P: Publish> Pipeline<F, P> {
     /// All memory is taken here.
-    pub fn new(venue: V, publisher: P, limits: Limits) -> Pipeline<V, P> {
-        let batch = venue.batch();
+    pub fn new(feed: F, publisher: P, limits: Limits) -> Pipeline<F, P> {
         Pipeline {
-            venue,
-            books: MarketBooks::new(limits),
+            instruments: feed.instruments(),
+            books: MarketBooks::new(limits, feed.book_rules()),
             publisher,
-            batch,
+            batch: feed.batch(),
+            feed,
         }
     }
 
     /// Takes a packet of a capture through. `polled` is the tick of the receive call, 0 without a trace.
     #[inline]
-    pub fn packet(&mut self, channel: V::Channel, payload: &[u8], receive_ns: u64, polled: u64) {
-        self.packet_at(channel, payload, ReceiveTime::at(receive_ns), polled);
+    pub fn packet(
+        &mut self,
+        source: F::Source,
+        payload: &[u8],
+        receive_ns: u64,
+        polled: u64,
+    ) -> bool {
+        self.packet_at(source, payload, ReceiveTime::at(receive_ns), polled)
     }
 
-    /// Takes a packet through. `polled` is the tick of the receive call, 0 without a trace.
+    /// Takes a packet through, or a piece of a stream. `polled` is the tick of the receive call, 0 without a trace. Whether
+    /// a packet was processed in its order: this one, or one that waited for it.
     #[inline]
     pub fn packet_at(
         &mut self,
-        channel: V::Channel,
-        payload: &[u8],
+        source: F::Source,
+        mut bytes: &[u8],
         time: ReceiveTime,
         polled: u64,
-    ) {
+    ) -> bool {
         self.books.timestamps.polled = polled;
-        self.venue.receive(channel, payload, time);
-        self.run(payload);
+        self.batch.delivered = 0;
+        loop {
+            let Pipeline {
+                feed,
+                instruments,
+                batch,
+                ..
+            } = self;
+            batch.events.clear();
+            let taken = feed.handle(source, bytes, time, instruments, batch);
+            self.apply();
+            self.run();
+            bytes = &bytes[taken..];
+            if bytes.is_empty() || taken == 0 {
+                return self.batch.delivered > 0;
+            }
+        }
     }
 
     /// Time passed without a packet.
@@ -57,56 +81,74 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
 
     /// Time passed without a packet: the wall clock, and the clock of what waits.
     pub fn advance_at(&mut self, now: ReceiveTime) {
-        self.venue.advance(now);
-        self.run(&[]);
+        self.feed.handle_timeout(now);
+        self.run();
     }
 
     /// No packet will come any more.
     pub fn finish(&mut self) {
-        self.venue.finish();
-        self.run(&[]);
+        self.feed.finish();
+        self.run();
     }
 
     /// What is to be done outside of the path.
-    pub fn action(&self) -> Option<Action> {
-        self.venue.action()
+    pub fn request(&self) -> Option<Request> {
+        self.feed.request()
     }
 
-    /// The action came to nothing; none is wanted before `again_ns`.
-    pub fn failed(&mut self, again_ns: u64) {
-        self.venue.failed(again_ns);
-        self.run(&[]);
+    /// Whether the request that stood last was filled; told once.
+    pub fn take_filled(&mut self) -> bool {
+        self.feed.take_filled()
     }
 
-    /// The stages in order: events of one packet at a time, books, and out.
+    /// The request came to nothing; none is wanted before `again_ns`.
+    pub fn request_failed(&mut self, again_ns: u64) {
+        self.feed.request_failed(again_ns);
+        self.run();
+    }
+
+    /// Takes everything through that is due without further input.
     #[inline]
-    fn run(&mut self, payload: &[u8]) {
+    fn run(&mut self) {
+        while self.feed.poll(&mut self.instruments, &mut self.batch) {
+            self.apply();
+        }
+    }
+
+    /// The stages in order: the events of one packet, books, out; then back what the feed must know of the books.
+    #[inline]
+    fn apply(&mut self) {
         let Pipeline {
-            venue,
+            feed,
+            instruments,
             books,
             publisher,
             batch,
         } = self;
-        while venue.next(payload, batch) {
-            books.timestamps.packet = batch.packet_info;
-            if books.trace {
-                books.timestamps.decoded = ticks();
-            }
-            books.announce_instruments(venue, publisher);
-            for event in &batch.events {
-                books.event(event, venue, publisher);
-            }
-            publisher.commit();
+        if batch.events.is_empty() {
+            return;
         }
+        books.timestamps.packet = batch.packet_info;
+        if books.trace {
+            books.timestamps.decoded = ticks();
+        }
+        books.apply(&batch.events, batch.event_open, instruments, publisher);
+        let feedback = books.feedback();
+        if !feedback.is_empty() {
+            feed.feedback(feedback);
+            feedback.clear();
+        }
+        publisher.commit();
     }
 
     /// Publishes an order book whole, for those who joined late. `false` if it is not to be shown now:
     /// the venue is in the middle of an event, or the book is too long to be published beside the
     /// path (4,096 orders).
     pub fn refresh_orders(&mut self, instrument: Instrument) -> bool {
+        let validity = self.feed.orders_validity(instrument);
         let shown = self
             .books
-            .refresh_orders(instrument, &self.venue, &mut self.publisher);
+            .refresh_orders(instrument, validity, &mut self.publisher);
         self.publisher.commit();
         shown
     }
@@ -129,8 +171,13 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     }
 
     /// The venue's feed.
-    pub fn venue(&self) -> &V {
-        &self.venue
+    pub fn feed(&self) -> &F {
+        &self.feed
+    }
+
+    /// All instruments.
+    pub fn instruments(&self) -> &Instruments {
+        &self.instruments
     }
 
     /// The price books, as they are between two packets; an open event may be half in them.
@@ -159,28 +206,28 @@ impl<V: Venue, P: Publish> Pipeline<V, P> {
     }
 }
 
-impl<V: SessionFeed, P: Publish> Pipeline<V, P> {
+impl<F: SessionFeed, P: Publish> Pipeline<F, P> {
     /// The connection to the venue is there.
     pub fn connected(&mut self, time: ReceiveTime) {
-        self.venue.connected(time);
-        self.run(&[]);
+        self.feed.connected(time);
+        self.run();
     }
 
     /// The connection to the venue is gone, or was never made.
     pub fn disconnected(&mut self, time: ReceiveTime) {
-        self.venue.disconnected(time);
-        self.run(&[]);
+        self.feed.disconnected(time);
+        self.run();
     }
 
     /// The connection is to be logged out.
     pub fn log_out(&mut self, time: ReceiveTime) {
-        self.venue.log_out(time);
-        self.run(&[]);
+        self.feed.log_out(time);
+        self.run();
     }
 
     /// So many bytes of what the venue wants sent were sent.
     #[inline]
     pub fn sent(&mut self, bytes: usize, time: ReceiveTime) {
-        self.venue.sent(bytes, time);
+        self.feed.sent(bytes, time);
     }
 }

@@ -1,6 +1,6 @@
 //! Carries out what the feed wants to have again: TCP replay, beside the path.
 //!
-//! The feed says which packets it awaits ([`touchline_feed::Action`]); here they are asked for, one
+//! The feed says which packets it awaits ([`Request`]); here they are asked for, one
 //! connection at a time, and handed to the path as they come. Each look does what can be done at
 //! once. What fails goes back to the feed, which then goes on to snapshots.
 
@@ -15,9 +15,9 @@ use crate::config::{Config, ConfigError};
 use crate::host_time::Now;
 use pace::Pace;
 use std::net::SocketAddrV4;
-use touchline_feed::Action;
+use touchline_feed::Request;
 use touchline_feed::cme::replay::{Credentials, End, Session, Step};
-use touchline_feed::cme::{CmeFeed, Feed, Line, Replay};
+use touchline_feed::cme::{CmeFeed, FeedType, Line, Replay};
 use touchline_net::clock::ticks;
 use touchline_net::stream::{self, Stream};
 use touchline_transport::Publish;
@@ -44,13 +44,11 @@ pub struct Recovery {
 /// What is being asked for.
 #[derive(Clone, Copy, Debug)]
 struct Work {
-    action: Action,
+    request: Request,
     /// Connections begun for it.
     attempts: u32,
     /// When the present one is given up.
     until_ns: u64,
-    /// Gaps that were filled before.
-    filled: u64,
 }
 
 /// Why one connection did not bring what is awaited.
@@ -154,15 +152,14 @@ impl Recovery {
 
     /// Does what can be done now, and never waits.
     pub fn poll<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
-        let wanted = pipeline.action();
-        if self.work.map(|work| work.action) != wanted {
+        let wanted = pipeline.request();
+        if self.work.map(|work| work.request) != wanted {
             self.settle(pipeline, now);
             // To settle may be to give up what is wanted now.
-            self.work = pipeline.action().map(|action| Work {
-                action,
+            self.work = pipeline.request().map(|request| Work {
+                request,
                 attempts: 0,
                 until_ns: 0,
-                filled: pipeline.venue().counters().replays_filled,
             });
         }
         let Some(work) = self.work else { return };
@@ -180,8 +177,11 @@ impl Recovery {
     /// What was asked for is not awaited any more, for better or worse.
     fn settle<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
         self.disconnect();
-        let Some(work) = self.work.take() else { return };
-        if pipeline.venue().counters().replays_filled > work.filled {
+        let is_filled = pipeline.take_filled();
+        if self.work.take().is_none() {
+            return;
+        }
+        if is_filled {
             self.counters.replay_served += 1;
             self.pace.succeeded();
         } else {
@@ -193,7 +193,7 @@ impl Recovery {
         self.counters.replay_fell_back += 1;
         let backoff_ns = self.pace.failed();
         self.work = None;
-        pipeline.failed(now.time.mono_ns.saturating_add(backoff_ns));
+        pipeline.request_failed(now.time.mono_ns.saturating_add(backoff_ns));
     }
 
     /// Begins with the next host, if one may be asked.
@@ -210,7 +210,7 @@ impl Recovery {
             self.counters.replay_fell_back += 1;
             self.work = None;
             let backoff_ns = self.pace.until_next_day_ns(now.steady_ns);
-            pipeline.failed(now.time.mono_ns.saturating_add(backoff_ns));
+            pipeline.request_failed(now.time.mono_ns.saturating_add(backoff_ns));
             return Ok(Progress::Waiting);
         }
         let host = self.hosts[self.turn % (count + 1)];
@@ -221,8 +221,9 @@ impl Recovery {
         self.counters.replay_requests += 1;
         let stream = Stream::connect(host, work.until_ns).map_err(Failure::Unreachable)?;
         self.stream = Some(stream);
-        let Action::Replay { first, last } = work.action;
-        self.session.begin(first, last);
+        let Request::Retransmit { first, last } = work.request;
+        let number = |sequence: u64| u32::try_from(sequence).expect("cme-sequence-has-32-bits");
+        self.session.begin(number(first), number(last));
         Ok(Progress::Waiting)
     }
 
@@ -262,8 +263,8 @@ impl Recovery {
                     Step::Over(end) => return Err(Failure::of(end)),
                 };
                 counters.replay_packets += 1;
-                pipeline.packet_at((Feed::Replay, Line::A), packet, now.time, ticks());
-                if pipeline.action() != Some(work.action) {
+                pipeline.packet_at((FeedType::Replay, Line::A), packet, now.time, ticks());
+                if pipeline.request() != Some(work.request) {
                     return Ok(Progress::Done);
                 }
             }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-use touchline_feed::cme::{CmeFeed, Feed, Line};
+use touchline_feed::cme::{CmeFeed, FeedType, Line};
 use touchline_net::clock::{Clock, ticks};
 use touchline_net::{Packet, PacketSource, Received};
 use touchline_transport::Publish;
@@ -27,7 +27,7 @@ pub enum Speed {
 #[derive(Debug)]
 pub struct Report {
     /// Packets by feed and line.
-    pub packets: BTreeMap<(Feed, Line), u64>,
+    pub packets: BTreeMap<(FeedType, Line), u64>,
     /// Packets to groups and ports that the channel does not have, by destination.
     pub unrouted: BTreeMap<SocketAddrV4, u64>,
     /// Nanoseconds from a packet's bytes in memory to its updates handed over; only packets of the
@@ -79,7 +79,7 @@ pub fn replay<P: Publish>(
     pipeline: &mut Pipeline<CmeFeed, P>,
     speed: Speed,
     counters_file: &mut Option<CountersFile>,
-    mut observe: impl FnMut(&Packet<'_>, Option<(Feed, Line)>) -> ControlFlow<()>,
+    mut observe: impl FnMut(&Packet<'_>, Option<(FeedType, Line)>) -> ControlFlow<()>,
 ) -> Result<Report, Interrupted> {
     let clock = Clock::calibrated();
     let mut report = Report::new();
@@ -107,11 +107,10 @@ pub fn replay<P: Publish>(
                 break Err(damage.into());
             }
         }
-        let delivered = pipeline.venue().counters().packets_delivered;
         let polled = ticks();
-        pipeline.packet(route, packet.payload, packet.receive_ns, polled);
+        let delivered = pipeline.packet(route, packet.payload, packet.receive_ns, polled);
         let done = ticks();
-        if pipeline.venue().counters().packets_delivered > delivered {
+        if delivered {
             let ns = clock.between_ns(polled, done);
             report.packet_ns.saturating_record(ns);
             if let Some(counters_file) = counters_file {
@@ -184,7 +183,7 @@ impl Report {
         }
     }
 
-    fn note(&mut self, packet: &Packet<'_>, route: Option<(Feed, Line)>) {
+    fn note(&mut self, packet: &Packet<'_>, route: Option<(FeedType, Line)>) {
         let (first, last) = self
             .span_ns
             .unwrap_or((packet.receive_ns, packet.receive_ns));

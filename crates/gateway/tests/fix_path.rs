@@ -102,7 +102,7 @@ impl Stage {
         loop {
             let to_feed = self.venue.outgoing().to_vec();
             self.venue.sent(to_feed.len());
-            let to_venue = self.path.venue().outgoing().to_vec();
+            let to_venue = self.path.feed().outgoing().to_vec();
             self.path.sent(to_venue.len(), NOW);
             if to_feed.is_empty() && to_venue.is_empty() {
                 return;

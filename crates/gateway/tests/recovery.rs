@@ -10,8 +10,8 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use touchline_feed::cme::replay::Credentials;
-use touchline_feed::cme::{Feed, Line, Replay, Settings};
-use touchline_feed::{Action, ReceiveTime};
+use touchline_feed::cme::{FeedType, Line, Replay, Settings};
+use touchline_feed::{ReceiveTime, Request};
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_gateway::{Failure, Limits, Now, Recovery, RecoveryCounters};
@@ -201,17 +201,17 @@ impl Bench {
         // Nobody believes the first packet of all alone: each comes on both lines.
         for line in [Line::A, Line::B] {
             self.path
-                .packet((Feed::Incremental, line), &bytes, self.now_ns, 0);
+                .packet((FeedType::Incremental, line), &bytes, self.now_ns, 0);
         }
         self.next += 1;
     }
 
     /// Both lines lose so many packets, and the wait for a late copy is over.
-    fn lose(&mut self, packets: u32) -> Option<Action> {
+    fn lose(&mut self, packets: u32) -> Option<Request> {
         self.next += packets;
         self.packet();
         self.advance(30 * MILLISECOND);
-        self.path.action()
+        self.path.request()
     }
 
     fn advance(&mut self, ns: u64) {
@@ -230,7 +230,7 @@ impl Bench {
     /// Polls, with the clock standing still, until nothing is awaited any more.
     fn poll_to_the_end(&mut self) {
         let start = Instant::now();
-        while self.path.action().is_some() {
+        while self.path.request().is_some() {
             assert!(
                 start.elapsed() < HANGS,
                 "it hangs: {:?}",
@@ -243,7 +243,7 @@ impl Bench {
     }
 
     fn lost(&self) -> u64 {
-        self.path.venue().counters().packets_lost
+        self.path.feed().counters().packets_lost
     }
 
     fn counters(&self) -> RecoveryCounters {
@@ -256,10 +256,10 @@ fn a_whole_answer_fills_the_gap() {
     let (server, requests) = serve(&[Mood::Right, Mood::Right]);
     let mut bench = Bench::new(&[server]);
     let wanted = bench.lose(40);
-    assert_eq!(wanted, Some(Action::Replay { first: 2, last: 41 }));
+    assert_eq!(wanted, Some(Request::Retransmit { first: 2, last: 41 }));
     bench.poll_to_the_end();
     assert_eq!(bench.lost(), 0);
-    let feed = *bench.path.venue().counters();
+    let feed = *bench.path.feed().counters();
     assert_eq!((feed.packets_replayed, feed.packets_delivered), (40, 42));
     let logon = requests.recv_timeout(HANGS).expect("a logon");
     assert!(
@@ -329,7 +329,7 @@ fn when_all_fail_the_gap_is_lost() {
         (3, 1)
     );
     assert_eq!(
-        (bench.path.venue().counters().packets_replayed, bench.lost()),
+        (bench.path.feed().counters().packets_replayed, bench.lost()),
         (5, 5)
     );
     assert_eq!(
@@ -338,7 +338,7 @@ fn when_all_fail_the_gap_is_lost() {
     );
     bench.packet();
     assert_eq!(
-        bench.path.venue().counters().packets_delivered,
+        bench.path.feed().counters().packets_delivered,
         8,
         "the path goes on"
     );
@@ -371,7 +371,7 @@ fn silence_ends_within_the_limit() {
         bench.advance(300 * MILLISECOND);
         bench.poll();
     }
-    assert_eq!((bench.path.action(), bench.lost()), (None, 1));
+    assert_eq!((bench.path.request(), bench.lost()), (None, 1));
     bench.poll();
     let counters = bench.counters();
     assert_eq!(
@@ -394,7 +394,7 @@ fn a_late_copy_ends_the_conversation() {
     let late = heartbeat(2, sent_ns(2));
     bench
         .path
-        .packet((Feed::Incremental, Line::B), &late, bench.now_ns, 0);
+        .packet((FeedType::Incremental, Line::B), &late, bench.now_ns, 0);
     bench.poll();
     let counters = bench.counters();
     assert_eq!(

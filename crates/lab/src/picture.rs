@@ -100,7 +100,7 @@ pub struct OrdersRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopRow {
     /// Sequence of the packet that holds the end of event.
-    pub sequence: u32,
+    pub sequence: u64,
     /// The venue's id.
     pub security_id: i32,
     /// The best bid, `None` if there is none or it is not known.

@@ -56,7 +56,7 @@ impl RandomUpdates {
         Timestamps {
             exchange_ns: word(random),
             packet: PacketInfo {
-                sequence: word(random) as u32,
+                sequence: word(random),
                 sending_ns: word(random),
                 receive_ns: word(random),
             },
@@ -98,8 +98,8 @@ impl RandomUpdates {
                 validity: validity(&mut self.random),
             }),
             9 => Update::Gap(Gap {
-                first: word(&mut self.random) as u32,
-                last: word(&mut self.random) as u32,
+                first: word(&mut self.random),
+                last: word(&mut self.random),
                 orders: validity(&mut self.random),
             }),
             10 => Update::Reset,

@@ -4,7 +4,7 @@ use crate::json::{push_price, push_quantity};
 use crate::output::{Failure, Output};
 use std::fmt::Write;
 use touchline_book::{LevelList, OrderBooks};
-use touchline_feed::Venue;
+use touchline_feed::Feed;
 use touchline_gateway::cme::CmePipeline;
 use touchline_gateway::config::Symbols;
 use touchline_transport::Publish;
@@ -29,7 +29,7 @@ pub fn write_orders<P: Publish>(
     symbols: &Symbols,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    if pipeline.venue().orders_seen() {
+    if pipeline.feed().orders_seen() {
         for instrument in by_security_id(pipeline, symbols) {
             output.line(&orders_line(pipeline, instrument))?;
         }
@@ -38,24 +38,23 @@ pub fn write_orders<P: Publish>(
 }
 
 fn by_security_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> Vec<Instrument> {
-    let venue = pipeline.venue();
+    let instruments = pipeline.instruments();
     let is_published = |instrument: &Instrument| {
-        let definition = venue.definition(*instrument);
+        let definition = instruments.definition(*instrument);
         symbols.is_empty() || definition.defined && symbols.admit(definition.symbol.as_str())
     };
-    let instruments = (0..venue.instruments() as u32).map(Instrument);
-    let mut instruments: Vec<_> = instruments.filter(is_published).collect();
-    instruments.sort_by_key(|instrument| venue.definition(*instrument).security_id);
-    instruments
+    let mut published: Vec<_> = instruments.iter().filter(is_published).collect();
+    published.sort_by_key(|instrument| instruments.definition(*instrument).security_id);
+    published
 }
 
 fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
-    let venue = pipeline.venue();
-    let definition = venue.definition(instrument);
+    let feed = pipeline.feed();
+    let definition = pipeline.instruments().definition(instrument);
     let book = pipeline.prices().get(instrument);
     let levels = |kind, side| book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
-    let last = Some(venue.last_rpt_seq(instrument));
-    price_row(definition, venue.validity(instrument), last, levels)
+    let last = Some(feed.last_rpt_seq(instrument));
+    price_row(definition, feed.validity(instrument), last, levels)
 }
 
 /// The row of a price book; `last_rpt_seq` is `null` where it is not known.
@@ -79,9 +78,9 @@ pub fn price_row<'a, L: IntoIterator<Item = &'a Level>>(
 }
 
 fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
-    let venue = pipeline.venue();
-    let validity = venue.orders_validity(instrument);
-    order_row(venue.definition(instrument), validity, pipeline.orders())
+    let validity = pipeline.feed().orders_validity(instrument);
+    let definition = pipeline.instruments().definition(instrument);
+    order_row(definition, validity, pipeline.orders())
 }
 
 /// The row of an order book.

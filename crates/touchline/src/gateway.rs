@@ -98,7 +98,7 @@ impl Arguments {
         open: impl FnOnce(&Config<V>, &mut Log) -> Result<Opened<L>, Failure>,
     ) -> Result<(), Failure>
     where
-        L::Venue: Send,
+        L::Feed: Send,
     {
         if let Some(bus) = &self.bus {
             config.bus.clone_from(bus);
@@ -168,7 +168,7 @@ fn publish<V: VenueConfig, L: FeedLink>(
         log.say("bus", warning);
     }
     let clock = Clock::calibrated();
-    let counters_file = CountersFile::create::<L::Venue>(&publisher, clock, Live::<L>::tables());
+    let counters_file = CountersFile::create::<L::Feed>(&publisher, clock, Live::<L>::tables());
     let counters_file = counters_file.map_err(Failure::run)?;
     let root = bus::root(config.publication.directory.as_deref());
     Ok(Published {
@@ -267,7 +267,7 @@ fn serve<L: FeedLink + Send>(
     mut log: Log,
 ) -> Result<(), Failure>
 where
-    L::Venue: Send,
+    L::Feed: Send,
 {
     let stop = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {

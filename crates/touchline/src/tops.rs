@@ -38,7 +38,7 @@ impl Tops {
         self.exponents[instrument.index()] = exponent;
     }
 
-    fn write(&mut self, update: &BookUpdate<'_>, sequence: u32) {
+    fn write(&mut self, update: &BookUpdate<'_>, sequence: u64) {
         let security_id = update.security_id;
         let exponents = &self.exponents;
         let exponent = exponents.get(update.instrument.index()).copied();

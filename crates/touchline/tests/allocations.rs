@@ -8,8 +8,8 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use touchline_feed::Action;
-use touchline_feed::cme::{CmeFeed, Feed, Join, Line, Replay, Settings};
+use touchline_feed::Request;
+use touchline_feed::cme::{CmeFeed, FeedType, Join, Line, Replay, Settings};
 use touchline_gateway::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, LockMemory, Symbols};
@@ -49,7 +49,7 @@ fn a_session_full_of_faults_takes_no_memory() {
         for join in [Join::Snapshot, Join::Natural] {
             let (path, count) = counted(&arrivals, settings(join), 16_384, Local::new(()));
             assert_eq!(count, Count::default(), "seed {seed}, {join:?}");
-            let counters = path.venue().counters();
+            let counters = path.feed().counters();
             recovered += counters.snapshots_used.min(counters.order_snapshots_used);
             restarted += counters.numbering_restarts.min(counters.channel_resets);
         }
@@ -75,7 +75,7 @@ fn a_session_that_asks_for_what_it_lost_takes_no_memory() {
         };
         let (path, count) = counted(&arrivals, asking, 16_384, Local::new(()));
         assert_eq!(count, Count::default(), "seed {seed}");
-        let counters = path.venue().counters();
+        let counters = path.feed().counters();
         asked += counters.replays_requested;
         filled += counters.replays_filled;
         failed += counters.packets_replay_unused;
@@ -99,7 +99,7 @@ fn limits_that_are_reached_take_no_memory() {
         };
         let (path, count) = counted(&arrivals, small, 64, Local::new(()));
         assert_eq!(count, Count::default(), "seed {seed}");
-        let counters = path.venue().counters();
+        let counters = path.feed().counters();
         queue += counters.queue_full;
         instruments += counters.instruments_full;
         orders += counters.orders_overflowed;
@@ -326,19 +326,19 @@ fn counted<P: Publish>(
 
 /// A replay server that has every packet which arrives on either line, some of them too late.
 fn answer<P: Publish>(path: &mut CmePipeline<P>, arrivals: &[Arrival], now_ns: u64) {
-    let Some(Action::Replay { first, last }) = path.action() else {
+    let Some(Request::Retransmit { first, last }) = path.request() else {
         return;
     };
     if last - first > 20 {
-        return path.failed(now_ns);
+        return path.request_failed(now_ns);
     }
     let has = |arrival: &&Arrival| {
         let sequence = arrival.payload.first_chunk().copied();
         let sequence = sequence.map_or(0, u32::from_le_bytes);
-        arrival.feed == capture::Feed::Incremental && (first..=last).contains(&sequence)
+        arrival.feed == capture::Feed::Incremental && (first..=last).contains(&u64::from(sequence))
     };
     for arrival in arrivals.iter().filter(has) {
-        path.packet((Feed::Replay, Line::A), &arrival.payload, now_ns, 0);
+        path.packet((FeedType::Replay, Line::A), &arrival.payload, now_ns, 0);
     }
 }
 
@@ -381,12 +381,12 @@ fn counted_replay(
 }
 
 /// Feed and line in the path's terms.
-fn channel(arrival: &Arrival) -> (Feed, Line) {
+fn channel(arrival: &Arrival) -> (FeedType, Line) {
     let feed = match arrival.feed {
-        capture::Feed::Incremental => Feed::Incremental,
-        capture::Feed::Definitions => Feed::Definition,
-        capture::Feed::Snapshot => Feed::Snapshot,
-        capture::Feed::OrderSnapshot => Feed::SnapshotOrders,
+        capture::Feed::Incremental => FeedType::Incremental,
+        capture::Feed::Definitions => FeedType::Definition,
+        capture::Feed::Snapshot => FeedType::Snapshot,
+        capture::Feed::OrderSnapshot => FeedType::SnapshotOrders,
     };
     let line = match arrival.line {
         capture::Line::A => Line::A,

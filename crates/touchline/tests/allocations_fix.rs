@@ -62,7 +62,7 @@ fn counted<P: Publish>(seed: u64, publisher: P) -> (FixPipeline<P>, Count) {
     let time = ReceiveTime::at(1_567_870_621_000_000_000);
     path.connected(time);
     let sent = |path: &mut FixPipeline<P>| {
-        let bytes = path.venue().outgoing().len();
+        let bytes = path.feed().outgoing().len();
         path.sent(bytes, time);
     };
     for opening in stretch.opening() {
@@ -80,7 +80,7 @@ fn counted<P: Publish>(seed: u64, publisher: P) -> (FixPipeline<P>, Count) {
 }
 
 fn all_of_it_was_taken<P: Publish>(path: &FixPipeline<P>, seed: u64) {
-    let counters = path.venue().counters();
+    let counters = path.feed().counters();
     assert_eq!(counters.increments, CHANGES as u64, "seed {seed}");
     assert_eq!(
         counters.books_inconsistent + counters.gaps,

@@ -173,7 +173,7 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketInfo {
     /// The venue's packet sequence number.
-    pub sequence: u32,
+    pub sequence: u64,
     /// When the venue sent the packet, nanoseconds since the Unix epoch.
     pub sending_ns: u64,
     /// When the packet was received, nanoseconds since the Unix epoch.
@@ -213,9 +213,9 @@ pub enum Event {
     /// is unknown and emptied, and the open event is forgotten.
     Lost {
         /// First lost packet.
-        first: u32,
+        first: u64,
         /// Last lost packet.
-        last: u32,
+        last: u64,
     },
     /// Every book and order book is empty and complete (channel reset, new numbering).
     Reset,

@@ -121,9 +121,9 @@ pub struct State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// First lost packet.
-    pub first: u32,
+    pub first: u64,
     /// Last lost packet.
-    pub last: u32,
+    pub last: u64,
     /// What order books are from here on.
     pub orders: Validity,
 }

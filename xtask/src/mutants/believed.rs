@@ -150,7 +150,13 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a snapshot that waits is forgotten",
-        find: "self.take_timely(kept.feed, kept.time, early.payload(&kept), batch);",
+        find: "self.take_timely(
+                kept.feed,
+                kept.time,
+                early.payload(&kept),
+                instruments,
+                batch,
+            );",
         replace: "",
         test: "-p touchline-gateway --test rules a_snapshot_that_is_ahead_of_the_incremental_feed_waits_for_it",
     },

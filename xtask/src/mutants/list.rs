@@ -165,12 +165,8 @@ const PACKETS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a channel reset is ignored",
-        find: "self.reset(
-            self.packet_info.sequence,
-            self.packet_info.sending_ns,
-            events,
-        );",
-        replace: "let _ = &events;",
+        find: "self.reset(self.packet(), self.packet_info.sending_ns, out);",
+        replace: "let _ = &out;",
         test: "-p touchline-gateway --test rules a_channel_reset_empties_every_book_and_numbers_run_from_one",
     },
     Mutant {
@@ -227,7 +223,7 @@ const PRICES: &[Mutant] = &[
     },
     Mutant {
         name: "feed: the queue is not replayed",
-        find: "Work::Level(level) => events.push(Event::RebuildLevel(level)),",
+        find: "Work::Level(level) => out.push(Event::RebuildLevel(level)),",
         replace: "Work::Level(_) => {}",
         test: "-p touchline-gateway --test rules the_queue_is_replayed_on_top_of_a_snapshot",
     },
@@ -311,7 +307,7 @@ const VISIBILITY: &[Mutant] = &[
     },
     Mutant {
         name: "gateway: a recovered book is seen in the middle of an event",
-        find: "venue.event_open() || ",
+        find: "self.event_open || ",
         replace: "",
         test: "-p touchline-gateway --test rules a_recovered_book_is_not_shown_in_the_middle_of_an_event",
     },
@@ -321,13 +317,13 @@ const VISIBILITY: &[Mutant] = &[
 const SESSIONS: &[Mutant] = &[
     Mutant {
         name: "sessions: a lost packet is not told",
-        find: "events.push(Event::Lost { first, last });",
+        find: "out.push(Event::Lost { first, last });",
         replace: "",
         test: "SEEDS=5 -p touchline --test sessions no_wrong_book_is_ever_called_live",
     },
     Mutant {
         name: "sessions: entries that wait are lost",
-        find: "events.push(Event::RebuildOrder(order));",
+        find: "out.push(Event::RebuildOrder(order));",
         replace: "let _ = order;",
         test: "SEEDS=5 -p touchline --test sessions recovery::books_are_healed_and_nothing_false_was_shown",
     },

@@ -101,6 +101,7 @@ impl Sources {
     }
 
     /// The names in all markers.
+    #[cfg(test)]
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0
             .iter()

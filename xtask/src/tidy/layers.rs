@@ -23,6 +23,7 @@ const PACKAGES: &[Package] = &[
     package("touchline-wire", 0, &[]),
     package("touchline-shm", 1, &[]),
     package("touchline-net", 1, &[]),
+    package("touchline-instruments", 1, &["touchline-types"]),
     package(
         "touchline-session",
         2,
@@ -31,7 +32,12 @@ const PACKAGES: &[Package] = &[
     package(
         "touchline-feed",
         3,
-        &["touchline-types", "touchline-wire", "touchline-session"],
+        &[
+            "touchline-types",
+            "touchline-wire",
+            "touchline-instruments",
+            "touchline-session",
+        ],
     ),
     package("touchline-book", 2, &["touchline-types"]),
     package(
@@ -44,6 +50,7 @@ const PACKAGES: &[Package] = &[
         4,
         &[
             "touchline-types",
+            "touchline-instruments",
             "touchline-wire",
             "touchline-net",
             "touchline-session",
@@ -69,6 +76,7 @@ const PACKAGES: &[Package] = &[
         5,
         &[
             "touchline-types",
+            "touchline-instruments",
             "touchline-wire",
             "touchline-shm",
             "touchline-net",
@@ -97,6 +105,7 @@ const PACKAGES: &[Package] = &[
         6,
         &[
             "touchline-types",
+            "touchline-instruments",
             "touchline-wire",
             "touchline-shm",
             "touchline-net",

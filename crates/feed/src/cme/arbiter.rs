@@ -259,8 +259,15 @@ impl Arbiter {
     /// The next step, if one is due.
     #[inline]
     pub fn pop(&mut self) -> Option<Step> {
-        let idle = self.buffer.is_empty() && self.is_undisputed() && self.conflict.is_none();
-        if idle { None } else { self.pop_waiting() }
+        match self.is_idle() {
+            true => None,
+            false => self.pop_waiting(),
+        }
+    }
+
+    /// Whether no packet waits and no step is due.
+    pub fn is_idle(&self) -> bool {
+        self.buffer.is_empty() && self.is_undisputed() && self.conflict.is_none()
     }
 
     /// The bytes of a packet popped just now.

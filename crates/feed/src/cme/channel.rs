@@ -2,12 +2,13 @@
 
 use super::arbiter::StreamPoint;
 use super::counters::Counters;
-use super::instruments::{Instruments, OrderState, PriceState, Row};
 use super::queue::{Queue, QueuePool};
+use super::rows::{OrderState, PriceState, Row, Rows};
 use super::settings::{Join, Settings};
 use super::snapshot_assembler::SnapshotAssembler;
 use super::snapshot_cycle::SnapshotCycle;
 use super::templates::Templates;
+use crate::Output;
 use touchline_types::{Event, Instrument, PacketInfo, Validity};
 
 /// What is known of the channel: instruments, queues, cycles, and the last loss and reset.
@@ -16,7 +17,7 @@ pub(super) struct Channel {
     pub settings: Settings,
     pub counters: Counters,
     pub templates: Templates,
-    pub instruments: Instruments,
+    pub rows: Rows,
     pub price_queue: QueuePool,
     pub order_queue: QueuePool,
     pub assembler: SnapshotAssembler,
@@ -45,7 +46,7 @@ impl Channel {
         Channel {
             counters: Counters::default(),
             templates: Templates::new(),
-            instruments: Instruments::new(settings.instruments_max),
+            rows: Rows::new(settings.instruments_max),
             price_queue: QueuePool::new(settings.queue_entries_max),
             order_queue: QueuePool::new(settings.queue_entries_max),
             assembler: SnapshotAssembler::new(settings.snapshot_orders_max),
@@ -61,6 +62,12 @@ impl Channel {
             packet_info: PacketInfo::default(),
             settings,
         }
+    }
+
+    /// The number of the packet being processed: CME's have 32 bits.
+    #[inline]
+    pub fn packet(&self) -> u32 {
+        self.packet_info.sequence as u32
     }
 
     /// What a book is that misses something.
@@ -94,24 +101,23 @@ impl Channel {
 
     /// The instrument with this SecurityID, added if it is new.
     #[inline]
-    pub fn instrument(&mut self, security_id: i32) -> Option<Instrument> {
-        match self.instruments.find(security_id) {
+    pub fn instrument(&mut self, security_id: i32, out: &mut Output<'_>) -> Option<Instrument> {
+        match out.instruments.find_security(i64::from(security_id)) {
             Some(instrument) => Some(instrument),
-            None => self.add_instrument(security_id),
+            None => self.add_instrument(security_id, out),
         }
     }
 
     #[cold]
-    fn add_instrument(&mut self, security_id: i32) -> Option<Instrument> {
-        let orders_known = self.known_from >= self.lost;
+    fn add_instrument(&mut self, security_id: i32, out: &mut Output<'_>) -> Option<Instrument> {
         let depth = self.settings.default_depth;
-        let added = self
-            .instruments
-            .add(security_id, depth, self.known_from, orders_known);
+        let added = out.instruments.add_security(i64::from(security_id), depth);
         match added {
             Some(instrument) => {
-                let row = self.instruments.row_mut(instrument);
-                row.price.gap = !self.settings.trust_undefined;
+                let mut price = PriceState::known_from(self.known_from);
+                price.gap = !self.settings.trust_undefined;
+                let orders = OrderState::new(self.known_from >= self.lost);
+                self.rows.add(instrument, price, orders);
             }
             None => self.counters.instruments_full += 1,
         }
@@ -121,21 +127,21 @@ impl Channel {
     /// Whether the levels of an instrument cannot be kept, since nobody said how many there are.
     #[inline]
     pub fn lacks_definition(&self, row: &Row) -> bool {
-        !row.definition.defined && !self.settings.trust_undefined
+        !row.is_defined && !self.settings.trust_undefined
     }
 
     /// The first packet has this number: everything before it is missed.
-    pub fn joined(&mut self, first: u32, whole: bool, events: &mut Vec<Event>) {
+    pub fn joined(&mut self, first: u32, whole: bool, out: &mut Output<'_>) {
         if whole {
             self.lost = 0;
-            self.reset(0, 0, events);
+            self.reset(0, 0, out);
         } else {
-            self.lose(1, first.max(2) - 1, events);
+            self.lose(1, first.max(2) - 1, out);
         }
     }
 
     /// A new numbering begins. Where its beginning is missed, or may be, nothing is known, as after a late join.
-    pub fn restarted(&mut self, first: u32, whole: bool, sending_ns: u64, events: &mut Vec<Event>) {
+    pub fn restarted(&mut self, first: u32, whole: bool, sending_ns: u64, out: &mut Output<'_>) {
         for tracker in [
             &mut self.price_cycle,
             &mut self.order_cycle,
@@ -146,14 +152,14 @@ impl Channel {
         // mutant: feed: a reset without its beginning empties every book
         if whole {
             self.lost = 0;
-            return self.reset(0, sending_ns, events);
+            return self.reset(0, sending_ns, out);
         }
         (self.known_from, self.reset_at, self.reset_ns) = (0, 0, sending_ns);
-        self.lose_all(1, first.max(2) - 1, PriceState::known_from(0), events);
+        self.lose_all(1, first.max(2) - 1, PriceState::known_from(0), out);
     }
 
     /// A packet that was processed may not be the venue's: no book is known that may hold it.
-    pub fn distrust_all(&mut self, sequence: u32, newest: u32, events: &mut Vec<Event>) {
+    pub fn distrust_all(&mut self, sequence: u32, newest: u32, out: &mut Output<'_>) {
         let unknown = PriceState {
             // mutant: feed: a conflict leaves price books live
             gap: true,
@@ -163,25 +169,22 @@ impl Channel {
         // mutant: feed: behind a conflict what is heard of first is known to be empty
         // Nor is what was never heard of known to be empty.
         self.known_from = 0;
-        self.lose_all(sequence, newest, unknown, events);
+        self.lose_all(sequence, newest, unknown, out);
     }
 
     /// Numbers up to `last` are lost, and with them all that the books hold.
-    fn lose_all(&mut self, first: u32, last: u32, price: PriceState, events: &mut Vec<Event>) {
+    fn lose_all(&mut self, first: u32, last: u32, price: PriceState, out: &mut Output<'_>) {
         self.price_queue.clear_all();
-        for row in self.instruments.rows_mut() {
+        for row in self.rows.iter_mut() {
             row.price = price;
-            row.price.gap |= !row.definition.defined && !self.settings.trust_undefined;
+            row.price.gap |= !row.is_defined && !self.settings.trust_undefined;
             row.orders = OrderState::new(false);
         }
         self.price_cycle.abandon();
         self.order_cycle.abandon();
-        self.lose(first, last, events);
-        for row in self.instruments.rows() {
-            events.push(Event::BookLost(
-                row.definition.instrument,
-                self.validity(row),
-            ));
+        self.lose(first, last, out);
+        for (instrument, row) in self.rows.iter() {
+            out.push(Event::BookLost(instrument, self.validity(row)));
         }
     }
 
@@ -204,31 +207,32 @@ impl Channel {
     }
 
     /// Numbers up to `last` are lost: price books are to be confirmed anew, order books unknown.
-    pub fn lose(&mut self, first: u32, last: u32, events: &mut Vec<Event>) {
+    pub fn lose(&mut self, first: u32, last: u32, out: &mut Output<'_>) {
         // mutant: feed: a loss is not told to the books
         self.lost = last;
         self.event_open = false;
-        for row in self.instruments.rows_mut() {
+        for row in self.rows.iter_mut() {
             // mutant: feed: orders outlive a lost packet
             row.orders.known = false;
             row.orders.queue = Queue::EMPTY;
         }
         self.order_queue.clear_all();
         self.assembler.clear();
+        let (first, last) = (u64::from(first), u64::from(last));
         // mutant: sessions: a lost packet is not told
-        events.push(Event::Lost { first, last });
-        self.still_live(events);
+        out.push(Event::Lost { first, last });
+        self.still_live(out);
     }
 
     /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; 0 where a numbering
     /// begins.
-    pub fn reset(&mut self, packet: u32, sending_ns: u64, events: &mut Vec<Event>) {
+    pub fn reset(&mut self, packet: u32, sending_ns: u64, out: &mut Output<'_>) {
         (self.known_from, self.reset_at) = (packet, packet);
         self.reset_ns = sending_ns;
         self.event_open = false;
-        for row in self.instruments.rows_mut() {
+        for row in self.rows.iter_mut() {
             row.price = PriceState::known_from(packet);
-            row.price.gap = !row.definition.defined && !self.settings.trust_undefined;
+            row.price.gap = !row.is_defined && !self.settings.trust_undefined;
             // mutant: feed: a loop outlives a reset
             row.orders = OrderState::new(true);
         }
@@ -237,6 +241,6 @@ impl Channel {
         self.assembler.clear();
         self.price_cycle.abandon();
         self.order_cycle.abandon();
-        events.push(Event::Reset);
+        out.push(Event::Reset);
     }
 }

@@ -1,7 +1,7 @@
 //! What the CME feed counts.
 
 use super::arbiter::Verdict;
-use super::settings::Line;
+use super::settings::{FeedType, Line};
 
 touchline_types::counters! {
     /// Counters of one channel.
@@ -60,6 +60,19 @@ touchline_types::counters! {
 }
 
 impl Counters {
+    /// Counts a packet that came.
+    #[inline]
+    pub(super) fn note_arrival(&mut self, feed: FeedType, line: Line) {
+        match (feed, line) {
+            (FeedType::Incremental, Line::A) => self.packets_a += 1,
+            (FeedType::Incremental, Line::B) => self.packets_b += 1,
+            (FeedType::Definition, _) => self.packets_definition += 1,
+            (FeedType::Snapshot | FeedType::SnapshotOrders, _) => self.packets_snapshot += 1,
+            // What becomes of it is counted.
+            (FeedType::Replay, _) => {}
+        }
+    }
+
     /// Counts what became of a packet of the incremental feed.
     #[inline]
     pub(super) fn note(&mut self, verdict: Verdict, line: Line) {

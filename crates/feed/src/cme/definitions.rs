@@ -2,6 +2,7 @@
 
 use super::channel::Channel;
 use super::snapshot_cycle::CompleteCycle;
+use crate::Output;
 use touchline_types::{Depth, Event, Instrument, Price, Symbol};
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::{Malformed, Text};
@@ -48,7 +49,7 @@ macro_rules! read {
 
 impl Channel {
     /// A packet of the definition feed.
-    pub fn definitions(&mut self, packet: &Packet<'_>, events: &mut Vec<Event>) {
+    pub fn definitions(&mut self, packet: &Packet<'_>, out: &mut Output<'_>) {
         let PacketHeader {
             sequence,
             sending_time_ns,
@@ -57,16 +58,19 @@ impl Channel {
         for raw in packet.messages() {
             self.templates.count(raw);
             // Every message of a valid packet parses; heartbeats and the like define nothing.
-            let Ok(Some(definition)) = self.definition(raw, events) else {
+            let Ok(Some(definition)) = self.definition(raw, out) else {
                 continue;
             };
             let (Some(total), true) = (definition.total, in_cycle) else {
                 continue;
             };
-            let Some(instrument) = self.instruments.find(definition.security_id) else {
+            let Some(instrument) = out
+                .instruments
+                .find_security(i64::from(definition.security_id))
+            else {
                 continue;
             };
-            let mark = &mut self.instruments.row_mut(instrument).definition_cycle;
+            let mark = &mut self.rows.row_mut(instrument).definition_cycle;
             let whole: Option<CompleteCycle> = self.definition_cycle.name(mark, total, 0);
             self.counters.definition_cycles += u64::from(whole.is_some());
         }
@@ -76,14 +80,14 @@ impl Channel {
     pub fn definition<'a>(
         &mut self,
         raw: RawMessage<'a>,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<Option<Definition<'a>>, Malformed> {
         let Some(definition) = self.read_definition(raw)? else {
             return Ok(None);
         };
         self.counters.definitions += 1;
-        if let Some(instrument) = self.instrument(definition.security_id) {
-            self.define(instrument, &definition, events);
+        if let Some(instrument) = self.instrument(definition.security_id, out) {
+            self.define(instrument, &definition, out);
         }
         Ok(Some(definition))
     }
@@ -108,7 +112,7 @@ impl Channel {
 
     /// Takes a definition over. A new depth of a book in use starts its recovery: its levels were
     /// kept to the wrong depth. SecurityUpdateAction D is not acted on: the books say the rest.
-    fn define(&mut self, instrument: Instrument, new: &Definition<'_>, events: &mut Vec<Event>) {
+    fn define(&mut self, instrument: Instrument, new: &Definition<'_>, out: &mut Output<'_>) {
         let default = self.settings.default_depth;
         let depth = Depth {
             direct: new
@@ -116,15 +120,17 @@ impl Channel {
                 .map_or(default.direct, |levels| depth(levels).into()),
             implied: new.implied_depth.map_or(default.implied, depth),
         };
-        let row = self.instruments.row_mut(instrument);
-        let old = row.definition;
-        row.definition.symbol = Symbol::new(new.symbol.as_bytes());
-        row.definition.group = Symbol::new(new.group.as_bytes());
-        row.definition.asset = Symbol::new(new.asset.as_bytes());
-        row.definition.tick = new.tick;
-        row.definition.depth = depth;
-        row.definition.defined = true;
-        let changed = row.definition != old;
+        let definition = out.instruments.definition_mut(instrument);
+        let old = *definition;
+        definition.symbol = Symbol::new(new.symbol.as_bytes());
+        definition.group = Symbol::new(new.group.as_bytes());
+        definition.asset = Symbol::new(new.asset.as_bytes());
+        definition.tick = new.tick;
+        definition.depth = depth;
+        definition.defined = true;
+        let changed = *definition != old;
+        let row = self.rows.row_mut(instrument);
+        row.is_defined = true;
         let waited = !old.defined && !self.settings.trust_undefined;
         if waited && row.price.last_rpt == 0 {
             // Nothing of it was passed over.
@@ -134,12 +140,12 @@ impl Channel {
         // mutant: feed: a new depth is ignored
         if depth != old.depth && in_use {
             self.counters.depth_changes += 1;
-            self.distrust_price(instrument, events);
+            self.distrust_price(instrument, out);
         }
         if changed {
-            let row = self.instruments.row(instrument);
+            let row = self.rows.row(instrument);
             let (price, orders) = (self.validity(row), Some(self.orders_validity(row)));
-            events.push(Event::Defined {
+            out.push(Event::Defined {
                 instrument,
                 price,
                 orders,

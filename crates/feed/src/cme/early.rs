@@ -4,7 +4,7 @@
 //! snapshot that came early from one of another numbering or a forged one, so it makes no book; and once it is, the
 //! snapshot is like any other.
 
-use super::settings::Feed;
+use super::settings::FeedType;
 use crate::ReceiveTime;
 
 /// Packets kept; the oldest gives way.
@@ -14,7 +14,7 @@ const PACKETS_MAX: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub struct Early {
     /// The feed that it came on.
-    pub feed: Feed,
+    pub feed: FeedType,
     /// When it came.
     pub time: ReceiveTime,
     /// The packet of the incremental feed that it waits for.
@@ -49,7 +49,13 @@ impl EarlySnapshots {
     }
 
     /// Keeps a packet until `snapshot_sequence` is processed. The copy of one that is kept, and with no room the oldest, goes.
-    pub fn keep(&mut self, feed: Feed, snapshot_sequence: u32, time: ReceiveTime, payload: &[u8]) {
+    pub fn keep(
+        &mut self,
+        feed: FeedType,
+        snapshot_sequence: u32,
+        time: ReceiveTime,
+        payload: &[u8],
+    ) {
         let is_copy = |early: &Early| early.feed == feed && self.payload(early) == payload;
         if self.kept.iter().any(is_copy) {
             return;
@@ -138,10 +144,10 @@ mod tests {
     #[test]
     fn packets_wait_for_their_number_and_come_in_the_order_of_their_arrival() {
         let mut early = EarlySnapshots::new(4);
-        early.keep(Feed::Snapshot, 9, ReceiveTime::at(1), b"1");
-        early.keep(Feed::Snapshot, 8, ReceiveTime::at(2), b"2");
-        early.keep(Feed::Snapshot, 9, ReceiveTime::at(3), b"1");
-        early.keep(Feed::SnapshotOrders, 9, ReceiveTime::at(3), b"1");
+        early.keep(FeedType::Snapshot, 9, ReceiveTime::at(1), b"1");
+        early.keep(FeedType::Snapshot, 8, ReceiveTime::at(2), b"2");
+        early.keep(FeedType::Snapshot, 9, ReceiveTime::at(3), b"1");
+        early.keep(FeedType::SnapshotOrders, 9, ReceiveTime::at(3), b"1");
         assert!(!early.is_due(7) && early.is_due(8));
         assert_eq!(taken(&mut early, 7), None);
         let all: Vec<u8> = std::iter::from_fn(|| taken(&mut early, 9)).collect();
@@ -155,11 +161,11 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_waited_for_no_more() {
         let mut early = EarlySnapshots::new(4);
-        early.keep(Feed::Snapshot, 9, ReceiveTime::at(1), b"1");
+        early.keep(FeedType::Snapshot, 9, ReceiveTime::at(1), b"1");
         early.clear();
         assert!(!early.is_due(9));
         assert_eq!(taken(&mut early, 9), None);
-        early.keep(Feed::Snapshot, 9, ReceiveTime::at(2), b"2");
+        early.keep(FeedType::Snapshot, 9, ReceiveTime::at(2), b"2");
         assert_eq!(taken(&mut early, 9), Some(b'2'));
     }
 
@@ -168,7 +174,7 @@ mod tests {
         let mut early = EarlySnapshots::new(4);
         for number in 0..PACKETS_MAX as u32 + 2 {
             early.keep(
-                Feed::Snapshot,
+                FeedType::Snapshot,
                 1_000 + number,
                 ReceiveTime::at(1),
                 &number.to_le_bytes(),

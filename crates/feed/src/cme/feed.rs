@@ -1,24 +1,28 @@
 //! The feed of one channel: where each packet goes, and when.
 
 use super::arbiter::{Arbiter, Step, Verdict};
+use super::arrival::{Arrival, ArrivedPacket};
 use super::channel::Channel;
 use super::counters::Counters;
 use super::early::EarlySnapshots;
 use super::feed_timeout::{FeedTimeout, WaitClock};
 use super::published_state::Telling;
-use super::settings::{Feed, Line, Settings};
+use super::settings::{FeedType, Line, Settings};
 use super::snapshots;
 use super::templates::Templates;
-use crate::{Action, Batch, ReceiveTime, Venue};
-use touchline_types::{CounterInfo, Instrument, InstrumentDefinition, PacketInfo, Validity};
+use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness};
+use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
+use touchline_instruments::Instruments;
+use touchline_types::{CounterInfo, Instrument, PacketInfo, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
 
 /// The feed handler of one MDP 3.0 channel.
 #[derive(Debug)]
 pub struct CmeFeed {
-    arbiter: Arbiter,
+    pub(super) arbiter: Arbiter,
     channel: Channel,
-    arrived: Option<Arrival>,
+    /// A packet that waits until what was due before it is processed.
+    arrived: ArrivedPacket,
     /// Books are not as new as they could be: packets are awaited, or wait to be processed behind
     /// those that were.
     behind: bool,
@@ -30,22 +34,9 @@ pub struct CmeFeed {
     waiting: WaitClock,
     telling: Telling,
     early: EarlySnapshots,
+    /// The request that stood last was filled, and nobody was told.
+    is_filled: bool,
 }
-
-/// A packet that was received and is not yet judged.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    feed: Feed,
-    line: Line,
-    time: ReceiveTime,
-}
-
-/// A snapshot that holds less than the first packet of the numbering goes on from was sent no longer before it.
-const SNAPSHOT_AGE_NS_MAX: u64 = 1_000_000_000;
-
-/// A snapshot that waited for a packet was sent no longer behind it. One that says a later time is of a numbering before,
-/// whose numbers were higher.
-const SNAPSHOT_AHEAD_NS_MAX: u64 = 250_000_000;
 
 impl CmeFeed {
     /// All memory is taken here.
@@ -57,7 +48,7 @@ impl CmeFeed {
                 settings.packet_bytes_max,
                 settings.replay,
             ),
-            arrived: None,
+            arrived: ArrivedPacket::new(settings.packet_bytes_max),
             behind: false,
             unconfirmed_jump: false,
             is_over: false,
@@ -65,6 +56,7 @@ impl CmeFeed {
             waiting: WaitClock::default(),
             telling: Telling::default(),
             early: EarlySnapshots::new(settings.packet_bytes_max),
+            is_filled: false,
             channel: Channel::new(settings),
         }
     }
@@ -81,24 +73,25 @@ impl CmeFeed {
 
     /// RptSeq of the last entry taken in for an instrument, into the queue too; 0 if none.
     pub fn last_rpt_seq(&self, instrument: Instrument) -> u32 {
-        self.channel.instruments.row(instrument).price.last_rpt
+        self.channel.rows.row(instrument).price.last_rpt
     }
 
     /// Carries a due step out.
-    fn step(&mut self, step: Step, batch: &mut Batch) {
+    fn step(&mut self, step: Step, instruments: &mut Instruments, batch: &mut Batch) {
         let Channel { counters, .. } = &mut self.channel;
         match step {
             Step::Packet(buffered) => {
                 batch.packet_info = PacketInfo {
-                    sequence: buffered.sequence as u32,
+                    sequence: buffered.sequence,
                     sending_ns: buffered.sending_ns,
                     receive_ns: buffered.time.wall_ns,
                 };
                 self.channel.packet_info = batch.packet_info;
-                // It was valid when it was kept.
-                if let Ok(packet) = Packet::parse(self.arbiter.payload(&buffered)) {
-                    self.channel.incremental(&packet, &mut batch.events);
-                }
+                let packet = Packet::parse(self.arbiter.payload(&buffered))
+                    .expect("a-buffered-packet-is-valid");
+                self.channel
+                    .incremental(&packet, &mut batch.output(instruments));
+                batch.delivered += 1;
                 self.record_activity(buffered.time);
                 if self.behind && self.arbiter.is_caught_up() {
                     self.behind = false;
@@ -110,16 +103,22 @@ impl CmeFeed {
                 self.behind = true;
                 self.telling.begin();
             }
-            Step::Filled => counters.replays_filled += 1,
-            Step::Joined { first, whole } => self.channel.joined(first, whole, &mut batch.events),
+            Step::Filled => {
+                counters.replays_filled += 1;
+                self.is_filled = true;
+            }
+            Step::Joined { first, whole } => {
+                (self.channel).joined(first, whole, &mut batch.output(instruments));
+            }
             Step::Lost { first, last } => {
                 counters.packets_lost += u64::from(last - first) + 1;
                 counters.gaps += 1;
                 // The loss says more of every book.
                 self.behind = false;
-                self.channel.lose(first, last, &mut batch.events);
+                self.channel
+                    .lose(first, last, &mut batch.output(instruments));
                 if !self.is_fresh() {
-                    self.channel.distrust(&mut batch.events);
+                    self.channel.distrust(&mut batch.output(instruments));
                 }
             }
             Step::JumpUnconfirmed => {
@@ -135,7 +134,7 @@ impl CmeFeed {
                 // They may be of an exchange that is gone.
                 self.early.clear();
                 self.channel
-                    .distrust_all(sequence, self.newest(), &mut batch.events);
+                    .distrust_all(sequence, self.newest(), &mut batch.output(instruments));
             }
             Step::Restarted {
                 first,
@@ -148,14 +147,20 @@ impl CmeFeed {
                 // They may be of the numbering before.
                 self.early.clear();
                 self.channel
-                    .restarted(first, whole, sending_ns, &mut batch.events);
+                    .restarted(first, whole, sending_ns, &mut batch.output(instruments));
             }
         }
     }
 
     /// Judges a packet of the incremental feed, and fills the batch from it if it is the next one.
     #[inline]
-    fn offer(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
+    fn offer(
+        &mut self,
+        arrival: Arrival,
+        payload: &[u8],
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) {
         self.arbiter
             .record_activity(arrival.line, arrival.time.mono_ns);
         let header = PacketHeader::peek(payload);
@@ -184,27 +189,35 @@ impl CmeFeed {
         self.channel.counters.note(verdict, arrival.line);
         if verdict == Verdict::Deliver {
             batch.packet_info = PacketInfo {
-                sequence,
+                sequence: u64::from(sequence),
                 sending_ns: sending_time_ns,
                 receive_ns: arrival.time.wall_ns,
             };
             self.channel.packet_info = batch.packet_info;
-            self.channel.incremental(&packet, &mut batch.events);
+            self.channel
+                .incremental(&packet, &mut batch.output(instruments));
+            batch.delivered += 1;
             self.record_activity(arrival.time);
         }
     }
 
     /// Takes a packet of a feed that needs no arbitration.
-    fn recover(&mut self, arrival: Arrival, payload: &[u8], batch: &mut Batch) {
+    fn recover(
+        &mut self,
+        arrival: Arrival,
+        payload: &[u8],
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) {
         let Some(packet) = valid(payload, &self.channel.settings) else {
             self.channel.counters.packets_invalid += 1;
             return;
         };
-        if arrival.feed == Feed::Replay {
+        if arrival.feed == FeedType::Replay {
             return self.fill(&packet, arrival.time, payload);
         }
         let snapshot_sequence = match arrival.feed {
-            Feed::Definition => 0,
+            FeedType::Definition => 0,
             _ => snapshots::snapshot_sequence(&packet),
         };
         match self.timeliness(
@@ -212,7 +225,9 @@ impl CmeFeed {
             packet.header.sending_time_ns,
             arrival.time,
         ) {
-            Timeliness::Due => self.take_recovery(arrival.feed, arrival.time, &packet, batch),
+            Timeliness::Due => {
+                self.take_recovery(arrival.feed, arrival.time, &packet, instruments, batch);
+            }
             Timeliness::Early => {
                 self.channel.counters.snapshots_early += 1;
                 self.early
@@ -224,17 +239,30 @@ impl CmeFeed {
 
     /// Takes a packet of snapshots that was early and is not any more.
     #[cold]
-    fn take_early(&mut self, batch: &mut Batch) {
+    fn take_early(&mut self, instruments: &mut Instruments, batch: &mut Batch) {
         let mut early = std::mem::take(&mut self.early);
         if let Some(kept) = early.take(self.reached()) {
             // mutant: feed: a snapshot that waits is forgotten
-            self.take_timely(kept.feed, kept.time, early.payload(&kept), batch);
+            self.take_timely(
+                kept.feed,
+                kept.time,
+                early.payload(&kept),
+                instruments,
+                batch,
+            );
         }
         self.early = early;
     }
 
     /// Snapshots that the incremental feed has reached, unless a new numbering has begun since they came.
-    fn take_timely(&mut self, feed: Feed, time: ReceiveTime, payload: &[u8], batch: &mut Batch) {
+    fn take_timely(
+        &mut self,
+        feed: FeedType,
+        time: ReceiveTime,
+        payload: &[u8],
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) {
         let packet = valid(payload, &self.channel.settings).expect("it was valid when it was kept");
         let snapshot_sequence = snapshots::snapshot_sequence(&packet);
         let sending_ns = packet.header.sending_time_ns;
@@ -242,10 +270,12 @@ impl CmeFeed {
         match self.timeliness(snapshot_sequence, sending_ns, time) {
             // mutant: feed: a snapshot ahead of the stream says any time
             Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX => {
-                self.take_recovery(feed, time, &packet, batch)
+                self.take_recovery(feed, time, &packet, instruments, batch)
             }
             // Without an incremental feed it is all that is known, and nothing of it is live.
-            Timeliness::Early if self.is_over => self.take_recovery(feed, time, &packet, batch),
+            Timeliness::Early if self.is_over => {
+                self.take_recovery(feed, time, &packet, instruments, batch)
+            }
             _ => self.channel.counters.recovery_refused += 1,
         }
     }
@@ -253,73 +283,29 @@ impl CmeFeed {
     /// Snapshots and definitions that may be used now.
     fn take_recovery(
         &mut self,
-        feed: Feed,
+        feed: FeedType,
         time: ReceiveTime,
         packet: &Packet<'_>,
+        instruments: &mut Instruments,
         batch: &mut Batch,
     ) {
         batch.packet_info = PacketInfo {
-            sequence: packet.header.sequence,
+            sequence: u64::from(packet.header.sequence),
             sending_ns: packet.header.sending_time_ns,
             receive_ns: time.wall_ns,
         };
         let is_of_now = |sending_ns| self.arbiter.is_of_now(sending_ns, time.wall_ns);
         self.channel
             .forget_wrong_times(is_of_now, self.arbiter.begun());
-        let (known, events) = (self.channel.instruments.len(), &mut batch.events);
+        let known = self.channel.rows.len();
+        let out = &mut batch.output(instruments);
         match feed {
-            Feed::Definition => self.channel.definitions(packet, events),
-            _ => self.channel.snapshots(feed, packet, events),
+            FeedType::Definition => self.channel.definitions(packet, out),
+            _ => self.channel.snapshots(feed, packet, out),
         }
         if !self.is_fresh() {
-            self.channel.distrust(events);
-            self.channel
-                .show_from(known, self.published_state(), events);
-        }
-    }
-
-    /// What a snapshot is that was sent then and says that the venue had processed packet `snapshot_sequence`. Packet n is sent
-    /// before any snapshot that holds it, and after those that do not.
-    fn timeliness(&self, snapshot_sequence: u32, sending_ns: u64, time: ReceiveTime) -> Timeliness {
-        let Some(newest) = self.arbiter.newest() else {
-            return if snapshot_sequence > 0 {
-                Timeliness::Early
-            } else {
-                Timeliness::Due
-            };
-        };
-        let ahead = u64::from(snapshot_sequence).saturating_sub(newest.sequence);
-        let begun = self.arbiter.begun();
-        // The venue's clock may have been set back a little since.
-        // mutant: feed: snapshots of a clock that went back a little are refused
-        let earliest_ns = begun.sending_ns.min(newest.sending_ns);
-        let is_behind = u64::from(snapshot_sequence) >= begun.sequence && sending_ns < earliest_ns;
-        // The venue sends none that is so old.
-        let is_before = snapshot_sequence > 0
-            && u64::from(snapshot_sequence) < begun.sequence
-            && self
-                .arbiter
-                .is_long_before(sending_ns, time.mono_ns, SNAPSHOT_AGE_NS_MAX);
-        let is_of_next =
-            snapshot_sequence > 0 && self.arbiter.may_be_of_next(sending_ns, time.mono_ns);
-        // mutant: feed: a snapshot that was sent before what it holds is used
-        // mutant: feed: a snapshot from before the first packet is used
-        // mutant: feed: a snapshot of long before a late join is used
-        let is_older = is_behind || is_before || ahead > 0 && sending_ns < newest.sending_ns;
-        // mutant: feed: any number of a snapshot is waited for
-        // mutant: feed: a snapshot of next year is used
-        // mutant: feed: snapshots of a numbering that is not believed are used
-        if is_older
-            || is_of_next
-            || ahead > self.arbiter.reach()
-            || !self.arbiter.is_of_now(sending_ns, time.wall_ns)
-        {
-            Timeliness::Impossible
-        } else if ahead > 0 {
-            // mutant: feed: a snapshot ahead of the stream is used at once
-            Timeliness::Early
-        } else {
-            Timeliness::Due
+            self.channel.distrust(out);
+            self.channel.show_from(known, self.published_state(), out);
         }
     }
 
@@ -379,8 +365,8 @@ impl CmeFeed {
     }
 }
 
-impl Venue for CmeFeed {
-    type Channel = (Feed, Line);
+impl Feed for CmeFeed {
+    type Source = (FeedType, Line);
 
     const TABLES: &'static [&'static [CounterInfo]] = &[Counters::TABLE];
 
@@ -388,51 +374,64 @@ impl Venue for CmeFeed {
         self.channel.counters.counts()
     }
 
-    #[inline]
-    fn receive(&mut self, (feed, line): (Feed, Line), _payload: &[u8], time: ReceiveTime) {
-        let counters = &mut self.channel.counters;
-        match (feed, line) {
-            (Feed::Incremental, Line::A) => counters.packets_a += 1,
-            (Feed::Incremental, Line::B) => counters.packets_b += 1,
-            (Feed::Definition, _) => counters.packets_definition += 1,
-            (Feed::Snapshot | Feed::SnapshotOrders, _) => counters.packets_snapshot += 1,
-            // What becomes of it is counted.
-            (Feed::Replay, _) => {}
-        }
-        let time = self.waiting.pass(time);
-        self.telling.allow();
-        self.arbiter.advance(time.mono_ns);
-        self.arrived = Some(Arrival { feed, line, time });
+    fn instruments(&self) -> Instruments {
+        Instruments::by_security_id(self.channel.settings.instruments_max)
     }
 
     fn batch(&self) -> Batch {
         Batch::new(events_max(&self.channel.settings))
     }
 
+    fn book_rules(&self) -> BookRules {
+        BookRules {
+            missing: self.channel.missing(),
+            inconsistent: self.channel.missing(),
+        }
+    }
+
     #[inline]
-    fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool {
+    fn handle(
+        &mut self,
+        (feed, line): (FeedType, Line),
+        payload: &[u8],
+        time: ReceiveTime,
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) -> usize {
+        assert!(self.arrived.is_none(), "poll-before-the-next-packet");
+        self.channel.counters.note_arrival(feed, line);
+        let time = self.waiting.pass(time);
+        self.telling.allow();
+        self.arbiter.advance(time.mono_ns);
+        let arrival = Arrival { feed, line, time };
+        if self.is_idle() {
+            self.judge(arrival, payload, instruments, batch);
+        } else {
+            self.arrived.keep(arrival, payload);
+        }
+        batch.event_open = self.channel.event_open;
+        payload.len()
+    }
+
+    #[inline]
+    fn poll(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool {
         batch.events.clear();
         while batch.events.is_empty() {
-            if let Some(some) = self.telling.next(self.channel.instruments.len()) {
-                self.channel
-                    .show_range(some, self.published_state(), &mut batch.events);
-            } else if let Some(step) = self.arbiter.pop() {
-                self.step(step, batch);
-            } else if self.early.is_due(self.reached()) {
-                self.take_early(batch);
-            } else if let Some(arrival) = self.arrived.take() {
-                match arrival.feed {
-                    Feed::Incremental => self.offer(arrival, payload, batch),
-                    _ => self.recover(arrival, payload, batch),
-                }
-            } else {
-                return false;
+            if !self.is_idle() && self.carry_on(instruments, batch) {
+                continue;
             }
+            let Some(arrival) = self.arrived.take() else {
+                return false;
+            };
+            let arrived = std::mem::replace(&mut self.arrived, ArrivedPacket::NONE);
+            self.judge(arrival, arrived.payload(), instruments, batch);
+            self.arrived = arrived;
         }
+        batch.event_open = self.channel.event_open;
         true
     }
 
-    fn advance(&mut self, time: ReceiveTime) {
+    fn handle_timeout(&mut self, time: ReceiveTime) {
         let time = self.waiting.pass(time);
         let FeedTimeout { activity_ns, is_on } = self.feed_timeout;
         let inactive_ns = time.mono_ns.saturating_sub(activity_ns);
@@ -451,30 +450,28 @@ impl Venue for CmeFeed {
         self.is_over = true;
     }
 
-    fn action(&self) -> Option<Action> {
+    fn request(&self) -> Option<Request> {
         let awaited = self.arbiter.awaited()?;
-        Some(Action::Replay {
-            first: awaited.first as u32,
-            last: awaited.last as u32,
+        Some(Request::Retransmit {
+            first: awaited.first,
+            last: awaited.last,
         })
     }
 
-    fn failed(&mut self, again_ns: u64) {
+    fn take_filled(&mut self) -> bool {
+        std::mem::take(&mut self.is_filled)
+    }
+
+    fn request_failed(&mut self, again_ns: u64) {
         self.arbiter.give_up(again_ns);
     }
 
-    fn orders_overflowed(&mut self, instrument: Instrument) {
-        self.channel.counters.orders_overflowed += 1;
-        let packet = self.channel.packet_info.sequence;
-        self.channel.orders_lost(instrument, packet);
-    }
-
-    fn event_open(&self) -> bool {
-        self.channel.event_open
-    }
-
-    fn missing(&self) -> Validity {
-        self.channel.missing()
+    fn feedback(&mut self, feedback: &Feedback) {
+        for instrument in &feedback.orders_overflowed {
+            self.channel.counters.orders_overflowed += 1;
+            let packet = self.channel.packet();
+            self.channel.orders_lost(*instrument, packet);
+        }
     }
 
     /// The channel is heard, and nothing is awaited.
@@ -483,41 +480,60 @@ impl Venue for CmeFeed {
     }
 
     fn is_defined(&self) -> bool {
-        self.channel.counters.definition_cycles > 0
+        self.channel.definition_cycle.was_complete()
     }
 
     fn orders_seen(&self) -> bool {
         self.channel.orders_seen
     }
 
-    fn instruments(&self) -> usize {
-        self.channel.instruments.len()
-    }
-
-    fn definition(&self, instrument: Instrument) -> &InstrumentDefinition {
-        &self.channel.instruments.row(instrument).definition
-    }
-
     fn validity(&self, instrument: Instrument) -> Validity {
-        self.channel
-            .validity(self.channel.instruments.row(instrument))
+        self.channel.validity(self.channel.rows.row(instrument))
     }
 
     fn orders_validity(&self, instrument: Instrument) -> Validity {
         self.channel
-            .orders_validity(self.channel.instruments.row(instrument))
+            .orders_validity(self.channel.rows.row(instrument))
     }
 }
 
-/// How the time of a snapshot or a definition compares with the incremental feed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timeliness {
-    /// The incremental feed has come as far.
-    Due,
-    /// It has not.
-    Early,
-    /// What it says cannot be: it is of another numbering, or forged.
-    Impossible,
+impl CmeFeed {
+    /// Whether nothing is due that goes before a packet that comes now.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.arbiter.is_idle() && !self.telling.is_due() && !self.early.is_due(self.reached())
+    }
+
+    /// Does what is due apart from a packet that came; whether there was anything.
+    #[cold]
+    fn carry_on(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool {
+        if let Some(some) = self.telling.next(self.channel.rows.len()) {
+            let state = self.published_state();
+            self.channel
+                .show_range(some, state, &mut batch.output(instruments));
+        } else if let Some(step) = self.arbiter.pop() {
+            self.step(step, instruments, batch);
+        } else if self.early.is_due(self.reached()) {
+            self.take_early(instruments, batch);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    #[inline]
+    fn judge(
+        &mut self,
+        arrival: Arrival,
+        payload: &[u8],
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) {
+        match arrival.feed {
+            FeedType::Incremental => self.offer(arrival, payload, instruments, batch),
+            _ => self.recover(arrival, payload, instruments, batch),
+        }
+    }
 }
 
 fn valid<'a>(payload: &'a [u8], settings: &Settings) -> Option<Packet<'a>> {

@@ -4,6 +4,7 @@ mod book;
 mod statistics;
 
 use super::channel::Channel;
+use crate::Output;
 use touchline_types::{Event, TradingStatus};
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::Malformed;
@@ -36,16 +37,16 @@ pub(super) use ending;
 impl Channel {
     /// Turns a valid packet of the incremental feed into events.
     #[inline]
-    pub fn incremental(&mut self, packet: &Packet<'_>, events: &mut Vec<Event>) {
+    pub fn incremental(&mut self, packet: &Packet<'_>, out: &mut Output<'_>) {
         self.counters.packets_delivered += 1;
         for message in packet.messages() {
             self.counters.messages += 1;
             self.templates.count(message);
-            if let Ok(Some(ending)) = self.message(message, events) {
+            if let Ok(Some(ending)) = self.message(message, out) {
                 // mutant: gateway: changes are seen before the end of the event
                 self.event_open = !ending.indicator.end_of_event();
                 if !self.event_open {
-                    events.push(Event::EndOfEvent {
+                    out.push(Event::EndOfEvent {
                         transact_ns: ending.transact_ns,
                     });
                 }
@@ -58,15 +59,15 @@ impl Channel {
     fn message(
         &mut self,
         raw: RawMessage<'_>,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<Option<Ending>, Malformed> {
         match raw.header.template_id {
-            MdIncrementalRefreshBook46::TEMPLATE_ID => self.book46(raw, events),
-            MdIncrementalRefreshBook32::TEMPLATE_ID => self.book32(raw, events),
-            MdIncrementalRefreshOrderBook47::TEMPLATE_ID => self.order_book47(raw, events),
-            MdIncrementalRefreshTradeSummary48::TEMPLATE_ID => self.trades48(raw, events),
-            MdIncrementalRefreshVolume37::TEMPLATE_ID => self.volumes37(raw, events),
-            _ => self.rarer_message(raw, events),
+            MdIncrementalRefreshBook46::TEMPLATE_ID => self.book46(raw, out),
+            MdIncrementalRefreshBook32::TEMPLATE_ID => self.book32(raw, out),
+            MdIncrementalRefreshOrderBook47::TEMPLATE_ID => self.order_book47(raw, out),
+            MdIncrementalRefreshTradeSummary48::TEMPLATE_ID => self.trades48(raw, out),
+            MdIncrementalRefreshVolume37::TEMPLATE_ID => self.volumes37(raw, out),
+            _ => self.rarer_message(raw, out),
         }
     }
 
@@ -75,27 +76,27 @@ impl Channel {
     fn rarer_message(
         &mut self,
         raw: RawMessage<'_>,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<Option<Ending>, Malformed> {
         match raw.header.template_id {
-            MdIncrementalRefreshBookLongQty64::TEMPLATE_ID => self.book64(raw, events),
-            MdIncrementalRefreshOrderBook43::TEMPLATE_ID => self.order_book43(raw, events),
-            MdIncrementalRefreshTrade36::TEMPLATE_ID => self.trades36(raw, events),
-            MdIncrementalRefreshTradeSummary42::TEMPLATE_ID => self.trades42(raw, events),
-            MdIncrementalRefreshTradeSummaryLongQty65::TEMPLATE_ID => self.trades65(raw, events),
-            MdIncrementalRefreshVolumeLongQty66::TEMPLATE_ID => self.volumes66(raw, events),
-            MdIncrementalRefreshDailyStatistics33::TEMPLATE_ID => self.statistics33(raw, events),
-            MdIncrementalRefreshDailyStatistics49::TEMPLATE_ID => self.statistics49(raw, events),
-            MdIncrementalRefreshSessionStatistics35::TEMPLATE_ID => self.statistics35(raw, events),
-            MdIncrementalRefreshSessionStatistics51::TEMPLATE_ID => self.statistics51(raw, events),
+            MdIncrementalRefreshBookLongQty64::TEMPLATE_ID => self.book64(raw, out),
+            MdIncrementalRefreshOrderBook43::TEMPLATE_ID => self.order_book43(raw, out),
+            MdIncrementalRefreshTrade36::TEMPLATE_ID => self.trades36(raw, out),
+            MdIncrementalRefreshTradeSummary42::TEMPLATE_ID => self.trades42(raw, out),
+            MdIncrementalRefreshTradeSummaryLongQty65::TEMPLATE_ID => self.trades65(raw, out),
+            MdIncrementalRefreshVolumeLongQty66::TEMPLATE_ID => self.volumes66(raw, out),
+            MdIncrementalRefreshDailyStatistics33::TEMPLATE_ID => self.statistics33(raw, out),
+            MdIncrementalRefreshDailyStatistics49::TEMPLATE_ID => self.statistics49(raw, out),
+            MdIncrementalRefreshSessionStatistics35::TEMPLATE_ID => self.statistics35(raw, out),
+            MdIncrementalRefreshSessionStatistics51::TEMPLATE_ID => self.statistics51(raw, out),
             MdIncrementalRefreshSessionStatisticsLongQty67::TEMPLATE_ID => {
-                self.statistics67(raw, events)
+                self.statistics67(raw, out)
             }
-            MdIncrementalRefreshLimitsBanding34::TEMPLATE_ID => self.limits34(raw, events),
-            MdIncrementalRefreshLimitsBanding50::TEMPLATE_ID => self.limits50(raw, events),
-            ChannelReset4::TEMPLATE_ID => self.channel_reset(raw, events),
-            SecurityStatus30::TEMPLATE_ID => self.security_status(raw, events),
-            SecurityStatusWorkup60::TEMPLATE_ID => self.workup_status(raw, events),
+            MdIncrementalRefreshLimitsBanding34::TEMPLATE_ID => self.limits34(raw, out),
+            MdIncrementalRefreshLimitsBanding50::TEMPLATE_ID => self.limits50(raw, out),
+            ChannelReset4::TEMPLATE_ID => self.channel_reset(raw, out),
+            SecurityStatus30::TEMPLATE_ID => self.security_status(raw, out),
+            SecurityStatusWorkup60::TEMPLATE_ID => self.workup_status(raw, out),
             QuoteRequest39::TEMPLATE_ID => {
                 let message = parse!(QuoteRequest39, raw);
                 ending!(message)
@@ -104,7 +105,7 @@ impl Channel {
                 let message = parse!(CollateralMarketValue62, raw);
                 ending!(message)
             }
-            _ => self.definition_or_other(raw, events),
+            _ => self.definition_or_other(raw, out),
         }
     }
 
@@ -112,9 +113,9 @@ impl Channel {
     fn definition_or_other(
         &mut self,
         raw: RawMessage<'_>,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<Option<Ending>, Malformed> {
-        if let Some(definition) = self.definition(raw, events)? {
+        if let Some(definition) = self.definition(raw, out)? {
             return Ok(Some(Ending {
                 transact_ns: definition.last_update_ns,
                 indicator: definition.indicator,
@@ -131,31 +132,27 @@ impl Channel {
     fn channel_reset(
         &mut self,
         raw: RawMessage<'_>,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<Option<Ending>, Malformed> {
         let message = parse!(ChannelReset4, raw);
         self.counters.channel_resets += 1;
         // mutant: feed: a channel reset is ignored
-        self.reset(
-            self.packet_info.sequence,
-            self.packet_info.sending_ns,
-            events,
-        );
+        self.reset(self.packet(), self.packet_info.sending_ns, out);
         ending!(message)
     }
 
     fn security_status(
         &mut self,
         raw: RawMessage<'_>,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<Option<Ending>, Malformed> {
         let message = parse!(SecurityStatus30, raw);
         // A status alone makes no instrument known.
         let instrument = message
             .security_id()
-            .and_then(|id| self.instruments.find(id));
+            .and_then(|id| out.instruments.find_security(i64::from(id)));
         if message.security_id().is_none() || instrument.is_some() {
-            events.push(Event::Status(TradingStatus {
+            out.push(Event::Status(TradingStatus {
                 instrument,
                 group: fixed(message.security_group().as_bytes()),
                 status: message
@@ -171,11 +168,14 @@ impl Channel {
     fn workup_status(
         &mut self,
         raw: RawMessage<'_>,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<Option<Ending>, Malformed> {
         let message = parse!(SecurityStatusWorkup60, raw);
-        if let Some(instrument) = self.instruments.find(message.security_id()) {
-            events.push(Event::Status(TradingStatus {
+        if let Some(instrument) = out
+            .instruments
+            .find_security(i64::from(message.security_id()))
+        {
+            out.push(Event::Status(TradingStatus {
                 instrument: Some(instrument),
                 group: [0; 6],
                 status: message.security_trading_status().0,

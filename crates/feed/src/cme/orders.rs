@@ -4,18 +4,19 @@
 use super::channel::Channel;
 use super::queue::{Queue, Queued, Work};
 use super::snapshot_assembler::{BeyondLimits, Chunk};
+use crate::Output;
 use touchline_types::{Event, Instrument, OrderEvent, Validity};
 
 impl Channel {
     /// An order entry of the incremental feed: applied if the order book is known, else queued.
     #[inline]
-    pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, events: &mut Vec<Event>) {
-        let packet = self.packet_info.sequence;
+    pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, out: &mut Output<'_>) {
+        let packet = self.packet();
         self.orders_seen = true;
-        let orders = &mut self.instruments.row_mut(order.instrument).orders;
+        let orders = &mut self.rows.row_mut(order.instrument).orders;
         if orders.known {
             if packet > orders.snapshot_sequence {
-                events.push(Event::Order(order, Validity::Live));
+                out.push(Event::Order(order, Validity::Live));
             } else {
                 self.counters.entries_contained += 1;
             }
@@ -23,7 +24,7 @@ impl Channel {
         }
         self.queue_order(order, packet, transact_ns);
         if self.missing() == Validity::Natural {
-            events.push(Event::Order(order, Validity::Natural));
+            out.push(Event::Order(order, Validity::Natural));
         }
     }
 
@@ -36,7 +37,7 @@ impl Channel {
             rpt_seq: 0,
             ..*entry
         };
-        let queue = self.instruments.row(instrument).orders.queue;
+        let queue = self.rows.row(instrument).orders.queue;
         match self.order_queue.last_mut(queue) {
             Some(last) if last.packet == mark.packet && last.work == Work::Nothing => *last = mark,
             _ => self.push_orders(instrument, mark),
@@ -45,7 +46,7 @@ impl Channel {
 
     /// The order book is unknown from packet `packet` on.
     pub fn orders_lost(&mut self, instrument: Instrument, packet: u32) {
-        let orders = &mut self.instruments.row_mut(instrument).orders;
+        let orders = &mut self.rows.row_mut(instrument).orders;
         self.order_queue.clear(&mut orders.queue);
         orders.known = false;
         orders.snapshot_sequence_min = packet;
@@ -72,19 +73,19 @@ impl Channel {
     }
 
     /// Ends the chunk begun; uses the snapshot if it is whole and fits.
-    pub fn end_chunk(&mut self, events: &mut Vec<Event>) {
+    pub fn end_chunk(&mut self, out: &mut Output<'_>) {
         match self.assembler.close() {
             Ok(Some(chunk)) if self.fits(chunk) => {
                 self.counters.order_snapshots_used += 1;
-                events.push(Event::RebuildOrders(chunk.instrument));
-                events.extend(
+                out.push(Event::RebuildOrders(chunk.instrument));
+                out.events.extend(
                     self.assembler
                         .orders()
                         .iter()
                         .copied()
                         .map(Event::RebuildOrder),
                 );
-                self.replay_orders(chunk.instrument, chunk.snapshot_sequence, events);
+                self.replay_orders(chunk.instrument, chunk.snapshot_sequence, out);
             }
             Ok(Some(_)) => self.counters.order_snapshots_refused += 1,
             Ok(None) => {}
@@ -97,24 +98,24 @@ impl Channel {
         &mut self,
         instrument: Instrument,
         snapshot_sequence: u32,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) {
-        let queue = self.instruments.row(instrument).orders.queue;
+        let queue = self.rows.row(instrument).orders.queue;
         let active = self
             .order_queue
             .iter(queue)
             .any(|entry| entry.packet == snapshot_sequence);
         if self.is_of_use(instrument, snapshot_sequence) && !active {
             self.counters.instruments_absent += 1;
-            events.push(Event::RebuildOrders(instrument));
-            self.replay_orders(instrument, snapshot_sequence, events);
+            out.push(Event::RebuildOrders(instrument));
+            self.replay_orders(instrument, snapshot_sequence, out);
         }
     }
 
     /// Whether an order snapshot up to packet `snapshot_sequence` can make the order book whole. Before the
     /// first incremental packet `lost` is as high as can be, and nothing is of use.
     fn is_of_use(&self, instrument: Instrument, snapshot_sequence: u32) -> bool {
-        let state = self.instruments.row(instrument).orders;
+        let state = self.rows.row(instrument).orders;
         // mutant: feed: an order snapshot from before the loss is used
         !state.known
             && snapshot_sequence
@@ -127,7 +128,7 @@ impl Channel {
     /// Whether a whole snapshot ends at an event that we have seen the end of: if the instrument
     /// had entries in the snapshot's last packet, the last of them must be of the same event.
     fn fits(&self, chunk: Chunk) -> bool {
-        let queue = self.instruments.row(chunk.instrument).orders.queue;
+        let queue = self.rows.row(chunk.instrument).orders.queue;
         let same_packet = self
             .order_queue
             .iter(queue)
@@ -143,9 +144,9 @@ impl Channel {
         &mut self,
         instrument: Instrument,
         snapshot_sequence: u32,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) {
-        let state = &mut self.instruments.row_mut(instrument).orders;
+        let state = &mut self.rows.row_mut(instrument).orders;
         for entry in self
             .order_queue
             .iter(state.queue)
@@ -153,13 +154,13 @@ impl Channel {
         {
             if let Work::Order(order) = entry.work {
                 // mutant: sessions: entries that wait are lost
-                events.push(Event::RebuildOrder(order));
+                out.push(Event::RebuildOrder(order));
             }
         }
         self.order_queue.clear(&mut state.queue);
         state.known = true;
         state.snapshot_sequence = snapshot_sequence;
-        events.push(Event::OrdersRebuilt(instrument, Validity::Live));
+        out.push(Event::OrdersRebuilt(instrument, Validity::Live));
     }
 
     #[cold]
@@ -177,14 +178,14 @@ impl Channel {
     }
 
     fn push_orders(&mut self, instrument: Instrument, entry: Queued) {
-        let orders = &mut self.instruments.row_mut(instrument).orders;
+        let orders = &mut self.rows.row_mut(instrument).orders;
         if self.order_queue.push(&mut orders.queue, entry).is_ok() {
             return;
         }
         // All lists go, so that none is starved by the others; snapshots must contain what they had.
         self.counters.queue_full += 1;
         self.order_queue.clear_all();
-        for row in self.instruments.rows_mut() {
+        for row in self.rows.iter_mut() {
             row.orders.queue = Queue::EMPTY;
             row.orders.snapshot_sequence_min = entry.packet;
         }

@@ -1,8 +1,9 @@
 //! Price books: the RptSeq check of each instrument, and recovery from snapshots.
 
 use super::channel::Channel;
-use super::instruments::PriceState;
 use super::queue::{Queue, Queued, Work};
+use super::rows::PriceState;
+use crate::Output;
 use touchline_types::{Event, Instrument, Validity};
 
 /// A price snapshot of one instrument, without its levels.
@@ -34,40 +35,40 @@ impl Channel {
         instrument: Instrument,
         rpt_seq: u32,
         packet: u32,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> bool {
-        let row = self.instruments.row_mut(instrument);
+        let row = self.rows.row_mut(instrument);
         let marks = self.orders_seen && !row.orders.known;
         if marks || !row.price.is_next(rpt_seq, packet) {
             return false;
         }
         if row.price.take(rpt_seq, packet, self.lost) {
-            events.push(Event::Confirmed(instrument));
+            out.push(Event::Confirmed(instrument));
         }
         true
     }
 
     /// An entry that takes a RptSeq: checks the number, then applies, queues or ignores it.
     #[inline(never)]
-    pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
-        let row = self.instruments.row(instrument);
+    pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
+        let row = self.rows.row(instrument);
         if self.orders_seen && !row.orders.known && entry.work != Work::Nothing {
             self.mark_orders(instrument, &entry);
         }
-        let price = &mut self.instruments.row_mut(instrument).price;
+        let price = &mut self.rows.row_mut(instrument).price;
         if price.is_next(entry.rpt_seq, entry.packet) {
             if price.take(entry.rpt_seq, entry.packet, self.lost) {
-                events.push(Event::Confirmed(instrument));
+                out.push(Event::Confirmed(instrument));
             }
-            apply(instrument, entry.work, Validity::Live, events);
+            apply(instrument, entry.work, Validity::Live, out);
         } else if entry.packet < price.snapshot_sequence {
             // Whatever its number: between it and the snapshot there may be a reset.
             self.counters.entries_contained += 1;
         } else if entry.rpt_seq > price.last_rpt {
-            self.open_gap(instrument, entry, events);
+            self.open_gap(instrument, entry, out);
         } else if entry.packet > price.last_seen {
             self.counters.instrument_restarts += 1;
-            self.restart_price(instrument, entry, events);
+            self.restart_price(instrument, entry, out);
         } else {
             self.counters.entries_contained += 1;
         }
@@ -75,11 +76,11 @@ impl Channel {
 
     /// Begins recovery because the levels kept are of no use any more (a new depth). What waits for a snapshot is kept:
     /// it is of no depth.
-    pub fn distrust_price(&mut self, instrument: Instrument, events: &mut Vec<Event>) {
+    pub fn distrust_price(&mut self, instrument: Instrument, out: &mut Output<'_>) {
         let missing = self.missing();
         // mutant: a new depth forgets what waits for a snapshot
-        self.instruments.row_mut(instrument).price.gap = true;
-        events.push(Event::BookLost(instrument, missing));
+        self.rows.row_mut(instrument).price.gap = true;
+        out.push(Event::BookLost(instrument, missing));
     }
 
     /// Judges a snapshot of a price book that is not live.
@@ -119,9 +120,9 @@ impl Channel {
         &mut self,
         instrument: Instrument,
         snapshot: PriceSnapshot,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) {
-        let price = &mut self.instruments.row_mut(instrument).price;
+        let price = &mut self.rows.row_mut(instrument).price;
         let mut confirmed = snapshot.snapshot_sequence;
         let mut last_rpt = snapshot.rpt_seq;
         for entry in self
@@ -133,8 +134,8 @@ impl Channel {
             last_rpt = entry.rpt_seq;
             match entry.work {
                 // mutant: feed: the queue is not replayed
-                Work::Level(level) => events.push(Event::RebuildLevel(level)),
-                Work::Empty => events.push(Event::RebuildBook(instrument)),
+                Work::Level(level) => out.push(Event::RebuildLevel(level)),
+                Work::Empty => out.push(Event::RebuildBook(instrument)),
                 Work::Nothing | Work::Order(_) => {}
             }
         }
@@ -144,13 +145,13 @@ impl Channel {
         price.snapshot_sequence = price.snapshot_sequence.max(snapshot.snapshot_sequence);
         price.last_seen = price.last_seen.max(confirmed);
         price.confirmed = price.confirmed.max(confirmed);
-        let validity = self.validity(self.instruments.row(instrument));
-        events.push(Event::BookRebuilt(instrument, validity));
+        let validity = self.validity(self.rows.row(instrument));
+        out.push(Event::BookRebuilt(instrument, validity));
     }
 
     /// A number is missing: the book is emptied and the entry queued.
-    fn open_gap(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
-        let price = &mut self.instruments.row_mut(instrument).price;
+    fn open_gap(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
+        let price = &mut self.rows.row_mut(instrument).price;
         let grows = entry.rpt_seq > price.last_rpt.saturating_add(1);
         let first = !std::mem::replace(&mut price.gap, true);
         self.counters.instrument_gaps += u64::from(first);
@@ -158,25 +159,25 @@ impl Channel {
         // mutant: feed: a hole does not empty the book
         // mutant: feed: a further hole leaves a naturally refreshed book
         if first || grows && self.missing() == Validity::Natural {
-            events.push(Event::BookLost(instrument, self.missing()));
+            out.push(Event::BookLost(instrument, self.missing()));
         }
-        self.queue_price(instrument, entry, events);
+        self.queue_price(instrument, entry, out);
     }
 
     /// RptSeq started again, so a reset was lost: the book is empty, and whole if this is entry 1.
-    fn restart_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
-        let lacks_definition = self.lacks_definition(self.instruments.row(instrument));
-        let price = &mut self.instruments.row_mut(instrument).price;
+    fn restart_price(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
+        let lacks_definition = self.lacks_definition(self.rows.row(instrument));
+        let price = &mut self.rows.row_mut(instrument).price;
         self.price_queue.clear(&mut price.queue);
         price.gap = entry.rpt_seq != 1 || lacks_definition;
         price.last_rpt = 0;
         if price.gap {
-            events.push(Event::BookLost(instrument, self.missing()));
-            self.queue_price(instrument, entry, events);
+            out.push(Event::BookLost(instrument, self.missing()));
+            self.queue_price(instrument, entry, out);
         } else {
-            events.push(Event::RebuildBook(instrument));
-            events.push(Event::BookRebuilt(instrument, Validity::Live));
-            self.price_entry(instrument, entry, events);
+            out.push(Event::RebuildBook(instrument));
+            out.push(Event::BookRebuilt(instrument, Validity::Live));
+            self.price_entry(instrument, entry, out);
         }
     }
 
@@ -186,15 +187,15 @@ impl Channel {
     fn drop_price_queues(&mut self) {
         self.counters.queue_full += 1;
         self.price_queue.clear_all();
-        for row in self.instruments.rows_mut() {
+        for row in self.rows.iter_mut() {
             row.price.queue = Queue::EMPTY;
         }
     }
 
     /// Takes an entry in behind a gap; with natural refresh it is shown as well.
-    fn queue_price(&mut self, instrument: Instrument, entry: Queued, events: &mut Vec<Event>) {
+    fn queue_price(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
         let natural = self.missing() == Validity::Natural;
-        let price = &mut self.instruments.row_mut(instrument).price;
+        let price = &mut self.rows.row_mut(instrument).price;
         price.last_rpt = entry.rpt_seq;
         price.last_seen = price.last_seen.max(entry.packet);
         self.counters.entries_queued += 1;
@@ -202,7 +203,7 @@ impl Channel {
             self.drop_price_queues();
         }
         if natural {
-            apply(instrument, entry.work, Validity::Natural, events);
+            apply(instrument, entry.work, Validity::Natural, out);
         }
     }
 }
@@ -215,10 +216,10 @@ fn is_behind(entry: &Queued, snapshot: PriceSnapshot) -> bool {
 }
 
 #[inline]
-fn apply(instrument: Instrument, work: Work, validity: Validity, events: &mut Vec<Event>) {
+fn apply(instrument: Instrument, work: Work, validity: Validity, out: &mut Output<'_>) {
     match work {
-        Work::Level(level) => events.push(Event::Level(level, validity)),
-        Work::Empty => events.push(Event::BookEmptied(instrument, validity)),
+        Work::Level(level) => out.push(Event::Level(level, validity)),
+        Work::Empty => out.push(Event::BookEmptied(instrument, validity)),
         Work::Nothing | Work::Order(_) => {}
     }
 }

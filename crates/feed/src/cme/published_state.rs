@@ -2,6 +2,7 @@
 //! awaited, the feed is silent, or packets contradict what was processed.
 
 use super::channel::Channel;
+use crate::Output;
 use std::ops::Range;
 use touchline_types::{Event, Validity};
 
@@ -27,6 +28,12 @@ impl Telling {
         self.allowed = true;
     }
 
+    /// Whether a slice is to be told now.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.allowed && self.next.is_some()
+    }
+
     /// The instruments whose turn it is, of `known` in all.
     #[inline]
     pub fn next(&mut self, known: usize) -> Option<Range<usize>> {
@@ -48,29 +55,29 @@ impl Telling {
 impl Channel {
     /// Loss makes every book doubtful to a subscriber; those that a snapshot had confirmed beyond
     /// the lost packets are said to be live.
-    pub fn still_live(&self, events: &mut Vec<Event>) {
-        for row in self.instruments.rows() {
+    pub fn still_live(&self, out: &mut Output<'_>) {
+        for (instrument, row) in self.rows.iter() {
             if self.validity(row) == Validity::Live {
-                events.push(Event::Validity(row.definition.instrument, Validity::Live));
+                out.push(Event::Validity(instrument, Validity::Live));
             }
         }
     }
 
     /// Says of the live books of all but the first `known` instruments that what was shown of them is of this validity
     /// now.
-    pub fn show_from(&self, known: usize, validity: Validity, events: &mut Vec<Event>) {
-        self.show_range(known..self.instruments.len(), validity, events);
+    pub fn show_from(&self, known: usize, validity: Validity, out: &mut Output<'_>) {
+        self.show_range(known..self.rows.len(), validity, out);
     }
 
     /// The same of some instruments.
-    pub fn show_range(&self, some: Range<usize>, validity: Validity, events: &mut Vec<Event>) {
+    pub fn show_range(&self, some: Range<usize>, validity: Validity, out: &mut Output<'_>) {
         let live = |is| (is == Validity::Live).then_some(validity);
-        for row in &self.instruments.rows()[some] {
+        for (instrument, row) in self.rows.iter().take(some.end).skip(some.start) {
             let price = live(self.validity(row));
             let orders = live(self.orders_validity(row)).filter(|_| self.orders_seen);
             if price.is_some() || orders.is_some() {
-                events.push(Event::PublishedState {
-                    instrument: row.definition.instrument,
+                out.push(Event::PublishedState {
+                    instrument,
                     price,
                     orders,
                 });
@@ -80,14 +87,14 @@ impl Channel {
 
     /// Books that became whole while packets are awaited are no newer than the others. An order book is told of as live first, since no later
     /// message brings its orders again.
-    pub fn distrust(&self, events: &mut Vec<Event>) {
+    pub fn distrust(&self, out: &mut Output<'_>) {
         let worse = |validity: &mut Validity| {
             if *validity == Validity::Live {
                 *validity = Validity::Gapped;
             }
         };
-        for at in 0..events.len() {
-            let rebuilt = match &mut events[at] {
+        for at in 0..out.events.len() {
+            let rebuilt = match &mut out.events[at] {
                 Event::Level(_, price)
                 | Event::BookEmptied(_, price)
                 | Event::BookRebuilt(_, price)
@@ -107,7 +114,7 @@ impl Channel {
                 _ => None,
             };
             if let Some((instrument, Validity::Live)) = rebuilt.filter(|_| self.orders_seen) {
-                events.push(Event::PublishedState {
+                out.push(Event::PublishedState {
                     instrument,
                     price: None,
                     orders: Some(Validity::Gapped),

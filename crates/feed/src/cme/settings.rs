@@ -4,7 +4,7 @@ use touchline_types::Depth;
 
 /// A feed of a channel that this handler reads (`feed-type` in CME's config.xml).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Feed {
+pub enum FeedType {
     /// `I`: the live updates.
     Incremental,
     /// `S`: market-by-price snapshots in a loop.

@@ -15,6 +15,8 @@ pub struct SnapshotCycle {
     /// How many instruments its messages say it names; 0 before the first.
     total: u32,
     lowest: u32,
+    /// Any cycle was seen complete.
+    was_complete: bool,
 }
 
 /// A cycle that was seen complete.
@@ -74,11 +76,16 @@ impl SnapshotCycle {
         if self.seen != total {
             return None;
         }
-        self.active = false;
+        (self.active, self.was_complete) = (false, true);
         Some(CompleteCycle {
             id: self.id,
             lowest: self.lowest,
         })
+    }
+
+    /// Whether any cycle was seen complete so far.
+    pub fn was_complete(&self) -> bool {
+        self.was_complete
     }
 
     /// What was named so far is from before a reset: wait for the next cycle.

@@ -5,9 +5,10 @@
 use super::channel::Channel;
 use super::normalise::{BookEntry, book_entry, statistic_kind};
 use super::prices::{PriceSnapshot, Use};
-use super::settings::Feed;
+use super::settings::FeedType;
 use super::snapshot_assembler::Chunk;
 use super::snapshot_cycle::CompleteCycle;
+use crate::Output;
 use touchline_types::{
     Event, Instrument, LevelEvent, OrderAction, OrderEvent, Place, Price, Quantity, Statistic,
     UpdateAction, Validity,
@@ -29,18 +30,18 @@ macro_rules! price_message {
             &mut self,
             raw: RawMessage<'_>,
             in_cycle: InCycle,
-            events: &mut Vec<Event>,
+            out: &mut Output<'_>,
         ) -> Result<(), Malformed> {
             let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
             let snapshot = PriceSnapshot {
                 rpt_seq: message.rpt_seq(),
                 snapshot_sequence: message.last_msg_seq_num_processed(),
             };
-            let Some(instrument) = self.instrument(message.security_id()) else {
+            let Some(instrument) = self.instrument(message.security_id(), out) else {
                 return Ok(());
             };
             if self.price_snapshot(instrument, snapshot) == Use::Replace {
-                events.push(Event::RebuildBook(instrument));
+                out.push(Event::RebuildBook(instrument));
                 for entry in message.no_md_entries() {
                     let price = self.price(entry.md_entry_px());
                     let quantity = self.quantity(entry.md_entry_size());
@@ -53,16 +54,16 @@ macro_rules! price_message {
                         orders,
                         entry_type: entry.md_entry_type(),
                     };
-                    events.push(item.event(instrument));
+                    out.push(item.event(instrument));
                 }
-                self.replay(instrument, snapshot, events);
+                self.replay(instrument, snapshot, out);
             }
             self.name(
                 instrument,
                 in_cycle,
                 message.tot_num_reports(),
                 snapshot.snapshot_sequence,
-                events,
+                out,
             );
             Ok(())
         }
@@ -76,11 +77,11 @@ macro_rules! order_message {
             &mut self,
             raw: RawMessage<'_>,
             in_cycle: InCycle,
-            events: &mut Vec<Event>,
+            out: &mut Output<'_>,
         ) -> Result<(), Malformed> {
             let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
             let snapshot_sequence = message.last_msg_seq_num_processed();
-            let Some(instrument) = self.instrument(message.security_id()) else {
+            let Some(instrument) = self.instrument(message.security_id(), out) else {
                 return Ok(());
             };
             let chunk = Chunk {
@@ -106,14 +107,14 @@ macro_rules! order_message {
                         side,
                     });
                 }
-                self.end_chunk(events);
+                self.end_chunk(out);
             }
             self.name(
                 instrument,
                 in_cycle,
                 message.tot_num_reports(),
                 snapshot_sequence,
-                events,
+                out,
             );
             Ok(())
         }
@@ -180,7 +181,7 @@ fn first_u32(body: &[u8]) -> u32 {
 
 impl Channel {
     /// A packet of a snapshot feed. The order feed carries price snapshots, too.
-    pub fn snapshots(&mut self, feed: Feed, packet: &Packet<'_>, events: &mut Vec<Event>) {
+    pub fn snapshots(&mut self, feed: FeedType, packet: &Packet<'_>, out: &mut Output<'_>) {
         let PacketHeader {
             sequence,
             sending_time_ns,
@@ -191,7 +192,7 @@ impl Channel {
             return;
         }
         let in_cycle = match feed {
-            Feed::SnapshotOrders => InCycle {
+            FeedType::SnapshotOrders => InCycle {
                 price: false,
                 orders: self.order_cycle.packet(sequence, sending_time_ns),
             },
@@ -203,7 +204,7 @@ impl Channel {
         for raw in packet.messages() {
             self.templates.count(raw);
             // Every message of a valid packet parses.
-            let _ = self.snapshot(raw, in_cycle, events);
+            let _ = self.snapshot(raw, in_cycle, out);
         }
     }
 
@@ -211,14 +212,14 @@ impl Channel {
         &mut self,
         raw: RawMessage<'_>,
         in_cycle: InCycle,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Result<(), Malformed> {
         match raw.header.template_id {
-            SnapshotFullRefresh52::TEMPLATE_ID => self.price52(raw, in_cycle, events),
-            SnapshotFullRefresh38::TEMPLATE_ID => self.price38(raw, in_cycle, events),
-            SnapshotFullRefreshLongQty69::TEMPLATE_ID => self.price69(raw, in_cycle, events),
-            SnapshotFullRefreshOrderBook53::TEMPLATE_ID => self.orders53(raw, in_cycle, events),
-            SnapshotFullRefreshOrderBook44::TEMPLATE_ID => self.orders44(raw, in_cycle, events),
+            SnapshotFullRefresh52::TEMPLATE_ID => self.price52(raw, in_cycle, out),
+            SnapshotFullRefresh38::TEMPLATE_ID => self.price38(raw, in_cycle, out),
+            SnapshotFullRefreshLongQty69::TEMPLATE_ID => self.price69(raw, in_cycle, out),
+            SnapshotFullRefreshOrderBook53::TEMPLATE_ID => self.orders53(raw, in_cycle, out),
+            SnapshotFullRefreshOrderBook44::TEMPLATE_ID => self.orders44(raw, in_cycle, out),
             _ => {
                 self.counters.messages_unknown += u64::from(Message::parse(raw)?.is_none());
                 Ok(())
@@ -234,7 +235,7 @@ impl Channel {
 
     /// Judges a price snapshot.
     fn price_snapshot(&mut self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
-        let row = self.instruments.row(instrument);
+        let row = self.rows.row(instrument);
         let is_needed = self.validity(row) != Validity::Live && !self.lacks_definition(row);
         if !is_needed || snapshot.snapshot_sequence < self.reset_at {
             return Use::Ignore;
@@ -257,21 +258,21 @@ impl Channel {
         in_cycle: InCycle,
         total: u32,
         snapshot_sequence: u32,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) {
-        let row = self.instruments.row_mut(instrument);
+        let row = self.rows.row_mut(instrument);
         if in_cycle.price
             && let Some(whole) =
                 self.price_cycle
                     .name(&mut row.price_cycle, total, snapshot_sequence)
         {
-            self.absent(whole, |row| row.price_cycle, Channel::price_absent, events);
+            self.absent(whole, |row| row.price_cycle, Channel::price_absent, out);
         } else if in_cycle.orders
             && let Some(whole) =
                 self.order_cycle
                     .name(&mut row.order_cycle, total, snapshot_sequence)
         {
-            self.absent(whole, |row| row.order_cycle, Channel::orders_absent, events);
+            self.absent(whole, |row| row.order_cycle, Channel::orders_absent, out);
         }
     }
 
@@ -279,14 +280,14 @@ impl Channel {
     fn absent(
         &mut self,
         whole: CompleteCycle,
-        mark: impl Fn(&super::instruments::Row) -> u32,
-        treat: impl Fn(&mut Channel, Instrument, u32, &mut Vec<Event>),
-        events: &mut Vec<Event>,
+        mark: impl Fn(&super::rows::Row) -> u32,
+        treat: impl Fn(&mut Channel, Instrument, u32, &mut Output<'_>),
+        out: &mut Output<'_>,
     ) {
         self.counters.snapshot_cycles += 1;
-        for index in 0..self.instruments.len() as u32 {
-            if mark(self.instruments.row(Instrument(index))) != whole.id {
-                treat(self, Instrument(index), whole.lowest, events);
+        for index in 0..self.rows.len() as u32 {
+            if mark(self.rows.row(Instrument(index))) != whole.id {
+                treat(self, Instrument(index), whole.lowest, out);
             }
         }
     }
@@ -296,7 +297,7 @@ impl Channel {
         &mut self,
         instrument: Instrument,
         snapshot_sequence: u32,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) {
         let snapshot = PriceSnapshot {
             rpt_seq: 0,
@@ -304,8 +305,8 @@ impl Channel {
         };
         if self.price_snapshot(instrument, snapshot) == Use::Replace {
             self.counters.instruments_absent += 1;
-            events.push(Event::RebuildBook(instrument));
-            self.replay(instrument, snapshot, events);
+            out.push(Event::RebuildBook(instrument));
+            self.replay(instrument, snapshot, out);
         }
     }
 }

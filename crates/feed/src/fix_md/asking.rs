@@ -29,9 +29,10 @@ impl FixFeed {
             while self.ask_for_next() {}
         }
         let is_answered = std::mem::take(&mut self.is_answered);
-        if self.stage == Stage::Asking && is_answered && download::is_answered(&self.instruments) {
+        if self.stage == Stage::Asking && is_answered && download::is_answered(&self.rows) {
             self.stage = Stage::Done;
             self.counters.downloads += 1;
+            self.was_downloaded = true;
             self.counters.downloading = 0;
             self.pending.ended = true;
         }
@@ -45,7 +46,7 @@ impl FixFeed {
             // A quote set has the number of its request in place of a name.
             Dialect::Standard => 1,
         };
-        if download::choose(&mut self.instruments, number, most) == 0 {
+        if download::choose(&mut self.rows, number, most) == 0 {
             return false;
         }
         self.send_request(number, b'1')
@@ -69,7 +70,7 @@ impl FixFeed {
         let now_ns = self.time.mono_ns;
         let mut index = 0;
         while let Some(&instrument) = self.inconsistent.get(index) {
-            let row = self.instruments.row_mut(instrument);
+            let row = self.rows.row_mut(instrument);
             if now_ns.saturating_sub(row.resubscribed_ns) < RESUBSCRIBE_NS {
                 index += 1;
                 continue;
@@ -79,7 +80,7 @@ impl FixFeed {
             row.request = number;
             self.inconsistent.swap_remove(index);
             if self.send_request(number, b'2') {
-                self.instruments.row_mut(instrument).book = Book::Unasked;
+                self.rows.row_mut(instrument).book = Book::Unasked;
                 self.is_due = true;
             } else {
                 self.give_up(Cause::Unsent(SendError::Full));
@@ -95,7 +96,7 @@ impl FixFeed {
             self.give_up(cause);
             return;
         }
-        let row = self.instruments.row_mut(instrument);
+        let row = self.rows.row_mut(instrument);
         if row.book == Book::Inconsistent {
             return;
         }
@@ -114,8 +115,8 @@ impl FixFeed {
     /// Takes the books of instruments that a list made something else for inconsistent; subscribers were told already.
     #[cold]
     pub(super) fn mark_redefined(&mut self) {
-        for row in self.instruments.rows() {
-            let instrument = row.definition.instrument;
+        for row in self.rows.iter() {
+            let instrument = row.instrument;
             if row.book != Book::Inconsistent || self.inconsistent.contains(&instrument) {
                 continue;
             }
@@ -133,11 +134,11 @@ impl FixFeed {
         let FixFeed {
             session,
             settings,
-            instruments,
+            rows,
             ..
         } = self;
         let sent = session.send(b"V", self.time, |request| {
-            download::market_data(settings, instruments, number, wanted, request);
+            download::market_data(settings, rows, number, wanted, request);
         });
         match sent {
             Ok(_) => {
@@ -147,7 +148,7 @@ impl FixFeed {
             }
             Err(_) => {
                 // There is no room for it now: it waits for its turn.
-                for row in self.instruments.rows_mut() {
+                for row in self.rows.iter_mut() {
                     if row.request == number && row.book == Book::Awaited {
                         row.book = Book::Unasked;
                     }

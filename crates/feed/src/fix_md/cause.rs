@@ -1,6 +1,6 @@
 //! Why a connection is given up and made anew.
 
-use super::instruments::Instruments;
+use super::instruments::Rows;
 use touchline_session::fix::SendError;
 use touchline_types::Instrument;
 use touchline_wire::fix::Malformed;
@@ -42,8 +42,8 @@ pub enum Cause {
 
 impl Cause {
     /// For people.
-    pub fn text(self, instruments: &Instruments) -> String {
-        let name = |instrument| &*instruments.row(instrument).name;
+    pub fn text(self, rows: &Rows) -> String {
+        let name = |instrument| &*rows.row(instrument).name;
         match self {
             Cause::LeftOut => "the venue left out a message".to_owned(),
             Cause::Skipped => "the venue skipped messages of its own".to_owned(),

@@ -1,6 +1,6 @@
 //! What is asked for after a Logon, in order: the list of instruments, then their market data.
 
-use super::instruments::{Book, Instruments, Row};
+use super::instruments::{Book, Row, Rows};
 use super::settings::{Dialect, Settings};
 use touchline_wire::fix::{Encoder, tag};
 
@@ -33,10 +33,10 @@ pub fn security_list(number: u64, request: &mut Encoder<'_>) {
 
 /// Marks the next instruments that are to be asked for with the number of their request; how many they
 /// are.
-pub fn choose(instruments: &mut Instruments, number: u64, most: usize) -> usize {
+pub fn choose(rows: &mut Rows, number: u64, most: usize) -> usize {
     let is_wanted = |row: &&mut Row| row.book == Book::Unasked && row.is_listed;
     let mut count = 0;
-    for row in instruments.rows_mut().iter_mut().filter(is_wanted) {
+    for row in rows.iter_mut().filter(is_wanted) {
         if row.is_alone && count > 0 {
             continue;
         }
@@ -52,7 +52,7 @@ pub fn choose(instruments: &mut Instruments, number: u64, most: usize) -> usize 
 /// What a request wants: `b'1'` snapshot and changes, `b'2'` no more.
 pub fn market_data(
     settings: &Settings,
-    instruments: &Instruments,
+    rows: &Rows,
     number: u64,
     wanted: u8,
     request: &mut Encoder<'_>,
@@ -72,10 +72,7 @@ pub fn market_data(
     for kind in types {
         request.char(tag::MD_ENTRY_TYPE, *kind);
     }
-    let asked = instruments
-        .rows()
-        .iter()
-        .filter(|row| row.request == number);
+    let asked = rows.iter().filter(|row| row.request == number);
     request.unsigned(NO_RELATED_SYM, asked.clone().count() as u64);
     for row in asked {
         request.bytes(tag::SYMBOL, row.name.as_bytes());
@@ -83,9 +80,9 @@ pub fn market_data(
 }
 
 /// Whether every instrument that was asked for was answered.
-pub fn is_answered(instruments: &Instruments) -> bool {
+pub fn is_answered(rows: &Rows) -> bool {
     let is_open = |row: &Row| {
         row.is_listed && matches!(row.book, Book::Unasked | Book::Awaited | Book::Inconsistent)
     };
-    !instruments.rows().iter().any(is_open)
+    !rows.iter().any(is_open)
 }

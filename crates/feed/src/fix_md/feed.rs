@@ -4,7 +4,7 @@ use super::asking::INCONSISTENT_MAX;
 use super::cause::Cause;
 use super::counters::Counters;
 use super::download::{self, Stage};
-use super::instruments::{Book, Instruments};
+use super::instruments::{Book, Rows};
 use super::logon;
 use super::parts::Parts;
 use super::pending_events::{PendingEvents, is_published_behind_a_gap};
@@ -12,12 +12,11 @@ use super::quotes::Id;
 use super::refresh::{Decoded, Decoder};
 use super::securities::{self, Listed};
 use super::settings::{Dialect, Settings};
-use crate::{Batch, ReceiveTime, SessionFeed, Venue};
+use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, SessionFeed};
+use touchline_instruments::Instruments;
 use touchline_session::Secret;
 use touchline_session::fix::{self, Memory, Session};
-use touchline_types::{
-    CounterInfo, Depth, Event, Instrument, InstrumentDefinition, PacketInfo, Validity,
-};
+use touchline_types::{CounterInfo, Event, Instrument, PacketInfo, Validity};
 use touchline_wire::fix::{Header, Message, tag, unsigned};
 
 /// Market data of one session.
@@ -25,7 +24,7 @@ use touchline_wire::fix::{Header, Message, tag, unsigned};
 pub struct FixFeed {
     pub(super) session: Session<Memory>,
     pub(super) settings: Settings,
-    pub(super) instruments: Instruments,
+    pub(super) rows: Rows,
     pub(super) counters: Counters,
     pub(super) stage: Stage,
     pub(super) pending: PendingEvents,
@@ -35,8 +34,6 @@ pub struct FixFeed {
     pub(super) inconsistent: Vec<Instrument>,
     /// When something came last, 0 before the first.
     pub(super) activity_ns: u64,
-    /// Bytes of what was received that the session had no room for yet.
-    pub(super) consumed: usize,
     pub(super) time: ReceiveTime,
     /// Why the connection is to be closed, whatever the session thinks.
     pub(super) given_up: Option<Cause>,
@@ -56,22 +53,19 @@ pub struct FixFeed {
     pub(super) is_answered: bool,
     /// When the download went on last.
     pub(super) progress_ns: u64,
+    /// A download ended, on this connection or an earlier one.
+    pub(super) was_downloaded: bool,
 }
 
 impl FixFeed {
     /// All memory is taken here, and nothing is connected yet.
     pub fn new(settings: Settings) -> FixFeed {
         let session = Session::new(settings.session.clone(), Memory::default());
-        let mut instruments = Instruments::new(settings.instruments_max);
-        for name in &settings.symbols {
-            if let Some(row) = instruments.add(name, DEPTH) {
-                row.is_listed = true;
-                row.definition.defined = true;
-            }
-        }
+        let mut rows = Rows::new(settings.instruments_max);
+        named(&settings, &mut rows);
         FixFeed {
             session,
-            instruments,
+            rows,
             settings,
             counters: Counters::default(),
             stage: Stage::Down,
@@ -79,7 +73,6 @@ impl FixFeed {
             request: 0,
             inconsistent: Vec::with_capacity(INCONSISTENT_MAX),
             activity_ns: 0,
-            consumed: 0,
             time: ReceiveTime::default(),
             given_up: None,
             is_timed_out: false,
@@ -90,6 +83,7 @@ impl FixFeed {
             is_due: false,
             is_answered: false,
             progress_ns: 0,
+            was_downloaded: false,
         }
     }
 
@@ -125,7 +119,7 @@ impl FixFeed {
     /// Whatever the connection brought is of an earlier one.
     fn forget(&mut self) {
         let is_listed = self.settings.dialect == Dialect::Standard;
-        for row in self.instruments.rows_mut() {
+        for row in self.rows.iter_mut() {
             row.book = Book::Unasked;
             row.is_listed = is_listed;
         }
@@ -163,11 +157,11 @@ enum Step {
 impl FixFeed {
     /// Takes the next thing that the session has to say.
     #[inline]
-    fn step(&mut self, batch: &mut Batch) -> Step {
+    fn step(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> Step {
         let unseen = unseen(self.session.counters());
         let FixFeed {
             session,
-            instruments,
+            rows,
             counters,
             settings,
             time,
@@ -183,14 +177,14 @@ impl FixFeed {
             Some(fix::Event::Application(..)) if given_up.is_some() => Step::Noted,
             Some(fix::Event::Application(message, header)) => {
                 batch.packet_info = PacketInfo {
-                    sequence: header.msg_seq_num.unwrap_or(0) as u32,
+                    sequence: header.msg_seq_num.unwrap_or(0),
                     sending_ns: header.sending_time_ns.unwrap_or(0),
                     receive_ns: time.wall_ns,
                 };
                 let mut decoder = Decoder {
-                    instruments,
+                    rows,
                     counters,
-                    batch,
+                    out: batch.output(instruments),
                     unanswered,
                     parts,
                 };
@@ -302,10 +296,9 @@ fn application(
         b"W" => decoder.snapshot(message, header),
         b"i" => decoder.mass_quote(message, header),
         b"y" => {
-            let (instruments, counters) = (&mut *decoder.instruments, &mut *decoder.counters);
-            let events = &mut decoder.batch.events;
-            let chosen = &settings.chosen;
-            return match securities::take(message, instruments, chosen, DEPTH, counters, events) {
+            let (rows, counters) = (&mut *decoder.rows, &mut *decoder.counters);
+            let (chosen, out) = (&settings.chosen, &mut decoder.out);
+            return match securities::take(message, rows, chosen, counters, out) {
                 Ok(Listed::Whole) => Step::Listed,
                 Ok(Listed::Part) => Step::ListedInPart,
                 Ok(Listed::Refused) => {
@@ -319,10 +312,9 @@ fn application(
             };
         }
         b"f" => {
-            let (instruments, counters) = (&mut *decoder.instruments, &mut *decoder.counters);
-            let events = &mut decoder.batch.events;
-            return match securities::status(message, instruments, counters, events) {
-                Ok(()) if events.is_empty() => Step::Noted,
+            let (counters, out) = (&mut *decoder.counters, &mut decoder.out);
+            return match securities::status(message, counters, out) {
+                Ok(()) if out.events.is_empty() => Step::Noted,
                 Ok(()) => Step::Events,
                 Err(_) => {
                     counters.messages_malformed += 1;
@@ -358,8 +350,8 @@ fn application(
     }
 }
 
-impl Venue for FixFeed {
-    type Channel = ();
+impl Feed for FixFeed {
+    type Source = ();
 
     const TABLES: &'static [&'static [CounterInfo]] = &[Counters::TABLE, fix::Counters::TABLE];
 
@@ -369,11 +361,11 @@ impl Venue for FixFeed {
             .chain(self.session.counters().counts())
     }
 
-    #[inline]
-    fn receive(&mut self, (): (), payload: &[u8], time: ReceiveTime) {
-        self.time = time;
-        self.record_activity(time.mono_ns);
-        self.consumed = self.session.receive(payload, time);
+    fn instruments(&self) -> Instruments {
+        named(
+            &self.settings,
+            &mut Rows::new(self.settings.instruments_max),
+        )
     }
 
     fn batch(&self) -> Batch {
@@ -382,14 +374,41 @@ impl Venue for FixFeed {
         Batch::new(entries_max + 3 * self.settings.instruments_max + 8)
     }
 
+    fn book_rules(&self) -> BookRules {
+        BookRules {
+            missing: Validity::Recovering,
+            inconsistent: match self.settings.dialect {
+                Dialect::Deribit => Validity::Recovering,
+                // All books are asked for anew.
+                Dialect::Standard => Validity::Gapped,
+            },
+        }
+    }
+
     #[inline]
-    fn next(&mut self, payload: &[u8], batch: &mut Batch) -> bool {
+    fn handle(
+        &mut self,
+        (): (),
+        bytes: &[u8],
+        time: ReceiveTime,
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) -> usize {
+        self.time = time;
+        self.record_activity(time.mono_ns);
+        let taken = self.session.receive(bytes, time);
+        self.poll(instruments, batch);
+        taken
+    }
+
+    #[inline]
+    fn poll(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool {
         batch.events.clear();
         loop {
             if self.pending.is_any() && self.take_pending(batch) {
                 return true;
             }
-            let step = self.step(batch);
+            let step = self.step(instruments, batch);
             if let Some(quote) = self.unanswered.take() {
                 self.answer(quote);
             }
@@ -397,22 +416,16 @@ impl Venue for FixFeed {
                 return true;
             }
             if step == Step::Idle && !self.pending.is_any() {
-                let rest = payload.get(self.consumed..).unwrap_or_default();
-                let more = self.session.receive(rest, self.time);
-                self.consumed += more;
-                if more == 0 {
-                    self.ask();
-                    if !self.pending.is_any() {
-                        return false;
-                    }
+                self.ask();
+                if !self.pending.is_any() {
+                    return false;
                 }
             }
         }
     }
 
-    fn advance(&mut self, now: ReceiveTime) {
+    fn handle_timeout(&mut self, now: ReceiveTime) {
         self.time = now;
-        self.consumed = 0;
         self.session.advance(now);
         let inactive_ns = now.mono_ns.saturating_sub(self.activity_ns);
         if self.stage != Stage::Down && !self.is_timed_out && inactive_ns >= self.settings.stale_ns
@@ -430,22 +443,12 @@ impl Venue for FixFeed {
         }
     }
 
-    fn finish(&mut self) {
-        self.consumed = 0;
-    }
+    fn finish(&mut self) {}
 
-    fn orders_overflowed(&mut self, _: Instrument) {}
-
-    fn book_inconsistent(&mut self, instrument: Instrument) {
-        self.mark_inconsistent(instrument, Cause::InconsistentUpdate(instrument));
-    }
-
-    fn event_open(&self) -> bool {
-        false
-    }
-
-    fn missing(&self) -> Validity {
-        Validity::Recovering
+    fn feedback(&mut self, feedback: &Feedback) {
+        for instrument in &feedback.inconsistent {
+            self.mark_inconsistent(*instrument, Cause::InconsistentUpdate(*instrument));
+        }
     }
 
     fn is_fresh(&self) -> bool {
@@ -453,23 +456,15 @@ impl Venue for FixFeed {
     }
 
     fn is_defined(&self) -> bool {
-        self.counters.downloads > 0
+        self.was_downloaded
     }
 
     fn orders_seen(&self) -> bool {
         false
     }
 
-    fn instruments(&self) -> usize {
-        self.instruments.len()
-    }
-
-    fn definition(&self, instrument: Instrument) -> &InstrumentDefinition {
-        &self.instruments.row(instrument).definition
-    }
-
     fn validity(&self, instrument: Instrument) -> Validity {
-        match self.instruments.row(instrument).validity() {
+        match self.rows.row(instrument).validity() {
             Validity::Live if self.given_up.is_some() => Validity::Gapped,
             validity => validity,
         }
@@ -480,10 +475,21 @@ impl Venue for FixFeed {
     }
 }
 
+/// The table of the instruments that the settings name, and their rows.
+fn named(settings: &Settings, rows: &mut Rows) -> Instruments {
+    let mut instruments = Instruments::by_symbol(settings.instruments_max);
+    for name in &settings.symbols {
+        if let Some(instrument) = rows.add(name, &mut instruments) {
+            rows.row_mut(instrument).is_listed = true;
+            instruments.definition_mut(instrument).defined = true;
+        }
+    }
+    instruments
+}
+
 impl SessionFeed for FixFeed {
     fn connected(&mut self, time: ReceiveTime) {
         self.time = time;
-        self.consumed = 0;
         self.connections += 1;
         self.said.clear();
         self.activity_ns = time.mono_ns;
@@ -500,7 +506,6 @@ impl SessionFeed for FixFeed {
 
     fn disconnected(&mut self, time: ReceiveTime) {
         self.time = time;
-        self.consumed = 0;
         self.session.disconnected(time);
         if self.stage != Stage::Down {
             self.pending.published_state = Some(Validity::Stale);
@@ -524,7 +529,7 @@ impl SessionFeed for FixFeed {
     fn reason(&self) -> String {
         let disconnect_reason = match (self.given_up, self.session.disconnect_reason()) {
             (Some(cause), _) => {
-                let cause = cause.text(&self.instruments);
+                let cause = cause.text(&self.rows);
                 format!("{cause}; everything is asked for anew")
             }
             (None, Some(disconnect_reason)) => disconnect_reason.to_string(),
@@ -540,12 +545,6 @@ impl SessionFeed for FixFeed {
         self.session.log_out("", time);
     }
 }
-
-/// Levels are named by their price, however many are asked for.
-const DEPTH: Depth = Depth {
-    direct: Depth::ALL,
-    implied: 0,
-};
 
 /// A list, or a book, that is not answered for so long is not answered at all.
 const ANSWER_NS: u64 = 30_000_000_000;
@@ -585,7 +584,7 @@ fn rejected(message: &Message<'_>, decoder: &mut Decoder<'_>) -> bool {
     };
     let is_asked =
         |row: &&mut super::instruments::Row| row.request == number && row.book == Book::Awaited;
-    let rows = decoder.instruments.rows_mut();
+    let rows = &mut *decoder.rows;
     let several = rows.iter_mut().filter(is_asked).count() > 1;
     let mut any = false;
     for row in rows.iter_mut().filter(is_asked) {
@@ -594,8 +593,8 @@ fn rejected(message: &Message<'_>, decoder: &mut Decoder<'_>) -> bool {
             (row.book, row.is_alone) = (Book::Unasked, true);
         } else {
             row.book = Book::Rejected;
-            let closed = Event::Validity(row.definition.instrument, Validity::Closed);
-            decoder.batch.events.push(closed);
+            let closed = Event::Validity(row.instrument, Validity::Closed);
+            decoder.out.push(closed);
         }
     }
     any

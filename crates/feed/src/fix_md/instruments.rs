@@ -1,8 +1,8 @@
-//! One row for each instrument: what it is, and how far its book has come.
+//! One row for each instrument: how far its book has come.
 
 use super::quotes::Quotes;
-use crate::index::Index;
-use touchline_types::{Depth, Instrument, InstrumentDefinition, Symbol, Validity};
+use touchline_instruments::Instruments;
+use touchline_types::{Depth, Instrument, Validity};
 
 /// How far the book of an instrument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub enum Book {
 /// An instrument.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What subscribers are told of it.
-    pub definition: InstrumentDefinition,
+    /// Which.
+    pub instrument: Instrument,
     /// Its name, whole.
     pub name: Box<str>,
     /// What one contract is, in 1e-9, if the venue says it.
@@ -44,95 +44,76 @@ pub struct Row {
     pub quotes: Quotes,
 }
 
-/// All instruments, by number and by name.
+/// Rows by [`Instrument`], one for each of the table of instruments.
 #[derive(Debug)]
-pub struct Instruments {
-    rows: Vec<Row>,
-    by_name: Index<Box<[u8]>, NAME_WORDS>,
-    max: usize,
-}
+pub struct Rows(Vec<Row>);
 
 /// Sides of quotes with names that are kept of one instrument.
 const QUOTES_MAX: usize = 1_024;
 
-/// Longest name of an instrument, bytes: what subscribers can be told.
-const NAME_BYTES_MAX: usize = 32;
-
-/// A name as words: its bytes, and how many.
-const NAME_WORDS: usize = NAME_BYTES_MAX / 8 + 1;
-
 /// Quantities are counted in 1e-8: the smallest part of a coin.
 pub const QUANTITY_DECIMALS: u8 = 8;
 
-impl Instruments {
+/// Levels are named by their price, however many are asked for.
+const DEPTH: Depth = Depth {
+    direct: Depth::ALL,
+    implied: 0,
+};
+
+impl Rows {
     /// Room for `max` of them.
-    pub fn new(max: usize) -> Instruments {
-        Instruments {
-            rows: Vec::with_capacity(max),
-            by_name: Index::new(max),
-            max,
-        }
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.rows.len()
+    pub fn new(max: usize) -> Rows {
+        Rows(Vec::with_capacity(max))
     }
 
     /// The row of an instrument.
+    #[inline]
     pub fn row(&self, instrument: Instrument) -> &Row {
-        &self.rows[instrument.index()]
+        &self.0[instrument.index()]
     }
 
     /// The row of an instrument.
+    #[inline]
     pub fn row_mut(&mut self, instrument: Instrument) -> &mut Row {
-        &mut self.rows[instrument.index()]
+        &mut self.0[instrument.index()]
     }
 
     /// The instrument that this request asked for, if it asked for one alone.
     pub fn asked_by(&self, request: u64) -> Option<Instrument> {
         let is_asked = |row: &&Row| row.request == request;
-        let mut rows = self.rows.iter().filter(is_asked);
+        let mut rows = self.0.iter().filter(is_asked);
         let row = rows.next().filter(|_| rows.next().is_none())?;
         let is_taken = matches!(row.book, Book::Awaited | Book::Live);
-        is_taken.then_some(row.definition.instrument)
+        is_taken.then_some(row.instrument)
     }
 
-    /// All rows.
-    pub fn rows_mut(&mut self) -> &mut [Row] {
-        &mut self.rows
+    /// All of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, Row> {
+        self.0.iter()
     }
 
-    /// All rows.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
+    /// All of them.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Row> {
+        self.0.iter_mut()
     }
 
-    /// The row of a name as it came.
-    #[inline]
-    pub fn named(&mut self, name: &[u8]) -> Option<&mut Row> {
-        let index = self.by_name.find(words(name)?, |other| **other == *name)?;
-        self.rows.get_mut(index as usize)
-    }
-
-    /// The row of a name, made if it is new. `None`: there is no room, or the name is too long to be told.
-    pub fn add(&mut self, name: &str, depth: Depth) -> Option<&mut Row> {
-        let (bytes, words) = (name.as_bytes(), words(name.as_bytes())?);
-        if let Some(index) = self.by_name.find(words, |other| **other == *bytes) {
-            return self.rows.get_mut(index as usize);
+    /// The instrument of a name, with its row, added to the table if it is new. `None`: there is no room, or the name is too
+    /// long to be told.
+    pub fn add(&mut self, name: &str, instruments: &mut Instruments) -> Option<Instrument> {
+        let instrument = instruments.add_symbol(name.as_bytes(), DEPTH)?;
+        if instrument.index() < self.0.len() {
+            return Some(instrument);
         }
-        if self.rows.len() >= self.max || name.is_empty() {
-            return None;
-        }
-        self.by_name.push(words, bytes.into()).ok()?;
-        let index = self.rows.len() as u32;
-        // The venue has no number for it: ours stands in its place.
-        let mut definition =
-            InstrumentDefinition::unknown(Instrument(index), i64::from(index) + 1, depth);
-        definition.symbol = Symbol::new(name.as_bytes());
-        definition.quantity_exponent = -(QUANTITY_DECIMALS as i8);
-        self.rows.push(Row {
-            definition,
+        instruments.definition_mut(instrument).quantity_exponent = -(QUANTITY_DECIMALS as i8);
+        self.add_row(name, instrument);
+        Some(instrument)
+    }
+
+    /// Adds the row of the instrument that was added to the table last.
+    pub fn add_row(&mut self, name: &str, instrument: Instrument) {
+        assert_eq!(self.0.len(), instrument.index(), "one-row-an-instrument");
+        self.0.push(Row {
+            instrument,
             name: name.into(),
             multiplier: None,
             book: Book::Unasked,
@@ -143,19 +124,7 @@ impl Instruments {
             resubscribed_ns: 0,
             quotes: Quotes::new(QUOTES_MAX),
         });
-        self.rows.last_mut()
     }
-}
-
-/// A name as words; `None` if it is too long.
-fn words(name: &[u8]) -> Option<[u64; NAME_WORDS]> {
-    let mut bytes = [0; NAME_WORDS * 8];
-    bytes[..NAME_BYTES_MAX]
-        .get_mut(..name.len())?
-        .copy_from_slice(name);
-    bytes[NAME_BYTES_MAX] = name.len() as u8;
-    let (chunks, _) = bytes.as_chunks::<8>();
-    Some(std::array::from_fn(|word| u64::from_le_bytes(chunks[word])))
 }
 
 impl Row {

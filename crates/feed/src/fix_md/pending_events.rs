@@ -44,12 +44,11 @@ impl FixFeed {
             ..PacketInfo::default()
         };
         if let Some((first, last)) = pending.lost {
-            let (first, last) = (first as u32, last as u32);
             events.push(Event::Lost { first, last });
         }
         if let Some(validity) = pending.published_state {
             let shown = |row: &Row| Event::PublishedState {
-                instrument: row.definition.instrument,
+                instrument: row.instrument,
                 price: Some(validity),
                 orders: None,
             };
@@ -59,7 +58,7 @@ impl FixFeed {
             // mutant: fix market data: a sign of life makes every book live
             let is_published =
                 |row: &&Row| row.was_published && (is_gone || row.book == Book::Live);
-            let rows = self.instruments.rows().iter();
+            let rows = self.rows.iter();
             events.extend(rows.filter(is_published).map(shown));
         }
         if pending.inconsistent {
@@ -69,9 +68,9 @@ impl FixFeed {
         if pending.begun {
             events.push(Event::Download(Phase::Begun));
             // Those of the configuration are known without a list.
-            for row in self.instruments.rows().iter().filter(|row| row.is_listed) {
+            for row in self.rows.iter().filter(|row| row.is_listed) {
                 events.push(Event::Defined {
-                    instrument: row.definition.instrument,
+                    instrument: row.instrument,
                     price: row.validity(),
                     orders: None,
                 });

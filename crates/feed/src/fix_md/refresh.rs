@@ -1,10 +1,10 @@
 //! Snapshots (35=W), changes (35=X) and mass quotes (35=i) as events.
 
 use super::counters::Counters;
-use super::instruments::{Book, Instruments, QUANTITY_DECIMALS};
+use super::instruments::{Book, QUANTITY_DECIMALS, Rows};
 use super::parts::Parts;
 use super::quotes::{Id, TooMany};
-use crate::Batch;
+use crate::Output;
 use touchline_types::{
     BookKind, Event, Instrument, LevelEvent, Place, Price, Quantity, Side, Trade, UpdateAction,
     Validity,
@@ -41,11 +41,11 @@ impl From<Malformed> for Refused {
 /// Decoder: messages, instruments and their quotes in, events out.
 pub struct Decoder<'a> {
     /// All instruments.
-    pub instruments: &'a mut Instruments,
+    pub rows: &'a mut Rows,
     /// What is counted.
     pub counters: &'a mut Counters,
     /// Where the events go.
-    pub batch: &'a mut Batch,
+    pub out: Output<'a>,
     /// A mass quote that wants an answer.
     pub unanswered: &'a mut Option<Id>,
     /// A quote set of which more is to come.
@@ -71,8 +71,8 @@ impl Decoder<'_> {
     }
 
     fn whole_book(&mut self, instrument: Instrument, refresh: &Refresh<'_>) -> Result<(), Refused> {
-        self.instruments.row_mut(instrument).quotes.clear();
-        self.batch.events.push(Event::RebuildBook(instrument));
+        self.rows.row_mut(instrument).quotes.clear();
+        self.out.events.push(Event::RebuildBook(instrument));
         let mut transact_ns = None;
         let mut entries = refresh.entries();
         let mistake = |malformed| Refused::Book(instrument, malformed);
@@ -87,7 +87,7 @@ impl Decoder<'_> {
             };
             if entry.id.is_empty() {
                 let level = level(instrument, side, entry, UpdateAction::New).map_err(mistake)?;
-                self.batch.events.push(Event::RebuildLevel(level));
+                self.out.events.push(Event::RebuildLevel(level));
             } else if entry.price.is_none() || entry.size.is_none() {
                 return Err(mistake(Malformed::Value));
             } else {
@@ -99,11 +99,8 @@ impl Decoder<'_> {
 
     /// The quotes of a book that is made anew, and its end.
     fn rebuilt(&mut self, instrument: Instrument, time_ns: Option<u64>) -> Result<(), Refused> {
-        let Decoder {
-            instruments, batch, ..
-        } = self;
-        let row = instruments.row_mut(instrument);
-        let events = &mut batch.events;
+        let row = self.rows.row_mut(instrument);
+        let events = &mut *self.out.events;
         let levels = row
             .quotes
             .levels(|level| events.push(level.rebuilt(instrument)));
@@ -126,7 +123,7 @@ impl Decoder<'_> {
         };
         match self.changes(&refresh) {
             Ok(Some(transact_ns)) => {
-                self.batch.events.push(Event::EndOfEvent { transact_ns });
+                self.out.events.push(Event::EndOfEvent { transact_ns });
                 Decoded::Whole
             }
             Ok(None) => Decoded::Dropped,
@@ -172,7 +169,7 @@ impl Decoder<'_> {
                 self.change(instrument, entry)?;
             }
         }
-        let is_empty = self.batch.events.is_empty();
+        let is_empty = self.out.events.is_empty();
         Ok((!is_empty).then_some(transact_ns.unwrap_or(0)))
     }
 
@@ -192,14 +189,14 @@ impl Decoder<'_> {
         if entry.kind == Some(b'2') {
             let trade = trade(instrument, entry, action).map_err(mistake)?;
             let begun_ns = entry.time_ns.unwrap_or(0);
-            self.batch.events.push(Event::Trade(trade, begun_ns));
-        } else if self.instruments.row(instrument).book != Book::Live {
+            self.out.events.push(Event::Trade(trade, begun_ns));
+        } else if self.rows.row(instrument).book != Book::Live {
             self.counters.before_snapshot += 1;
         } else if !entry.id.is_empty() {
             self.change_quote(instrument, entry, action)?;
         } else if let Some(side) = side(entry) {
             let level = level(instrument, side, entry, action).map_err(mistake)?;
-            self.batch.events.push(Event::Level(level, Validity::Live));
+            self.out.events.push(Event::Level(level, Validity::Live));
         } else if matches!(entry.kind, None | Some(b'J')) {
             // Of which side, or an emptied book.
             return Err(mistake(Malformed::Value));
@@ -220,13 +217,13 @@ impl Decoder<'_> {
         match (action, side(entry)) {
             (UpdateAction::Delete, _) => {
                 let id = id(instrument, entry.id)?;
-                let row = self.instruments.row_mut(instrument);
+                let row = self.rows.row_mut(instrument);
                 row.quotes.remove(id, |level| changed.add(level));
             }
             (_, Some(side)) => self.keep(instrument, side, entry, |level| changed.add(level))?,
             _ => return Err(Refused::Book(instrument, Malformed::Value)),
         }
-        changed.show(instrument, &mut self.batch.events);
+        changed.show(instrument, self.out.events);
         Ok(())
     }
 
@@ -254,7 +251,7 @@ impl Decoder<'_> {
         let mistake = |malformed| Refused::Book(instrument, malformed);
         let price_ = price_.map(price).transpose().map_err(mistake)?;
         let size = size.map(quantity).transpose().map_err(mistake)?;
-        let quotes = &mut self.instruments.row_mut(instrument).quotes;
+        let quotes = &mut self.rows.row_mut(instrument).quotes;
         let set = quotes.set(id, side, price_, size, change);
         set.map_err(|TooMany| mistake(Malformed::Overflow))
     }
@@ -272,7 +269,7 @@ impl Decoder<'_> {
             *self.unanswered = Id::new(quotes.quote_id);
         }
         match self.quotes(message, &quotes) {
-            Ok(()) if self.batch.events.is_empty() => Decoded::Dropped,
+            Ok(()) if self.out.events.is_empty() => Decoded::Dropped,
             Ok(()) => Decoded::Whole,
             Err(Refused::Book(_, malformed) | Refused::Malformed(malformed)) => {
                 self.refused(malformed.into())
@@ -306,7 +303,7 @@ impl Decoder<'_> {
                 }
             }
             if !is_whole {
-                changed.show(instrument, &mut self.batch.events);
+                changed.show(instrument, self.out.events);
             }
         }
         let book = open.map(|(_, instrument, is_whole)| (instrument, is_whole));
@@ -314,17 +311,17 @@ impl Decoder<'_> {
         if !is_complete {
             self.counters.quotes_in_parts += 1;
             self.parts.book = book;
-            return Ok(self.parts.hold(&mut self.batch.events)?);
+            return Ok(self.parts.hold(self.out.events)?);
         }
         self.close_book(book)?;
-        self.parts.release(&mut self.batch.events);
+        self.parts.release(self.out.events);
         if self
-            .batch
+            .out
             .events
             .last()
             .is_some_and(|event| matches!(event, Event::Level(..)))
         {
-            self.batch.events.push(Event::EndOfEvent { transact_ns: 0 });
+            self.out.events.push(Event::EndOfEvent { transact_ns: 0 });
         }
         Ok(())
     }
@@ -345,11 +342,11 @@ impl Decoder<'_> {
             }
             book => self.close_book(book)?,
         }
-        let row = self.instruments.row_mut(instrument);
+        let row = self.rows.row_mut(instrument);
         let is_whole = row.book == Book::Awaited;
         if is_whole {
             row.quotes.clear();
-            self.batch.events.push(Event::RebuildBook(instrument));
+            self.out.events.push(Event::RebuildBook(instrument));
         }
         Ok(Some((set, instrument, is_whole)))
     }
@@ -360,7 +357,7 @@ impl Decoder<'_> {
         match quote.symbol {
             [] => {
                 let number = unsigned(quote.set).ok();
-                let row = number.and_then(|number| self.instruments.asked_by(number));
+                let row = number.and_then(|number| self.rows.asked_by(number));
                 self.counters.messages_unasked += u64::from(row.is_none());
                 row
             }
@@ -381,16 +378,17 @@ impl Decoder<'_> {
 
     /// The instrument that a request asked for by itself.
     fn by_request(&self, request: &[u8]) -> Option<Instrument> {
-        self.instruments.asked_by(unsigned(request).ok()?)
+        self.rows.asked_by(unsigned(request).ok()?)
     }
 
     /// The instrument of this name, if it was asked for.
     #[inline]
     fn subject(&mut self, symbol: &[u8]) -> Option<Instrument> {
-        let row = self.instruments.named(symbol);
-        let row = row.filter(|row| matches!(row.book, Book::Awaited | Book::Live));
-        self.counters.messages_unasked += u64::from(row.is_none());
-        row.map(|row| row.definition.instrument)
+        let is_asked =
+            |it: &Instrument| matches!(self.rows.row(*it).book, Book::Awaited | Book::Live);
+        let instrument = self.out.instruments.find_symbol(symbol).filter(is_asked);
+        self.counters.messages_unasked += u64::from(instrument.is_none());
+        instrument
     }
 
     /// What was read of the message is forgotten, and its book is not trusted.
@@ -406,7 +404,7 @@ impl Decoder<'_> {
             Malformed::Overflow => self.counters.numbers_refused += 1,
             _ => self.counters.messages_malformed += 1,
         }
-        self.batch.events.clear();
+        self.out.events.clear();
         decoded
     }
 }

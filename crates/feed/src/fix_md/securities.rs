@@ -1,9 +1,10 @@
 //! The venue's list of instruments (35=y) as definitions, and the state of one (35=f).
 
 use super::counters::Counters;
-use super::instruments::{Book, Instruments, Row};
+use super::instruments::{Book, Row, Rows};
 use super::settings::Chosen;
-use touchline_types::{Depth, Event, Price, Symbol, TradingStatus};
+use crate::Output;
+use touchline_types::{Event, Price, Symbol, TradingStatus};
 use touchline_wire::fix::{Field, Malformed, Message, decimal, tag, unsigned};
 
 const SECURITY_TYPE: u32 = 167;
@@ -43,17 +44,16 @@ struct Security<'a> {
 /// A field cannot be read; what came before it is taken.
 pub fn take(
     message: &Message<'_>,
-    instruments: &mut Instruments,
+    rows: &mut Rows,
     chosen: &Chosen,
-    depth: Depth,
     counters: &mut Counters,
-    events: &mut Vec<Event>,
+    out: &mut Output<'_>,
 ) -> Result<Listed, Malformed> {
     let mut security = Security::default();
     let mut listed = Listed::Whole;
     let mut taken = |security: Security<'_>| {
         if !security.symbol.is_empty() {
-            define(security, instruments, chosen, depth, counters, events);
+            define(security, rows, chosen, counters, out);
         }
     };
     for field in message.fields() {
@@ -82,11 +82,10 @@ pub fn take(
 
 fn define(
     security: Security<'_>,
-    instruments: &mut Instruments,
+    rows: &mut Rows,
     chosen: &Chosen,
-    depth: Depth,
     counters: &mut Counters,
-    events: &mut Vec<Event>,
+    out: &mut Output<'_>,
 ) {
     counters.securities += 1;
     let Ok(name) = std::str::from_utf8(security.symbol) else {
@@ -96,14 +95,15 @@ fn define(
     if !chosen.is(name) {
         return;
     }
-    let Some(row) = instruments.add(name, depth) else {
+    let Some(instrument) = rows.add(name, out.instruments) else {
         counters.instruments_refused += 1;
         return;
     };
+    let row = rows.row_mut(instrument);
+    let definition = out.instruments.definition_mut(instrument);
     row.is_listed = true;
-    let was = (row.definition, row.multiplier);
+    let was = (*definition, row.multiplier);
     row.multiplier = number(security.multiplier, counters).or(row.multiplier);
-    let definition = &mut row.definition;
     definition.group = Symbol::new(security.kind);
     definition.asset = Symbol::new(security.currency);
     definition.tick = number(security.tick, counters).map_or(Price::NULL, Price);
@@ -118,11 +118,11 @@ fn define(
     // mutant: fix market data: what became something else keeps its book
     if is_other && row.was_published {
         counters.instruments_changed += 1;
-        empty(row, events);
+        empty(row, out);
     }
     if now.0 != was.0 || is_other {
-        events.push(Event::Defined {
-            instrument: row.definition.instrument,
+        out.push(Event::Defined {
+            instrument,
             price: row.validity(),
             orders: None,
         });
@@ -140,13 +140,13 @@ fn named(symbol: Symbol) -> Option<Symbol> {
 }
 
 /// What is shown of an instrument is not to be read by its new definition.
-fn empty(row: &mut Row, events: &mut Vec<Event>) {
+fn empty(row: &mut Row, out: &mut Output<'_>) {
     row.was_published = false;
     row.quotes.clear();
     if row.book == Book::Live {
         row.book = Book::Inconsistent;
     }
-    events.push(Event::BookLost(row.definition.instrument, row.validity()));
+    out.push(Event::BookLost(row.instrument, row.validity()));
 }
 
 /// A number as a count of 1e-9; `None` where there is none, or none that can be read, which is counted.
@@ -165,9 +165,8 @@ fn number(text: &[u8], counters: &mut Counters) -> Option<i64> {
 /// A field cannot be read.
 pub fn status(
     message: &Message<'_>,
-    instruments: &mut Instruments,
     counters: &mut Counters,
-    events: &mut Vec<Event>,
+    out: &mut Output<'_>,
 ) -> Result<(), Malformed> {
     // Codes that are not stated, or too large to be told.
     let mut status = TradingStatus {
@@ -182,8 +181,7 @@ pub fn status(
         let Field { tag, value } = field?;
         match tag {
             tag::SYMBOL => {
-                let row = instruments.named(value);
-                status.instrument = row.map(|row| row.definition.instrument);
+                status.instrument = out.instruments.find_symbol(value);
             }
             SECURITY_TRADING_STATUS => status.status = code(value)?,
             HALT_REASON => status.reason = code(value).unwrap_or(255),
@@ -191,7 +189,7 @@ pub fn status(
         }
     }
     match status.instrument {
-        Some(_) => events.push(Event::Status(status)),
+        Some(_) => out.push(Event::Status(status)),
         None => counters.messages_unasked += 1,
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! What people are told when a connection is given up.
 
 use crate::stage::{SECRET, Stage, raw};
+use touchline_feed::SessionFeed;
 use touchline_feed::fix_md::Dialect;
-use touchline_feed::{SessionFeed, Venue};
 use touchline_types::Instrument;
 
 const BOOK: &str = "55=EUR/USD|262=1|268=1|269=0|270=1.1|271=5|";
@@ -103,7 +103,7 @@ fn what_is_no_message_has_its_reason_too() {
     let why = "the venue skipped messages of its own";
     assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
     let mut stage = live();
-    stage.feed.book_inconsistent(Instrument(0));
+    stage.book_inconsistent(Instrument(0));
     let why = "a change does not fit the book of EUR/USD";
     assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
     let mut stage = Stage::new(Dialect::Deribit);

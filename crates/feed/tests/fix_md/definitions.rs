@@ -2,7 +2,7 @@
 
 use crate::stage::{Stage, raw};
 use touchline_feed::fix_md::Dialect;
-use touchline_feed::{SessionFeed, Venue};
+use touchline_feed::{Feed, SessionFeed};
 use touchline_types::{Event, Instrument, Price, TradingStatus, Validity};
 
 const ROW: &str = "55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
@@ -41,7 +41,7 @@ fn another_tick_of_a_live_book_is_told_and_the_book_stays() {
     assert_eq!(stage.send("y", &list(ROW)), [], "it is what it was");
     let events = stage.send("y", &list(&ROW.replace("969=0.5", "969=0.1")));
     assert_eq!(told(&events), [("defined", Validity::Live)]);
-    assert_eq!(stage.feed.definition(BTC).tick, Price(100_000_000));
+    assert_eq!(stage.instruments.definition(BTC).tick, Price(100_000_000));
     assert_eq!(stage.feed.validity(BTC), Validity::Live);
     assert_eq!(stage.take_asked(), [], "prices are what they were");
     assert_eq!(stage.send("X", CHANGE).len(), 2, "and the book goes on");
@@ -117,7 +117,7 @@ fn a_list_that_is_refused_or_cannot_be_read_is_no_list() {
 fn a_tick_that_cannot_be_read_is_counted_and_not_stated() {
     let mut stage = live();
     stage.send("y", &list(&ROW.replace("969=0.5", "969=0,5")));
-    assert_eq!(stage.feed.definition(BTC).tick, Price::NULL);
+    assert_eq!(stage.instruments.definition(BTC).tick, Price::NULL);
     assert_eq!(stage.feed.counters().messages_malformed, 1);
     assert_eq!(stage.feed.validity(BTC), Validity::Live);
 }

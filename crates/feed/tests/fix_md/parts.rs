@@ -2,7 +2,7 @@
 
 use crate::stage::Stage;
 use touchline_feed::fix_md::Dialect;
-use touchline_feed::{SessionFeed, Venue};
+use touchline_feed::{Feed, SessionFeed};
 use touchline_types::{Event, Instrument, Validity};
 
 const FIRST: &str =

@@ -3,7 +3,7 @@
 use crate::stage::{SECRET, Stage, raw};
 use sha2::{Digest, Sha256};
 use touchline_feed::fix_md::Dialect;
-use touchline_feed::{SessionFeed, Venue};
+use touchline_feed::{Feed, SessionFeed};
 use touchline_types::{
     Event, Instrument, LevelEvent, Phase, Place, Price, Quantity, Side, UpdateAction, Validity,
 };
@@ -48,7 +48,7 @@ fn a_download_begins_defines_asks_and_ends() {
         .filter(|event| matches!(event, Event::Defined { .. }))
         .collect();
     assert_eq!(defined.len(), 2, "ETH was not chosen: {events:?}");
-    let first = stage.feed.definition(Instrument(0));
+    let first = stage.instruments.definition(Instrument(0));
     assert_eq!(
         (first.symbol.as_str(), first.tick, first.quantity_exponent),
         ("BTC-PERPETUAL", Price(500_000_000), -8)
@@ -289,8 +289,8 @@ fn a_number_left_out_ends_the_connection_and_nothing_is_called_live() {
     let events = stage.inject(&late);
     assert!(
         events.contains(&Event::Lost {
-            first: next as u32,
-            last: next as u32
+            first: next,
+            last: next
         }),
         "{events:?}"
     );

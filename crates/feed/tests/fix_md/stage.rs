@@ -1,10 +1,11 @@
 //! A feed and its venue, and time that passes when it is told to.
 
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
-use touchline_feed::{Batch, ReceiveTime, SessionFeed, Venue};
+use touchline_feed::{Batch, Feed, Feedback, ReceiveTime, SessionFeed};
+use touchline_instruments::Instruments;
 use touchline_session::Secret;
 use touchline_session::fix::{Event as Said, Memory, Role, Session, Settings as SessionSettings};
-use touchline_types::Event;
+use touchline_types::{Event, Instrument};
 use touchline_wire::fix::{Encoder, tag};
 
 pub const SECRET: &str = "sentinel-secret";
@@ -14,6 +15,7 @@ pub type Asked = (String, String);
 
 pub struct Stage {
     pub feed: FixFeed,
+    pub instruments: Instruments,
     pub venue: Session<Memory>,
     pub asked: Vec<Asked>,
     batch: Batch,
@@ -54,6 +56,7 @@ impl Stage {
         let feed = FixFeed::new(settings);
         Stage {
             batch: feed.batch(),
+            instruments: feed.instruments(),
             venue: Session::new(theirs, Memory::default()),
             feed,
             asked: Vec::new(),
@@ -70,7 +73,7 @@ impl Stage {
     pub fn disconnect(&mut self) -> Vec<Event> {
         self.venue.disconnected(self.now);
         self.feed.disconnected(self.now);
-        self.events(&[])
+        self.events()
     }
 
     /// Time passes, and both sides say what they have to say.
@@ -80,8 +83,8 @@ impl Stage {
             wall_ns: self.now.wall_ns + ns,
             mono_ns: self.now.mono_ns + ns,
         };
-        self.feed.advance(self.now);
-        let mut events = self.events(&[]);
+        self.feed.handle_timeout(self.now);
+        let mut events = self.events();
         self.venue.advance(self.now);
         events.extend(self.exchange());
         events
@@ -111,16 +114,45 @@ impl Stage {
                 return events;
             }
             if !to_feed.is_empty() {
-                self.feed.receive((), &to_feed, self.now);
-                events.extend(self.events(&to_feed));
+                events.extend(self.receive(&to_feed));
             }
             self.record_activity(&to_venue);
         }
     }
 
-    fn events(&mut self, payload: &[u8]) -> Vec<Event> {
+    /// The books found that a change did not fit.
+    pub fn book_inconsistent(&mut self, instrument: Instrument) {
+        let feedback = Feedback {
+            inconsistent: vec![instrument],
+            ..Feedback::default()
+        };
+        self.feed.feedback(&feedback);
+    }
+
+    fn receive(&mut self, mut bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
-        while self.feed.next(payload, &mut self.batch) {
+        loop {
+            let Stage {
+                feed,
+                instruments,
+                batch,
+                now,
+                ..
+            } = self;
+            batch.events.clear();
+            let taken = feed.handle((), bytes, *now, instruments, batch);
+            events.extend_from_slice(&batch.events);
+            events.extend(self.events());
+            bytes = &bytes[taken..];
+            if taken == 0 || bytes.is_empty() {
+                return events;
+            }
+        }
+    }
+
+    fn events(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while self.feed.poll(&mut self.instruments, &mut self.batch) {
             events.extend_from_slice(&self.batch.events);
         }
         events
@@ -173,8 +205,7 @@ pub fn raw(msg_type: &str, number: u64, body: &str) -> Vec<u8> {
 impl Stage {
     /// Bytes reach the feed as they are.
     pub fn inject(&mut self, bytes: &[u8]) -> Vec<Event> {
-        self.feed.receive((), bytes, self.now);
-        let mut events = self.events(bytes);
+        let mut events = self.receive(bytes);
         events.extend(self.exchange());
         events
     }

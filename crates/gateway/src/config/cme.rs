@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
 use roxmltree::{Document, Node};
-use touchline_feed::cme::{Feed, Line};
+use touchline_feed::cme::{FeedType, Line};
 
 use super::{ConfigError, read_text};
 
@@ -46,7 +46,7 @@ pub struct Connection {
     /// The type of feed as published: `I`, `S`, `SMBO`, `N`, `H`, or one that came later.
     pub feed_type: String,
     /// The feed, if it is one that is read here.
-    pub feed: Option<Feed>,
+    pub feed: Option<FeedType>,
     /// The line.
     pub line: Line,
     /// How it is carried.
@@ -74,7 +74,7 @@ pub enum Protocol {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Route {
     destination: SocketAddrV4,
-    feed: Feed,
+    feed: FeedType,
     line: Line,
 }
 
@@ -91,7 +91,7 @@ impl ChannelConfig {
 
     /// The feed and line that packets to this group and port belong to.
     #[inline]
-    pub fn route(&self, destination: SocketAddrV4) -> Option<(Feed, Line)> {
+    pub fn route(&self, destination: SocketAddrV4) -> Option<(FeedType, Line)> {
         let found = self
             .routes
             .binary_search_by_key(&destination, |route| route.destination);
@@ -233,7 +233,10 @@ impl<'a> Source<'a> {
                 line,
             });
         }
-        if !routes.iter().any(|route| route.feed == Feed::Incremental) {
+        if !routes
+            .iter()
+            .any(|route| route.feed == FeedType::Incremental)
+        {
             let what = "the channel has no incremental feed (feed-type I over UDP/IP)";
             return Err(self.refuse(channel, what, FETCH_AGAIN));
         }
@@ -308,13 +311,13 @@ impl<'a> Source<'a> {
 
 const FETCH_AGAIN: &str = "fetch CME's config.xml again, or correct this line";
 
-fn feed(feed_type: &str) -> Option<Feed> {
+fn feed(feed_type: &str) -> Option<FeedType> {
     match feed_type {
-        "I" => Some(Feed::Incremental),
-        "S" => Some(Feed::Snapshot),
-        "SMBO" => Some(Feed::SnapshotOrders),
-        "N" => Some(Feed::Definition),
-        "H" => Some(Feed::Replay),
+        "I" => Some(FeedType::Incremental),
+        "S" => Some(FeedType::Snapshot),
+        "SMBO" => Some(FeedType::SnapshotOrders),
+        "N" => Some(FeedType::Definition),
+        "H" => Some(FeedType::Replay),
         _ => None,
     }
 }
@@ -435,7 +438,7 @@ mod tests {
         let replay = Connection {
             id: "7HA".to_owned(),
             feed_type: "H".to_owned(),
-            feed: Some(Feed::Replay),
+            feed: Some(FeedType::Replay),
             line: Line::A,
             protocol: Protocol::Tcp,
             group: None,
@@ -449,11 +452,14 @@ mod tests {
     fn packets_are_routed_by_group_and_port() {
         let channel = seven();
         for (destination, expected) in [
-            ("224.0.31.1:14310", Some((Feed::Incremental, Line::A))),
-            ("224.0.32.1:15310", Some((Feed::Incremental, Line::B))),
-            ("224.0.31.1:23310", Some((Feed::SnapshotOrders, Line::A))),
-            ("233.72.75.1:65535", Some((Feed::Snapshot, Line::A))),
-            ("224.0.32.2:1", Some((Feed::Definition, Line::B))),
+            ("224.0.31.1:14310", Some((FeedType::Incremental, Line::A))),
+            ("224.0.32.1:15310", Some((FeedType::Incremental, Line::B))),
+            (
+                "224.0.31.1:23310",
+                Some((FeedType::SnapshotOrders, Line::A)),
+            ),
+            ("233.72.75.1:65535", Some((FeedType::Snapshot, Line::A))),
+            ("224.0.32.2:1", Some((FeedType::Definition, Line::B))),
             ("224.0.99.1:99", None),
             ("224.0.31.1:15310", None),
             ("224.0.32.1:14310", None),

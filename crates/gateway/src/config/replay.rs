@@ -4,7 +4,7 @@ use super::{ConfigError, SecretSource, within};
 use serde::{Deserialize, Serialize, Serializer};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
-use touchline_feed::cme::Feed;
+use touchline_feed::cme::FeedType;
 use touchline_feed::cme::replay::Credentials;
 
 use super::cme::{ChannelConfig, Protocol};
@@ -72,7 +72,7 @@ impl Replay {
         let published = channel
             .connections
             .iter()
-            .filter(|each| each.feed == Some(Feed::Replay) && each.protocol == Protocol::Tcp)
+            .filter(|each| each.feed == Some(FeedType::Replay) && each.protocol == Protocol::Tcp)
             .flat_map(|each| {
                 each.hosts
                     .iter()

@@ -96,7 +96,7 @@ impl LastError {
 
 /// Client link: a connection to a venue, made again after each loss.
 #[derive(Debug)]
-pub struct ClientLink<V> {
+pub struct ClientLink<F> {
     dial: Dial,
     line: Line,
     /// Whose turn it is.
@@ -117,7 +117,7 @@ pub struct ClientLink<V> {
     last_error: LastError,
     bytes_received: u64,
     reads: u64,
-    venue: PhantomData<V>,
+    feed: PhantomData<F>,
 }
 
 /// How long a connection that is to be closed may take to send what is to be sent.
@@ -129,9 +129,9 @@ const SETTLE_NS: u64 = 500_000_000;
 /// Bytes of one read.
 const READ_BYTES: usize = 64 * 1024;
 
-impl<V: SessionFeed<Channel = ()>> ClientLink<V> {
+impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     /// Nothing is connected yet. `chance` is any number, best another one with each start.
-    pub fn new(dial: Dial, chance: u64) -> ClientLink<V> {
+    pub fn new(dial: Dial, chance: u64) -> ClientLink<F> {
         ClientLink {
             line: Line::BackingOff { until_ns: 0 },
             turn: dial.hosts.len() - 1,
@@ -147,7 +147,7 @@ impl<V: SessionFeed<Channel = ()>> ClientLink<V> {
             last_error: LastError::default(),
             bytes_received: 0,
             reads: 0,
-            venue: PhantomData,
+            feed: PhantomData,
         }
     }
 
@@ -167,12 +167,12 @@ impl<V: SessionFeed<Channel = ()>> ClientLink<V> {
     }
 
     /// Sends what the feed wants sent, as far as it can be sent at once.
-    fn send<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, time: ReceiveTime) {
+    fn send<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, time: ReceiveTime) {
         let Line::Up(stream) = &mut self.line else {
             return;
         };
-        while self.broken.is_none() && !pipeline.venue().outgoing().is_empty() {
-            match stream.send(pipeline.venue().outgoing()) {
+        while self.broken.is_none() && !pipeline.feed().outgoing().is_empty() {
+            match stream.send(pipeline.feed().outgoing()) {
                 Ok(0) => return,
                 Ok(sent) => {
                     self.counters.bytes_sent += sent as u64;
@@ -184,7 +184,7 @@ impl<V: SessionFeed<Channel = ()>> ClientLink<V> {
     }
 
     /// The connection is gone, or is given up.
-    fn disconnect<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, now: Now) {
+    fn disconnect<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
         self.broken = None;
         self.over_ns = None;
         if matches!(self.line, Line::Up(_)) {
@@ -201,7 +201,7 @@ impl<V: SessionFeed<Channel = ()>> ClientLink<V> {
     /// Steps on to a connection.
     fn connect<P: Publish>(
         &mut self,
-        pipeline: &mut Pipeline<V, P>,
+        pipeline: &mut Pipeline<F, P>,
         now: Now,
     ) -> Result<(), Failed> {
         match &mut self.line {
@@ -243,7 +243,7 @@ impl<V: SessionFeed<Channel = ()>> ClientLink<V> {
         Ok(())
     }
 
-    fn up<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, now: Now) {
+    fn up<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
         let backing_off = Line::BackingOff { until_ns: 0 };
         if let Line::Connecting(stream) = std::mem::replace(&mut self.line, backing_off) {
             self.line = Line::Up(stream);
@@ -265,8 +265,8 @@ impl<V: SessionFeed<Channel = ()>> ClientLink<V> {
     }
 }
 
-impl<V: SessionFeed<Channel = ()>> FeedLink for ClientLink<V> {
-    type Venue = V;
+impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
+    type Feed = F;
 
     const TABLES: &'static [&'static [CounterInfo]] = &[ClientLinkCounters::TABLE];
 
@@ -277,7 +277,7 @@ impl<V: SessionFeed<Channel = ()>> FeedLink for ClientLink<V> {
     #[inline]
     fn receive<P: Publish>(
         &mut self,
-        pipeline: &mut Pipeline<V, P>,
+        pipeline: &mut Pipeline<F, P>,
         clocks: &Clocks,
     ) -> Result<Work, Error> {
         let Line::Up(stream) = &mut self.line else {
@@ -303,7 +303,7 @@ impl<V: SessionFeed<Channel = ()>> FeedLink for ClientLink<V> {
         })
     }
 
-    fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, now: Now) {
+    fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
         if !matches!(self.line, Line::Up(_)) {
             if let Err(failed) = self.connect(pipeline, now) {
                 self.last_error.note(failed);
@@ -313,12 +313,12 @@ impl<V: SessionFeed<Channel = ()>> FeedLink for ClientLink<V> {
             return;
         }
         self.send(pipeline, now.time);
-        if pipeline.venue().is_over() {
+        if pipeline.feed().is_over() {
             let since_ns = *self.over_ns.get_or_insert(now.steady_ns);
             let is_late = now.steady_ns.saturating_sub(since_ns) >= FLUSH_TIMEOUT_NS;
-            if is_late || self.broken.is_some() || pipeline.venue().outgoing().is_empty() {
+            if is_late || self.broken.is_some() || pipeline.feed().outgoing().is_empty() {
                 // Also where the venue hung up first: what it said tells more than that it did.
-                self.last_error.note(pipeline.venue().reason());
+                self.last_error.note(pipeline.feed().reason());
                 self.counters.connections_closed += 1;
                 self.disconnect(pipeline, now);
             }
@@ -338,13 +338,13 @@ impl<V: SessionFeed<Channel = ()>> FeedLink for ClientLink<V> {
         !matches!(self.line, Line::Up(_)) || pause.is_drained && pause.ran_ns >= SETTLE_NS
     }
 
-    fn log_out<P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>, now: Now) -> bool {
+    fn log_out<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) -> bool {
         if !matches!(self.line, Line::Up(_)) {
             return true;
         }
         pipeline.log_out(now.time);
         self.send(pipeline, now.time);
-        self.broken.is_some() || pipeline.venue().is_over()
+        self.broken.is_some() || pipeline.feed().is_over()
     }
 
     fn tally(&mut self) -> Totals {

@@ -2,7 +2,7 @@
 
 use crate::config::cme::{ChannelConfig, Protocol};
 use crate::config::{Config, Sources};
-use touchline_feed::cme::Feed;
+use touchline_feed::cme::FeedType;
 use touchline_net::udp::{Endpoint, Settings};
 
 /// Where to listen: every feed and line that is read here. Those of the incremental feed are urgent.
@@ -19,7 +19,7 @@ pub fn endpoints(config: &Config, channel: &ChannelConfig) -> Vec<Endpoint> {
                 Sources::Published | Sources::Filtered => connection.hosts.clone(),
                 Sources::Any => Vec::new(),
             },
-            urgent: connection.feed == Some(Feed::Incremental),
+            urgent: connection.feed == Some(FeedType::Incremental),
         })
     };
     connections.filter_map(endpoint).collect()

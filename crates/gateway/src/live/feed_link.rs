@@ -3,7 +3,7 @@
 use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
 use crate::pipeline::Pipeline;
-use touchline_feed::Venue;
+use touchline_feed::Feed;
 use touchline_net::udp::Totals;
 use touchline_transport::Publish;
 use touchline_types::CounterInfo;
@@ -11,7 +11,7 @@ use touchline_types::CounterInfo;
 /// Feed link: brings what the venue sends to the path, and carries out what the venue's feed wants done.
 pub trait FeedLink {
     /// Whose.
-    type Venue: Venue;
+    type Feed: Feed;
 
     /// What it counts beside what every gateway counts.
     const TABLES: &'static [&'static [CounterInfo]];
@@ -25,15 +25,15 @@ pub trait FeedLink {
     /// It cannot go on.
     fn receive<P: Publish>(
         &mut self,
-        pipeline: &mut Pipeline<Self::Venue, P>,
+        pipeline: &mut Pipeline<Self::Feed, P>,
         clocks: &Clocks,
     ) -> Result<Work, Error>;
 
     /// Does what is no packet: asks again, connects, sends. It never waits.
-    fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<Self::Venue, P>, now: Now);
+    fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<Self::Feed, P>, now: Now);
 
     /// Logs out of the venue, where there is a session; false if it is not over yet.
-    fn log_out<P: Publish>(&mut self, _pipeline: &mut Pipeline<Self::Venue, P>, _now: Now) -> bool {
+    fn log_out<P: Publish>(&mut self, _pipeline: &mut Pipeline<Self::Feed, P>, _now: Now) -> bool {
         true
     }
 

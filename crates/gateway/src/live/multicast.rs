@@ -49,7 +49,7 @@ impl<S: PacketSource> Multicast<S> {
 }
 
 impl<S: PacketSource> FeedLink for Multicast<S> {
-    type Venue = CmeFeed;
+    type Feed = CmeFeed;
 
     const TABLES: &'static [&'static [CounterInfo]] =
         &[MulticastCounters::TABLE, RecoveryCounters::TABLE];
@@ -74,10 +74,8 @@ impl<S: PacketSource> FeedLink for Multicast<S> {
             self.counters.packets_unrouted += 1;
             return Ok(Work::Done);
         };
-        let delivered = pipeline.venue().counters().packets_delivered;
         let time = clocks.receive_time(packet.receive_ns);
-        pipeline.packet_at(route, packet.payload, time, polled);
-        if pipeline.venue().counters().packets_delivered == delivered {
+        if !pipeline.packet_at(route, packet.payload, time, polled) {
             return Ok(Work::Done);
         }
         self.delivered += 1;

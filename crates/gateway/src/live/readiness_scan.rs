@@ -3,7 +3,7 @@
 //! A channel has thousands of instruments, and the thread that counts them is the one that must not
 //! be late: each look takes a few.
 
-use touchline_feed::Venue;
+use touchline_feed::Feed;
 use touchline_types::{Instrument, Validity};
 
 /// Instruments of one look.
@@ -32,8 +32,7 @@ pub struct ReadinessScan {
 
 impl ReadinessScan {
     /// Looks at the next few instruments.
-    pub fn step(&mut self, feed: &impl Venue) {
-        let known = feed.instruments();
+    pub fn step(&mut self, feed: &impl Feed, known: usize) {
         let end = known.min(self.next + SLICE);
         for index in self.next..end {
             let instrument = Instrument(index as u32);

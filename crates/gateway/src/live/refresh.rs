@@ -4,7 +4,7 @@
 //! length. While the channel is quiet each is published whole now and then, in turn.
 
 use crate::Pipeline;
-use touchline_feed::Venue;
+use touchline_feed::Feed;
 use touchline_transport::Publish;
 use touchline_types::Instrument;
 
@@ -16,12 +16,12 @@ pub struct OrderRefresh {
 
 impl OrderRefresh {
     /// Publishes the next order book, if there are any; says whether it did.
-    pub fn step<V: Venue, P: Publish>(&mut self, pipeline: &mut Pipeline<V, P>) -> bool {
-        let feed = pipeline.venue();
-        if !feed.orders_seen() || feed.instruments() == 0 {
+    pub fn step<F: Feed, P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>) -> bool {
+        let known = pipeline.instruments().len();
+        if !pipeline.feed().orders_seen() || known == 0 {
             return false;
         }
-        self.next = (self.next + 1) % feed.instruments();
+        self.next = (self.next + 1) % known;
         pipeline.refresh_orders(Instrument(self.next as u32))
     }
 }

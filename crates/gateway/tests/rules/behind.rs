@@ -4,7 +4,7 @@
 //! against them.
 
 use touchline_book::LevelList;
-use touchline_feed::cme::{Feed, Line, Settings};
+use touchline_feed::cme::{FeedType, Line, Settings};
 use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
@@ -84,10 +84,10 @@ fn listen(packets: &[SentPacket], lag: usize, random: &mut Random) -> Vec<(i32, 
 
 fn receive(path: &mut CmePipeline<Local<Shown>>, packet: &SentPacket, now_ns: u64) {
     let feed = match packet.feed {
-        capture::Feed::Incremental => Feed::Incremental,
-        capture::Feed::Definitions => Feed::Definition,
-        capture::Feed::Snapshot => Feed::Snapshot,
-        capture::Feed::OrderSnapshot => Feed::SnapshotOrders,
+        capture::Feed::Incremental => FeedType::Incremental,
+        capture::Feed::Definitions => FeedType::Definition,
+        capture::Feed::Snapshot => FeedType::Snapshot,
+        capture::Feed::OrderSnapshot => FeedType::SnapshotOrders,
     };
     path.packet((feed, Line::A), &packet.payload, now_ns, 0);
 }

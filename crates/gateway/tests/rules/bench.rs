@@ -1,8 +1,8 @@
 //! A path, a clock that the test moves, and what can be asked of them as one line of text.
 
 use touchline_book::LevelList;
-use touchline_feed::cme::{Counters, Feed, Join, Line, Replay, Settings};
-use touchline_feed::{Action, Venue};
+use touchline_feed::cme::{Counters, FeedType, Join, Line, Replay, Settings};
+use touchline_feed::{Feed, Request};
 use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
@@ -108,29 +108,29 @@ impl Bench {
 
     /// A packet of the incremental feed.
     pub fn packet(&mut self, sequence: u32, messages: &[Vec<u8>]) {
-        self.receive(Feed::Incremental, sequence, messages);
+        self.receive(FeedType::Incremental, sequence, messages);
     }
 
     /// A packet of the feed of price snapshots.
     pub fn snapshots(&mut self, sequence: u32, messages: &[Vec<u8>]) {
-        self.receive(Feed::Snapshot, sequence, messages);
+        self.receive(FeedType::Snapshot, sequence, messages);
     }
 
     /// A packet of the feed of order snapshots.
     pub fn order_snapshots(&mut self, sequence: u32, messages: &[Vec<u8>]) {
-        self.receive(Feed::SnapshotOrders, sequence, messages);
+        self.receive(FeedType::SnapshotOrders, sequence, messages);
     }
 
     /// A packet of the feed of definitions.
     pub fn definitions(&mut self, sequence: u32, messages: &[Vec<u8>]) {
-        self.receive(Feed::Definition, sequence, messages);
+        self.receive(FeedType::Definition, sequence, messages);
     }
 
     /// A packet of any feed that was sent at a time of its own.
-    pub fn sent_at(&mut self, feed: Feed, sequence: u32, sent_ms: u64, messages: &[Vec<u8>]) {
+    pub fn sent_at(&mut self, feed: FeedType, sequence: u32, sent_ms: u64, messages: &[Vec<u8>]) {
         let bytes = packet(sequence, sent_ms * MILLISECOND, messages);
         self.now_ns += MILLISECOND;
-        if feed == Feed::Incremental && !self.is_joined {
+        if feed == FeedType::Incremental && !self.is_joined {
             // Nobody believes the first packet of all alone.
             self.is_joined = true;
             self.path.packet((feed, Line::B), &bytes, self.now_ns, 0);
@@ -149,7 +149,7 @@ impl Bench {
         self.now_ns += MILLISECOND;
         for line in [Line::A, Line::B] {
             self.path
-                .packet((Feed::Incremental, line), &bytes, self.now_ns, 0);
+                .packet((FeedType::Incremental, line), &bytes, self.now_ns, 0);
         }
     }
 
@@ -161,18 +161,18 @@ impl Bench {
 
     /// The packets that the path wants again.
     pub fn wanted(&self) -> Option<(u32, u32)> {
-        let Action::Replay { first, last } = self.path.action()?;
-        Some((first, last))
+        let Request::Retransmit { first, last } = self.path.request()?;
+        Some((first as u32, last as u32))
     }
 
     /// Nobody has them.
     pub fn failed(&mut self) {
-        self.path.failed(0);
+        self.path.request_failed(0);
     }
 
     /// What was counted so far.
     pub fn counters(&self) -> &Counters {
-        self.path.venue().counters()
+        self.path.feed().counters()
     }
 
     /// Updates after which a book was locked, and after which one was crossed.
@@ -205,7 +205,7 @@ impl Bench {
             });
             text
         };
-        let validity = name(self.path.venue().orders_validity(instrument));
+        let validity = name(self.path.feed().orders_validity(instrument));
         let actual = format!("{validity} {}| {}", side(Side::Bid), side(Side::Ask));
         assert_eq!(actual.trim_end(), expected, "orders of {security_id}");
     }
@@ -229,7 +229,7 @@ impl Bench {
         assert_eq!(log.announced, expected);
     }
 
-    fn receive(&mut self, feed: Feed, sequence: u32, messages: &[Vec<u8>]) {
+    fn receive(&mut self, feed: FeedType, sequence: u32, messages: &[Vec<u8>]) {
         let sent_ms = self.now_ns / MILLISECOND + 1;
         self.sent_at(feed, sequence, sent_ms, messages);
     }
@@ -245,17 +245,20 @@ impl Bench {
                 .map(|level| price(level) + " ")
                 .collect::<String>()
         };
-        let validity = name(self.path.venue().validity(instrument));
+        let validity = name(self.path.feed().validity(instrument));
         let actual = format!("{validity} {}| {}", side(Side::Bid), side(Side::Ask));
         assert_eq!(actual.trim_end(), expected, "book of {security_id}");
     }
 
     #[track_caller]
     fn find(&self, security_id: i32) -> Instrument {
-        let venue = self.path.venue();
-        let mut instruments = (0..venue.instruments() as u32).map(Instrument);
+        let instruments = self.path.instruments();
+        let is_it = |instrument: &Instrument| {
+            instruments.definition(*instrument).security_id == i64::from(security_id)
+        };
         instruments
-            .find(|instrument| venue.definition(*instrument).security_id == i64::from(security_id))
+            .iter()
+            .find(is_it)
             .expect("the instrument is known")
     }
 }

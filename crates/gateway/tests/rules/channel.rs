@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::messages::*;
-use touchline_feed::cme::Feed;
+use touchline_feed::cme::FeedType;
 
 /// Whoever hears packet 1 has missed nothing.
 #[test]
@@ -29,11 +29,11 @@ fn joined_late_nothing_is_known_until_an_entry_shows_it() {
 #[test]
 fn a_packet_is_processed_once() {
     let mut bench = Bench::new();
-    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
-    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
-    bench.sent_at(Feed::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
-    bench.sent_at(Feed::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
-    bench.sent_at(Feed::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(FeedType::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
     bench.book(ID, "live 102 101 100 |");
     let counters = bench.counters();
     assert_eq!(
@@ -46,10 +46,10 @@ fn a_packet_is_processed_once() {
 #[test]
 fn a_copy_that_comes_too_late_is_dropped() {
     let mut bench = Bench::new();
-    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
-    bench.sent_at(Feed::Incremental, 3, 3, &[heartbeat()]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[heartbeat()]);
     bench.wait();
-    bench.sent_at(Feed::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.sent_at(FeedType::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
     bench.book(ID, "gapped 100 |");
     assert_eq!(bench.counters().packets_late, 1);
 }
@@ -61,7 +61,7 @@ fn forged_packets_far_ahead_confirm_nothing() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
     for forged in [1 << 31, 1 << 31, 1 << 20] {
-        bench.sent_at(Feed::Incremental, forged, 50, &[heartbeat()]);
+        bench.sent_at(FeedType::Incremental, forged, 50, &[heartbeat()]);
     }
     bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
     bench.book(ID, "live 101 100 |");
@@ -133,7 +133,7 @@ fn an_invalid_packet_is_as_good_as_lost() {
     let mut bench = Bench::new();
     let message = book(&[bid(1, NEW, 1, 100)]);
     let cut = message[..message.len() - 1].to_vec();
-    bench.sent_at(Feed::Incremental, 1, 1, &[cut]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[cut]);
     assert_eq!(bench.counters().packets_invalid, 2, "on both lines");
     bench.both_at(1, 1, &[message]);
     bench.book(ID, "live 100 |");
@@ -146,14 +146,14 @@ fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
     let mut bench = Bench::new();
     for sequence in 1..100 {
         bench.sent_at(
-            Feed::Incremental,
+            FeedType::Incremental,
             sequence,
             100_000 + u64::from(sequence),
             &[heartbeat()],
         );
     }
     bench.sent_at(
-        Feed::Incremental,
+        FeedType::Incremental,
         100,
         100_100,
         &[book(&[bid(1, NEW, 1, 100)])],
@@ -179,7 +179,12 @@ fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
             .iter()
             .any(|update| update.contains(" live "))
     );
-    bench.sent_at(Feed::Snapshot, 1, 10_400, &[snapshot(399, 375, &[1_399])]);
+    bench.sent_at(
+        FeedType::Snapshot,
+        1,
+        10_400,
+        &[snapshot(399, 375, &[1_399])],
+    );
     bench.book(ID, "live 1399 |");
 }
 
@@ -189,12 +194,12 @@ fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
 fn a_snapshot_that_waits_does_not_outlive_its_epoch() {
     let mut bench = Bench::new();
     bench.sent_at(
-        Feed::Incremental,
+        FeedType::Incremental,
         1,
         100_100,
         &[book(&[bid(1, NEW, 1, 100)])],
     );
-    bench.sent_at(Feed::Snapshot, 1, 100_200, &[snapshot(30, 7, &[107])]);
+    bench.sent_at(FeedType::Snapshot, 1, 100_200, &[snapshot(30, 7, &[107])]);
     assert_eq!(bench.counters().snapshots_early, 1);
     for sequence in 1..20 {
         bench.both_at(sequence, 99_000 + u64::from(sequence), &[heartbeat()]);

@@ -3,7 +3,7 @@
 
 use crate::bench::Bench;
 use crate::messages::*;
-use touchline_feed::cme::Feed;
+use touchline_feed::cme::FeedType;
 
 /// A book that misses number 2; packets 2 and 3, with numbers 3 and 4, are queued.
 fn with_a_gap() -> Bench {
@@ -88,7 +88,7 @@ fn a_snapshot_of_another_session_is_refused() {
     ] {
         let mut bench = with_a_gap();
         bench.sent_at(
-            Feed::Snapshot,
+            FeedType::Snapshot,
             1,
             sent_ms,
             &[snapshot(snapshot_sequence, 4, &[9])],
@@ -113,9 +113,9 @@ fn a_snapshot_of_another_session_is_refused() {
 fn a_snapshot_that_waited_was_sent_behind_what_it_waited_for() {
     for (sent_ms, state) in [(254, "live 104 |"), (256, "recovering |")] {
         let mut bench = with_a_gap();
-        bench.sent_at(Feed::Snapshot, 1, sent_ms, &[snapshot(4, 4, &[104])]);
+        bench.sent_at(FeedType::Snapshot, 1, sent_ms, &[snapshot(4, 4, &[104])]);
         bench.book(ID, "recovering |");
-        bench.sent_at(Feed::Incremental, 4, 4, &[heartbeat()]);
+        bench.sent_at(FeedType::Incremental, 4, 4, &[heartbeat()]);
         bench.book(ID, state);
     }
 }
@@ -125,10 +125,15 @@ fn a_snapshot_that_waited_was_sent_behind_what_it_waited_for() {
 fn a_snapshot_of_long_before_a_join_is_refused() {
     for (sent_ms, state) in [(8_999, "recovering |"), (9_001, "live 100 |")] {
         let mut bench = Bench::new();
-        bench.sent_at(Feed::Incremental, 5, 10_000, &[heartbeat()]);
-        bench.sent_at(Feed::Incremental, 6, 10_001, &[book(&[bid(9, NEW, 1, 9)])]);
+        bench.sent_at(FeedType::Incremental, 5, 10_000, &[heartbeat()]);
+        bench.sent_at(
+            FeedType::Incremental,
+            6,
+            10_001,
+            &[book(&[bid(9, NEW, 1, 9)])],
+        );
         bench.book(ID, "recovering |");
-        bench.sent_at(Feed::Snapshot, 1, sent_ms, &[snapshot(4, 9, &[100])]);
+        bench.sent_at(FeedType::Snapshot, 1, sent_ms, &[snapshot(4, 9, &[100])]);
         bench.book(ID, state);
     }
 }
@@ -137,10 +142,15 @@ fn a_snapshot_of_long_before_a_join_is_refused() {
 #[test]
 fn snapshots_of_a_clock_that_went_back_a_little_are_used() {
     let mut bench = Bench::new();
-    bench.sent_at(Feed::Incremental, 5, 10_000, &[heartbeat()]);
-    bench.sent_at(Feed::Incremental, 6, 9_500, &[book(&[bid(9, NEW, 1, 9)])]);
+    bench.sent_at(FeedType::Incremental, 5, 10_000, &[heartbeat()]);
+    bench.sent_at(
+        FeedType::Incremental,
+        6,
+        9_500,
+        &[book(&[bid(9, NEW, 1, 9)])],
+    );
     bench.book(ID, "recovering |");
-    bench.sent_at(Feed::Snapshot, 1, 9_501, &[snapshot(6, 9, &[100])]);
+    bench.sent_at(FeedType::Snapshot, 1, 9_501, &[snapshot(6, 9, &[100])]);
     bench.book(ID, "live 100 |");
 }
 
@@ -148,13 +158,18 @@ fn snapshots_of_a_clock_that_went_back_a_little_are_used() {
 #[test]
 fn a_snapshot_from_before_the_first_packet_holds_nothing_of_it() {
     let mut bench = Bench::new();
-    bench.sent_at(Feed::Incremental, 5, 50, &[book(&[bid(9, NEW, 1, 100)])]);
-    bench.sent_at(Feed::Incremental, 6, 51, &[heartbeat()]);
+    bench.sent_at(
+        FeedType::Incremental,
+        5,
+        50,
+        &[book(&[bid(9, NEW, 1, 100)])],
+    );
+    bench.sent_at(FeedType::Incremental, 6, 51, &[heartbeat()]);
     bench.book(ID, "recovering |");
-    bench.sent_at(Feed::Snapshot, 1, 49, &[snapshot(6, 9, &[9])]);
+    bench.sent_at(FeedType::Snapshot, 1, 49, &[snapshot(6, 9, &[9])]);
     bench.book(ID, "recovering |");
     assert_eq!(bench.counters().recovery_refused, 1);
-    bench.sent_at(Feed::Snapshot, 1, 52, &[snapshot(6, 9, &[100])]);
+    bench.sent_at(FeedType::Snapshot, 1, 52, &[snapshot(6, 9, &[100])]);
     bench.book(ID, "live 100 |");
 }
 
@@ -164,7 +179,7 @@ fn a_loop_from_the_future_hides_no_other() {
     let mut bench = Bench::new();
     bench.definitions(1, &[definition(ID, 10), definition(8, 10)]);
     bench.sent_at(
-        Feed::Snapshot,
+        FeedType::Snapshot,
         1,
         365 * 86_400_000,
         &[snapshot_of(ID, 1, 0, 0, &[])],
@@ -218,14 +233,14 @@ fn a_snapshot_brings_what_a_gap_took() {
 fn a_snapshot_from_before_a_reset_is_of_another_world() {
     let mut bench = Bench::new();
     bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
-    bench.sent_at(Feed::Incremental, 2, 50, &[channel_reset()]);
-    bench.sent_at(Feed::Incremental, 4, 60, &[heartbeat()]);
+    bench.sent_at(FeedType::Incremental, 2, 50, &[channel_reset()]);
+    bench.sent_at(FeedType::Incremental, 4, 60, &[heartbeat()]);
     bench.wait();
     bench.book(ID, "gapped |");
-    bench.sent_at(Feed::Snapshot, 1, 49, &[snapshot(3, 1, &[100])]);
+    bench.sent_at(FeedType::Snapshot, 1, 49, &[snapshot(3, 1, &[100])]);
     bench.book(ID, "gapped |");
     assert_eq!(bench.counters().snapshots_stale, 1);
-    bench.sent_at(Feed::Snapshot, 1, 61, &[snapshot(3, 0, &[])]);
+    bench.sent_at(FeedType::Snapshot, 1, 61, &[snapshot(3, 0, &[])]);
     bench.book(ID, "live |");
 }
 
@@ -251,12 +266,17 @@ fn a_loop_of_which_a_part_is_missing_confirms_nobody_else() {
 #[test]
 fn a_reset_abandons_the_loop_that_is_going_on() {
     let mut bench = late_join_of_two();
-    bench.sent_at(Feed::Snapshot, 1, 70, &[snapshot_of(ID, 2, 4, 1, &[100])]);
-    bench.sent_at(Feed::Incremental, 6, 71, &[channel_reset()]);
-    bench.sent_at(Feed::Incremental, 8, 72, &[heartbeat()]);
+    bench.sent_at(
+        FeedType::Snapshot,
+        1,
+        70,
+        &[snapshot_of(ID, 2, 4, 1, &[100])],
+    );
+    bench.sent_at(FeedType::Incremental, 6, 71, &[channel_reset()]);
+    bench.sent_at(FeedType::Incremental, 8, 72, &[heartbeat()]);
     bench.wait();
     bench.book(8, "gapped |");
-    bench.sent_at(Feed::Snapshot, 2, 73, &[snapshot_of(9, 2, 8, 0, &[])]);
+    bench.sent_at(FeedType::Snapshot, 2, 73, &[snapshot_of(9, 2, 8, 0, &[])]);
     assert_eq!(bench.counters().snapshot_cycles, 0);
     bench.book(8, "gapped |");
 }

@@ -2,17 +2,17 @@
 
 use crate::bench::Bench;
 use crate::messages::*;
-use touchline_feed::cme::Feed;
+use touchline_feed::cme::FeedType;
 
 /// A book with a bid and an order; packet 3 is missing, and 4 was held up behind it for too long.
 /// Packets are sent at the millisecond of their number.
 fn awaiting() -> Bench {
     let mut bench = Bench::asking();
-    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
     let first_order = orders(20, &[order(NEW, 1, 1, 5, 100)]);
-    bench.sent_at(Feed::Incremental, 2, 2, &[first_order]);
+    bench.sent_at(FeedType::Incremental, 2, 2, &[first_order]);
     bench.published(&["reset", "1: book 7 live 100 | -", "2: orders live"]);
-    bench.sent_at(Feed::Incremental, 4, 4, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(FeedType::Incremental, 4, 4, &[book(&[bid(3, NEW, 1, 102)])]);
     bench.wait();
     bench
 }
@@ -31,7 +31,12 @@ fn while_packets_are_awaited_no_book_is_shown_as_live() {
     assert_eq!(bench.wanted(), Some((3, 3)));
     bench.published(&["2: gapped", "2: orders gapped"]);
     // The next packets wait as well.
-    bench.sent_at(Feed::Incremental, 5, 5, &[book(&[bid(4, DELETE, 1, 102)])]);
+    bench.sent_at(
+        FeedType::Incremental,
+        5,
+        5,
+        &[book(&[bid(4, DELETE, 1, 102)])],
+    );
     bench.published(&[]);
 }
 
@@ -39,7 +44,7 @@ fn while_packets_are_awaited_no_book_is_shown_as_live() {
 fn what_replay_brings_goes_on_where_it_was_lost() {
     let mut bench = awaiting();
     bench.published(&["2: gapped", "2: orders gapped"]);
-    bench.sent_at(Feed::Replay, 3, 3, &missing());
+    bench.sent_at(FeedType::Replay, 3, 3, &missing());
     bench.published(&[
         "3: book 7 live 101 | -",
         "3: orders live",
@@ -61,8 +66,8 @@ fn what_replay_brings_goes_on_where_it_was_lost() {
 #[test]
 fn a_copy_that_a_line_brings_late_is_as_good() {
     let mut bench = awaiting();
-    bench.sent_at(Feed::Incremental, 3, 3, &missing());
-    bench.sent_at(Feed::Replay, 3, 3, &missing());
+    bench.sent_at(FeedType::Incremental, 3, 3, &missing());
+    bench.sent_at(FeedType::Replay, 3, 3, &missing());
     bench.book(ID, "live 102 101 100 |");
     let counters = bench.counters();
     assert_eq!((counters.packets_replayed, counters.replays_filled), (0, 1));
@@ -93,7 +98,12 @@ fn what_is_refused_or_does_not_come_in_time_is_lost() {
 fn a_damaged_packet_fills_nothing() {
     let mut bench = awaiting();
     let message = book(&[bid(2, NEW, 1, 101)]);
-    bench.sent_at(Feed::Replay, 3, 3, &[message[..message.len() - 1].to_vec()]);
+    bench.sent_at(
+        FeedType::Replay,
+        3,
+        3,
+        &[message[..message.len() - 1].to_vec()],
+    );
     assert_eq!(bench.counters().packets_invalid, 1);
     assert_eq!(bench.wanted(), Some((3, 3)));
 }
@@ -103,13 +113,13 @@ fn a_damaged_packet_fills_nothing() {
 #[test]
 fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
     let mut bench = Bench::asking();
-    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(2, NEW, 1, 100)])]);
-    bench.sent_at(Feed::Incremental, 3, 3, &[heartbeat()]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(2, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[heartbeat()]);
     bench.wait();
     bench.published(&["reset", "whole book recovering 0"]);
     bench.snapshots(1, &[snapshot(1, 2, &[100, 99])]);
     bench.published(&["whole book gapped 2"]);
-    bench.sent_at(Feed::Replay, 2, 2, &[heartbeat()]);
+    bench.sent_at(FeedType::Replay, 2, 2, &[heartbeat()]);
     bench.published(&["3: live"]);
     bench.book(ID, "live 100 99 |");
 }
@@ -119,17 +129,17 @@ fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
 #[test]
 fn an_event_with_a_gap_in_it_is_seen_whole() {
     let mut bench = Bench::asking();
-    bench.sent_at(Feed::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
     bench.sent_at(
-        Feed::Incremental,
+        FeedType::Incremental,
         2,
         2,
         &[open_book(&[bid(2, NEW, 1, 101)])],
     );
-    bench.sent_at(Feed::Incremental, 4, 4, &[end_of_event()]);
+    bench.sent_at(FeedType::Incremental, 4, 4, &[end_of_event()]);
     bench.wait();
     bench.published(&["reset", "1: book 7 live 100 | -", "2: gapped"]);
-    bench.sent_at(Feed::Replay, 3, 3, &[open_book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(FeedType::Replay, 3, 3, &[open_book(&[bid(3, NEW, 1, 102)])]);
     bench.published(&["4: book 7 live 102 | -", "4: live"]);
 }
 

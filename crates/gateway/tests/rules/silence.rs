@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::messages::*;
-use touchline_feed::cme::Feed;
+use touchline_feed::cme::FeedType;
 
 /// A live book with a bid and an order.
 fn live() -> Bench {
@@ -78,14 +78,14 @@ fn copies_and_broken_packets_end_no_silence() {
     bench.silence(100);
     bench.published(&["2: stale", "2: orders stale"]);
     bench.sent_at(
-        Feed::Incremental,
+        FeedType::Incremental,
         2,
         3,
         &[orders(20, &[order(NEW, 1, 1, 5, 100)])],
     );
-    bench.sent_at(Feed::Incremental, 1, 2, &[book(&[bid(1, NEW, 1, 100)])]);
-    bench.sent_at(Feed::Incremental, 3, 3, &[vec![0; 12]]);
-    bench.sent_at(Feed::Incremental, 3_000_000, 4, &[heartbeat()]);
+    bench.sent_at(FeedType::Incremental, 1, 2, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[vec![0; 12]]);
+    bench.sent_at(FeedType::Incremental, 3_000_000, 4, &[heartbeat()]);
     bench.published(&[]);
     bench.packet(3, &[heartbeat()]);
     bench.published(&["3: live", "3: orders live"]);

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BookState {
     /// Sequence of the packet that ends the event.
-    pub sequence: u32,
+    pub sequence: u64,
     /// The venue's id of the instrument.
     pub security_id: i32,
     /// [`hash`] of its four lists, or [`hash_of_orders`] of an order book.

@@ -428,7 +428,7 @@ impl Flow {
             }
             let best = |list: List| list.of(market, 1).first().map(|&rung| rung.into());
             self.tops.push(TopRow {
-                sequence: publisher.open_sequence(),
+                sequence: u64::from(publisher.open_sequence()),
                 security_id: instrument.security_id,
                 bid: best(List::ALL[0]),
                 ask: best(List::ALL[1]),

@@ -176,7 +176,7 @@ impl Publisher {
         let changed = std::mem::take(&mut self.changed);
         let changed_orders = std::mem::take(&mut self.changed_orders);
         let state = |index: usize, hash: fn(&Published) -> u64| BookState {
-            sequence: self.sequence + 1,
+            sequence: u64::from(self.sequence) + 1,
             security_id: self.instruments[index].security_id,
             hash: hash(&self.published[index]),
         };

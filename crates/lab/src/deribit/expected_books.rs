@@ -13,7 +13,7 @@ pub fn state(market: &Market, instrument: usize) -> BookState {
     let about = &market.instruments()[instrument];
     let book = &market.books()[instrument];
     BookState {
-        sequence: market.happened(),
+        sequence: u64::from(market.happened()),
         security_id: about.number,
         hash: hash([
             levels(about, book, Side::Bid),

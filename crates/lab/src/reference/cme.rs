@@ -534,7 +534,7 @@ impl Handler {
             let [bids, asks, ..] = self.instrument(security_id).prices.sides();
             let (bid, ask) = (bids.best(), asks.best());
             self.tops.push(TopRow {
-                sequence,
+                sequence: u64::from(sequence),
                 security_id,
                 bid,
                 ask,

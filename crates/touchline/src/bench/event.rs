@@ -16,8 +16,8 @@ use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_feed::Venue;
-use touchline_feed::cme::{Feed, Line, Settings};
+use touchline_feed::Feed;
+use touchline_feed::cme::{FeedType, Line, Settings};
 use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
@@ -75,7 +75,7 @@ enum BenchVenue {
     Deribit,
 }
 
-type Stretch = Endless<(Feed, Line)>;
+type Stretch = Endless<(FeedType, Line)>;
 type Path = CmePipeline<Local<Touch>>;
 type BusPath = CmePipeline<Publisher>;
 
@@ -149,8 +149,12 @@ fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stre
     let mut source = PcapSource::open(pcap).map_err(Failure::run)?;
     let mut stretch = Stretch::new();
     while let Some(packet) = source.receive().map_err(Failure::run)?.packet() {
-        if let Some((Feed::Incremental, line)) = channel.route(packet.destination) {
-            stretch.add((Feed::Incremental, line), packet.receive_ns, packet.payload);
+        if let Some((FeedType::Incremental, line)) = channel.route(packet.destination) {
+            stretch.add(
+                (FeedType::Incremental, line),
+                packet.receive_ns,
+                packet.payload,
+            );
         }
     }
     if stretch.is_empty() {
@@ -178,7 +182,11 @@ fn generated(seed: u64) -> Stretch {
             capture::Line::A => Line::A,
             capture::Line::B => Line::B,
         };
-        stretch.add((Feed::Incremental, line), arrival.time_ns, &arrival.payload);
+        stretch.add(
+            (FeedType::Incremental, line),
+            arrival.time_ns,
+            &arrival.payload,
+        );
     }
     stretch
 }
@@ -198,7 +206,7 @@ fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<
     };
     let mut path = build(settings, limits, Symbols::default(), publisher);
     for snapshot in stretch.snapshots() {
-        path.packet((Feed::Snapshot, Line::A), &snapshot, 0, 0);
+        path.packet((FeedType::Snapshot, Line::A), &snapshot, 0, 0);
     }
     for (channel, receive_ns, bytes, _) in stretch.packets() {
         path.packet(channel, bytes, receive_ns, 0);
@@ -209,10 +217,10 @@ fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<
 
 /// The figures are of the live path only; anything else would be another path.
 pub(super) fn still_live<P: Publish>(path: &CmePipeline<P>) -> Result<(), Failure> {
-    let counters = path.venue().counters();
-    let instruments = (0..path.venue().instruments() as u32).map(touchline_types::Instrument);
+    let counters = path.feed().counters();
+    let instruments = path.instruments().iter();
     let not_live = instruments
-        .filter(|i| path.venue().validity(*i) != Validity::Live)
+        .filter(|i| path.feed().validity(*i) != Validity::Live)
         .count();
     if not_live == 0 && counters.gaps == 0 {
         return Ok(());
@@ -264,39 +272,44 @@ fn round<P: Publish>(
     path: &mut CmePipeline<P>,
     clock: &Clock,
     samples: &mut Samples,
-    packet: impl Fn(&mut CmePipeline<P>, (Feed, Line), &[u8], u64, u64),
+    packet: impl Fn(&mut CmePipeline<P>, (FeedType, Line), &[u8], u64, u64) -> bool,
 ) {
     for (channel, receive_ns, bytes, messages) in stretch.packets() {
-        let delivered = path.venue().counters().packets_delivered;
         let begin = ticks();
-        packet(path, channel, bytes, receive_ns, begin);
+        let delivered = packet(path, channel, bytes, receive_ns, begin);
         let ns = clock.between_ns(begin, ticks());
-        if path.venue().counters().packets_delivered == delivered {
-            samples.copy.saturating_record(ns);
-        } else {
+        if delivered {
             samples.packet.saturating_record(ns);
             let each = ns.checked_div(messages).unwrap_or(0);
             samples.message.saturating_record_n(each, messages);
+        } else {
+            samples.copy.saturating_record(ns);
         }
     }
 }
 
 /// What is measured; instruction counts are taken inside it.
 #[inline(never)]
-fn one_packet(path: &mut Path, channel: (Feed, Line), bytes: &[u8], receive_ns: u64, polled: u64) {
-    path.packet(channel, black_box(bytes), receive_ns, polled);
+fn one_packet(
+    path: &mut Path,
+    channel: (FeedType, Line),
+    bytes: &[u8],
+    receive_ns: u64,
+    polled: u64,
+) -> bool {
+    path.packet(channel, black_box(bytes), receive_ns, polled)
 }
 
 /// The same, published on a bus. A function of its own, so that instructions can be told apart.
 #[inline(never)]
 fn on_the_bus(
     path: &mut BusPath,
-    channel: (Feed, Line),
+    channel: (FeedType, Line),
     bytes: &[u8],
     receive_ns: u64,
     polled: u64,
-) {
-    path.packet(channel, black_box(bytes), receive_ns, polled);
+) -> bool {
+    path.packet(channel, black_box(bytes), receive_ns, polled)
 }
 
 impl Samples {

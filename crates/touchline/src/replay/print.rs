@@ -3,7 +3,7 @@
 use crate::output::{Failure, Output};
 use std::fmt::Write;
 use std::ops::ControlFlow;
-use touchline_feed::cme::{Feed, Line};
+use touchline_feed::cme::{FeedType, Line};
 use touchline_net::Packet;
 use touchline_wire::mdp3;
 use touchline_wire::sbe::UtcTime;
@@ -30,7 +30,11 @@ impl Printer {
     }
 
     /// Prints one packet. Breaks when there is no use in going on.
-    pub fn packet(&mut self, packet: &Packet<'_>, route: Option<(Feed, Line)>) -> ControlFlow<()> {
+    pub fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        route: Option<(FeedType, Line)>,
+    ) -> ControlFlow<()> {
         self.text.clear();
         write_packet(&mut self.text, packet, route);
         if let Err(failure) = self.output.line(&self.text) {
@@ -54,13 +58,13 @@ impl Printer {
 }
 
 /// The name of a feed on a screen.
-pub fn feed_name(feed: Feed) -> &'static str {
+pub fn feed_name(feed: FeedType) -> &'static str {
     match feed {
-        Feed::Incremental => "incremental",
-        Feed::Snapshot => "snapshot",
-        Feed::SnapshotOrders => "order snapshot",
-        Feed::Replay => "replay",
-        Feed::Definition => "definition",
+        FeedType::Incremental => "incremental",
+        FeedType::Snapshot => "snapshot",
+        FeedType::SnapshotOrders => "order snapshot",
+        FeedType::Replay => "replay",
+        FeedType::Definition => "definition",
     }
 }
 
@@ -72,7 +76,7 @@ pub fn line_name(line: Line) -> &'static str {
     }
 }
 
-fn write_packet(text: &mut String, packet: &Packet<'_>, route: Option<(Feed, Line)>) {
+fn write_packet(text: &mut String, packet: &Packet<'_>, route: Option<(FeedType, Line)>) {
     let (time, source) = (UtcTime(packet.receive_ns), packet.source);
     let bytes = packet.payload.len();
     let _ = match route {

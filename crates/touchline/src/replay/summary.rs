@@ -3,15 +3,16 @@
 use super::print::feed_name;
 use crate::format::{count, counted, duration, rate, share};
 use std::fmt::{Display, Formatter, Result, Write};
-use touchline_feed::Venue;
-use touchline_feed::cme::{CmeFeed, Counters, Feed, Line};
+use touchline_feed::Feed;
+use touchline_feed::cme::{CmeFeed, Counters, FeedType, Line};
 use touchline_gateway::Pipeline;
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::replay::Report;
+use touchline_instruments::Instruments;
 use touchline_net::Skipped;
 use touchline_net::frame::NotUdp;
 use touchline_transport::Publish;
-use touchline_types::{Instrument, Validity};
+use touchline_types::Validity;
 use touchline_wire::sbe::UtcTime;
 
 /// The summary of a replay; printed, it is a page of at most 80 columns.
@@ -20,6 +21,7 @@ pub struct Summary<'a> {
     report: &'a Report,
     skipped: Skipped,
     feed: &'a CmeFeed,
+    instruments: &'a Instruments,
     path: &'a touchline_gateway::Counters,
 }
 
@@ -87,7 +89,8 @@ impl<'a> Summary<'a> {
             channel,
             report,
             skipped,
-            feed: pipeline.venue(),
+            feed: pipeline.feed(),
+            instruments: pipeline.instruments(),
             path: pipeline.counters(),
         }
     }
@@ -105,15 +108,15 @@ impl<'a> Summary<'a> {
     fn write_packets(&self, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "\n{:<20}{:>14}{:>14}", "packets", "line A", "line B")?;
         let feeds = [
-            Feed::Incremental,
-            Feed::Snapshot,
-            Feed::SnapshotOrders,
-            Feed::Definition,
+            FeedType::Incremental,
+            FeedType::Snapshot,
+            FeedType::SnapshotOrders,
+            FeedType::Definition,
         ];
         for feed in feeds {
             let [a, b] = [Line::A, Line::B]
                 .map(|line| self.report.packets.get(&(feed, line)).copied().unwrap_or(0));
-            if a + b > 0 || feed == Feed::Incremental {
+            if a + b > 0 || feed == FeedType::Incremental {
                 let name = feed_name(feed);
                 writeln!(f, "  {name:<18}{:>14}{:>14}", count(a), count(b))?;
             }
@@ -141,7 +144,7 @@ impl<'a> Summary<'a> {
     }
 
     fn write_instruments(&self, f: &mut Formatter<'_>) -> Result {
-        let instruments = (0..self.feed.instruments() as u32).map(Instrument);
+        let instruments = self.instruments.iter();
         let (mut prices, mut orders) = ([0; VALIDITIES.len()], [0; VALIDITIES.len()]);
         for instrument in instruments {
             for (counts, validity) in [
@@ -152,7 +155,7 @@ impl<'a> Summary<'a> {
                 counts[at.unwrap_or(0)] += 1;
             }
         }
-        let total = counted(self.feed.instruments() as u64, "instrument");
+        let total = counted(self.instruments.len() as u64, "instrument");
         write!(f, "\n{total:<20}")?;
         VALIDITIES
             .iter()

@@ -11,7 +11,7 @@ use crate::same;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use touchline_feed::cme::{Feed, Join, Line};
+use touchline_feed::cme::{FeedType, Join, Line};
 use touchline_gateway::cme::{CmePipeline, pipeline};
 use touchline_gateway::config::Config;
 use touchline_gateway::config::cme::ChannelConfig;
@@ -71,7 +71,7 @@ fn replayed<S: Subscribe>(
 /// The packets of a capture in its order, in the reference's terms.
 fn arrivals(
     capture: &Path,
-    route: impl Fn(std::net::SocketAddrV4) -> Option<(Feed, Line)>,
+    route: impl Fn(std::net::SocketAddrV4) -> Option<(FeedType, Line)>,
 ) -> Vec<Arrival> {
     let mut source = PcapSource::open([capture]).expect("the capture opens");
     let mut arrivals = Vec::new();
@@ -80,11 +80,11 @@ fn arrivals(
         arrivals.push(Arrival {
             time_ns: packet.receive_ns,
             feed: match feed {
-                Feed::Incremental => capture::Feed::Incremental,
-                Feed::Definition => capture::Feed::Definitions,
-                Feed::Snapshot => capture::Feed::Snapshot,
-                Feed::SnapshotOrders => capture::Feed::OrderSnapshot,
-                Feed::Replay => panic!("no group of the channel carries it"),
+                FeedType::Incremental => capture::Feed::Incremental,
+                FeedType::Definition => capture::Feed::Definitions,
+                FeedType::Snapshot => capture::Feed::Snapshot,
+                FeedType::SnapshotOrders => capture::Feed::OrderSnapshot,
+                FeedType::Replay => panic!("no group of the channel carries it"),
             },
             line: match line {
                 Line::A => capture::Line::A,

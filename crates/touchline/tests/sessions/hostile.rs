@@ -6,14 +6,14 @@ use crate::recovery::every_book;
 use crate::watch::{History, Tops, hash_of};
 use crate::{same, seeds};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use touchline_feed::ReceiveTime;
 use touchline_feed::cme::Join;
-use touchline_feed::{ReceiveTime, Venue};
 use touchline_lab::capture::{Arrival, Feed};
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Delivery, Fault, FaultPlan, Forged, Forgery, deliver};
 use touchline_lab::random::Random;
 use touchline_lab::reference::cme as slow;
-use touchline_types::{Instrument, Validity};
+use touchline_types::Validity;
 use touchline_wire::mdp3::PacketHeader;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -237,8 +237,8 @@ impl Scene {
     /// What a subscriber has, whether or not it was just told something.
     fn check_standing(&self, path: &Path<History>, seen: &mut Seen, now_ns: u64) {
         let mirror = &path.publisher().inner().subscriber.0;
-        for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
-            let definition = path.venue().definition(instrument);
+        for instrument in path.instruments().iter() {
+            let definition = path.instruments().definition(instrument);
             if mirror.validity(instrument) != Validity::Live || definition.symbol.is_empty() {
                 continue;
             }

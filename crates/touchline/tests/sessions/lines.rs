@@ -29,7 +29,7 @@ fn a_clean_session_gives_the_expected_books_exactly() {
         same(
             &picture.tops_jsonl(),
             &session.expected.tops_jsonl(),
-            &format!("tops, seed {seed}, {:?}", path.venue().counters()),
+            &format!("tops, seed {seed}, {:?}", path.feed().counters()),
         );
         mirror_agrees(&path, &format!("seed {seed}"));
     }
@@ -72,7 +72,7 @@ fn the_counters_add_up() {
         let session = generate(&long(seed), seed);
         let delivery = one_line_at_a_time(&session, seed);
         let path = run(&delivery.arrivals, Join::Snapshot, ());
-        let counters = path.venue().counters();
+        let counters = path.feed().counters();
         let received = counters.packets_a + counters.packets_b;
         assert_eq!(received, incremental(&delivery.arrivals), "seed {seed}");
         let sent = session

@@ -1,8 +1,8 @@
 //! The path under test: arrivals in, a picture and a subscriber's mirror out.
 
 use touchline_book::LevelList;
-use touchline_feed::Venue;
-use touchline_feed::cme::{Feed, Join, Line, Settings};
+use touchline_feed::Feed;
+use touchline_feed::cme::{FeedType, Join, Line, Settings};
 use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
@@ -64,12 +64,12 @@ pub fn subscriber<S: Subscribe>(path: &Path<S>) -> &S {
 }
 
 /// Feed and line in the path's terms.
-pub fn channel(arrival: &Arrival) -> (Feed, Line) {
+pub fn channel(arrival: &Arrival) -> (FeedType, Line) {
     let feed = match arrival.feed {
-        capture::Feed::Incremental => Feed::Incremental,
-        capture::Feed::Definitions => Feed::Definition,
-        capture::Feed::Snapshot => Feed::Snapshot,
-        capture::Feed::OrderSnapshot => Feed::SnapshotOrders,
+        capture::Feed::Incremental => FeedType::Incremental,
+        capture::Feed::Definitions => FeedType::Definition,
+        capture::Feed::Snapshot => FeedType::Snapshot,
+        capture::Feed::OrderSnapshot => FeedType::SnapshotOrders,
     };
     let line = match arrival.line {
         capture::Line::A => Line::A,
@@ -80,10 +80,8 @@ pub fn channel(arrival: &Arrival) -> (Feed, Line) {
 
 /// Books and orders as the path has them; tops come from a subscriber.
 pub fn picture<S: Subscribe>(path: &Path<S>, tops: Vec<TopRow>) -> Picture {
-    let mut instruments: Vec<_> = (0..path.venue().instruments() as u32)
-        .map(Instrument)
-        .collect();
-    instruments.sort_by_key(|instrument| path.venue().definition(*instrument).security_id);
+    let mut instruments: Vec<_> = path.instruments().iter().collect();
+    instruments.sort_by_key(|instrument| path.instruments().definition(*instrument).security_id);
     Picture {
         books: instruments
             .iter()
@@ -112,8 +110,8 @@ pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
         "{what}: a published step did not fit the subscriber's book"
     );
     prices_agree(path, mirror, what);
-    for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
-        let id = path.venue().definition(instrument).security_id;
+    for instrument in path.instruments().iter() {
+        let id = path.instruments().definition(instrument).security_id;
         let orders = |books: &touchline_book::OrderBooks, side| {
             let mut orders = Vec::new();
             books.visit(instrument, side, |o| {
@@ -130,7 +128,7 @@ pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
         }
         assert_eq!(
             mirror.orders_validity(instrument),
-            path.venue().orders_validity(instrument),
+            path.feed().orders_validity(instrument),
             "{what}: orders of {id}"
         );
     }
@@ -139,8 +137,8 @@ pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
 /// A subscriber's price books must be exactly what the path has.
 #[track_caller]
 pub fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
-    for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
-        let id = path.venue().definition(instrument).security_id;
+    for instrument in path.instruments().iter() {
+        let id = path.instruments().definition(instrument).security_id;
         for kind in [BookKind::Direct, BookKind::Implied] {
             for side in Side::BOTH {
                 let levels = |book: Option<&touchline_book::PriceBook>| {
@@ -159,7 +157,7 @@ pub fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &s
         }
         assert_eq!(
             mirror.validity(instrument),
-            path.venue().validity(instrument),
+            path.feed().validity(instrument),
             "{what}: {id}"
         );
     }
@@ -175,8 +173,8 @@ pub fn level(level: &touchline_types::Level, kind: BookKind) -> Option<Level> {
 }
 
 fn book_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> BookRow {
-    let venue = path.venue();
-    let definition = venue.definition(instrument);
+    let feed = path.feed();
+    let definition = path.instruments().definition(instrument);
     let levels = |kind, side| {
         let book = path.prices().get(instrument);
         let levels = book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
@@ -185,8 +183,8 @@ fn book_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> BookRow {
     BookRow {
         security_id: definition.security_id as i32,
         symbol: (!definition.symbol.is_empty()).then(|| definition.symbol.to_string()),
-        state: state(venue.validity(instrument)),
-        last_rpt_seq: venue.last_rpt_seq(instrument),
+        state: state(feed.validity(instrument)),
+        last_rpt_seq: feed.last_rpt_seq(instrument),
         bids: levels(BookKind::Direct, Side::Bid),
         asks: levels(BookKind::Direct, Side::Ask),
         implied_bids: levels(BookKind::Implied, Side::Bid),
@@ -195,7 +193,7 @@ fn book_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> BookRow {
 }
 
 fn orders_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> OrdersRow {
-    let definition = path.venue().definition(instrument);
+    let definition = path.instruments().definition(instrument);
     let orders = |side| {
         let mut rows = Vec::new();
         path.orders().visit(instrument, side, |order| {
@@ -210,7 +208,7 @@ fn orders_row<S: Subscribe>(path: &Path<S>, instrument: Instrument) -> OrdersRow
     OrdersRow {
         security_id: definition.security_id as i32,
         symbol: (!definition.symbol.is_empty()).then(|| definition.symbol.to_string()),
-        state: state(path.venue().orders_validity(instrument)),
+        state: state(path.feed().orders_validity(instrument)),
         bids: orders(Side::Bid),
         asks: orders(Side::Ask),
     }

@@ -4,13 +4,11 @@ use crate::path::{Path, channel, mirror_agrees, path, picture, run, settings, su
 use crate::watch::{History, Tops, hash_of};
 use crate::{same, seeds};
 use std::collections::{HashMap, HashSet};
-use touchline_feed::Venue;
 use touchline_feed::cme::{Join, Line::B};
 use touchline_lab::capture::{Arrival, Feed, Line};
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Delivery, Fault, FaultPlan, Rule, deliver};
 use touchline_lab::random::Random;
-use touchline_types::Instrument;
 
 /// After the faults stop and whole snapshot loops have come, every book is live and right; what
 /// was printed on the way was never wrong.
@@ -22,7 +20,7 @@ fn books_are_healed_and_nothing_false_was_shown() {
         let delivery = everything_at_once(&session, seed);
         lost += delivery.report.lost_on_both.len();
         let path = run(&delivery.arrivals, Join::Snapshot, Tops::default());
-        recovered += path.venue().counters().snapshots_used;
+        recovered += path.feed().counters().snapshots_used;
         let picture = picture(&path, subscriber(&path).0.clone());
         same(
             &picture.books_jsonl(),
@@ -164,8 +162,8 @@ pub fn every_book(arrivals: &[Arrival]) -> (Path<History>, HashMap<i64, HashSet<
         let (feed, line) = channel(arrival);
         path.packet((feed, line), &arrival.payload, arrival.time_ns, 0);
         path.packet((feed, B), &arrival.payload, arrival.time_ns, 0);
-        for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
-            let security_id = path.venue().definition(instrument).security_id;
+        for instrument in path.instruments().iter() {
+            let security_id = path.instruments().definition(instrument).security_id;
             let book = hash_of(path.prices().get(instrument));
             // Every book was empty once, if only for a part of the packet that defined it.
             let seen = books

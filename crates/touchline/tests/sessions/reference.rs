@@ -49,7 +49,7 @@ fn the_reference_says_the_same_under_every_fault() {
                 },
             );
             let path = run(&arrivals, join, Tops::default());
-            messages += path.venue().counters().messages;
+            messages += path.feed().counters().messages;
             let picture = picture(&path, subscriber(&path).0.clone());
             same(
                 &picture.books_jsonl(),

@@ -9,15 +9,15 @@ use crate::recovery::{every_book, everything_at_once, is_right};
 use crate::watch::History;
 use crate::{same, seeds};
 use touchline_feed::cme::replay::{Credentials, Step};
-use touchline_feed::cme::{Feed, Join, Line, Replay, replay};
-use touchline_feed::{Action, Venue};
+use touchline_feed::cme::{FeedType, Join, Line, Replay, replay};
+use touchline_feed::{Feed, Request};
 use touchline_lab::capture::{self, Arrival};
 use touchline_lab::cme::encode::packet;
 use touchline_lab::cme::{Options, SentPacket, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::random::Random;
 use touchline_transport::{Envelope, Subscribe};
-use touchline_types::{Instrument, Update, Validity};
+use touchline_types::{Update, Validity};
 
 const MILLISECOND: u64 = 1_000_000;
 /// Shorter than the loops that heal everything at the end of a session: a gap that is given up after
@@ -57,7 +57,7 @@ struct Desk<'s> {
     moods: &'s [Mood],
     random: Random,
     client: replay::Session,
-    asked: Option<Action>,
+    asked: Option<Request>,
     /// When the answer comes, and what it is.
     answer: Option<(u64, Vec<u8>)>,
 }
@@ -77,10 +77,11 @@ impl<'s> Desk<'s> {
 
     /// Asks, or hands over what has come.
     fn look<S: Subscribe>(&mut self, path: &mut Path<S>, now_ns: u64) {
-        let wanted = path.action();
+        let wanted = path.request();
         if wanted != self.asked {
             self.asked = wanted;
-            self.answer = wanted.map(|Action::Replay { first, last }| {
+            self.answer = wanted.map(|Request::Retransmit { first, last }| {
+                let (first, last) = (first as u32, last as u32);
                 self.client.begin(first, last);
                 self.answer_to(first, last, now_ns)
             });
@@ -88,7 +89,7 @@ impl<'s> Desk<'s> {
         if let Some((_, bytes)) = self.answer.take_if(|(at, _)| *at <= now_ns)
             && !self.hand_over(&bytes, path, now_ns)
         {
-            path.failed(now_ns);
+            path.request_failed(now_ns);
             self.asked = None;
         }
     }
@@ -105,8 +106,8 @@ impl<'s> Desk<'s> {
             rest = later;
             while let Some(step) = self.client.step() {
                 let Step::Packet(packet) = step else { break };
-                path.packet((Feed::Replay, Line::A), packet, now_ns, 0);
-                if path.action() != self.asked {
+                path.packet((FeedType::Replay, Line::A), packet, now_ns, 0);
+                if path.request() != self.asked {
                     return true;
                 }
             }
@@ -185,7 +186,7 @@ fn run_asking<S: Subscribe>(arrivals: &[Arrival], mut desk: Desk<'_>, watcher: S
     let mut path = path(settings, watcher);
     let mut now_ns = 0;
     for arrival in arrivals {
-        while path.action().is_some() && now_ns + MILLISECOND < arrival.time_ns {
+        while path.request().is_some() && now_ns + MILLISECOND < arrival.time_ns {
             now_ns += MILLISECOND;
             path.advance(now_ns);
             desk.look(&mut path, now_ns);
@@ -207,16 +208,16 @@ fn run_asking<S: Subscribe>(arrivals: &[Arrival], mut desk: Desk<'_>, watcher: S
 /// While packets are awaited, a subscriber has no live book.
 #[track_caller]
 fn nothing_is_fresh<S: Subscribe>(path: &Path<S>) {
-    let Some(action) = path.action() else { return };
+    let Some(action) = path.request() else { return };
     let mirror = &path.publisher().inner().subscriber.0;
-    for instrument in (0..path.venue().instruments() as u32).map(Instrument) {
+    for instrument in path.instruments().iter() {
         let (price, orders) = (
             mirror.validity(instrument),
             mirror.orders_validity(instrument),
         );
         assert_ne!(price, Validity::Live, "{instrument:?} awaits {action:?}");
         assert!(
-            orders != Validity::Live || !path.venue().orders_seen(),
+            orders != Validity::Live || !path.feed().orders_seen(),
             "orders of {instrument:?} await {action:?}"
         );
     }
@@ -272,7 +273,7 @@ fn what_is_replayed_was_never_lost() {
         let desk = Desk::new(&session, &[Mood::Right], seed);
         let actual = run_asking(&faulty.arrivals, desk, Events::default());
         let expected = run(&clean.arrivals, Join::Snapshot, Events::default());
-        let counters = *actual.venue().counters();
+        let counters = *actual.feed().counters();
         assert_eq!(counters.packets_lost, 0, "seed {seed}: {counters:?}");
         assert_eq!(
             counters.replays_requested, counters.replays_filled,
@@ -320,7 +321,7 @@ fn whatever_the_server_answers_books_are_healed_and_nothing_false_was_shown() {
         };
         let desk = Desk::new(&session, moods, seed);
         let healed = run_asking(&arrivals, desk, History::default());
-        let counters = healed.venue().counters();
+        let counters = healed.feed().counters();
         asked += counters.replays_requested;
         filled += counters.replays_filled;
         unused += counters.packets_replay_unused;

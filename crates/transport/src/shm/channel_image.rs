@@ -11,7 +11,7 @@ use touchline_types::{ChannelState, Gap, Phase, Validity, native};
 pub const SLOT: usize = 0;
 
 /// Words of it.
-pub const WORDS: usize = 9;
+pub const WORDS: usize = 10;
 
 /// State of the channel, the last reset, the last loss and how far the download is, each with its place in the
 /// stream.
@@ -30,10 +30,11 @@ pub struct ChannelImage {
 impl ChannelImage {
     /// Writes it as the content of a slot.
     pub fn write(&self, content: &[AtomicU64]) {
-        let (gap_at, packets, orders) = self.gap.map_or((0, 0, 0), |(at, gap)| {
-            let packets = u64::from(gap.first) | u64::from(gap.last) << 32;
-            (at, packets, gap.orders as u64)
+        let (gap_at, gap) = self.gap.unzip();
+        let (first, last, orders) = gap.map_or((0, 0, 0), |gap: Gap| {
+            (gap.first, gap.last, gap.orders as u64)
         });
+        let gap_at = gap_at.unwrap_or(0);
         let (download_at, phase) = self.download.unwrap_or((0, Phase::Begun));
         let flags = u64::from(self.reset.is_some())
             | u64::from(self.gap.is_some()) << 1
@@ -47,7 +48,8 @@ impl ChannelImage {
             flags,
             reset,
             gap_at,
-            packets,
+            first,
+            last,
             orders,
             download_at,
             state_at,
@@ -65,7 +67,8 @@ impl ChannelImage {
             flags,
             reset,
             gap_at,
-            packets,
+            first,
+            last,
             orders,
             download_at,
             state_at,
@@ -74,8 +77,8 @@ impl ChannelImage {
         ] = *content;
         let orders = native::code::validity(orders as u8).unwrap_or(Validity::Recovering);
         let gap = Gap {
-            first: packets as u32,
-            last: (packets >> 32) as u32,
+            first,
+            last,
             orders,
         };
         // A validity that no publisher writes is none to trust.
@@ -137,7 +140,7 @@ mod tests {
 
     const GAP: Gap = Gap {
         first: 7,
-        last: 9,
+        last: 0x1_0000_0009,
         orders: Validity::Natural,
     };
 

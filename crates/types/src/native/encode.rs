@@ -171,7 +171,7 @@ impl<'a> Tag<'a> {
         } = *self.timestamps;
         LatencyTrace {
             reserved: Zeros::NEW,
-            packet_sequence: u64::from(packet.sequence).into(),
+            packet_sequence: packet.sequence.into(),
             sending_ns: packet.sending_ns.into(),
             polled: polled.into(),
             decoded: decoded.into(),
@@ -357,8 +357,8 @@ fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
     let block = layout::Gap {
         head,
         trace,
-        first_lost: u64::from(gap.first).into(),
-        last_lost: u64::from(gap.last).into(),
+        first_lost: gap.first.into(),
+        last_lost: gap.last.into(),
         orders_validity: gap.orders as u8,
     };
     write(block, out)

@@ -9,7 +9,7 @@ use crate::{
     Validity,
 };
 use zerocopy::FromBytes;
-use zerocopy::little_endian::{I32, I64, U64};
+use zerocopy::little_endian::{I32, I64};
 
 /// A message that was checked from end to end.
 #[derive(Clone, Copy, Debug)]
@@ -202,7 +202,7 @@ impl<'a> Message<'a> {
         };
         if let Some(trace) = self.trace {
             // Checked to fit when the message was parsed.
-            timestamps.packet.sequence = trace.packet_sequence.get() as u32;
+            timestamps.packet.sequence = trace.packet_sequence.get();
             timestamps.packet.sending_ns = trace.sending_ns.get();
             timestamps.polled = trace.polled.get();
             timestamps.decoded = trace.decoded.get();
@@ -337,7 +337,6 @@ impl<'a> Source<'a> {
         let behind_the_head = self.block.get(size_of::<Head>()..);
         let (trace, _) = LatencyTrace::ref_from_prefix(behind_the_head.unwrap_or_default())
             .map_err(|_| Malformed::BlockTooShort)?;
-        small(trace.packet_sequence, "packetSequence")?;
         Ok(trace)
     }
 
@@ -482,8 +481,8 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
 
 fn gap<'a>(block: &layout::Gap) -> Result<Body<'a>, Malformed> {
     Ok(Body::Gap(Gap {
-        first: small(block.first_lost, "firstLost")?,
-        last: small(block.last_lost, "lastLost")?,
+        first: block.first_lost.get(),
+        last: block.last_lost.get(),
         orders: code::validity(block.orders_validity).ok_or(Malformed::Value("ordersValidity"))?,
     }))
 }
@@ -545,10 +544,4 @@ fn statistics<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
         price: Price(block.price.get()),
         quantity: Quantity(block.quantity.get()),
     }))
-}
-
-/// Numbers that the schema leaves more room for than we have.
-#[inline(always)]
-fn small(number: U64, field: &'static str) -> Result<u32, Malformed> {
-    u32::try_from(number.get()).map_err(|_| Malformed::Value(field))
 }

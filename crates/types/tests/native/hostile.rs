@@ -141,10 +141,6 @@ fn codes_that_stand_for_nothing_are_refused() {
     one(7, 195, 2, "defined");
     one(11, 80, 2, "phase");
     one(11, 80, 255, "phase");
-    // Numbers that the schema could carry and we cannot.
-    one(9, 80 + 4, 1, "firstLost");
-    one(9, 88 + 4, 1, "lastLost");
-    one(10, 32 + 4, 1, "packetSequence");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Book and order messages: levels by position, and the orders behind them.
 
 use super::{Ending, ending, parse};
+use crate::Output;
 use crate::cme::channel::Channel;
 use crate::cme::normalise::{BookEntry, book_entry, order_action, update_action};
 use crate::cme::queue::{Queued, Work};
@@ -39,7 +40,7 @@ macro_rules! book_message {
         pub(super) fn $name(
             &mut self,
             raw: RawMessage<'_>,
-            events: &mut Vec<Event>,
+            out: &mut Output<'_>,
         ) -> Result<Option<Ending>, Malformed> {
             let message = parse!($view, raw);
             let transact_ns = message.transact_time();
@@ -55,7 +56,7 @@ macro_rules! book_message {
                     action: entry.md_update_action(),
                     entry_type: entry.md_entry_type(),
                 };
-                self.level(level, transact_ns, events);
+                self.level(level, transact_ns, out);
             }
             for entry in message.no_order_id_entries() {
                 let reference = usize::from(entry.reference_id().unwrap_or(0)).checked_sub(1);
@@ -72,7 +73,7 @@ macro_rules! book_message {
                     action: entry.order_update_action().0,
                     entry_type: level.md_entry_type(),
                 };
-                self.order(order, transact_ns, events);
+                self.order(order, transact_ns, out);
             }
             ending!(message)
         }
@@ -86,7 +87,7 @@ macro_rules! order_message {
         pub(super) fn $name(
             &mut self,
             raw: RawMessage<'_>,
-            events: &mut Vec<Event>,
+            out: &mut Output<'_>,
         ) -> Result<Option<Ending>, Malformed> {
             let message = parse!($view, raw);
             for entry in message.no_md_entries() {
@@ -99,7 +100,7 @@ macro_rules! order_message {
                     action: entry.md_update_action().0,
                     entry_type: entry.md_entry_type(),
                 };
-                self.order(order, message.transact_time(), events);
+                self.order(order, message.transact_time(), out);
             }
             ending!(message)
         }
@@ -114,8 +115,8 @@ impl Channel {
     order_message!(order_book43, MdIncrementalRefreshOrderBook43);
 
     #[inline]
-    fn level(&mut self, level: Level, transact_ns: u64, events: &mut Vec<Event>) {
-        let Some(instrument) = self.instrument(level.security_id) else {
+    fn level(&mut self, level: Level, transact_ns: u64, out: &mut Output<'_>) {
+        let Some(instrument) = self.instrument(level.security_id, out) else {
             return;
         };
         let Level {
@@ -125,7 +126,7 @@ impl Channel {
             position,
             ..
         } = level;
-        let packet = self.packet_info.sequence;
+        let packet = self.packet();
         let meaning = (book_entry(level.entry_type.0), update_action(level.action));
         let (BookEntry::Level(book, side), Some(action)) = meaning else {
             let work = if meaning.0 == BookEntry::Empty {
@@ -142,7 +143,7 @@ impl Channel {
                     packet,
                     transact_ns,
                 },
-                events,
+                out,
             );
             return;
         };
@@ -157,8 +158,8 @@ impl Channel {
             side,
             book,
         };
-        if self.take_next(instrument, rpt_seq, packet, events) {
-            events.push(Event::Level(event, Validity::Live));
+        if self.take_next(instrument, rpt_seq, packet, out) {
+            out.push(Event::Level(event, Validity::Live));
         } else {
             let work = Work::Level(event);
             self.price_entry(
@@ -169,14 +170,14 @@ impl Channel {
                     packet,
                     transact_ns,
                 },
-                events,
+                out,
             );
         }
     }
 
     #[inline]
-    fn order(&mut self, order: Order, transact_ns: u64, events: &mut Vec<Event>) {
-        let Some(instrument) = self.instrument(order.security_id) else {
+    fn order(&mut self, order: Order, transact_ns: u64, out: &mut Output<'_>) {
+        let Some(instrument) = self.instrument(order.security_id, out) else {
             return;
         };
         let (BookEntry::Level(_, side), Some(action), Some(order_id)) = (
@@ -202,6 +203,6 @@ impl Channel {
             action,
             side,
         };
-        self.order_entry(event, transact_ns, events);
+        self.order_entry(event, transact_ns, out);
     }
 }

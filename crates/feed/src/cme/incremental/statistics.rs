@@ -2,6 +2,7 @@
 //! itself is passed on whatever the state of the book, since no snapshot would bring it again.
 
 use super::{Ending, ending, parse};
+use crate::Output;
 use crate::cme::channel::Channel;
 use crate::cme::normalise::{Count, aggressor, statistic_kind, update_action};
 use crate::cme::queue::{Queued, Work};
@@ -16,15 +17,15 @@ macro_rules! entries_message {
         pub(super) fn $name(
             &mut self,
             raw: RawMessage<'_>,
-            events: &mut Vec<Event>,
+            out: &mut Output<'_>,
         ) -> Result<Option<Ending>, Malformed> {
             let message = parse!($view, raw);
             let $begun_ns = message.transact_time();
             for $entry in message.no_md_entries() {
                 let (id, number) = ($entry.security_id(), $entry.rpt_seq());
-                if let Some($instrument) = self.number(id, number, $begun_ns, events) {
+                if let Some($instrument) = self.number(id, number, $begun_ns, out) {
                     let $channel = &mut *self;
-                    events.extend($entries);
+                    out.events.extend($entries);
                 }
             }
             ending!(message)
@@ -135,11 +136,11 @@ impl Channel {
         security_id: i32,
         rpt_seq: u32,
         transact_ns: u64,
-        events: &mut Vec<Event>,
+        out: &mut Output<'_>,
     ) -> Option<Instrument> {
-        let instrument = self.instrument(security_id)?;
-        let packet = self.packet_info.sequence;
-        if !self.take_next(instrument, rpt_seq, packet, events) {
+        let instrument = self.instrument(security_id, out)?;
+        let packet = self.packet();
+        if !self.take_next(instrument, rpt_seq, packet, out) {
             let work = Work::Nothing;
             self.price_entry(
                 instrument,
@@ -149,7 +150,7 @@ impl Channel {
                     packet,
                     transact_ns,
                 },
-                events,
+                out,
             );
         }
         Some(instrument)

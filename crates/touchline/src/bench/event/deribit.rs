@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use touchline_feed::fix_md::FixFeed;
-use touchline_feed::{ReceiveTime, SessionFeed, Venue};
+use touchline_feed::{Feed, ReceiveTime, SessionFeed};
 use touchline_gateway::Pipeline;
 use touchline_gateway::config::{Config, FixVenue};
 use touchline_gateway::fix::{self, FixPipeline};
@@ -94,20 +94,20 @@ fn round<P: Publish>(
 
 /// What the feed asks for is answered by the stretch already.
 fn discard<P: Publish, V: SessionFeed>(path: &mut Pipeline<V, P>, time: ReceiveTime) {
-    let bytes = path.venue().outgoing().len();
+    let bytes = path.feed().outgoing().len();
     path.sent(bytes, time);
 }
 
 /// The figures are of a live book of many levels only; anything else would be another path.
 fn still_live<P: Publish>(path: &FixPipeline<P>) -> Result<(), Failure> {
-    let feed: &FixFeed = path.venue();
+    let feed: &FixFeed = path.feed();
     let levels = path.prices().get(Instrument(0)).map_or(0, |book| {
         book.levels(BookKind::Direct, Side::Bid)
             .len()
             .min(book.levels(BookKind::Direct, Side::Ask).len())
     });
     let counters = feed.counters();
-    let is_live = feed.instruments() == 1 && feed.validity(Instrument(0)) == Validity::Live;
+    let is_live = path.instruments().len() == 1 && feed.validity(Instrument(0)) == Validity::Live;
     if is_live && levels * 2 > LEVELS && counters.books_inconsistent + counters.gaps == 0 {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use touchline_feed::cme::{CmeFeed, Feed, Line};
+use touchline_feed::cme::{CmeFeed, FeedType, Line};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, Sources};
 use touchline_gateway::live::{self, Gateway, Multicast, endpoints, socket_settings};
@@ -91,10 +91,10 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     // As in the middle of a day: every instrument is live, and the first round has been.
     let stretch = feed::stretch(arguments.seed);
     for snapshot in stretch.snapshots() {
-        path.packet((Feed::Snapshot, Line::A), &snapshot, 0, 0);
+        path.packet((FeedType::Snapshot, Line::A), &snapshot, 0, 0);
     }
     for (_, receive_ns, bytes, _) in stretch.packets() {
-        path.packet((Feed::Incremental, Line::A), bytes, receive_ns, 0);
+        path.packet((FeedType::Incremental, Line::A), bytes, receive_ns, 0);
     }
     super::super::event::still_live(&path)?;
     let link = Multicast::new(source, channel, None);

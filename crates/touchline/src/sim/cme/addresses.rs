@@ -198,13 +198,13 @@ fn write_password(path: &Path) -> std::io::Result<()> {
 }
 
 /// The feed and line of the gateway in the terms of the exchange; replay has no group.
-fn route(feed: feed::Feed, line: feed::Line) -> Option<(Feed, Line)> {
+fn route(feed: feed::FeedType, line: feed::Line) -> Option<(Feed, Line)> {
     let feed = match feed {
-        feed::Feed::Incremental => Feed::Incremental,
-        feed::Feed::Definition => Feed::Definitions,
-        feed::Feed::Snapshot => Feed::Snapshot,
-        feed::Feed::SnapshotOrders => Feed::OrderSnapshot,
-        feed::Feed::Replay => return None,
+        feed::FeedType::Incremental => Feed::Incremental,
+        feed::FeedType::Definition => Feed::Definitions,
+        feed::FeedType::Snapshot => Feed::Snapshot,
+        feed::FeedType::SnapshotOrders => Feed::OrderSnapshot,
+        feed::FeedType::Replay => return None,
     };
     let line = match line {
         feed::Line::A => Line::A,

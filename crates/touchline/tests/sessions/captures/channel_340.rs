@@ -4,7 +4,7 @@ use super::{arrivals, captures, pictures_agree, reference, replayed, schemas};
 use crate::path::{mirror_agrees, picture, run, subscriber};
 use crate::watch::Tops;
 use std::path::{Path, PathBuf};
-use touchline_feed::cme::{Feed, Join, Line};
+use touchline_feed::cme::{FeedType, Join, Line};
 use touchline_gateway::config::Config;
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_lab::bench::endless::Endless;
@@ -28,10 +28,13 @@ fn a_recorded_channel_is_whole_and_agrees_with_the_reference() {
         config.venue.join = join;
         let (path, report) = replayed(&config, &capture, Tops::default());
         for line in [Line::A, Line::B] {
-            assert_eq!(report.packets.get(&(Feed::Incremental, line)), Some(&3000));
+            assert_eq!(
+                report.packets.get(&(FeedType::Incremental, line)),
+                Some(&3000)
+            );
         }
         assert_eq!((report.routed(), report.unrouted.len()), (6000, 0));
-        let counters = path.venue().counters();
+        let counters = path.feed().counters();
         assert_eq!(
             (counters.packets_first_a, counters.packets_first_b),
             (118, 2882)
@@ -49,7 +52,7 @@ fn a_recorded_channel_is_whole_and_agrees_with_the_reference() {
             counters.queue_full,
         ];
         assert_eq!(last_error, [0; 6], "{counters:?}");
-        let templates: Vec<_> = path.venue().templates().counts().collect();
+        let templates: Vec<_> = path.feed().templates().counts().collect();
         let templates = templates
             .iter()
             .map(|count| (count.template_id, count.messages));
@@ -73,7 +76,7 @@ fn a_recorded_channel_that_is_live_agrees_with_the_reference() {
     let recorded = channel_arrivals(&capture, &config);
     let arrivals = with_snapshots(recorded);
     let path = run(&arrivals, Join::Snapshot, Tops::default());
-    assert_eq!(path.venue().counters().instrument_gaps, 0);
+    assert_eq!(path.feed().counters().instrument_gaps, 0);
     let picture = picture(&path, subscriber(&path).0.clone());
     assert!(!picture.tops.is_empty());
     for book in &picture.books {

@@ -7,7 +7,7 @@ use crate::watch::Tops;
 use std::collections::BTreeSet;
 use std::net::SocketAddrV4;
 use std::path::Path;
-use touchline_feed::cme::{Feed, Join, Line};
+use touchline_feed::cme::{FeedType, Join, Line};
 use touchline_lab::capture::{self, Arrival};
 use touchline_lab::reference::cme::packet;
 use touchline_wire::mdp3::{Message, Packet};
@@ -50,7 +50,7 @@ fn every_recording_agrees_with_the_reference() {
         for join in [Join::Snapshot, Join::Natural] {
             let what = format!("{name}, {join:?}");
             let path = run(&arrivals, join, Tops::default());
-            let counters = path.venue().counters();
+            let counters = path.feed().counters();
             assert_eq!(counters.packets_invalid, 0, "{what}");
             assert_eq!(counters.messages_unknown, 0, "{what}");
             gaps += counters.gaps;
@@ -80,7 +80,7 @@ fn recordings(folder: &Path) -> Vec<(String, Vec<Arrival>)> {
         if name.ends_with(".pcap") {
             // Line A is sent to 224.0.31.0/24, also on CME's test networks; the feed is the same.
             let line = |third| if third == 32 { Line::B } else { Line::A };
-            let route = |to: SocketAddrV4| Some((Feed::Incremental, line(to.ip().octets()[2])));
+            let route = |to: SocketAddrV4| Some((FeedType::Incremental, line(to.ip().octets()[2])));
             recordings.push((name, arrivals(&path, route)));
         } else if name.ends_with(".hex.tsv") {
             let text = std::fs::read_to_string(&path).expect("text");

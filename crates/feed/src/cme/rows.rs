@@ -1,8 +1,7 @@
-//! The instruments of a channel: what is known of each, and how far its books have come.
+//! One row for each instrument of a channel: how far its books have come.
 
 use super::queue::Queue;
-use crate::index::Index;
-use touchline_types::{Depth, Instrument, InstrumentDefinition};
+use touchline_types::Instrument;
 
 /// How far an instrument's price book has come.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +41,8 @@ pub struct Row {
     pub price: PriceState,
     /// Order book.
     pub orders: OrderState,
-    /// What is known of it.
-    pub definition: InstrumentDefinition,
+    /// Whether a definition says how many levels the book has.
+    pub is_defined: bool,
     /// The price snapshot cycle that named it last.
     pub price_cycle: u32,
     /// The order snapshot cycle that named it last.
@@ -98,113 +97,54 @@ impl OrderState {
     }
 }
 
-/// All instruments of a channel: rows by [`Instrument`], and an index by SecurityID.
+/// Rows of a channel by [`Instrument`], one for each of the table of instruments.
 #[derive(Debug)]
-pub struct Instruments {
-    rows: Vec<Row>,
-    index: Index<i32, 1>,
-    /// The instrument looked up last; entries of one message are mostly of one instrument.
-    recent: (i32, u32),
-}
+pub struct Rows(Vec<Row>);
 
-impl Instruments {
+impl Rows {
     /// Room for `instruments_max`, taken now.
-    pub fn new(instruments_max: usize) -> Instruments {
-        Instruments {
-            rows: Vec::with_capacity(instruments_max),
-            index: Index::new(instruments_max),
-            recent: (0, u32::MAX),
-        }
+    pub fn new(instruments_max: usize) -> Rows {
+        Rows(Vec::with_capacity(instruments_max))
     }
 
-    /// The instrument with this SecurityID, if it is known.
-    #[inline]
-    pub fn find(&mut self, security_id: i32) -> Option<Instrument> {
-        if self.recent.0 == security_id && self.recent.1 != u32::MAX {
-            return Some(Instrument(self.recent.1));
-        }
-        let row = self
-            .index
-            .find(words(security_id), |id| *id == security_id)?;
-        self.recent = (security_id, row);
-        Some(Instrument(row))
-    }
-
-    /// Adds an instrument that is not there yet; `None` when the limit is reached, or that of one chain of the index.
-    pub fn add(
-        &mut self,
-        security_id: i32,
-        depth: Depth,
-        known_from: u32,
-        orders_known: bool,
-    ) -> Option<Instrument> {
-        if self.rows.len() == self.rows.capacity() {
-            return None;
-        }
-        self.index.push(words(security_id), security_id).ok()?;
-        let instrument = Instrument(self.rows.len() as u32);
-        let definition = InstrumentDefinition::unknown(instrument, i64::from(security_id), depth);
-        self.rows.push(Row {
-            definition,
-            price: PriceState::known_from(known_from),
-            orders: OrderState::new(orders_known),
+    /// Adds the row of the instrument that was added to the table last.
+    pub fn add(&mut self, instrument: Instrument, price: PriceState, orders: OrderState) {
+        assert_eq!(self.0.len(), instrument.index(), "one-row-an-instrument");
+        self.0.push(Row {
+            price,
+            orders,
+            is_defined: false,
             price_cycle: 0,
             order_cycle: 0,
             definition_cycle: 0,
         });
-        Some(instrument)
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.0.len()
     }
 
     /// One instrument.
     #[inline]
     pub fn row(&self, instrument: Instrument) -> &Row {
-        &self.rows[instrument.index()]
+        &self.0[instrument.index()]
     }
 
     /// One instrument.
     #[inline]
     pub fn row_mut(&mut self, instrument: Instrument) -> &mut Row {
-        &mut self.rows[instrument.index()]
+        &mut self.0[instrument.index()]
+    }
+
+    /// All of them, with their instruments.
+    pub fn iter(&self) -> impl Iterator<Item = (Instrument, &Row)> {
+        let numbered = self.0.iter().enumerate();
+        numbered.map(|(index, row)| (Instrument(index as u32), row))
     }
 
     /// All of them.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
-    /// All of them.
-    pub fn rows_mut(&mut self) -> impl Iterator<Item = &mut Row> {
-        self.rows.iter_mut()
-    }
-}
-
-fn words(security_id: i32) -> [u64; 1] {
-    [u64::from(security_id as u32)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instruments_are_found_by_their_id_and_limited() {
-        let depth = Depth {
-            direct: 10,
-            implied: 2,
-        };
-        let mut instruments = Instruments::new(2);
-        assert_eq!(instruments.find(0), None, "nothing is cached at start");
-        let first = instruments.add(7, depth, 0, true).unwrap();
-        let second = instruments.add(-7, depth, 0, true).unwrap();
-        assert_eq!(instruments.add(8, depth, 0, true), None);
-        assert_eq!(instruments.find(7), Some(first));
-        assert_eq!(instruments.find(-7), Some(second));
-        assert_eq!(instruments.find(7), Some(first));
-        assert_eq!(instruments.find(8), None);
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.0.iter_mut()
     }
 }

@@ -2,7 +2,6 @@
 
 use super::MarketBooks;
 use touchline_book::OrderBooks;
-use touchline_feed::Venue;
 use touchline_transport::Publish;
 use touchline_types::{
     BookKind, BookSnapshot, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot, Side,
@@ -32,13 +31,15 @@ impl MarketBooks {
         &mut self,
         instrument: Instrument,
         validity: Validity,
-        venue: &impl Venue,
         out: &mut impl Publish,
     ) {
         self.counters.order_snapshots += 1;
         self.trace_applied();
         let orders = gather(&self.orders, instrument, &mut self.whole_book);
-        let validity = orders_validity(validity, instrument, venue);
+        let validity = match self.overflowed.contains(&instrument) {
+            true => self.rules.missing,
+            false => validity,
+        };
         out.publish(
             &Update::OrdersSnapshot(OrdersSnapshot {
                 instrument,
@@ -53,30 +54,17 @@ impl MarketBooks {
     pub fn refresh_orders(
         &mut self,
         instrument: Instrument,
-        venue: &impl Venue,
+        validity: Validity,
         out: &mut impl Publish,
     ) -> bool {
-        if self.event_open(venue) || self.orders.len_of(instrument) > REFRESH_ORDERS_MAX {
+        if self.is_event_open() || self.orders.len_of(instrument) > REFRESH_ORDERS_MAX {
             return false;
         }
         // It is of no packet, and nobody is to measure from one.
         let timestamps = std::mem::take(&mut self.timestamps);
-        self.publish_orders(instrument, venue.orders_validity(instrument), venue, out);
+        self.publish_orders(instrument, validity, out);
         self.timestamps = timestamps;
         true
-    }
-}
-
-/// The worse of what an event said and what the venue says now: the limit of orders may have been
-/// reached since.
-pub(super) fn orders_validity(
-    said: Validity,
-    instrument: Instrument,
-    venue: &impl Venue,
-) -> Validity {
-    match venue.orders_validity(instrument) {
-        Validity::Live => said,
-        missing => missing,
     }
 }
 

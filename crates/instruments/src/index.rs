@@ -1,4 +1,4 @@
-//! Index of a channel's instruments: by what the venue calls each to the number of its row.
+//! Index of the table: from what the venue calls an instrument to the number of its row.
 //!
 //! A table of chains. The hash is keyed with a secret of this table, so that a venue cannot choose names that share a
 //! chain; and a chain has an end, so that its cost is bounded whatever happens. All memory is taken at the start.

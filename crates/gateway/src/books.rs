@@ -1,0 +1,257 @@
+//! From events to updates: books take each event at once, subscribers see whole venue events.
+
+mod changes;
+mod rare;
+#[cfg(test)]
+mod tests;
+mod updates;
+mod whole;
+
+use crate::counters::Counters;
+use touchline_book::price::STEPS_MAX;
+use touchline_book::{ApplyResult, OrderBooks, PriceBooks};
+use touchline_feed::{BookRules, Feedback};
+use touchline_instruments::Instruments;
+use touchline_net::clock::ticks;
+use touchline_transport::Publish;
+use touchline_types::{
+    BookKind, Depth, Event, Instrument, LevelChange, LevelEvent, OrderChange, OrderEvent,
+    Timestamps, Update, Validity,
+};
+
+use changes::EventChanges;
+use updates::FlushReason;
+use whole::WholeSides;
+
+/// Limits of the books and of one event; all memory is taken from these at start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most instruments.
+    pub instruments_max: usize,
+    /// Most orders in all books.
+    pub orders_max: usize,
+    /// Most changes in one venue event; of one with more, whole books are published at its end.
+    pub event_changes_max: usize,
+    /// Depth of an instrument without a definition.
+    pub default_depth: Depth,
+    /// Levels a side of a book that is kept by price.
+    pub levels_max: usize,
+}
+
+/// Market books: the books, and the changes of the open event. Events in, updates out; what the feed must know of the books
+/// is left as [`Feedback`].
+#[derive(Debug)]
+pub struct MarketBooks {
+    pub prices: PriceBooks,
+    pub orders: OrderBooks,
+    pub counters: Counters,
+    pub timestamps: Timestamps,
+    pub trace: bool,
+    levels: EventChanges<LevelChange>,
+    steps: Vec<LevelChange>,
+    order_changes: EventChanges<OrderChange>,
+    order_steps: Vec<OrderChange>,
+    whole_book: Vec<OrderChange>,
+    whole_sides: WholeSides,
+    /// The open event had more changes than there is room for.
+    spilled: bool,
+    /// Books of the open event that had an inconsistent update.
+    inconsistent: Vec<Instrument>,
+    /// Order books that were lost for lack of room, until they are rebuilt.
+    overflowed: Vec<Instrument>,
+    /// Instruments that were announced to subscribers.
+    announced: usize,
+    /// Whether the venue is in the middle of an event.
+    event_open: bool,
+    rules: BookRules,
+    feedback: Feedback,
+}
+
+impl MarketBooks {
+    /// All memory is taken here.
+    pub fn new(limits: Limits, rules: BookRules) -> MarketBooks {
+        let Limits {
+            instruments_max,
+            orders_max,
+            event_changes_max,
+            default_depth,
+            levels_max,
+        } = limits;
+        let changes_max = event_changes_max.max(STEPS_MAX);
+        MarketBooks {
+            prices: PriceBooks::new(instruments_max, default_depth, levels_max),
+            orders: OrderBooks::new(instruments_max, orders_max),
+            counters: Counters::default(),
+            timestamps: Timestamps::default(),
+            trace: true,
+            levels: EventChanges::new(changes_max, instruments_max),
+            steps: Vec::with_capacity(STEPS_MAX),
+            order_changes: EventChanges::new(changes_max, instruments_max),
+            order_steps: Vec::with_capacity(1),
+            whole_book: Vec::with_capacity(orders_max),
+            whole_sides: match default_depth.is_all() {
+                true => WholeSides::with_room(levels_max),
+                false => WholeSides::default(),
+            },
+            spilled: false,
+            inconsistent: Vec::with_capacity(instruments_max),
+            overflowed: Vec::with_capacity(instruments_max),
+            announced: 0,
+            event_open: false,
+            rules,
+            feedback: Feedback::new(instruments_max),
+        }
+    }
+
+    /// Takes the events of one packet. `event_open` says whether the venue is in the middle of an event behind them, also
+    /// where nothing of it reached a book.
+    #[inline]
+    pub fn apply(
+        &mut self,
+        events: &[Event],
+        event_open: bool,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        self.event_open = event_open;
+        if self.announced < instruments.len() {
+            self.announce_instruments(instruments, out);
+        }
+        for event in events {
+            self.event(event, instruments, out);
+        }
+    }
+
+    /// What the feed must know of the books since it was told last.
+    #[inline]
+    pub fn feedback(&mut self) -> &mut Feedback {
+        &mut self.feedback
+    }
+
+    /// Announces instruments that the venue names for the first time. Until their definition comes,
+    /// which may be long, or never in a short capture, this is how subscribers know them.
+    #[cold]
+    fn announce_instruments(&mut self, instruments: &Instruments, out: &mut impl Publish) {
+        for instrument in instruments.iter().skip(self.announced) {
+            let definition = instruments.definition(instrument);
+            // One that is defined already is told of by its own event.
+            // mutant: bus: an instrument has no name before its definition
+            if !definition.defined {
+                self.publish(&Update::Definition(definition), out);
+            }
+        }
+        self.announced = instruments.len();
+    }
+
+    /// Takes one event.
+    #[inline]
+    fn event(&mut self, event: &Event, instruments: &Instruments, out: &mut impl Publish) {
+        match event {
+            Event::Level(level, validity) => self.level(level, *validity, instruments),
+            Event::Order(order, validity) => self.order(order, *validity, instruments),
+            Event::EndOfEvent { transact_ns } => self.end_of_event(*transact_ns, instruments, out),
+            Event::Trade(trade, begun_ns) => {
+                self.counters.trades += 1;
+                // mutant: series: a trade has the time of the event before
+                self.timestamps.exchange_ns = *begun_ns;
+                self.publish(&Update::Trade(trade), out);
+            }
+            Event::Statistic(statistic) => {
+                self.counters.statistics += 1;
+                self.publish(&Update::Statistic(statistic), out);
+            }
+            _ => self.rare_event(event, instruments, out),
+        }
+    }
+
+    #[inline]
+    fn level(&mut self, level: &LevelEvent, validity: Validity, instruments: &Instruments) {
+        if self.levels.room() < STEPS_MAX {
+            self.spilled = true;
+            self.levels.spill();
+        }
+        let MarketBooks { levels, prices, .. } = self;
+        let definition = instruments.definition(level.instrument);
+        let mut result = ApplyResult::Expected;
+        let touched = levels.add(definition, validity, |changes| {
+            result = prices.apply(level, changes);
+        });
+        // mutant: gateway: implied levels alone make a top
+        touched.direct |= level.book == BookKind::Direct;
+        if result != ApplyResult::Expected {
+            self.inconsistent_update(level.instrument, result);
+        }
+    }
+
+    /// A change did not do to a book kept by price what it said.
+    #[cold]
+    fn inconsistent_update(&mut self, instrument: Instrument, result: ApplyResult) {
+        match result {
+            ApplyResult::Expected => {}
+            ApplyResult::Beyond => self.counters.levels_beyond += 1,
+            ApplyResult::Unexpected => {
+                self.counters.levels_unexpected += 1;
+                if !self.inconsistent.contains(&instrument) {
+                    self.inconsistent.push(instrument);
+                }
+                if !self.feedback.inconsistent.contains(&instrument) {
+                    self.feedback.inconsistent.push(instrument);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn order(&mut self, order: &OrderEvent, validity: Validity, instruments: &Instruments) {
+        if self.order_changes.room() == 0 {
+            self.spilled = true;
+            // mutant: live: orders without room are not published whole
+            self.order_changes.spill();
+        }
+        let MarketBooks {
+            order_changes,
+            orders,
+            ..
+        } = self;
+        let mut applied = Ok(());
+        order_changes.add(
+            instruments.definition(order.instrument),
+            validity,
+            |changes| {
+                applied = orders.apply(order, changes);
+            },
+        );
+        if applied.is_err() {
+            self.orders_overflowed(order.instrument, instruments);
+        }
+    }
+
+    /// The event ends: everything that it changed becomes visible.
+    #[inline]
+    fn end_of_event(
+        &mut self,
+        transact_ns: u64,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        self.timestamps.exchange_ns = transact_ns;
+        self.counters.events += 1;
+        self.flush(FlushReason::EndOfEvent, instruments, out);
+        self.inconsistent.clear();
+    }
+
+    fn publish(&mut self, update: &Update<'_>, out: &mut impl Publish) {
+        self.trace_applied();
+        out.publish(update, &self.timestamps);
+    }
+
+    /// The books have taken what is published now. One reading serves both ticks: what lies
+    /// between them is the filling in of the update.
+    #[inline]
+    fn trace_applied(&mut self) {
+        if self.trace {
+            self.timestamps.applied = ticks();
+            self.timestamps.published = self.timestamps.applied;
+        }
+    }
+}

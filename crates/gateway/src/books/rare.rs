@@ -1,0 +1,273 @@
+//! Events that are not on the path: losses, resets, whole books, validities, definitions.
+
+use super::MarketBooks;
+use super::updates::FlushReason;
+use touchline_book::ApplyResult;
+use touchline_book::price::STEPS_MAX;
+use touchline_instruments::Instruments;
+use touchline_transport::Publish;
+use touchline_types::{
+    Event, Gap, Instrument, LevelChange, OrderEvent, OrdersUpdate, State, Update, Validity,
+};
+
+impl MarketBooks {
+    #[inline(never)]
+    pub(super) fn rare_event(
+        &mut self,
+        event: &Event,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        match *event {
+            Event::BookEmptied(instrument, validity) => {
+                self.book_emptied(instrument, validity, instruments)
+            }
+            Event::Status(ref status) => self.publish(&Update::Status(status), out),
+            Event::Defined {
+                instrument,
+                price,
+                orders,
+            } => {
+                self.defined(instrument, price, orders, instruments, out);
+            }
+            Event::Lost { first, last } => self.lost(first, last, instruments, out),
+            Event::Reset => self.reset(out),
+            Event::BookLost(instrument, validity) => {
+                self.clear_book(instrument, validity);
+                self.publish_book(instrument, validity, out);
+            }
+            Event::RebuildBook(instrument) => self.clear_book(instrument, Validity::Recovering),
+            Event::RebuildLevel(ref level) => {
+                self.steps.clear();
+                let result = self.prices.apply(level, &mut self.steps);
+                if result != ApplyResult::Expected {
+                    self.inconsistent_update(level.instrument, result);
+                }
+            }
+            Event::BookRebuilt(instrument, validity) => {
+                let validity = match self.inconsistent.contains(&instrument) {
+                    true => self.rules.inconsistent,
+                    false => validity,
+                };
+                self.show_book(instrument, validity, instruments, out);
+            }
+            Event::RebuildOrders(instrument) => {
+                self.overflowed.retain(|other| *other != instrument);
+                self.clear_orders(instrument, Validity::Recovering);
+            }
+            Event::RebuildOrder(ref order) => self.rebuild_order(order, instruments),
+            Event::OrdersRebuilt(instrument, validity) => {
+                self.show_orders(instrument, validity, instruments, out);
+            }
+            Event::Validity(instrument, validity) => {
+                self.validity(instrument, validity, instruments, out)
+            }
+            Event::PublishedState {
+                instrument,
+                price,
+                orders,
+            } => self.published_state(instrument, price, orders, out),
+            Event::Download(phase) => self.publish(&Update::Download(phase), out),
+            // Its book may hold half of the event until the event ends.
+            Event::Confirmed(instrument) => {
+                self.levels
+                    .touch(instruments.definition(instrument), Validity::Live);
+            }
+            // On the path, see above.
+            Event::Level(..) | Event::Order(..) | Event::EndOfEvent { .. } => {}
+            Event::Trade(..) | Event::Statistic(_) => {}
+        }
+    }
+
+    /// The venue emptied a book as part of an event.
+    fn book_emptied(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        instruments: &Instruments,
+    ) {
+        if self.levels.room() < STEPS_MAX {
+            self.spilled = true;
+            self.levels.spill();
+        }
+        let MarketBooks { levels, prices, .. } = self;
+        let definition = instruments.definition(instrument);
+        let clear = |changes: &mut Vec<LevelChange>| prices.get_mut(instrument).clear(changes);
+        levels.add(definition, validity, clear).direct = true;
+    }
+
+    /// The definition may be what makes the instrument one to publish: its books come with it.
+    fn defined(
+        &mut self,
+        instrument: Instrument,
+        price: Validity,
+        orders: Option<Validity>,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        let definition = instruments.definition(instrument);
+        self.prices.define(instrument, definition.depth);
+        self.publish(&Update::Definition(definition), out);
+        self.show_book(instrument, price, instruments, out);
+        if let Some(orders) = orders {
+            self.show_orders(instrument, orders, instruments, out);
+        }
+    }
+
+    /// Packets are lost: say so first, then show what the open event had changed until then.
+    fn lost(&mut self, first: u64, last: u64, instruments: &Instruments, out: &mut impl Publish) {
+        self.orders.clear_all();
+        self.order_changes.clear();
+        let orders = self.rules.missing;
+        self.publish(
+            &Update::Gap(Gap {
+                first,
+                last,
+                orders,
+            }),
+            out,
+        );
+        self.flush(FlushReason::Gap, instruments, out);
+    }
+
+    fn reset(&mut self, out: &mut impl Publish) {
+        self.levels.clear();
+        self.order_changes.clear();
+        self.spilled = false;
+        self.prices.clear();
+        self.orders.clear_all();
+        self.overflowed.clear();
+        self.publish(&Update::Reset, out);
+    }
+
+    /// The validity of an unchanged book is told at once, or at the end of the event that the book
+    /// may hold half of.
+    fn validity(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        if self.is_event_open() {
+            self.levels
+                .touch(instruments.definition(instrument), validity);
+        } else {
+            self.publish(
+                &Update::State(State {
+                    instrument,
+                    validity,
+                }),
+                out,
+            );
+        }
+    }
+
+    /// What subscribers hold is of this validity now, whatever the open event has changed since. A book that was rebuilt in
+    /// the open event is not what they hold: nothing of theirs is live before it is shown.
+    fn published_state(
+        &mut self,
+        instrument: Instrument,
+        price: Option<Validity>,
+        orders: Option<Validity>,
+        out: &mut impl Publish,
+    ) {
+        // mutant: stages: a book that is yet to be shown is live when a silence ends
+        if let (Some(touched), Some(Validity::Live)) = (self.levels.rebuilt(instrument), price) {
+            touched.validity = Validity::Live;
+        } else if let Some(validity) = price {
+            let state = State {
+                instrument,
+                validity,
+            };
+            self.publish(&Update::State(state), out);
+        }
+        if let (Some(touched), Some(Validity::Live)) =
+            (self.order_changes.rebuilt(instrument), orders)
+        {
+            touched.validity = Validity::Live;
+        } else if let Some(validity) = orders {
+            let unchanged = OrdersUpdate {
+                instrument,
+                validity,
+                changes: &[],
+            };
+            self.publish(&Update::Orders(unchanged), out);
+        }
+    }
+
+    /// A whole book is shown at once, or at the end of the event that it may hold half of.
+    fn show_book(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        if self.is_event_open() {
+            self.levels
+                .touch(instruments.definition(instrument), validity)
+                .rebuilt = true;
+        } else {
+            self.publish_book(instrument, validity, out);
+        }
+    }
+
+    fn show_orders(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        if self.is_event_open() {
+            self.order_changes
+                .touch(instruments.definition(instrument), validity)
+                .rebuilt = true;
+        } else {
+            self.publish_orders(instrument, validity, out);
+        }
+    }
+
+    /// Whether a book may hold half an event. The venue is at the end of the packet already, so what
+    /// waits here counts, too.
+    pub(super) fn is_event_open(&self) -> bool {
+        // mutant: gateway: a recovered book is seen in the middle of an event
+        self.event_open || !self.levels.is_empty() || !self.order_changes.is_empty()
+    }
+
+    fn clear_book(&mut self, instrument: Instrument, validity: Validity) {
+        self.steps.clear();
+        self.prices.get_mut(instrument).clear(&mut self.steps);
+        self.levels.forget(instrument, validity);
+    }
+
+    fn clear_orders(&mut self, instrument: Instrument, validity: Validity) {
+        self.orders.clear(instrument);
+        self.order_changes.forget(instrument, validity);
+    }
+
+    /// An order of a snapshot.
+    fn rebuild_order(&mut self, order: &OrderEvent, instruments: &Instruments) {
+        self.order_steps.clear();
+        if self.orders.apply(order, &mut self.order_steps).is_err() {
+            self.orders_overflowed(order.instrument, instruments);
+        }
+    }
+
+    /// The limit of orders is reached: this order book is unknown from here on.
+    #[cold]
+    pub(super) fn orders_overflowed(&mut self, instrument: Instrument, instruments: &Instruments) {
+        if !self.overflowed.contains(&instrument) {
+            self.overflowed.push(instrument);
+        }
+        if !self.feedback.orders_overflowed.contains(&instrument) {
+            self.feedback.orders_overflowed.push(instrument);
+        }
+        self.clear_orders(instrument, self.rules.missing);
+        let definition = instruments.definition(instrument);
+        self.order_changes
+            .touch(definition, self.rules.missing)
+            .rebuilt = true;
+    }
+}

@@ -1,0 +1,144 @@
+//! Updates out of the changes of the open event.
+
+use super::MarketBooks;
+use super::whole::{gather, snapshot};
+use touchline_book::Spread;
+use touchline_instruments::Instruments;
+use touchline_transport::Publish;
+use touchline_types::{BookUpdate, OrdersSnapshot, OrdersUpdate, Side, Update, Validity};
+
+impl MarketBooks {
+    /// Publishes what the open event has changed, in the order of the venue's ids.
+    #[inline]
+    pub(super) fn flush(
+        &mut self,
+        reason: FlushReason,
+        instruments: &Instruments,
+        out: &mut impl Publish,
+    ) {
+        if self.levels.is_empty() && self.order_changes.is_empty() {
+            return;
+        }
+        let is_spilled = std::mem::take(&mut self.spilled);
+        self.counters.events_cut += u64::from(is_spilled || reason == FlushReason::Gap);
+        if !self.inconsistent.is_empty() {
+            self.distrust(instruments);
+        }
+        self.trace_applied();
+        self.flush_books(reason, out);
+        self.flush_orders(out);
+    }
+
+    /// Nobody is to take a book for right that a change did not fit, not even for a moment.
+    #[cold]
+    fn distrust(&mut self, instruments: &Instruments) {
+        for instrument in &self.inconsistent {
+            let definition = instruments.definition(*instrument);
+            self.levels.touch(definition, self.rules.inconsistent);
+        }
+    }
+
+    #[inline]
+    fn flush_books(&mut self, reason: FlushReason, out: &mut impl Publish) {
+        let MarketBooks {
+            prices,
+            counters,
+            timestamps,
+            levels,
+            whole_sides,
+            ..
+        } = self;
+        levels.drain(|touched, changes| {
+            let (instrument, validity) = (touched.instrument, reason.validity(touched.validity));
+            let book = prices.get_mut(instrument);
+            if touched.rebuilt {
+                counters.book_snapshots += 1;
+                out.publish(
+                    &Update::BookSnapshot(snapshot(instrument, validity, book, whole_sides)),
+                    timestamps,
+                );
+            }
+            if touched.rebuilt && !touched.direct {
+                return;
+            }
+            let (best_bid, best_ask) = (book.best(Side::Bid), book.best(Side::Ask));
+            let spread = book.spread();
+            counters.book_updates += 1;
+            counters.books_locked += u64::from(spread == Spread::Locked);
+            counters.books_crossed += u64::from(spread == Spread::Crossed);
+            let update = BookUpdate {
+                instrument,
+                security_id: touched.security_id,
+                validity,
+                direct: touched.direct,
+                // mutant: gateway: a cut event counts as whole
+                whole: reason == FlushReason::EndOfEvent,
+                changes: if touched.rebuilt { &[] } else { changes },
+                best_bid,
+                best_ask,
+            };
+            out.publish(&Update::Book(update), timestamps);
+        });
+    }
+
+    #[inline]
+    fn flush_orders(&mut self, out: &mut impl Publish) {
+        let missing = self.rules.missing;
+        let MarketBooks {
+            orders,
+            counters,
+            timestamps,
+            order_changes,
+            whole_book,
+            overflowed,
+            ..
+        } = self;
+        order_changes.drain(|touched, changes| {
+            let instrument = touched.instrument;
+            let validity = match overflowed.contains(&instrument) {
+                true => missing,
+                false => touched.validity,
+            };
+            if touched.rebuilt {
+                counters.order_snapshots += 1;
+                let orders = gather(orders, instrument, whole_book);
+                let snapshot = OrdersSnapshot {
+                    instrument,
+                    validity,
+                    orders,
+                };
+                out.publish(&Update::OrdersSnapshot(snapshot), timestamps);
+            } else {
+                counters.order_updates += 1;
+                out.publish(
+                    &Update::Orders(OrdersUpdate {
+                        instrument,
+                        validity,
+                        changes,
+                    }),
+                    timestamps,
+                );
+            }
+        });
+    }
+}
+
+/// Why what the open event has changed is published now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlushReason {
+    /// The event ended.
+    EndOfEvent,
+    /// A packet was lost.
+    Gap,
+}
+
+impl FlushReason {
+    /// What a book is that was `validity` with its last change.
+    fn validity(self, validity: Validity) -> Validity {
+        match (self, validity) {
+            // mutant: gateway: a book that was cut stays live
+            (FlushReason::Gap, Validity::Live) => Validity::Gapped,
+            _ => validity,
+        }
+    }
+}

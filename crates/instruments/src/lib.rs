@@ -1,0 +1,18 @@
+//! The instruments of a gateway: dense index, definitions, look-up by security id or symbol.
+//!
+//! The pipeline owns the table. A feed adds instruments and defines them; books and publishers read it.
+//!
+//! # Never
+//! Knows the state of a book; allocates after start, but for the names of a table of symbols.
+//!
+//! # Path
+//! [`Instruments::find_security`] is called for each entry of a market data message.
+//!
+//! # Tests
+//! Unit tests beside each part; names that are chosen to collide in `index`.
+#![forbid(unsafe_code)]
+
+mod index;
+mod table;
+
+pub use table::Instruments;
