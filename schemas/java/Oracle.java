@@ -22,6 +22,8 @@ import org.agrona.concurrent.UnsafeBuffer;
  * <p>It knows no message and no field: what there is it learns from the generated classes. A stream is messages one
  * behind the other, each behind its length, a little-endian 32-bit integer.
  *
+ * <p>A message of a template that is not named is passed over, with a line that says so.
+ *
  * <p>Arguments: STREAM DUMP AGAIN MESSAGE..., the last being the names of the messages.
  */
 public final class Oracle
@@ -74,6 +76,11 @@ public final class Oracle
     {
         final ByteBuffer in = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
         final String name = names.get((int)in.getShort(2));
+        if (name == null)
+        {
+            dump.println("Unknown");
+            return;
+        }
         final Object decoder = create(name + "Decoder");
         final UnsafeBuffer source = new UnsafeBuffer(bytes);
         wrap(decoder, source, headerDecoder);

@@ -34,6 +34,7 @@ pub mod fault;
 pub mod fix;
 pub mod frozen;
 mod login_port;
+pub mod orders;
 pub mod pacing;
 pub mod payload;
 pub mod picture;

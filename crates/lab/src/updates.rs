@@ -2,10 +2,11 @@
 
 use crate::random::Random;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
-    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate,
-    PacketInfo, Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps,
-    Trade, TradingStatus, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, DisplayFactor, FixedText, Gap,
+    Instrument, InstrumentDefinition, LEGS_MAX, Leg, Legs, Level, LevelAction, LevelChange,
+    OptionRight, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price,
+    Quantity, ReferenceData, SecurityType, Side, State, Statistic, StatisticKind, Symbol,
+    Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// The memory that updates borrow, filled anew for each of them.
@@ -304,6 +305,51 @@ fn definition(random: &mut Random) -> InstrumentDefinition {
         tick: Price(number(random)),
         quantity_exponent: random.next_u64() as i8,
         defined: random.chance(0.5),
+        reference: reference(random),
+    }
+}
+
+fn reference(random: &mut Random) -> ReferenceData {
+    const TYPES: [SecurityType; 11] = [
+        SecurityType::Other,
+        SecurityType::Future,
+        SecurityType::Option,
+        SecurityType::FutureSpread,
+        SecurityType::OptionSpread,
+        SecurityType::Spot,
+        SecurityType::Forward,
+        SecurityType::Stock,
+        SecurityType::Bond,
+        SecurityType::Repo,
+        SecurityType::Index,
+    ];
+    let mut legs = Legs::NONE;
+    for _ in 0..[0, 2, 4, LEGS_MAX, LEGS_MAX + 3][random.index(5)] {
+        legs.push(Leg {
+            security_id: number(random),
+            ratio: order_count(random),
+            side: *random.pick(&Side::BOTH),
+        });
+    }
+    ReferenceData {
+        venue: fixed_text(random),
+        security_type: random.chance(0.8).then(|| *random.pick(&TYPES)),
+        currency: fixed_text(random),
+        settlement_currency: fixed_text(random),
+        display_factor: DisplayFactor::new(word(random) >> 1, word(random) >> 1),
+        multiplier: Price(number(random)),
+        lot: Quantity(number(random)),
+        quantity_min: Quantity(number(random)),
+        quantity_max: Quantity(number(random)),
+        expiry_ns: word(random),
+        maturity: word(random) as u32,
+        strike: Price(number(random)),
+        right: *random.pick(&[None, Some(OptionRight::Put), Some(OptionRight::Call)]),
+        underlying: Some(number(random)).filter(|id| *id != i64::MAX),
+        high_limit: Price(number(random)),
+        low_limit: Price(number(random)),
+        status: random.next_u64() as u8,
+        legs,
     }
 }
 
@@ -314,6 +360,15 @@ fn symbol(random: &mut Random) -> Symbol {
         .map(|_| random.between(0x20, 0x7e) as u8)
         .collect();
     Symbol::new(&text)
+}
+
+/// Printable text of 0 to `N` characters, a blank first perhaps.
+pub(crate) fn fixed_text<const N: usize>(random: &mut Random) -> FixedText<N> {
+    let length = random.index(N + 1);
+    let text: Vec<u8> = (0..length)
+        .map(|_| random.between(0x20, 0x7e) as u8)
+        .collect();
+    FixedText::lossy(&text)
 }
 
 fn action(random: &mut Random) -> UpdateAction {
@@ -327,7 +382,7 @@ fn action(random: &mut Random) -> UpdateAction {
     ])
 }
 
-fn validity(random: &mut Random) -> Validity {
+pub(crate) fn validity(random: &mut Random) -> Validity {
     *random.pick(&[
         Validity::Live,
         Validity::Gapped,
@@ -339,7 +394,7 @@ fn validity(random: &mut Random) -> Validity {
 }
 
 /// Any but the number that stands for none.
-fn instrument(random: &mut Random) -> Instrument {
+pub(crate) fn instrument(random: &mut Random) -> Instrument {
     Instrument(match random.index(8) {
         0 => u32::MAX - 1,
         1 => 0,
@@ -356,7 +411,7 @@ fn order_count(random: &mut Random) -> i32 {
     }
 }
 
-fn number(random: &mut Random) -> i64 {
+pub(crate) fn number(random: &mut Random) -> i64 {
     match random.index(8) {
         0 => i64::MAX,
         1 => i64::MIN,
@@ -367,7 +422,7 @@ fn number(random: &mut Random) -> i64 {
     }
 }
 
-fn word(random: &mut Random) -> u64 {
+pub(crate) fn word(random: &mut Random) -> u64 {
     match random.index(5) {
         0 => 0,
         1 => u64::MAX,

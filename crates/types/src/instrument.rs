@@ -1,6 +1,6 @@
 //! What is traded.
 
-use crate::{Decimal, Price, Quantity};
+use crate::{Decimal, Price, Quantity, ReferenceData};
 use core::fmt;
 
 /// An instrument of this gateway: a dense index from 0, given in order of appearance.
@@ -110,6 +110,8 @@ pub struct InstrumentDefinition {
     pub quantity_exponent: i8,
     /// Whether a definition was seen; without one only `instrument` and `security_id` are known.
     pub defined: bool,
+    /// What else the venue states of it.
+    pub reference: ReferenceData,
 }
 
 impl InstrumentDefinition {
@@ -125,6 +127,7 @@ impl InstrumentDefinition {
             tick: Price::NULL,
             quantity_exponent: 0,
             defined: false,
+            reference: ReferenceData::NULL,
         }
     }
 

@@ -6,6 +6,9 @@
 //!   template   times,    marks
 //! ```
 //!
+//! Orders, reports and limits have no trace: their fields begin at 32. Quotes and orders are no updates: they have
+//! writers of their own ([`encode_quote_update`], [`encode_order`]).
+//!
 //! [`encode`] writes an update, [`parts`] first splits one that is too long for one message.
 //! [`Message::parse`] checks a message from end to end and gives borrowed views; [`Decoder`] makes
 //! an [`Update`](crate::Update) of it, and one update of parts. What the rules are, and why, is in
@@ -13,6 +16,7 @@
 
 pub mod code;
 mod decoder;
+mod definition;
 mod encode;
 mod entry;
 mod flags;
@@ -20,9 +24,12 @@ mod group;
 pub mod layout;
 mod malformed;
 mod message;
+mod orders;
 mod parts;
+mod quotes;
 
 pub use decoder::{Decoder, Scratch, Unfit};
+pub use definition::DefinitionView;
 pub use encode::{
     encode, encode_heartbeat, encode_top_of_book, encoded_len, mark_end_of_batch, mark_stale,
 };
@@ -30,14 +37,17 @@ pub use entry::Entry;
 pub use flags::Flags;
 pub use group::{Entries, Group};
 pub use malformed::Malformed;
-pub use message::{
-    Body, BookSnapshotView, BookUpdateView, DefinitionView, Message, OrdersView, TopOfBook,
-};
+pub use message::{Body, BookSnapshotView, BookUpdateView, Message, OrdersView, TopOfBook};
+pub use orders::{OrderView, encode_order};
 pub use parts::{PART_BYTES_MAX, PART_BYTES_MIN, Part, Parts, parts};
+pub use quotes::{
+    QuotesView, encode_quote_snapshot, encode_quote_update, quote_snapshot_parts,
+    quote_update_parts,
+};
 
 /// Tells this schema from others: the letters `TL` in a dump.
 pub const SCHEMA_ID: u16 = u16::from_le_bytes(*b"TL");
 
 /// The version of the schema that is written here. A newer one has longer blocks, more groups or
 /// more templates, and is read as far as it is known.
-pub const SCHEMA_VERSION: u16 = 1;
+pub const SCHEMA_VERSION: u16 = 2;

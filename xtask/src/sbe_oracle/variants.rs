@@ -1,14 +1,18 @@
 //! The schema as it may become, and as it must not be.
 
+use anyhow::{Result, ensure};
 use std::fmt::Write;
 
+/// The schema of the version before.
+pub const OLDER: &str = "schemas/history/touchline-1.xml";
+
 /// What the newer schema adds to each block and to each entry: eight bytes, written as null.
-const FIELD: &str = r#"name="later" id="900" type="Ticks" sinceVersion="2""#;
+const FIELD: &str = r#"name="later" id="900" type="Ticks" sinceVersion="3""#;
 const FIELD_BYTES: usize = 8;
 const FIELD_READ: &str = "|later=-1";
 
 /// What it adds to each message: a group, written without entries.
-const GROUP: &str = r#"    <group name="laters" id="901" dimensionType="groupSizeEncoding" blockLength="8" sinceVersion="2">
+const GROUP: &str = r#"    <group name="laters" id="901" dimensionType="groupSizeEncoding" blockLength="8" sinceVersion="3">
       <field name="value" id="902" type="Ticks" offset="0"/>
     </group>
 "#;
@@ -32,7 +36,7 @@ pub fn newer(schema: &str) -> String {
         if trimmed.starts_with("</sbe:message>") {
             newer.push_str(GROUP);
         }
-        let mut line = line.replace("version=\"1\"", "version=\"2\"");
+        let mut line = line.replace("version=\"2\"", "version=\"3\"");
         let is_message = trimmed.starts_with("<sbe:message ");
         if is_message || trimmed.starts_with("<group ") {
             let place = if is_message { &mut message } else { &mut group };
@@ -47,6 +51,39 @@ pub fn newer(schema: &str) -> String {
 /// What the newer reader read, without what it found missing.
 pub fn without_additions(dump: &str) -> String {
     dump.replace(FIELD_READ, "").replace(GROUP_READ, "")
+}
+
+/// Whether what a reader of the version before read is what we read, less what was added since: fields at the end of a
+/// block, groups behind the last, templates.
+///
+/// # Errors
+/// The first message that it reads differently; nothing was added, or nothing was passed over.
+pub fn read_by_older(ours: &str, theirs: &str) -> Result<()> {
+    let (mut shorter, mut unknown) = (0, 0);
+    ensure!(
+        ours.lines().count() == theirs.lines().count(),
+        "the reader of the version before read another number of messages"
+    );
+    for (number, (our, their)) in ours.lines().zip(theirs.lines()).enumerate() {
+        if their == "Unknown" {
+            unknown += 1;
+            continue;
+        }
+        // What was added follows behind a bar; otherwise both lines are the same.
+        let added = our.strip_prefix(their);
+        ensure!(
+            added.is_some_and(|added| added.is_empty() || added.starts_with('|')),
+            "message {} is read differently by the reader of the version before\n   we: {our}\n they: {their}",
+            number + 1
+        );
+        shorter += usize::from(our.len() > their.len());
+    }
+    ensure!(shorter > 0, "no message has more than the version before");
+    ensure!(
+        unknown > 0,
+        "no message has a template that the version before lacks"
+    );
+    Ok(())
 }
 
 /// The schema with the names of two fields of one type changed: it fits every length, and means something else.
@@ -101,17 +138,33 @@ mod tests {
             let last = new.fields.last().unwrap();
             assert_eq!(
                 (last.since, last.offset),
-                (2, usize::from(old.block_length))
+                (3, usize::from(old.block_length))
             );
         };
         let (old, new) = schemas(newer);
-        assert_eq!((old.version, new.version), (1, 2));
+        assert_eq!((old.version, new.version), (2, 3));
         for (old, new) in old.messages.iter().zip(&new.messages) {
             longer(&old.body, &new.body);
             assert_eq!(new.body.groups.len(), old.body.groups.len() + 1);
             for (old, new) in old.body.groups.iter().zip(&new.body.groups) {
                 longer(&old.body, &new.body);
             }
+        }
+    }
+
+    #[test]
+    fn the_older_reader_may_know_less_and_nothing_else() {
+        let ours = "A x=1|y=2\nB z=3\nC w=4\n";
+        assert!(read_by_older(ours, "A x=1\nB z=3\nUnknown\n").is_ok());
+        for (theirs, said) in [
+            ("A x=2\nB z=3\nUnknown\n", "message 1"),
+            ("A x=1|y\nB z=3\nUnknown\n", "message 1"),
+            ("A x=1|y=2\nB z=3\nUnknown\n", "more than"),
+            ("A x=1\nB z=3\nC w=4\n", "template"),
+            ("A x=1\n", "number"),
+        ] {
+            let error = read_by_older(ours, theirs).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
         }
     }
 

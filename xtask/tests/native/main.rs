@@ -2,6 +2,7 @@
 
 use touchline_types::native::layout::{Field, Kind, MESSAGES};
 use touchline_types::native::{Flags, SCHEMA_ID, SCHEMA_VERSION, code};
+use xtask::codegen::merge::merge;
 use xtask::codegen::read;
 use xtask::codegen::schema::{self, Body, ByteOrder, Encoding, Primitive, Schema};
 
@@ -221,7 +222,7 @@ fn camel_case(name: &str) -> String {
 #[test]
 fn enums_have_the_names_and_numbers_of_the_schema() {
     type Named = fn(u8) -> Option<String>;
-    let enums: [(&str, &str, Named); 7] = [
+    let enums: [(&str, &str, Named); 15] = [
         ("InstrumentState", "validity", |n| {
             code::validity(n).map(name)
         }),
@@ -233,6 +234,28 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
         }),
         ("OrderUpdate", "changes.action", |n| {
             code::order_action(n).map(name)
+        }),
+        ("InstrumentDefinition", "optionRight", |n| {
+            code::option_right(n).map(name)
+        }),
+        ("QuoteUpdate", "changes.action", |n| {
+            code::quote_action(n).map(name)
+        }),
+        ("NewOrder", "orderType", |n| code::order_type(n).map(name)),
+        ("NewOrder", "timeInForce", |n| {
+            code::time_in_force(n).map(name)
+        }),
+        ("ExecutionReport", "executionType", |n| {
+            code::execution_type(n).map(name)
+        }),
+        ("ExecutionReport", "orderState", |n| {
+            code::order_state(n).map(name)
+        }),
+        ("ExecutionReport", "liquidity", |n| {
+            code::liquidity(n).map(name)
+        }),
+        ("OrderRejected", "request", |n| {
+            code::order_request(n).map(name)
         }),
         ("BookUpdate", "bidState", |n| match n {
             code::LEVEL_ABSENT => Some("Absent".to_owned()),
@@ -257,14 +280,47 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
             assert_eq!(ours(number), theirs(number), "{}, {number}", choices.name);
         }
     }
-    // This one takes what it does not know as another figure.
-    let Encoding::Enum(kinds) = encoding(&schema, "Statistics", "kind") else {
-        panic!("the kind of a statistic is no enum");
-    };
-    for (kind, number) in &kinds.values {
-        assert_eq!(*kind, name(code::statistic_kind(*number as u8)));
+}
+
+/// These take what they do not know as another case: an older reader reads what a newer writer names.
+#[test]
+fn enums_that_may_grow_read_the_unknown_as_other() {
+    type Named = fn(u8) -> String;
+    let enums: [(&str, &str, usize, Named); 4] = [
+        ("Statistics", "kind", 15, |n| name(code::statistic_kind(n))),
+        ("InstrumentDefinition", "securityType", 11, |n| {
+            name(code::security_type(n))
+        }),
+        ("ExecutionReport", "rejectCode", 8, |n| {
+            name(code::reject_code(n))
+        }),
+        ("OrderRejected", "riskCheck", 14, |n| {
+            name(code::risk_check(n))
+        }),
+    ];
+    let schema = schema();
+    for (message, path, count, ours) in enums {
+        let Encoding::Enum(choices) = encoding(&schema, message, path) else {
+            panic!("{message} {path} is no enum");
+        };
+        assert_eq!(choices.values.len(), count, "{}", choices.name);
+        for (theirs, number) in &choices.values {
+            assert_eq!(*theirs, ours(*number as u8));
+        }
+        for number in count as u8..u8::MAX {
+            assert_eq!(ours(number), "Other", "{}, {number}", choices.name);
+        }
     }
-    assert_eq!(kinds.values.len(), 15);
+}
+
+/// A reader of the version before finds everything where it was.
+#[test]
+fn this_version_only_adds_to_the_one_before() {
+    let before = xtask::root().join("schemas/history/touchline-1.xml");
+    let before = read::from_file(&before).unwrap();
+    assert_eq!(before.version + 1, SCHEMA_VERSION);
+    let merged = merge(vec![before, schema()]).expect("append-only");
+    assert_eq!(merged.version, SCHEMA_VERSION);
 }
 
 fn name(value: impl std::fmt::Debug) -> String {
@@ -296,17 +352,51 @@ fn bits_have_the_names_and_places_of_the_schema() {
     assert_eq!(choices("Reset", "flags"), bits(&flags));
     let levels = [("implied", code::IMPLIED), ("unknown", code::UNKNOWN)];
     assert_eq!(choices("BookUpdate", "changes.levelFlags"), bits(&levels));
+    let quotes = [
+        ("indicative", code::INDICATIVE),
+        ("fullAmount", code::FULL_AMOUNT),
+    ];
+    assert_eq!(choices("QuoteUpdate", "changes.quoteFlags"), bits(&quotes));
+    let orders = [
+        ("postOnly", code::POST_ONLY),
+        ("reduceOnly", code::REDUCE_ONLY),
+    ];
+    assert_eq!(choices("NewOrder", "orderFlags"), bits(&orders));
+    let reports = [
+        ("possibleResend", code::POSSIBLE_RESEND),
+        ("late", code::LATE),
+        ("lastOfList", code::LAST_OF_LIST),
+    ];
+    assert_eq!(choices("ExecutionReport", "reportFlags"), bits(&reports));
+    let limits = [("killed", code::KILLED), ("disabled", code::DISABLED)];
+    assert_eq!(choices("Limits", "limitFlags"), bits(&limits));
 }
 
 /// The values that stand for null.
 #[test]
 fn nulls_are_those_of_the_schema() {
     let schema = schema();
-    let null = |path| match encoding(&schema, "Trade", path) {
+    let of = |message, path| match encoding(&schema, message, path) {
         Encoding::Number(number) => number.null,
         Encoding::Composite(composite) => composite.exponent().and_then(|(n, _)| n.null),
         other => panic!("{path} is {other:?}"),
     };
+    let null = |path| of("Trade", path);
+    let largest = Some(i64::MAX.into());
+    for path in ["multiplier", "lot", "strike", "highLimit", "underlying"] {
+        assert_eq!(of("InstrumentDefinition", path), largest, "{path}");
+    }
+    for path in ["displayNumerator", "displayDenominator", "maturity"] {
+        assert_eq!(of("InstrumentDefinition", path), Some(0), "{path}");
+    }
+    assert_eq!(of("NewOrder", "securityId"), largest);
+    assert_eq!(of("Limits", "creditMax"), largest);
+    assert_eq!(of("Limits", "ordersPerSecondMax"), Some(u32::MAX.into()));
+    assert_eq!(
+        of("ExecutionReport", "venueRejectCode"),
+        Some(u16::MAX.into())
+    );
+    assert_eq!(of("QuoteUpdate", "changes.tier"), Some(u16::MAX.into()));
     assert_eq!(null("price"), Some(touchline_types::Price::NULL.0.into()));
     assert_eq!(
         null("quantity"),

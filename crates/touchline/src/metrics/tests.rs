@@ -15,7 +15,9 @@ use touchline_transport::shm::{
     CountersView, FineClock, Join, Lossless, Publisher, ReaderStats, Root, Settings, Subscriber,
 };
 use touchline_transport::{Publish, boot_ns};
-use touchline_types::{Depth, Instrument, InstrumentDefinition, Symbol, Timestamps, Update};
+use touchline_types::{
+    Depth, Instrument, InstrumentDefinition, ReferenceData, Symbol, Timestamps, Update,
+};
 
 const DASHBOARD: &str = include_str!("../../../../ops/grafana/touchline.json");
 const ALERTS: &str = include_str!("../../../../ops/prometheus/alerts.yml");
@@ -197,6 +199,7 @@ fn instruments_do_not_make_series() {
         let definition = InstrumentDefinition {
             symbol: Symbol::new(format!("SYM{number}").as_bytes()),
             defined: true,
+            reference: ReferenceData::NULL,
             ..InstrumentDefinition::unknown(Instrument(number), i64::from(number), depth)
         };
         publisher.publish(&Update::Definition(&definition), &Timestamps::default());

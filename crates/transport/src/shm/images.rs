@@ -4,7 +4,7 @@ mod read_retry;
 
 use super::book_image::{self, BookImage};
 use super::channel_image::{self, ChannelImage};
-use super::files::{DEFINITION_WORDS, Error, Reading};
+use super::files::{Error, Reading};
 use super::reader_stats::{self, ReaderView};
 use super::tables::slot_of;
 use super::{Holder, Liveness, Overview, Root};
@@ -123,16 +123,18 @@ impl Images {
 
     /// The definition of an instrument, if there is one.
     pub fn definition(&self, instrument: Instrument) -> Option<InstrumentDefinition> {
-        let mut content = [0_u64; DEFINITION_WORDS];
         let definitions = &self.reading.definitions;
+        // As long as its writer made the slots, whichever version that was.
+        let mut content = vec![0_u64; definitions.shape().content_words];
         let found = self.definitions_retry.read(definitions, |table| {
             table.read(instrument.index(), &mut content)
         });
         if !matches!(found, Found::Content { .. }) || !self.is_of_same_writer() {
             return None;
         }
-        let length = usize::try_from(content[0]).ok()?;
-        let message = Message::parse(content[1..].as_bytes().get(..length)?).ok()?;
+        let (length, content) = content.split_first()?;
+        let bytes = content.as_bytes().get(..usize::try_from(*length).ok()?)?;
+        let message = Message::parse(bytes).ok()?;
         match message.body {
             Body::InstrumentDefinition(view) => Some(view.value()),
             _ => None,

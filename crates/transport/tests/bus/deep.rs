@@ -9,8 +9,8 @@ use touchline_transport::shm::{Join, Publisher, Settings};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Instrument, InstrumentDefinition, Level,
-    LevelChange, LevelEvent, Place, Price, Quantity, Side, Symbol, Timestamps, Update,
-    UpdateAction, Validity,
+    LevelChange, LevelEvent, Place, Price, Quantity, ReferenceData, Side, Symbol, Timestamps,
+    Update, UpdateAction, Validity,
 };
 
 const DEPTH: Depth = Depth {
@@ -242,6 +242,7 @@ fn define(publisher: &mut Publisher) {
     let definition = InstrumentDefinition {
         symbol: Symbol::new(b"DEEP"),
         defined: true,
+        reference: ReferenceData::NULL,
         ..InstrumentDefinition::unknown(INSTRUMENT, 1, DEPTH)
     };
     publisher.publish(&Update::Definition(&definition), &Timestamps::default());

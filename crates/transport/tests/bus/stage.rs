@@ -10,7 +10,8 @@ use touchline_transport::shm::{
 use touchline_transport::{Mirror, Publish, boot_ns};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
-    LevelEvent, Place, Price, Quantity, Side, Symbol, Timestamps, Update, UpdateAction, Validity,
+    LevelEvent, Place, Price, Quantity, ReferenceData, Side, Symbol, Timestamps, Update,
+    UpdateAction, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -281,6 +282,7 @@ pub fn definition(index: u32) -> InstrumentDefinition {
     InstrumentDefinition {
         symbol: Symbol::new(format!("SYM{index}").as_bytes()),
         defined: true,
+        reference: ReferenceData::NULL,
         ..InstrumentDefinition::unknown(Instrument(index), i64::from(index) + 1000, depth)
     }
 }

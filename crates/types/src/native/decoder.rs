@@ -57,6 +57,10 @@ enum Template {
 type Filled = [usize; 4];
 
 /// Where the one value is that an update of a single value borrows.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a decoder has one, and no allocator"
+)]
 #[derive(Clone, Debug, Default)]
 enum Place {
     #[default]
@@ -183,7 +187,12 @@ impl Decoder {
             Body::TradingStatus(status) => self.place = Place::Status(status),
             Body::Trade(trade) => self.place = Place::Trade(trade),
             Body::Statistics(statistic) => self.place = Place::Statistic(statistic),
-            Body::Heartbeat | Body::TopOfBook(_) | Body::Unknown { .. } => return None,
+            Body::Heartbeat
+            | Body::TopOfBook(_)
+            | Body::QuoteUpdate(_)
+            | Body::QuoteSnapshot(_)
+            | Body::Order(_)
+            | Body::Unknown { .. } => return None,
             // Taken by the callers.
             Body::BookUpdate(_)
             | Body::BookSnapshot(_)

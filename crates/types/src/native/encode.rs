@@ -1,11 +1,10 @@
 //! Updates into bytes.
 
 use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
-use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code};
+use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code, definition};
 use crate::{
-    BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, InstrumentDefinition, Level,
-    OrdersSnapshot, OrdersUpdate, Phase, State, Statistic, Symbol, Timestamps, Trade,
-    TradingStatus, Update, Validity,
+    BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, Level, OrdersSnapshot, OrdersUpdate,
+    Phase, State, Statistic, Timestamps, Trade, TradingStatus, Update, Validity,
 };
 use zerocopy::FromBytes;
 
@@ -113,7 +112,7 @@ pub const fn encoded_len(update: &Update<'_>) -> usize {
         Update::State(_) => fixed::<layout::InstrumentState>(),
         Update::Gap(_) => fixed::<layout::Gap>(),
         Update::Reset => fixed::<layout::Reset>(),
-        Update::Definition(_) => fixed::<layout::InstrumentDefinition>(),
+        Update::Definition(definition) => definition::len(definition),
         Update::Download(_) => fixed::<layout::Download>(),
         Update::Channel(_) => fixed::<layout::ChannelState>(),
     }
@@ -125,7 +124,7 @@ pub(super) const fn fixed<B: Block>() -> usize {
 }
 
 /// Bytes of a group.
-const fn group_len<E>(entries: usize) -> usize {
+pub(super) const fn group_len<E>(entries: usize) -> usize {
     size_of::<Dimension>() + size_of::<E>() * entries
 }
 
@@ -148,7 +147,12 @@ impl<'a> Tag<'a> {
     }
 
     #[inline(always)]
-    fn head(&self, instrument: Instrument, validity: Option<Validity>, flags: Flags) -> Head {
+    pub(super) fn head(
+        &self,
+        instrument: Instrument,
+        validity: Option<Validity>,
+        flags: Flags,
+    ) -> Head {
         Head {
             sequence: self.sequence.into(),
             exchange_ns: self.timestamps.exchange_ns.into(),
@@ -182,14 +186,18 @@ impl<'a> Tag<'a> {
 
     /// Of an instrument's book.
     #[inline(always)]
-    fn of_book(&self, instrument: Instrument, validity: Validity) -> (Head, LatencyTrace) {
+    pub(super) fn of_book(
+        &self,
+        instrument: Instrument,
+        validity: Validity,
+    ) -> (Head, LatencyTrace) {
         let head = self.head(instrument, Some(validity), Flags::NONE);
         (head, self.trace())
     }
 
     /// Of an instrument, and not of its book.
     #[inline(always)]
-    fn of(&self, instrument: Instrument) -> (Head, LatencyTrace) {
+    pub(super) fn of(&self, instrument: Instrument) -> (Head, LatencyTrace) {
         (self.head(instrument, None, Flags::NONE), self.trace())
     }
 
@@ -217,7 +225,7 @@ pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) ->
         Update::State(update) => state(*update, tag, out),
         Update::Gap(update) => gap(*update, tag, out),
         Update::Reset => reset(tag, out),
-        Update::Definition(update) => definition(update, tag, out),
+        Update::Definition(update) => definition::write(update, tag, out),
         Update::Download(phase) => download(*phase, tag, out),
         Update::Channel(state) => channel(state, tag, out),
     }
@@ -391,43 +399,16 @@ fn channel(state: &ChannelState, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize>
     write(block, out)
 }
 
-fn definition(definition: &InstrumentDefinition, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let (head, trace) = tag.of(definition.instrument);
-    let block = layout::InstrumentDefinition {
-        head,
-        trace,
-        venue_id: definition.security_id.into(),
-        tick: definition.tick.0.into(),
-        symbol: text(&definition.symbol),
-        group: text(&definition.group),
-        asset: text(&definition.asset),
-        direct_depth: definition.depth.direct.min(u8::MAX.into()) as u8,
-        implied_depth: definition.depth.implied,
-        quantity_exponent: definition.quantity_exponent,
-        defined: u8::from(definition.defined),
-        direct_levels: definition.depth.direct.into(),
-    };
-    write(block, out)
-}
-
-fn text(symbol: &Symbol) -> Text<32> {
-    let mut bytes = [0; 32];
-    for (place, byte) in bytes.iter_mut().zip(symbol.as_str().bytes()) {
-        *place = byte;
-    }
-    Text(bytes)
-}
-
 /// Writes a message without groups.
 #[inline(always)]
-fn write<B: Block>(block: B, out: &mut [u8]) -> Option<usize> {
+pub(super) fn write<B: Block>(block: B, out: &mut [u8]) -> Option<usize> {
     start(block, out)?;
     Some(fixed::<B>())
 }
 
 /// Writes header and block, and gives what follows them.
 #[inline(always)]
-fn start<B: Block>(block: B, out: &mut [u8]) -> Option<&mut [u8]> {
+pub(super) fn start<B: Block>(block: B, out: &mut [u8]) -> Option<&mut [u8]> {
     let (header, rest) = Header::mut_from_prefix(out).ok()?;
     let (place, rest) = B::mut_from_prefix(rest).ok()?;
     *header = Header {
@@ -442,7 +423,7 @@ fn start<B: Block>(block: B, out: &mut [u8]) -> Option<&mut [u8]> {
 
 /// Writes a group, and gives what follows it.
 #[inline(always)]
-fn group<'o, E: Entry>(values: &[E::Value], out: &'o mut [u8]) -> Option<&'o mut [u8]> {
+pub(super) fn group<'o, E: Entry>(values: &[E::Value], out: &'o mut [u8]) -> Option<&'o mut [u8]> {
     let (dimension, rest) = Dimension::mut_from_prefix(out).ok()?;
     let (entries, rest) = <[E]>::mut_from_prefix_with_elems(rest, values.len()).ok()?;
     *dimension = Dimension {

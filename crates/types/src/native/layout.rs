@@ -4,85 +4,21 @@
 //! is a multiple of eight on, every 8-byte field but those of [`TopOfBook`], of the later changes of
 //! a [`BookUpdate`] and of the later groups of a [`BookSnapshot`] is aligned all the same. Sizes and offsets are asserted by the compiler
 //! and compared with `schemas/touchline.xml` by a test of `xtask`.
+#[macro_use]
+mod fields;
+mod orders;
+mod quotes;
 
-use core::fmt;
+pub use fields::{Block, Field, Fields, GroupLayout, Kind, MessageLayout, Text, Zeros};
+pub use orders::{
+    CancelAll, CancelOrder, ExecutionReport, Limits, NewOrder, OrderRejected, ReplaceOrder, Route,
+    Terms,
+};
+pub use quotes::{Quote, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate};
+
+use fields::{FieldType, group, message};
 use zerocopy::little_endian::{I32, I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
-
-/// A root block of a message.
-pub trait Block: Fields {
-    /// The schema's name of the message.
-    const NAME: &'static str;
-    /// The number of the message on the wire.
-    const TEMPLATE_ID: u16;
-    /// Its groups, in order.
-    const GROUPS: &'static [GroupLayout];
-}
-
-/// Fields in a fixed place: a block or an entry of a group.
-pub trait Fields:
-    FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy + fmt::Debug + 'static
-{
-    /// The fields, in order.
-    const FIELDS: &'static [Field];
-
-    /// Bytes of version 0 of the schema: a writer of that version has no more.
-    const BASE_BYTES: usize;
-}
-
-/// A field as the compiler has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// Its name; the schema has the same in camel case.
-    pub name: &'static str,
-    /// Where it begins.
-    pub offset: usize,
-    /// What it is.
-    pub kind: Kind,
-}
-
-/// What a field is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A number: `int8` to `uint64` of the schema, also what carries an enum, a set or a price.
-    Number(&'static str),
-    /// So many characters.
-    Text(usize),
-    /// Fields of their own, that stand here.
-    Fields(&'static [Field]),
-    /// Nothing yet; written as zeros, not read.
-    Reserved,
-}
-
-/// A group as the compiler has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GroupLayout {
-    /// The schema's name of it.
-    pub name: &'static str,
-    /// Bytes of one entry.
-    pub block_length: usize,
-    /// Bytes of one entry of version 0 of the schema.
-    pub base_length: usize,
-    /// Fields of one entry.
-    pub fields: &'static [Field],
-}
-
-/// A message as the compiler has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessageLayout {
-    /// The schema's name of it.
-    pub name: &'static str,
-    /// Its number on the wire.
-    pub template_id: u16,
-    /// Bytes of the root block.
-    pub block_length: usize,
-    /// Bytes of the root block of version 0 of the schema.
-    pub base_length: usize,
-    /// Fields of the root block.
-    pub fields: &'static [Field],
-    /// Its groups, in order.
-    pub groups: &'static [GroupLayout],
-}
 
 /// Every message of the schema.
 pub const MESSAGES: &[MessageLayout] = &[
@@ -101,118 +37,16 @@ pub const MESSAGES: &[MessageLayout] = &[
     message::<OrderUpdate>(),
     message::<Trade>(),
     message::<Statistics>(),
+    message::<QuoteUpdate>(),
+    message::<QuoteSnapshot>(),
+    message::<NewOrder>(),
+    message::<CancelOrder>(),
+    message::<ReplaceOrder>(),
+    message::<CancelAll>(),
+    message::<ExecutionReport>(),
+    message::<OrderRejected>(),
+    message::<Limits>(),
 ];
-
-const fn message<B: Block>() -> MessageLayout {
-    MessageLayout {
-        name: B::NAME,
-        template_id: B::TEMPLATE_ID,
-        block_length: size_of::<B>(),
-        base_length: B::BASE_BYTES,
-        fields: B::FIELDS,
-        groups: B::GROUPS,
-    }
-}
-
-const fn group<E: Fields>(name: &'static str) -> GroupLayout {
-    GroupLayout {
-        name,
-        block_length: size_of::<E>(),
-        base_length: E::BASE_BYTES,
-        fields: E::FIELDS,
-    }
-}
-
-/// A type that a field may have.
-trait FieldType {
-    const KIND: Kind;
-}
-
-macro_rules! field_types {
-    ($($type:ty => $kind:expr),+ $(,)?) => {
-        $(impl FieldType for $type { const KIND: Kind = $kind; })+
-    };
-}
-
-field_types! {
-    u8 => Kind::Number("uint8"),
-    i8 => Kind::Number("int8"),
-    U16 => Kind::Number("uint16"),
-    U32 => Kind::Number("uint32"),
-    U64 => Kind::Number("uint64"),
-    I32 => Kind::Number("int32"),
-    I64 => Kind::Number("int64"),
-    Text<6> => Kind::Text(6),
-    Text<32> => Kind::Text(32),
-    Zeros<2> => Kind::Reserved,
-    Zeros<3> => Kind::Reserved,
-    Zeros<4> => Kind::Reserved,
-    Zeros<6> => Kind::Reserved,
-    Zeros<7> => Kind::Reserved,
-    Head => Kind::Fields(Head::FIELDS),
-    LatencyTrace => Kind::Fields(LatencyTrace::FIELDS),
-}
-
-/// Characters of a fixed place.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(transparent)]
-pub struct Text<const N: usize>(pub [u8; N]);
-
-/// Bytes that mean nothing.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-#[repr(transparent)]
-pub struct Zeros<const N: usize>([u8; N]);
-
-impl<const N: usize> Zeros<N> {
-    /// As they are written.
-    pub const NEW: Zeros<N> = Zeros([0; N]);
-}
-
-/// A struct whose fields lie where the numbers before them say. `from` says how many bytes of it
-/// version 0 of the schema has.
-macro_rules! fields {
-    ($(#[$about:meta])* $name:ident: $size:literal { $($body:tt)+ }) => {
-        fields! { $(#[$about])* $name: $size from $size { $($body)+ } }
-    };
-    ($(#[$about:meta])* $name:ident: $size:literal from $base:literal {
-        $($(#[$doc:meta])* $offset:literal $field:ident: $type:ty),+ $(,)?
-    }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
-        #[repr(C)]
-        pub struct $name {
-            $($(#[$doc])* pub $field: $type),+
-        }
-
-        const _: () = {
-            assert!(size_of::<$name>() == $size);
-            $(assert!(core::mem::offset_of!($name, $field) == $offset);)+
-        };
-
-        impl Fields for $name {
-            const FIELDS: &'static [Field] = &[$(Field {
-                name: stringify!($field),
-                offset: $offset,
-                kind: <$type as FieldType>::KIND,
-            }),+];
-            const BASE_BYTES: usize = $base;
-        }
-    };
-}
-
-/// A root block: the fields, and what the schema says of the message as a whole.
-macro_rules! block {
-    ($(#[$about:meta])* $name:ident = $id:literal, [$($group:literal: $entry:ty),*], $size:literal $(from $base:literal)? { $($body:tt)+ }) => {
-        fields! { $(#[$about])* $name: $size $(from $base)? { $($body)+ } }
-
-        impl Block for $name {
-            const NAME: &'static str = stringify!($name);
-            const TEMPLATE_ID: u16 = $id;
-            const GROUPS: &'static [GroupLayout] = &[$(group::<$entry>($group)),*];
-        }
-    };
-}
-
 fields! {
     /// Before every message.
     Header: 8 {
@@ -342,7 +176,7 @@ block! {
 
 block! {
     /// An instrument, defined or defined anew.
-    InstrumentDefinition = 10, [], 198 from 196 {
+    InstrumentDefinition = 10, ["legs": Leg], 344 from 196 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,
         /// Packet and marks.
@@ -367,6 +201,46 @@ block! {
         195 defined: u8,
         /// Levels a side of the direct book, all of them; `u16::MAX` for every level there is.
         196 direct_levels: U16,
+        /// Not used.
+        198 reserved: Zeros<2>,
+        /// Display factor, above the line; 0 where not stated.
+        200 display_numerator: I64,
+        /// Display factor, below the line; 0 where not stated.
+        208 display_denominator: I64,
+        /// What one contract is, in 1e-9; `i64::MAX` where not stated.
+        216 multiplier: I64,
+        /// Quantities are whole multiples of it; `i64::MAX` where not stated.
+        224 lot: I64,
+        /// Smallest quantity of an order; `i64::MAX` where not stated.
+        232 quantity_min: I64,
+        /// Largest quantity of an order; `i64::MAX` where not stated.
+        240 quantity_max: I64,
+        /// Strike in 1e-9; `i64::MAX` where there is none.
+        248 strike: I64,
+        /// No price above it, in 1e-9; `i64::MAX` where not stated.
+        256 high_limit: I64,
+        /// No price below it, in 1e-9; `i64::MAX` where not stated.
+        264 low_limit: I64,
+        /// The venue's identifier of the underlying; `i64::MAX` where there is none.
+        272 underlying: I64,
+        /// When trading ends, nanoseconds since the Unix epoch; 0 where not stated.
+        280 expiry_ns: U64,
+        /// Maturity as `YYYYMMDD`, the day 00 where it is a month; 0 where there is none.
+        288 maturity: U32,
+        /// SecurityType of the schema; 255 where not stated.
+        292 security_type: u8,
+        /// OptionRight of the schema; 255 where there is none.
+        293 option_right: u8,
+        /// The venue's code of the trading status; 255 where not stated.
+        294 status_code: u8,
+        /// How many legs the venue stated, of which the group may have fewer; 255 for as many or more.
+        295 leg_count: u8,
+        /// The venue.
+        296 venue_name: Text<16>,
+        /// Currency of prices.
+        312 currency: Text<16>,
+        /// Currency of settlement.
+        328 settlement_currency: Text<16>,
     }
 }
 
@@ -517,6 +391,20 @@ block! {
         96 kind: u8,
         /// Set, or taken back: UpdateAction of the schema.
         97 action: u8,
+    }
+}
+
+fields! {
+    /// A leg of an [`InstrumentDefinition`].
+    Leg: 16 {
+        /// The venue's identifier of the leg's instrument.
+        0 leg_id: I64,
+        /// Contracts of the leg in one of the combination.
+        8 ratio: I32,
+        /// What a buyer of the combination does with it: Side of the schema.
+        12 side: u8,
+        /// Not used.
+        13 reserved: Zeros<3>,
     }
 }
 

@@ -1,12 +1,14 @@
 //! Bytes into a message: everything is checked here, and reading behind it cannot fail.
 
 use super::encode::NO_INSTRUMENT;
-use super::layout::{self, Block, Fields, Head, Header, LatencyTrace, Text};
-use super::{Entry, Flags, Group, Malformed, SCHEMA_ID, SCHEMA_VERSION, code};
+use super::layout::{self, Block, Fields, Head, Header, LatencyTrace};
+use super::{
+    DefinitionView, Entry, Flags, Group, Malformed, OrderView, QuotesView, SCHEMA_ID,
+    SCHEMA_VERSION, code,
+};
 use crate::{
-    BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition, Level, LevelChange,
-    PacketInfo, Phase, Price, Quantity, State, Statistic, Symbol, Timestamps, Trade, TradingStatus,
-    Validity,
+    BookUpdate, ChannelState, Gap, Instrument, Level, LevelChange, PacketInfo, Phase, Price,
+    Quantity, State, Statistic, Timestamps, Trade, TradingStatus, Validity,
 };
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{I32, I64};
@@ -53,20 +55,17 @@ pub enum Body<'a> {
     Trade(Trade),
     /// A session or day figure.
     Statistics(Statistic),
+    /// Changes of a provider's quotes.
+    QuoteUpdate(QuotesView<'a, layout::QuoteChange>),
+    /// All quotes of a provider.
+    QuoteSnapshot(QuotesView<'a, layout::Quote>),
+    /// An order, a report or limits.
+    Order(OrderView<'a>),
     /// A template that a newer writer added: to be skipped.
     Unknown {
         /// Its number.
         template_id: u16,
     },
-}
-
-/// An [`InstrumentDefinition`] in a message.
-#[derive(Clone, Copy, Debug)]
-pub struct DefinitionView<'a> {
-    /// Which instrument.
-    pub instrument: Instrument,
-    /// As long as the writer made it.
-    block: &'a [u8],
 }
 
 /// A [`BookSnapshot`](crate::BookSnapshot), or a part of one, in a message.
@@ -153,7 +152,7 @@ impl<'a> Message<'a> {
             _ => rare(source)?,
         };
         let trace = match body {
-            Body::TopOfBook(_) | Body::Unknown { .. } => None,
+            Body::TopOfBook(_) | Body::Order(_) | Body::Unknown { .. } => None,
             _ => Some(source.trace()?),
         };
         source.close()?;
@@ -258,28 +257,6 @@ impl<'a> BookSnapshotView<'a> {
     }
 }
 
-impl DefinitionView<'_> {
-    /// The definition.
-    pub fn value(&self) -> InstrumentDefinition {
-        let block: layout::InstrumentDefinition = widened(self.block);
-        InstrumentDefinition {
-            instrument: self.instrument,
-            security_id: block.venue_id.get(),
-            symbol: symbol(&block.symbol),
-            group: symbol(&block.group),
-            asset: symbol(&block.asset),
-            depth: Depth {
-                // A writer of version 0 has the first alone, and the second reads as 0.
-                direct: block.direct_levels.get().max(block.direct_depth.into()),
-                implied: block.implied_depth,
-            },
-            tick: Price(block.tick.get()),
-            quantity_exponent: block.quantity_exponent,
-            defined: block.defined != 0,
-        }
-    }
-}
-
 /// What the writer has of a block or an entry; zeros for what it does not know of.
 pub(super) fn widened<F: Fields>(bytes: &[u8]) -> F {
     let mut whole = F::new_zeroed();
@@ -289,18 +266,13 @@ pub(super) fn widened<F: Fields>(bytes: &[u8]) -> F {
     whole
 }
 
-fn symbol(text: &Text<32>) -> Symbol {
-    let bytes = &text.0;
-    let end = bytes.iter().position(|byte| *byte == 0);
-    Symbol::new(&bytes[..end.unwrap_or(bytes.len())])
-}
-
 /// A message while it is checked.
-struct Source<'a> {
-    template_id: u16,
-    newer: bool,
+pub(super) struct Source<'a> {
+    pub(super) template_id: u16,
+    /// Of the writer's schema.
+    pub(super) version: u16,
     head: &'a Head,
-    block: &'a [u8],
+    pub(super) block: &'a [u8],
     /// What is not read yet behind the block.
     rest: &'a [u8],
 }
@@ -318,7 +290,7 @@ impl<'a> Source<'a> {
         let (head, _) = Head::ref_from_prefix(block).map_err(|_| Malformed::BlockTooShort)?;
         Ok(Source {
             template_id: header.template_id.get(),
-            newer: header.version.get() > SCHEMA_VERSION,
+            version: header.version.get(),
             head,
             block,
             rest,
@@ -327,7 +299,7 @@ impl<'a> Source<'a> {
 
     /// The block, or as much of it as is known here.
     #[inline(always)]
-    fn block<B: Block>(&self) -> Result<&'a B, Malformed> {
+    pub(super) fn block<B: Block>(&self) -> Result<&'a B, Malformed> {
         let (block, _) = B::ref_from_prefix(self.block).map_err(|_| Malformed::BlockTooShort)?;
         Ok(block)
     }
@@ -341,14 +313,14 @@ impl<'a> Source<'a> {
     }
 
     #[inline(always)]
-    fn group<E: Entry>(&mut self) -> Result<Group<'a, E>, Malformed> {
+    pub(super) fn group<E: Entry>(&mut self) -> Result<Group<'a, E>, Malformed> {
         let group;
         (group, self.rest) = Group::split(self.rest)?;
         Ok(group)
     }
 
     #[inline(always)]
-    fn instrument(&self) -> Result<Instrument, Malformed> {
+    pub(super) fn instrument(&self) -> Result<Instrument, Malformed> {
         self.instrument_if_any()
             .ok_or(Malformed::Value("instrument"))
     }
@@ -360,14 +332,14 @@ impl<'a> Source<'a> {
     }
 
     #[inline(always)]
-    fn validity(&self) -> Result<Validity, Malformed> {
+    pub(super) fn validity(&self) -> Result<Validity, Malformed> {
         code::validity(self.head.validity).ok_or(Malformed::Value("validity"))
     }
 
     /// Nothing may follow the last group, unless a newer writer has added groups.
     #[inline(always)]
     fn close(&self) -> Result<(), Malformed> {
-        if self.rest.is_empty() || self.newer {
+        if self.rest.is_empty() || self.version > SCHEMA_VERSION {
             Ok(())
         } else {
             Err(Malformed::BytesLeftOver)
@@ -456,7 +428,9 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
             Body::Download(code::phase(block.phase).ok_or(Malformed::Value("phase"))?)
         }
         layout::ChannelState::TEMPLATE_ID => channel_state(source.block()?)?,
-        layout::InstrumentDefinition::TEMPLATE_ID => instrument_definition(source)?,
+        layout::InstrumentDefinition::TEMPLATE_ID => {
+            Body::InstrumentDefinition(DefinitionView::parse(source)?)
+        }
         layout::InstrumentState::TEMPLATE_ID => {
             source.block::<layout::InstrumentState>()?;
             Body::InstrumentState(State {
@@ -471,11 +445,22 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
             Body::OrdersSnapshot(orders(source)?)
         }
         layout::Statistics::TEMPLATE_ID => statistics(source)?,
-        template_id => {
-            // Groups of it are not ours to count.
-            source.rest = &[];
-            Body::Unknown { template_id }
+        layout::QuoteUpdate::TEMPLATE_ID => {
+            let block: &layout::QuoteUpdate = source.block()?;
+            Body::QuoteUpdate(QuotesView::parse(source, &block.stream)?)
         }
+        layout::QuoteSnapshot::TEMPLATE_ID => {
+            let block: &layout::QuoteSnapshot = source.block()?;
+            Body::QuoteSnapshot(QuotesView::parse(source, &block.stream)?)
+        }
+        template_id => match OrderView::parse(source)? {
+            Some(order) => Body::Order(order),
+            None => {
+                // Groups of it are not ours to count.
+                source.rest = &[];
+                Body::Unknown { template_id }
+            }
+        },
     })
 }
 
@@ -494,20 +479,6 @@ fn channel_state<'a>(block: &layout::ChannelState) -> Result<Body<'a>, Malformed
         price,
         orders,
         sequence: block.channel_sequence.get(),
-    }))
-}
-
-fn instrument_definition<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
-    if source.block.len() < layout::InstrumentDefinition::BASE_BYTES {
-        return Err(Malformed::BlockTooShort);
-    }
-    let block: layout::InstrumentDefinition = widened(source.block);
-    if block.defined > 1 {
-        return Err(Malformed::Value("defined"));
-    }
-    Ok(Body::InstrumentDefinition(DefinitionView {
-        instrument: source.instrument()?,
-        block: source.block,
     }))
 }
 

@@ -3,10 +3,12 @@
 use super::encode::{Tag, encode_part, encoded_len};
 use super::layout::{self, Dimension};
 use super::{Flags, encode};
-use crate::{BookSnapshot, BookUpdate, Level, OrdersSnapshot, OrdersUpdate, Timestamps, Update};
+use crate::{
+    BookSnapshot, BookUpdate, LEGS_MAX, Level, OrdersSnapshot, OrdersUpdate, Timestamps, Update,
+};
 
-/// No message has to be shorter: every block fits, and with it an entry of a group.
-pub const PART_BYTES_MIN: usize = 256;
+/// No message has to be shorter: every block fits, and with it an entry of a group, or all legs of a definition.
+pub const PART_BYTES_MIN: usize = 512;
 
 /// No message may be longer: what a 16-bit length can say, in whole words.
 pub const PART_BYTES_MAX: usize = 0xFFF8;
@@ -152,7 +154,7 @@ fn cut<'a>(update: &Update<'a>, bytes_max: usize) -> (Update<'a>, Option<Update<
             let (now, rest) = cut_book(&snapshot, bytes_max);
             (Update::BookSnapshot(now), Some(Update::BookSnapshot(rest)))
         }
-        // The others have no groups, and each fits.
+        // The others have no groups but a definition's few legs, and each fits.
         Update::Trade(_)
         | Update::Statistic(_)
         | Update::Status(_)
@@ -205,7 +207,9 @@ const fn room<B: layout::Block, E>(bytes_max: usize) -> usize {
 }
 
 const _: () = {
-    assert!(encode::fixed::<layout::InstrumentDefinition>() <= PART_BYTES_MIN);
+    let legs = size_of::<Dimension>() + LEGS_MAX * size_of::<layout::Leg>();
+    assert!(encode::fixed::<layout::InstrumentDefinition>() + legs <= PART_BYTES_MIN);
+    assert!(encode::fixed::<layout::ExecutionReport>() <= PART_BYTES_MIN);
     assert!(room::<layout::BookUpdate, layout::LevelChange>(PART_BYTES_MIN) > 0);
     assert!(room::<layout::OrderUpdate, layout::OrderChange>(PART_BYTES_MIN) > 0);
     assert!(room::<layout::OrdersSnapshot, layout::Order>(PART_BYTES_MIN) > 0);

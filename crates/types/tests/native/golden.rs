@@ -6,10 +6,11 @@ use touchline_types::native::{
     Flags, Message, TopOfBook, encode, encode_heartbeat, encode_top_of_book, mark_end_of_batch,
 };
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition,
-    Level, LevelAction, LevelChange, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate,
-    PacketInfo, Phase, Price, Quantity, Side, State, Statistic, StatisticKind, Symbol, Timestamps,
-    Trade, TradingStatus, Update, UpdateAction, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Code, Depth, DisplayFactor, Gap, Instrument,
+    InstrumentDefinition, Leg, Legs, Level, LevelAction, LevelChange, OptionRight, OrderAction,
+    OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price, Quantity, ReferenceData,
+    SecurityType, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade, TradingStatus,
+    Update, UpdateAction, Validity,
 };
 
 /// Each a number that shows where it lies.
@@ -49,9 +50,12 @@ fn holds(update: &Update<'_>, expected: &[&str]) {
     let mut bytes = [0xEE; 512];
     let length = encode(update, 0x102, Flags::END_OF_BATCH, &TIMESTAMPS, &mut bytes).unwrap();
     same(&bytes[..length], expected);
-    // Nothing but the version differs from version 0 where nothing was added.
-    bytes[6] = 0;
     read_again(&bytes[..length], update);
+    if !matches!(update, Update::Definition(_)) {
+        // Nothing but the version differs from version 0 where nothing was added.
+        bytes[6] = 0;
+        read_again(&bytes[..length], update);
+    }
 }
 
 /// The update is what the bytes say.
@@ -121,6 +125,7 @@ fn version_0_is_read() {
         tick: Price(250_000_000),
         quantity_exponent: -8,
         defined: true,
+        reference: ReferenceData::NULL,
     };
     let mut bytes = bytes_of(&[
         "c400 0a00 544c 0000", // block of 196
@@ -137,6 +142,37 @@ fn version_0_is_read() {
     bytes[0] -= 1;
     bytes.pop();
     assert!(Message::parse(&bytes).is_err(), "shorter than version 0");
+}
+
+/// What a writer of version 1 wrote of an instrument: no reference data.
+#[test]
+fn version_1_is_read() {
+    let definition = InstrumentDefinition {
+        instrument: INSTRUMENT,
+        security_id: 0x44,
+        symbol: Symbol::new(b"ESU4"),
+        group: Symbol::EMPTY,
+        asset: Symbol::EMPTY,
+        depth: Depth {
+            direct: 300,
+            implied: 2,
+        },
+        tick: Price(250_000_000),
+        quantity_exponent: -8,
+        defined: true,
+        reference: ReferenceData::NULL,
+    };
+    let bytes = bytes_of(&[
+        "c600 0a00 544c 0100", // block of 198, version 1
+        TIMES,
+        "33000000 ff 01",
+        TRACE,
+        "4400000000000000 80b2e60e00000000",
+        &format!("45535534{}", "00".repeat(28)),
+        &"00".repeat(64),
+        "ff 02 f8 01 2c01",
+    ]);
+    read_again(&bytes, &Update::Definition(&definition));
 }
 
 fn same(bytes: &[u8], expected: &[&str]) {
@@ -188,7 +224,7 @@ fn book_update() {
     holds(
         &Update::Book(update),
         &[
-            "8400 1500 544c 0100", // block of 132, template 21, schema TL, version 1
+            "8400 1500 544c 0200", // block of 132, template 21, schema TL, version 2
             TIMES,
             "33000000 03 19", // natural; end of batch, direct, cut
             TRACE,
@@ -217,7 +253,7 @@ fn book_snapshot() {
     holds(
         &Update::BookSnapshot(snapshot),
         &[
-            "5400 1400 544c 0100", // block of 84, template 20
+            "5400 1400 544c 0200", // block of 84, template 20
             TIMES,
             "33000000 00 01",
             TRACE,
@@ -256,7 +292,7 @@ fn top_of_book() {
     same(
         &bytes,
         &[
-            "3e00 1600 544c 0100", // block of 62, template 22
+            "3e00 1600 544c 0200", // block of 62, template 22
             TIMES,
             "33000000 04 40",
             "6400000000000000 0500000000000000",
@@ -283,7 +319,7 @@ fn orders() {
     holds(
         &Update::Orders(update),
         &[
-            "5400 1f00 544c 0100", // block of 84, template 31
+            "5400 1f00 544c 0200", // block of 84, template 31
             TIMES,
             "33000000 02 01",
             TRACE,
@@ -304,7 +340,7 @@ fn orders() {
     holds(
         &Update::OrdersSnapshot(snapshot),
         &[
-            "5400 1e00 544c 0100", // block of 84, template 30
+            "5400 1e00 544c 0200", // block of 84, template 30
             TIMES,
             "33000000 01 01",
             TRACE,
@@ -328,7 +364,7 @@ fn trade_and_statistics() {
         trade_id: 0x0708_0910,
     };
     let rest = "6400000000000000 0500000000000000 1009080700000000 03000000";
-    let head = ["6e00 2800 544c 0100", TIMES, "33000000 ff 01", TRACE, rest]; // block of 110, template 40
+    let head = ["6e00 2800 544c 0200", TIMES, "33000000 ff 01", TRACE, rest]; // block of 110, template 40
     holds(&Update::Trade(&trade), &[&head[..], &["01 02"]].concat());
     let unnamed = Trade {
         aggressor: None,
@@ -346,13 +382,45 @@ fn trade_and_statistics() {
     holds(
         &Update::Statistic(&statistic),
         &[
-            "6200 2900 544c 0100", // block of 98, template 41
+            "6200 2900 544c 0200", // block of 98, template 41
             TIMES,
             "33000000 ff 01",
             TRACE,
             "6400000000000000 ffffffffffffff7f 06 00",
         ],
     );
+}
+
+/// Everything that a venue may state of an instrument.
+fn reference() -> ReferenceData {
+    let mut legs = Legs::NONE;
+    for leg in 0..9 {
+        legs.push(Leg {
+            security_id: 0x64 + leg,
+            ratio: leg as i32 + 1,
+            side: Side::BOTH[leg as usize % 2],
+        });
+    }
+    ReferenceData {
+        venue: Code::new(b"cme").unwrap(),
+        security_type: Some(SecurityType::OptionSpread),
+        currency: Code::new(b"USD").unwrap(),
+        settlement_currency: Code::new(b"EUR").unwrap(),
+        display_factor: DisplayFactor::new(10_000_000, 1_000_000_000),
+        multiplier: Price(50_000_000_000),
+        lot: Quantity(5),
+        quantity_min: Quantity(1),
+        quantity_max: Quantity(3_000),
+        expiry_ns: 0x7777_0000_0000_0001,
+        maturity: 20_240_900,
+        strike: Price(10_000_000_000_000),
+        right: Some(OptionRight::Call),
+        underlying: Some(0x55),
+        high_limit: Price(1),
+        low_limit: Price(-2),
+        status: 17,
+        legs,
+    }
 }
 
 #[test]
@@ -370,20 +438,65 @@ fn definition_and_status() {
         tick: Price(250_000_000),
         quantity_exponent: -8,
         defined: true,
+        reference: ReferenceData::NULL,
     };
+    let block = [
+        "5801 0a00 544c 0200", // block of 344, template 10
+        TIMES,
+        "33000000 ff 01",
+        TRACE,
+        "4400000000000000 80b2e60e00000000",
+        "4553553400000000000000000000000000000000000000000000000000000000",
+        "4553000000000000000000000000000000000000000000000000000000000000",
+        "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+        "0a 02 f8 01 0a00 0000",
+    ];
+    let nothing = [
+        "0000000000000000 0000000000000000", // display factor
+        "ffffffffffffff7f",                  // multiplier
+        "ffffffffffffff7f ffffffffffffff7f ffffffffffffff7f", // lot, smallest, largest
+        "ffffffffffffff7f ffffffffffffff7f ffffffffffffff7f", // strike, limits
+        "ffffffffffffff7f 0000000000000000 00000000", // underlying, expiry, maturity
+        "ff ff ff 00",                       // type, right, status, legs
+        "00000000000000000000000000000000",
+        "00000000000000000000000000000000",
+        "00000000000000000000000000000000",
+        "1000 0000", // no leg of 16 bytes
+    ];
     holds(
         &Update::Definition(&definition),
+        &[&block[..], &nothing].concat(),
+    );
+    let stated = InstrumentDefinition {
+        reference: reference(),
+        ..definition
+    };
+    holds(
+        &Update::Definition(&stated),
         &[
-            "c600 0a00 544c 0100", // block of 198, template 10
-            TIMES,
-            "33000000 ff 01",
-            TRACE,
-            "4400000000000000 80b2e60e00000000",
-            &format!("45535534{}", "00".repeat(28)),
-            &format!("4553{}", "00".repeat(30)),
-            &"5a".repeat(32),
-            "0a 02 f8 01 0a00",
-        ],
+            &block[..],
+            &[
+                "0100000000000000 6400000000000000", // display factor 1/100
+                "00743ba40b000000",                  // multiplier 50
+                "0500000000000000 0100000000000000 b80b000000000000",
+                "00a0724e18090000 0100000000000000 feffffffffffffff", // strike 10000, limits
+                "5500000000000000 0100000000007777 04da3401", // underlying, expiry, September 2024
+                "04 01 11 09",                                // option spread, call, 17, nine legs
+                "636d6500000000000000000000000000",           // cme
+                "55534400000000000000000000000000",           // USD
+                "45555200000000000000000000000000",           // EUR
+                "1000 0800",                                  // eight legs of 16 bytes
+                "6400000000000000 01000000 00 000000",
+                "6500000000000000 02000000 01 000000",
+                "6600000000000000 03000000 00 000000",
+                "6700000000000000 04000000 01 000000",
+                "6800000000000000 05000000 00 000000",
+                "6900000000000000 06000000 01 000000",
+                "6a00000000000000 07000000 00 000000",
+                "6b00000000000000 08000000 01 000000",
+            ],
+        ]
+        .concat(),
     );
     let mut bytes = [0; 512];
     let deep = InstrumentDefinition {
@@ -395,8 +508,9 @@ fn definition_and_status() {
     };
     let update = Update::Definition(&deep);
     let length = encode(&update, 0x102, Flags::NONE, &TIMESTAMPS, &mut bytes).unwrap();
+    assert_eq!(length, 8 + 344 + 4);
     assert_eq!(
-        bytes[length - 6..length],
+        bytes[8 + 192..8 + 198],
         [255, 0, 0xf8, 1, 0x2c, 1],
         "more levels than a byte counts"
     );
@@ -410,7 +524,7 @@ fn definition_and_status() {
     holds(
         &Update::Status(&status),
         &[
-            "5900 0c00 544c 0100", // block of 89, template 12
+            "5900 0c00 544c 0200", // block of 89, template 12
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -423,7 +537,7 @@ fn definition_and_status() {
     };
     holds(
         &Update::State(state),
-        &["5000 0b00 544c 0100", TIMES, "33000000 05 01", TRACE], // block of 80, template 11
+        &["5000 0b00 544c 0200", TIMES, "33000000 05 01", TRACE], // block of 80, template 11
     );
 }
 
@@ -437,7 +551,7 @@ fn channel() {
     holds(
         &Update::Gap(gap),
         &[
-            "6100 0200 544c 0100", // block of 97, template 2
+            "6100 0200 544c 0200", // block of 97, template 2
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -446,12 +560,12 @@ fn channel() {
     );
     holds(
         &Update::Reset,
-        &["5000 0300 544c 0100", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 3
+        &["5000 0300 544c 0200", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 3
     );
     holds(
         &Update::Download(Phase::Ended),
         &[
-            "5100 0400 544c 0100", // block of 81, template 4
+            "5100 0400 544c 0200", // block of 81, template 4
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -466,7 +580,7 @@ fn channel() {
     holds(
         &Update::Channel(&state),
         &[
-            "5a00 0500 544c 0100", // block of 90, template 5
+            "5a00 0500 544c 0200", // block of 90, template 5
             TIMES,
             "ffffffff ff 01",
             TRACE,
@@ -481,6 +595,6 @@ fn channel() {
     mark_end_of_batch(&mut bytes);
     same(
         &bytes,
-        &["5000 0100 544c 0100", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 1
+        &["5000 0100 544c 0200", TIMES, "ffffffff ff 01", TRACE], // block of 80, template 1
     );
 }

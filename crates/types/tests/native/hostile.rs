@@ -4,7 +4,7 @@ use crate::Reader;
 use touchline_lab::random::{Random, seeds};
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
-    Body, Flags, Malformed, Message, PART_BYTES_MAX, Part, Unfit, encode, parts,
+    Body, Flags, Malformed, Message, PART_BYTES_MAX, PART_BYTES_MIN, Part, Unfit, encode, parts,
 };
 use touchline_types::{
     BookUpdate, Gap, Instrument, LevelChange, OrdersUpdate, Price, State, Timestamps, Trade,
@@ -139,6 +139,11 @@ fn codes_that_stand_for_nothing_are_refused() {
     one(4, 109, 6, "action");
     one(5, 97, 6, "action");
     one(7, 195, 2, "defined");
+    one(7, 293, 2, "optionRight");
+    one(7, 296, 7, "venueName");
+    one(7, 312, 0x80, "currency");
+    one(7, 328, 1, "settlementCurrency");
+    one(7, 348 + 12, 2, "side");
     one(11, 80, 2, "phase");
     one(11, 80, 255, "phase");
 }
@@ -191,21 +196,30 @@ fn damaged_messages_are_refused_or_whole() {
 
 #[test]
 fn random_bytes_never_panic() {
+    let mut accepted = 0;
     for seed in seeds(20) {
         let mut random = Random::from_seed(seed);
         for _ in 0..5_000 {
-            let mut bytes = vec![0; random.index(300)];
+            let mut bytes = vec![0; random.index(600)];
             bytes
                 .iter_mut()
                 .for_each(|byte| *byte = random.next_u64() as u8);
-            let template = *random.pick(&[1, 2, 3, 4, 10, 11, 12, 20, 21, 22, 30, 31, 40, 41, 99]);
+            let template = *random.pick(&[
+                1, 2, 3, 4, 10, 11, 12, 20, 21, 22, 30, 31, 40, 41, 50, 51, 60, 61, 62, 63, 70, 71,
+                80, 99,
+            ]);
             if let Some(header) = bytes.get_mut(..8) {
-                let block = random.index(260) as u8;
-                header.copy_from_slice(&[block, 0, template, 0, b'T', b'L', 0, 0]);
+                let [low, high] = (random.index(500) as u16).to_le_bytes();
+                let version = random.index(3) as u8;
+                header.copy_from_slice(&[low, high, template, 0, b'T', b'L', version, 0]);
             }
-            let _ = Message::parse(&bytes);
+            if let Ok(message) = Message::parse(&bytes) {
+                accepted += 1;
+                assert!(!format!("{message:?}").is_empty());
+            }
         }
     }
+    assert!(accepted > 500, "the test must see bytes that are a message");
 }
 
 /// What comes in another order than it was sent in is not put together.
@@ -214,7 +228,7 @@ fn parts_that_do_not_belong_together_are_refused() {
     let mut updates = RandomUpdates::from_seed(5, 400);
     let orders = loop {
         if let Update::Orders(update) = updates.of_kind(1)
-            && update.changes.len() > 20
+            && update.changes.len() > 60
         {
             break update.changes.to_vec();
         }
@@ -233,7 +247,7 @@ fn parts_that_do_not_belong_together_are_refused() {
                 .unwrap();
             bytes
         };
-        parts(&update(instrument), 256)
+        parts(&update(instrument), PART_BYTES_MIN)
             .zip(first..)
             .map(encode)
             .collect()

@@ -5,7 +5,7 @@ use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
     Body, Flags, Malformed, Message, PART_BYTES_MAX, SCHEMA_VERSION, encode, layout,
 };
-use touchline_types::{Timestamps, Update};
+use touchline_types::{InstrumentDefinition, ReferenceData, Timestamps, Update};
 
 /// A message as a writer of the next version makes it: its block and its entries are longer by what they say, and
 /// `behind` follows the last group.
@@ -109,4 +109,93 @@ fn new_kinds_and_new_bits_are_read_as_far_as_they_are_known() {
         reader.update(&Message::parse(&newer).unwrap()),
         Ok(Some(state))
     );
+}
+
+/// A definition as a writer of version 1 made it: a block of 198 bytes, and no group.
+fn of_version_1(bytes: &[u8]) -> Vec<u8> {
+    let mut older = bytes[..8 + 198].to_vec();
+    older[..2].copy_from_slice(&198_u16.to_le_bytes());
+    older[6..8].copy_from_slice(&1_u16.to_le_bytes());
+    older
+}
+
+/// We read an older writer: what it does not know of is not stated.
+#[test]
+fn a_definition_of_version_1_has_no_reference_data() {
+    for seed in 1..=50 {
+        let mut updates = RandomUpdates::from_seed(seed, 1);
+        let Update::Definition(definition) = updates.of_kind(7) else {
+            panic!("another kind")
+        };
+        let stated = InstrumentDefinition {
+            reference: ReferenceData::NULL,
+            ..*definition
+        };
+        let mut older = of_version_1(&bytes_of(&Update::Definition(definition)));
+        let mut reader = Reader::with_room(0);
+        let read = reader.update(&Message::parse(&older).unwrap());
+        assert_eq!(read, Ok(Some(Update::Definition(&stated))), "seed {seed}");
+        // What a writer of version 1 never had is damage.
+        older.push(0);
+        assert_eq!(
+            Message::parse(&older).unwrap_err(),
+            Malformed::BytesLeftOver
+        );
+    }
+}
+
+/// A reader of version 1 reads us: it takes the lengths from the wire, and its fields from where they were.
+#[test]
+fn a_reader_of_version_1_reads_a_definition() {
+    for seed in 1..=50 {
+        let mut updates = RandomUpdates::from_seed(seed, 1);
+        let Update::Definition(definition) = updates.of_kind(7) else {
+            panic!("another kind")
+        };
+        let bytes = bytes_of(&Update::Definition(definition));
+        let block_length = usize::from(u16::from_le_bytes([bytes[0], bytes[1]]));
+        let block = &bytes[8..8 + block_length];
+        let word = |at: usize| i64::from_le_bytes(block[at..at + 8].try_into().unwrap());
+        let text = |at: usize| {
+            let text = &block[at..at + 32];
+            let end = text.iter().position(|byte| *byte == 0).unwrap_or(32);
+            std::str::from_utf8(&text[..end]).unwrap()
+        };
+        assert_eq!(word(80), definition.security_id);
+        assert_eq!(word(88), definition.tick.0);
+        assert_eq!(text(96), definition.symbol.as_str());
+        assert_eq!(text(128), definition.group.as_str());
+        assert_eq!(text(160), definition.asset.as_str());
+        let direct = definition.depth.direct.to_le_bytes();
+        assert_eq!(block[192], definition.depth.direct.min(255) as u8);
+        assert_eq!(block[193], definition.depth.implied);
+        assert_eq!(block[194] as i8, definition.quantity_exponent);
+        assert_eq!(block[195], u8::from(definition.defined));
+        assert_eq!(block[196..198], direct);
+        // Its rule for what follows the block: a newer writer may have added groups.
+        assert!(u16::from_le_bytes([bytes[6], bytes[7]]) > 1);
+    }
+}
+
+/// The templates of this version are unknown to a reader of the one before, whose head and sequence it still reads: none
+/// of them took a number that was in use.
+#[test]
+fn templates_of_this_version_are_new() {
+    const VERSION_1: [u16; 14] = [1, 2, 3, 4, 10, 11, 12, 20, 21, 22, 30, 31, 40, 41];
+    const NEW: [u16; 10] = [5, 50, 51, 60, 61, 62, 63, 70, 71, 80];
+    for message in layout::MESSAGES {
+        let id = message.template_id;
+        assert!(
+            VERSION_1.contains(&id) || NEW.contains(&id),
+            "{}",
+            message.name
+        );
+        assert_eq!(
+            message.fields[0].offset, 0,
+            "{}: the head is first",
+            message.name
+        );
+        assert!(matches!(message.fields[0].kind, layout::Kind::Fields(head)
+            if head == <layout::Head as layout::Fields>::FIELDS));
+    }
 }

@@ -9,7 +9,7 @@ use touchline_transport::shm::{
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
     BookSnapshot, CounterInfo, Depth, Instrument, InstrumentDefinition, Level, Price, Quantity,
-    Symbol, Timestamps, Update, Validity,
+    ReferenceData, Symbol, Timestamps, Update, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -86,6 +86,7 @@ fn define(publisher: &mut Publisher, symbols: &[&str]) {
         let definition = InstrumentDefinition {
             symbol: Symbol::new(symbol.as_bytes()),
             defined: true,
+            reference: ReferenceData::NULL,
             ..InstrumentDefinition::unknown(instrument, 100 + index as i64, depth)
         };
         publisher.publish(&Update::Definition(&definition), &Timestamps::default());

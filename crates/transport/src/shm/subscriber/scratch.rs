@@ -1,7 +1,7 @@
 //! A subscriber's memory: all of it taken when it joins.
 
 use crate::shm::book_image::{self, BookImage};
-use crate::shm::files::{DEFINITION_WORDS, Reading};
+use crate::shm::files::Reading;
 use touchline_types::native::{self, Decoder, Malformed, Message};
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
@@ -17,7 +17,7 @@ pub struct Scratch {
     /// The book of an image.
     pub book: BookImage,
     /// The content of a definition's slot.
-    pub definition: [u64; DEFINITION_WORDS],
+    pub definition: Box<[u64]>,
     pub decoder: Decoder,
     changes: Box<[LevelChange]>,
     levels: Box<[Level]>,
@@ -32,7 +32,7 @@ impl Scratch {
             message: vec![0; message_bytes_max.div_ceil(8)].into(),
             content: vec![0; content_words].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),
-            definition: [0; DEFINITION_WORDS],
+            definition: vec![0; reading.definitions.shape().content_words].into(),
             decoder: Decoder::new(),
             changes: vec![NO_CHANGE; changes_max].into(),
             levels: vec![Level::UNKNOWN; changes_max].into(),
@@ -61,8 +61,8 @@ impl Scratch {
 
     /// The definition in the content of its slot.
     pub fn definition_message(&self) -> Option<Message<'_>> {
-        let length = usize::try_from(self.definition[0]).ok()?;
-        let bytes = self.definition[1..].as_bytes().get(..length)?;
+        let (length, content) = self.definition.split_first()?;
+        let bytes = content.as_bytes().get(..usize::try_from(*length).ok()?)?;
         Message::parse(bytes).ok()
     }
 }

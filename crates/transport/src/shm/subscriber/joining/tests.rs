@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use touchline_types::{
-    Depth, Instrument, InstrumentDefinition, State, Timestamps, Update, Validity,
+    Depth, Instrument, InstrumentDefinition, ReferenceData, State, Timestamps, Update, Validity,
 };
 
 /// A bus with one instrument, in a folder that goes away.
@@ -36,6 +36,7 @@ impl Bus {
         let instrument = Instrument(0);
         let definition = InstrumentDefinition {
             defined: true,
+            reference: ReferenceData::NULL,
             ..InstrumentDefinition::unknown(instrument, 1, depth)
         };
         let state = State {

@@ -6,7 +6,7 @@ use crate::{Publish, SubscriptionEvent, boot_ns};
 use std::path::PathBuf;
 use touchline_types::{
     Depth, Instrument, InstrumentDefinition, OrderAction, OrderChange, OrdersSnapshot,
-    OrdersUpdate, Price, Quantity, Side, Timestamps, Update, Validity,
+    OrdersUpdate, Price, Quantity, ReferenceData, Side, Timestamps, Update, Validity,
 };
 
 const INSTRUMENT: Instrument = Instrument(0);
@@ -76,6 +76,7 @@ fn begun(folder: &Folder) -> (Publisher, Subscriber) {
     };
     let definition = InstrumentDefinition {
         defined: true,
+        reference: ReferenceData::NULL,
         ..InstrumentDefinition::unknown(INSTRUMENT, 1, depth)
     };
     publish(&mut publisher, &Update::Definition(&definition));

@@ -7,16 +7,22 @@
 //! a message, in the words of the codecs that the official SBE tool generates: fields with their raw numbers, enums and
 //! sets by name, unsigned 64-bit integers as Java prints them.
 
+mod orders;
+
 use std::error::Error;
 use std::fmt::Write;
 use std::{env, fs};
+use touchline_lab::orders::{ORDER_KINDS, order_of_kind, quote_changes, quote_stream, quotes};
+use touchline_lab::random::Random;
 use touchline_lab::updates::RandomUpdates;
 use touchline_types::native::{
     Body, BookUpdateView, DefinitionView, Flags, Message, TopOfBook, encode_heartbeat,
-    encode_top_of_book, parts,
+    encode_order, encode_quote_snapshot, encode_quote_update, encode_top_of_book, parts,
+    quote_snapshot_parts, quote_update_parts,
 };
 use touchline_types::{
     BookKind, BookUpdate, ChannelState, Gap, Level, LevelChange, OrderChange, Price, Quantity,
+    Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate, ReferenceData,
     Statistic, Trade, TradingStatus, Update,
 };
 
@@ -54,6 +60,7 @@ fn random_stream(seed: u64, count: u64) -> Vec<u8> {
         stream.extend((message.len() as u32).to_le_bytes());
         stream.extend(message);
     };
+    let mut random = Random::from_seed(seed);
     while sequence < count {
         let timestamps = updates.timestamps();
         let flags = SOURCES[sequence as usize % 3] | Flags::END_OF_BATCH.when(sequence % 2 == 0);
@@ -74,6 +81,33 @@ fn random_stream(seed: u64, count: u64) -> Vec<u8> {
             sequence += 1;
             let length = encode_heartbeat(sequence, flags, &timestamps, &mut message);
             push(&message[..length.expect("88 bytes")]);
+        }
+        if random.chance(0.3) {
+            sequence += 1;
+            let kind = random.index(ORDER_KINDS);
+            let order = order_of_kind(&mut random, kind);
+            let length = encode_order(&order, sequence, flags, &timestamps, &mut message);
+            push(&message[..length.expect("no order is longer")]);
+        }
+        if random.chance(0.1) {
+            let stream = quote_stream(&mut random);
+            let changes = &quote_changes(&mut random, 20);
+            let update = QuoteUpdate { stream, changes };
+            for (part, place) in quote_update_parts(&update, bytes_max) {
+                sequence += 1;
+                let flags = flags | place;
+                let length = encode_quote_update(&part, sequence, flags, &timestamps, &mut message);
+                push(&message[..length.expect("a part fits its limit")]);
+            }
+            let quotes = &quotes(&mut random, 20);
+            let snapshot = QuoteSnapshot { stream, quotes };
+            for (part, place) in quote_snapshot_parts(&snapshot, bytes_max) {
+                sequence += 1;
+                let flags = flags | place;
+                let length =
+                    encode_quote_snapshot(&part, sequence, flags, &timestamps, &mut message);
+                push(&message[..length.expect("a part fits its limit")]);
+            }
         }
     }
     stream
@@ -126,6 +160,17 @@ fn line(message: &Message<'_>, out: &mut String) -> Result<(), Box<dyn Error>> {
         }
         Body::Trade(trade) => fields.trade(trade),
         Body::Statistics(statistic) => fields.statistics(statistic),
+        Body::QuoteUpdate(view) => {
+            fields.quote_stream(&view.stream());
+            fields.group("changes", view.quotes.iter(), Fields::quote_change);
+            "QuoteUpdate"
+        }
+        Body::QuoteSnapshot(view) => {
+            fields.quote_stream(&view.stream());
+            fields.group("quotes", view.quotes.iter(), Fields::snapshot_quote);
+            "QuoteSnapshot"
+        }
+        Body::Order(order) => orders::fields(&mut fields, &order.value()),
         Body::Unknown { template_id } => return Err(format!("template {template_id}?").into()),
     };
     writeln!(out, "{name} {}", fields.0)?;
@@ -140,7 +185,7 @@ fn head(message: &Message<'_>, fields: &mut Fields) {
     fields.put("instrument", message.instrument().map_or(u32::MAX, |i| i.0));
     fields.name("validity", message.validity());
     fields.set("flags", message.flags().0, &FLAGS);
-    if matches!(message.body, Body::TopOfBook(_)) {
+    if matches!(message.body, Body::TopOfBook(_) | Body::Order(_)) {
         return;
     }
     fields.put("packetSequence", timestamps.packet.sequence);
@@ -229,7 +274,7 @@ impl Fields {
 /// The messages, in the order of the schema; each gives its name.
 impl Fields {
     fn channel(&mut self, state: &ChannelState) -> &'static str {
-        self.put("channelSequence", state.sequence);
+        self.word("channelSequence", state.sequence);
         self.name("priceValidity", Some(state.price));
         self.name("ordersValidity", Some(state.orders));
         "ChannelState"
@@ -254,7 +299,42 @@ impl Fields {
         self.put("quantityExponent", definition.quantity_exponent);
         self.put("defined", if definition.defined { "Yes" } else { "No" });
         self.put("directLevels", definition.depth.direct);
+        self.reference(&definition.reference);
         "InstrumentDefinition"
+    }
+
+    fn reference(&mut self, reference: &ReferenceData) {
+        let factor = reference.display_factor;
+        self.put("displayNumerator", factor.map_or(0, |f| f.numerator()));
+        self.put("displayDenominator", factor.map_or(0, |f| f.denominator()));
+        self.put("multiplier", reference.multiplier.0);
+        self.quantity("lot", reference.lot);
+        self.quantity("quantityMin", reference.quantity_min);
+        self.quantity("quantityMax", reference.quantity_max);
+        self.price("strike", reference.strike);
+        self.price("highLimit", reference.high_limit);
+        self.price("lowLimit", reference.low_limit);
+        self.put("underlying", reference.underlying.unwrap_or(i64::MAX));
+        self.word("expiryNs", reference.expiry_ns);
+        self.put("maturity", reference.maturity);
+        self.name("securityType", reference.security_type);
+        self.name("optionRight", reference.right);
+        self.put("statusCode", reference.status);
+        self.put("legCount", reference.legs.count());
+        self.put("venueName", reference.venue);
+        self.put("currency", reference.currency);
+        self.put("settlementCurrency", reference.settlement_currency);
+        self.group("legs", reference.legs.as_slice().iter(), |fields, leg| {
+            fields.put("legId", leg.security_id);
+            fields.put("ratio", leg.ratio);
+            fields.name("side", Some(leg.side));
+        });
+    }
+
+    fn quote_stream(&mut self, stream: &QuoteStream) {
+        self.put("securityId", stream.security_id);
+        self.put("provider", stream.provider);
+        self.put("valueDate", stream.value_date);
     }
 
     fn status(&mut self, status: &TradingStatus) -> &'static str {
@@ -352,6 +432,31 @@ impl Fields {
         self.price("price", order.price);
         self.quantity("quantity", order.quantity);
         self.name("side", Some(order.side));
+    }
+
+    fn quote(&mut self, quote: &Quote, action: Option<QuoteAction>) {
+        self.price("price", quote.price);
+        self.quantity("quantity", quote.quantity);
+        self.quantity("quantityMin", quote.quantity_min);
+        self.word("expiryNs", quote.expiry_ns);
+        self.word("priority", quote.priority);
+        self.put("entry", quote.entry);
+        self.put("tier", quote.tier.unwrap_or(u16::MAX));
+        self.name("side", Some(quote.side));
+        let bits = u8::from(quote.is_indicative) | u8::from(quote.is_full_amount) << 1;
+        self.set("quoteFlags", bits, &["indicative", "fullAmount"]);
+        if action.is_some() {
+            self.name("action", action);
+        }
+        self.put("quoteId", quote.quote_id);
+    }
+
+    fn quote_change(&mut self, change: &QuoteChange) {
+        self.quote(&change.quote, Some(change.action));
+    }
+
+    fn snapshot_quote(&mut self, quote: &Quote) {
+        self.quote(quote, None);
     }
 
     fn order_change(&mut self, change: &OrderChange) {

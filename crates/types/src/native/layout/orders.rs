@@ -1,0 +1,264 @@
+//! Orders, reports and limits: templates 60 to 80. They carry no latency trace.
+
+use super::Head;
+use super::fields::{Block, Field, FieldType, Fields, GroupLayout, Text, Zeros};
+use zerocopy::little_endian::{I64, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+fields! {
+    /// Where an order goes, in every message of an order.
+    Route: 40 {
+        /// The venue's identifier of the instrument; `i64::MAX` where the message is of no single one.
+        0 security_id: I64,
+        /// The bank or exchange.
+        8 venue_name: Text<16>,
+        /// The account.
+        24 account: Text<16>,
+    }
+}
+
+fields! {
+    /// What an order is to do.
+    Terms: 80 {
+        /// Limit in 1e-9; `i64::MAX` for a market order.
+        0 price: I64,
+        /// Price that sets it off, in 1e-9; `i64::MAX` without one.
+        8 stop_price: I64,
+        /// How much.
+        16 quantity: I64,
+        /// Smallest fill; `i64::MAX` for any.
+        24 quantity_min: I64,
+        /// What the market may see; `i64::MAX` for all.
+        32 quantity_shown: I64,
+        /// When it ends, nanoseconds since the Unix epoch; 0 without a date.
+        40 expiry_ns: U64,
+        /// Currency of the quantity.
+        48 currency: Text<16>,
+        /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
+        64 value_date: U32,
+        /// Side of the schema.
+        68 side: u8,
+        /// OrderType of the schema.
+        69 order_type: u8,
+        /// TimeInForce of the schema.
+        70 time_in_force: u8,
+        /// OrderFlags of the schema.
+        71 order_flags: u8,
+        /// When the request was made, nanoseconds since the Unix epoch.
+        72 created_ns: U64,
+    }
+}
+
+block! {
+    /// A new order.
+    NewOrder = 60, [], 344 {
+        /// Number, times, instrument, no validity, flags.
+        0 head: Head,
+        /// Not used.
+        30 reserved: Zeros<2>,
+        /// Where it goes.
+        32 route: Route,
+        /// What it is to do.
+        72 terms: Terms,
+        /// Our id of it.
+        152 client_order_id: Text<64>,
+        /// The order of the desk that it is a part of.
+        216 parent_order_id: Text<64>,
+        /// The quote that it hits.
+        280 quote_id: Text<64>,
+    }
+}
+
+block! {
+    /// The request to cancel an order.
+    CancelOrder = 61, [], 288 {
+        /// Number, times, instrument, no validity, flags.
+        0 head: Head,
+        /// Not used.
+        30 reserved: Zeros<2>,
+        /// Where the order is.
+        32 route: Route,
+        /// Its quantity.
+        72 quantity: I64,
+        /// When the request was made, nanoseconds since the Unix epoch.
+        80 created_ns: U64,
+        /// Our id of the request.
+        88 client_order_id: Text<64>,
+        /// Our id of the order.
+        152 original_client_order_id: Text<64>,
+        /// The venue's id of the order.
+        216 order_id: Text<64>,
+        /// Its side: Side of the schema.
+        280 side: u8,
+        /// Not used.
+        281 reserved2: Zeros<7>,
+    }
+}
+
+block! {
+    /// The request to give an order other terms.
+    ReplaceOrder = 62, [], 344 {
+        /// Number, times, instrument, no validity, flags.
+        0 head: Head,
+        /// Not used.
+        30 reserved: Zeros<2>,
+        /// Where the order is.
+        32 route: Route,
+        /// All of the new terms.
+        72 terms: Terms,
+        /// Our id of the request.
+        152 client_order_id: Text<64>,
+        /// Our id of the order.
+        216 original_client_order_id: Text<64>,
+        /// The venue's id of the order.
+        280 order_id: Text<64>,
+    }
+}
+
+block! {
+    /// The request to cancel every order that fits.
+    CancelAll = 63, [], 168 {
+        /// Number, times, instrument, no validity, flags.
+        0 head: Head,
+        /// Not used.
+        30 reserved: Zeros<2>,
+        /// Of which instrument, venue and account.
+        32 route: Route,
+        /// When the request was made, nanoseconds since the Unix epoch.
+        72 created_ns: U64,
+        /// Our id of the request.
+        80 client_order_id: Text<64>,
+        /// Who asks.
+        144 requested_by: Text<16>,
+        /// Side of the schema; 255 for both.
+        160 side: u8,
+        /// 1 for the kill switch.
+        161 kill: u8,
+        /// Not used.
+        162 reserved2: Zeros<6>,
+    }
+}
+
+block! {
+    /// What became of an order.
+    ExecutionReport = 70, [], 464 {
+        /// Number, times, instrument, no validity, flags.
+        0 head: Head,
+        /// Not used.
+        30 reserved: Zeros<2>,
+        /// Where the order is.
+        32 route: Route,
+        /// Limit of the order in 1e-9; `i64::MAX` without one.
+        72 price: I64,
+        /// Quantity of the order.
+        80 quantity: I64,
+        /// Price of this fill in 1e-9; `i64::MAX` without one.
+        88 last_price: I64,
+        /// Quantity of this fill; `i64::MAX` without one.
+        96 last_quantity: I64,
+        /// What is filled.
+        104 cumulative_quantity: I64,
+        /// What may still be filled.
+        112 leaves_quantity: I64,
+        /// Average price of what is filled, in 1e-9; `i64::MAX` where not stated.
+        120 average_price: I64,
+        /// Value date as `YYYYMMDD`; 0 where not stated.
+        128 value_date: U32,
+        /// The venue's number of the reason; `u16::MAX` without one.
+        132 venue_reject_code: U16,
+        /// Side of the schema.
+        134 side: u8,
+        /// ExecutionType of the schema.
+        135 execution_type: u8,
+        /// OrderState of the schema.
+        136 order_state: u8,
+        /// RejectCode of the schema; 255 without one.
+        137 reject_code: u8,
+        /// Liquidity of the schema; 255 where not stated.
+        138 liquidity: u8,
+        /// ReportFlags of the schema.
+        139 report_flags: u8,
+        /// Not used.
+        140 reserved2: Zeros<4>,
+        /// Our id of the order or of the request.
+        144 client_order_id: Text<64>,
+        /// Our id of the order before that request.
+        208 original_client_order_id: Text<64>,
+        /// The venue's id of the order.
+        272 order_id: Text<64>,
+        /// The venue's id of the report.
+        336 execution_id: Text<64>,
+        /// The report that this one corrects or reverses.
+        400 execution_reference_id: Text<64>,
+    }
+}
+
+block! {
+    /// A request was refused.
+    OrderRejected = 71, [], 336 {
+        /// Number, times, instrument, no validity, flags.
+        0 head: Head,
+        /// Not used.
+        30 reserved: Zeros<2>,
+        /// Where it was to go.
+        32 route: Route,
+        /// The venue's number of the reason; `u16::MAX` without one.
+        72 venue_reject_code: U16,
+        /// OrderRequest of the schema.
+        74 request: u8,
+        /// RiskCheck of the schema; 255 where the venue refused it.
+        75 risk_check: u8,
+        /// RejectCode of the schema; 255 where we refused it.
+        76 reject_code: u8,
+        /// Not used.
+        77 reserved2: Zeros<3>,
+        /// Our id of the request.
+        80 client_order_id: Text<64>,
+        /// Our id of the order that it was about.
+        144 original_client_order_id: Text<64>,
+        /// The venue's id of that order.
+        208 order_id: Text<64>,
+        /// The venue's words.
+        272 reject_text: Text<64>,
+    }
+}
+
+block! {
+    /// Limits in force, and how much of them is used.
+    Limits = 80, [], 184 {
+        /// Number, times, instrument, no validity, flags.
+        0 head: Head,
+        /// Not used.
+        30 reserved: Zeros<2>,
+        /// What they are of.
+        32 route: Route,
+        /// Largest quantity of one order; `i64::MAX` where not limited.
+        72 order_quantity_max: I64,
+        /// Largest position, long or short; `i64::MAX` where not limited.
+        80 position_max: I64,
+        /// Position; `i64::MAX` where not known.
+        88 position: I64,
+        /// Position if every order that buys fills; `i64::MAX` where not known.
+        96 worst_long: I64,
+        /// Position if every order that sells fills; `i64::MAX` where not known.
+        104 worst_short: I64,
+        /// Largest sum of what could be open, in 1e-4; `i64::MAX` where not limited.
+        112 gross_max: I64,
+        /// That sum in 1e-4; `i64::MAX` where not known.
+        120 gross: I64,
+        /// Credit in 1e-4; `i64::MAX` where not limited.
+        128 credit_max: I64,
+        /// What is used of it, in 1e-4; `i64::MAX` where not known.
+        136 credit_used: I64,
+        /// Furthest distance of a limit price from the mid, in 1e-9; `i64::MAX` where not limited.
+        144 price_collar: I64,
+        /// Currency of the amounts.
+        152 currency: Text<16>,
+        /// Orders in any second; `u32::MAX` where not limited.
+        168 orders_per_second_max: U32,
+        /// LimitFlags of the schema.
+        172 limit_flags: u8,
+        /// Not used.
+        173 reserved2: Zeros<11>,
+    }
+}

@@ -1,0 +1,267 @@
+//! Quotes of providers, into bytes and out of them.
+
+use super::definition::text;
+use super::encode::{self, Tag, group, group_len, start};
+use super::layout::{self, Block, Dimension, Text, Zeros};
+use super::message::Source;
+use super::{Entry, Flags, Group, Malformed, PART_BYTES_MAX, PART_BYTES_MIN, code};
+use crate::{
+    Instrument, Price, Quantity, Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream,
+    QuoteUpdate, Side, Timestamps, Validity,
+};
+
+/// Quotes of a provider in a message, or a part of them: the steps of a [`QuoteUpdate`], or all of a
+/// [`QuoteSnapshot`].
+#[derive(Clone, Copy, Debug)]
+pub struct QuotesView<'a, E: Entry> {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// How far the provider's quotes may be trusted after it.
+    pub validity: Validity,
+    /// The steps or the quotes, in order.
+    pub quotes: Group<'a, E>,
+    stream: &'a layout::QuoteStream,
+}
+
+impl<'a, E: Entry> QuotesView<'a, E> {
+    /// Checks a message of quotes.
+    pub(super) fn parse(
+        source: &mut Source<'a>,
+        stream: &'a layout::QuoteStream,
+    ) -> Result<QuotesView<'a, E>, Malformed> {
+        text(&stream.provider, "provider")?;
+        Ok(QuotesView {
+            instrument: source.instrument()?,
+            validity: source.validity()?,
+            quotes: source.group()?,
+            stream,
+        })
+    }
+
+    /// Whose quotes, and of what.
+    pub fn stream(&self) -> QuoteStream {
+        let provider = text(&self.stream.provider, "provider");
+        QuoteStream {
+            instrument: self.instrument,
+            security_id: self.stream.security_id.get(),
+            provider: provider.expect("a provider is checked when its message is parsed"),
+            value_date: self.stream.value_date.get(),
+            validity: self.validity,
+        }
+    }
+}
+
+/// Of the publisher's flags, those that a message of quotes takes.
+const FLAGS: Flags = Flags(Flags::OF_PUBLISHER.0 | Flags::CONTINUED.0 | Flags::MORE.0);
+
+/// Writes changes of quotes as one message to the start of `out` and gives its length. As
+/// [`encode`](super::encode()), and `flags` also say whether it is a part: see [`quote_update_parts`].
+pub fn encode_quote_update(
+    update: &QuoteUpdate<'_>,
+    sequence: u64,
+    flags: Flags,
+    timestamps: &Timestamps,
+    out: &mut [u8],
+) -> Option<usize> {
+    let tag = Tag::new(sequence, flags.only(FLAGS), timestamps);
+    let (head, trace) = tag.of_book(update.stream.instrument, update.stream.validity);
+    let block = layout::QuoteUpdate {
+        head,
+        trace,
+        stream: stream(&update.stream),
+    };
+    write::<_, layout::QuoteChange>(block, update.changes, out)
+}
+
+/// Writes all quotes of a provider as one message to the start of `out` and gives its length. As
+/// [`encode_quote_update`].
+pub fn encode_quote_snapshot(
+    snapshot: &QuoteSnapshot<'_>,
+    sequence: u64,
+    flags: Flags,
+    timestamps: &Timestamps,
+    out: &mut [u8],
+) -> Option<usize> {
+    let tag = Tag::new(sequence, flags.only(FLAGS), timestamps);
+    let (head, trace) = tag.of_book(snapshot.stream.instrument, snapshot.stream.validity);
+    let block = layout::QuoteSnapshot {
+        head,
+        trace,
+        stream: stream(&snapshot.stream),
+    };
+    write::<_, layout::Quote>(block, snapshot.quotes, out)
+}
+
+fn write<B: Block, E: Entry>(block: B, values: &[E::Value], out: &mut [u8]) -> Option<usize> {
+    let rest = start(block, out)?;
+    group::<E>(values, rest)?;
+    Some(encode::fixed::<B>() + group_len::<E>(values.len()))
+}
+
+fn stream(stream: &QuoteStream) -> layout::QuoteStream {
+    layout::QuoteStream {
+        security_id: stream.security_id.into(),
+        provider: Text(stream.provider.bytes()),
+        value_date: stream.value_date.into(),
+        reserved: Zeros::NEW,
+    }
+}
+
+/// Cuts an update into those that fit messages of `bytes_max` bytes, each with the flags that say so; there is at
+/// least one. A reader applies none before the last.
+pub fn quote_update_parts<'u>(
+    update: &QuoteUpdate<'u>,
+    bytes_max: usize,
+) -> impl Iterator<Item = (QuoteUpdate<'u>, Flags)> + use<'u> {
+    let stream = update.stream;
+    cut(update.changes, bytes_max)
+        .map(move |(changes, flags)| (QuoteUpdate { stream, changes }, flags))
+}
+
+/// Cuts a snapshot as [`quote_update_parts`] cuts an update.
+pub fn quote_snapshot_parts<'u>(
+    snapshot: &QuoteSnapshot<'u>,
+    bytes_max: usize,
+) -> impl Iterator<Item = (QuoteSnapshot<'u>, Flags)> + use<'u> {
+    let stream = snapshot.stream;
+    cut(snapshot.quotes, bytes_max)
+        .map(move |(quotes, flags)| (QuoteSnapshot { stream, quotes }, flags))
+}
+
+fn cut<T>(values: &[T], bytes_max: usize) -> impl Iterator<Item = (&[T], Flags)> {
+    let bytes_max = bytes_max.clamp(PART_BYTES_MIN, PART_BYTES_MAX);
+    let room = (bytes_max - FIXED) / size_of::<layout::QuoteChange>();
+    let parts = values.len().div_ceil(room).max(1);
+    (0..parts).map(move |part| {
+        let first = part * room;
+        let values = &values[first..(first + room).min(values.len())];
+        let flags = Flags::CONTINUED.when(part > 0) | Flags::MORE.when(part + 1 < parts);
+        (values, flags)
+    })
+}
+
+/// Bytes of a message of quotes beside its entries.
+const FIXED: usize = encode::fixed::<layout::QuoteUpdate>() + size_of::<Dimension>();
+
+const _: () = {
+    assert!(size_of::<layout::QuoteUpdate>() == size_of::<layout::QuoteSnapshot>());
+    assert!(size_of::<layout::QuoteChange>() == size_of::<layout::Quote>());
+    assert!(FIXED + size_of::<layout::QuoteChange>() <= PART_BYTES_MIN);
+};
+
+impl Entry for layout::Quote {
+    type Value = Quote;
+
+    fn of(quote: &Quote) -> Self {
+        layout::Quote {
+            price: quote.price.0.into(),
+            quantity: quote.quantity.0.into(),
+            quantity_min: quote.quantity_min.0.into(),
+            expiry_ns: quote.expiry_ns.into(),
+            priority: quote.priority.into(),
+            entry: quote.entry.into(),
+            tier: quote.tier.unwrap_or(NO_TIER).into(),
+            side: quote.side as u8,
+            quote_flags: flags(quote),
+            reserved: Zeros::NEW,
+            quote_id: Text(quote.quote_id.bytes()),
+        }
+    }
+
+    fn check(&self) -> Result<(), Malformed> {
+        code::side(self.side).ok_or(Malformed::Value("side"))?;
+        text(&self.quote_id, "quoteId").map(drop)
+    }
+
+    fn value(&self) -> Quote {
+        Quote {
+            entry: self.entry.get(),
+            side: code::side(self.side).unwrap_or(Side::Bid),
+            price: Price(self.price.get()),
+            quantity: Quantity(self.quantity.get()),
+            quantity_min: Quantity(self.quantity_min.get()),
+            expiry_ns: self.expiry_ns.get(),
+            priority: self.priority.get(),
+            tier: Some(self.tier.get()).filter(|tier| *tier != NO_TIER),
+            is_indicative: self.quote_flags & code::INDICATIVE != 0,
+            is_full_amount: self.quote_flags & code::FULL_AMOUNT != 0,
+            quote_id: text(&self.quote_id, "quoteId").unwrap_or_default(),
+        }
+    }
+}
+
+impl Entry for layout::QuoteChange {
+    type Value = QuoteChange;
+
+    fn of(change: &QuoteChange) -> Self {
+        let quote = &change.quote;
+        layout::QuoteChange {
+            price: quote.price.0.into(),
+            quantity: quote.quantity.0.into(),
+            quantity_min: quote.quantity_min.0.into(),
+            expiry_ns: quote.expiry_ns.into(),
+            priority: quote.priority.into(),
+            entry: quote.entry.into(),
+            tier: quote.tier.unwrap_or(NO_TIER).into(),
+            side: quote.side as u8,
+            quote_flags: flags(quote),
+            action: change.action as u8,
+            reserved: Zeros::NEW,
+            quote_id: Text(quote.quote_id.bytes()),
+        }
+    }
+
+    fn check(&self) -> Result<(), Malformed> {
+        code::quote_action(self.action).ok_or(Malformed::Value("action"))?;
+        self.quote().check()
+    }
+
+    fn value(&self) -> QuoteChange {
+        QuoteChange {
+            action: code::quote_action(self.action).unwrap_or(QuoteAction::Clear),
+            quote: self.quote().value(),
+        }
+    }
+}
+
+impl layout::QuoteChange {
+    /// The same without what happened to it.
+    #[inline(always)]
+    fn quote(&self) -> layout::Quote {
+        let layout::QuoteChange {
+            price,
+            quantity,
+            quantity_min,
+            expiry_ns,
+            priority,
+            entry,
+            tier,
+            side,
+            quote_flags,
+            action: _,
+            reserved: _,
+            quote_id,
+        } = *self;
+        layout::Quote {
+            price,
+            quantity,
+            quantity_min,
+            expiry_ns,
+            priority,
+            entry,
+            tier,
+            side,
+            quote_flags,
+            reserved: Zeros::NEW,
+            quote_id,
+        }
+    }
+}
+
+/// Stands for no tier on the wire.
+const NO_TIER: u16 = u16::MAX;
+
+fn flags(quote: &Quote) -> u8 {
+    let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+    bit(quote.is_indicative, code::INDICATIVE) | bit(quote.is_full_amount, code::FULL_AMOUNT)
+}

@@ -1,0 +1,205 @@
+//! Orders of ours: what is asked of a venue.
+
+use crate::{Code, ExecutionReport, Id, Instrument, OrderRejected, Price, Quantity, Side};
+
+/// What a publication of orders carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrderMessage {
+    /// A new order.
+    New(NewOrder),
+    /// The request to cancel an order.
+    Cancel(CancelOrder),
+    /// The request to give an order other terms.
+    Replace(ReplaceOrder),
+    /// The request to cancel every order that fits.
+    CancelAll(CancelAll),
+    /// What became of an order.
+    Report(ExecutionReport),
+    /// A request was refused.
+    Rejected(OrderRejected),
+    /// Limits in force.
+    Limits(Limits),
+}
+
+/// How an order is priced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum OrderType {
+    /// At any price.
+    Market = 0,
+    /// At this price or better.
+    Limit = 1,
+    /// Against a quote, by its id, at its price.
+    PreviouslyQuoted = 2,
+    /// At any price once the stop price traded.
+    Stop = 3,
+    /// At this price or better once the stop price traded.
+    StopLimit = 4,
+}
+
+/// How long an order works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum TimeInForce {
+    /// To the end of the trading day.
+    Day = 0,
+    /// What does not trade at once is cancelled.
+    ImmediateOrCancel = 1,
+    /// All of it at once, or nothing.
+    FillOrKill = 2,
+    /// Until it is cancelled.
+    GoodTillCancel = 3,
+    /// Until `expiry_ns`.
+    GoodTillDate = 4,
+}
+
+/// What every request and report of an order says: for whom, where, and of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderRoute {
+    /// The publisher's index of the instrument; `None` from who has no table of instruments.
+    pub instrument: Option<Instrument>,
+    /// The venue's identifier of the instrument; `None` where the message is of no single one.
+    pub security_id: Option<i64>,
+    /// The bank or exchange; with the security id it names the instrument.
+    pub venue: Code,
+    /// The account; empty where the session has but one.
+    pub account: Code,
+}
+
+/// What an order is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderTerms {
+    /// [`Side::Bid`] buys.
+    pub side: Side,
+    /// How it is priced.
+    pub order_type: OrderType,
+    /// How long it works.
+    pub time_in_force: TimeInForce,
+    /// It must not trade at once.
+    pub is_post_only: bool,
+    /// It may only make a position smaller.
+    pub is_reduce_only: bool,
+    /// Limit; NULL for a market order.
+    pub price: Price,
+    /// Price that sets it off; NULL without one.
+    pub stop_price: Price,
+    /// How much.
+    pub quantity: Quantity,
+    /// Smallest fill that is wanted; NULL for any.
+    pub quantity_min: Quantity,
+    /// What the market may see; NULL for all.
+    pub quantity_shown: Quantity,
+    /// End of [`TimeInForce::GoodTillDate`], nanoseconds since the Unix epoch; 0 without one.
+    pub expiry_ns: u64,
+    /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
+    pub value_date: u32,
+    /// Currency of the quantity; empty where the instrument says it.
+    pub currency: Code,
+}
+
+/// A new order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewOrder {
+    /// Where it goes.
+    pub route: OrderRoute,
+    /// What it is to do.
+    pub terms: OrderTerms,
+    /// Our id of it (ClOrdID), never used twice.
+    pub client_order_id: Id,
+    /// The order of the desk that it is a part of; empty without one.
+    pub parent_order_id: Id,
+    /// The quote that it hits; empty without one.
+    pub quote_id: Id,
+    /// When it was made, nanoseconds since the Unix epoch.
+    pub created_ns: u64,
+}
+
+/// The request to cancel an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CancelOrder {
+    /// Where the order is.
+    pub route: OrderRoute,
+    /// Its side.
+    pub side: Side,
+    /// Its quantity.
+    pub quantity: Quantity,
+    /// Our id of this request.
+    pub client_order_id: Id,
+    /// Our id of the order.
+    pub original_client_order_id: Id,
+    /// The venue's id of the order; empty where it is not known.
+    pub order_id: Id,
+    /// When the request was made, nanoseconds since the Unix epoch.
+    pub created_ns: u64,
+}
+
+/// The request to give an order other terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplaceOrder {
+    /// Where the order is.
+    pub route: OrderRoute,
+    /// All of the new terms.
+    pub terms: OrderTerms,
+    /// Our id of this request, and of the order from then on.
+    pub client_order_id: Id,
+    /// Our id of the order.
+    pub original_client_order_id: Id,
+    /// The venue's id of the order; empty where it is not known.
+    pub order_id: Id,
+    /// When the request was made, nanoseconds since the Unix epoch.
+    pub created_ns: u64,
+}
+
+/// The request to cancel every order that fits: an empty or absent field fits all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CancelAll {
+    /// Of which instrument, venue and account.
+    pub route: OrderRoute,
+    /// Of which side.
+    pub side: Option<Side>,
+    /// The kill switch: no order leaves after it, until it is lifted.
+    pub is_kill: bool,
+    /// Our id of this request.
+    pub client_order_id: Id,
+    /// Who asks: a person, or the rule that did.
+    pub requested_by: Code,
+    /// When the request was made, nanoseconds since the Unix epoch.
+    pub created_ns: u64,
+}
+
+/// Limits in force, and how much of them is used. What is not limited, or not known, is the null of its type.
+///
+/// Amounts are counts of 1e-4 of the currency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// What they are of: a venue, an account, an instrument, or all of them where empty or absent.
+    pub route: OrderRoute,
+    /// Largest quantity of one order.
+    pub order_quantity_max: Quantity,
+    /// Largest position, long or short.
+    pub position_max: Quantity,
+    /// Position.
+    pub position: Quantity,
+    /// Position if every order that buys fills.
+    pub worst_long: Quantity,
+    /// Position if every order that sells fills; negative when short.
+    pub worst_short: Quantity,
+    /// Largest sum of what could be open.
+    pub gross_max: Option<i64>,
+    /// That sum.
+    pub gross: Option<i64>,
+    /// Credit.
+    pub credit_max: Option<i64>,
+    /// What is used of the credit.
+    pub credit_used: Option<i64>,
+    /// Furthest distance of a limit price from the mid, on the side that hurts.
+    pub price_collar: Price,
+    /// Orders in any second; `None` where not limited.
+    pub orders_per_second_max: Option<u32>,
+    /// The kill switch is on.
+    pub is_killed: bool,
+    /// No order goes there until a person enables it.
+    pub is_disabled: bool,
+    /// Currency of the amounts.
+    pub currency: Code,
+}

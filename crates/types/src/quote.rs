@@ -1,0 +1,85 @@
+//! Quotes of providers: prices with the names, sizes and lifetimes that an order needs to hit them.
+
+use crate::{Code, Id, Instrument, Price, Quantity, Side, Validity};
+
+/// One side of a quote: a level, a band or an entry of a provider's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// Place among the quotes of this provider in this instrument, given by the publisher: it names the quote until it
+    /// is removed.
+    pub entry: u32,
+    /// Who would trade against it: bids are what we can sell to.
+    pub side: Side,
+    /// Price.
+    pub price: Price,
+    /// Amount that is good at this price.
+    pub quantity: Quantity,
+    /// Smallest amount that is good; NULL where the provider states none.
+    pub quantity_min: Quantity,
+    /// When it ends, nanoseconds since the Unix epoch; 0 where the provider does not say.
+    pub expiry_ns: u64,
+    /// Number of the setting among all of this provider: of two quotes the lower one is older.
+    pub priority: u64,
+    /// Tier of the provider's ladder, from 0; `None` where it names none.
+    pub tier: Option<u16>,
+    /// For information only: it cannot be hit.
+    pub is_indicative: bool,
+    /// One ticket of at most this amount: it is never added to another quote.
+    pub is_full_amount: bool,
+    /// The provider's id of the quote, which an order gives back; empty where there is none.
+    pub quote_id: Id,
+}
+
+/// What happened to a quote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum QuoteAction {
+    /// It has these values now, new or not.
+    Set = 0,
+    /// It went away; its values mean nothing.
+    Remove = 1,
+    /// Every quote of the provider in the instrument went away; the values mean nothing.
+    Clear = 2,
+}
+
+/// One step in the quotes of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuoteChange {
+    /// What happened.
+    pub action: QuoteAction,
+    /// To which quote, and what it is now.
+    pub quote: Quote,
+}
+
+/// Whose quotes, and of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuoteStream {
+    /// Which instrument.
+    pub instrument: Instrument,
+    /// The venue's identifier of it.
+    pub security_id: i64,
+    /// Who quotes: a bank, or a maker on a platform.
+    pub provider: Code,
+    /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
+    pub value_date: u32,
+    /// How far the provider's quotes may be trusted.
+    pub validity: Validity,
+}
+
+/// What one message of a provider changed in its quotes of an instrument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuoteUpdate<'a> {
+    /// Whose quotes, and of what.
+    pub stream: QuoteStream,
+    /// The steps, in order.
+    pub changes: &'a [QuoteChange],
+}
+
+/// All quotes of a provider in an instrument: replaces what a reader holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuoteSnapshot<'a> {
+    /// Whose quotes, and of what.
+    pub stream: QuoteStream,
+    /// The quotes, oldest first.
+    pub quotes: &'a [Quote],
+}

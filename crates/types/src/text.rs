@@ -1,0 +1,92 @@
+//! Short texts of venues and of ours, stored in place.
+
+use core::fmt;
+
+/// Up to `N` bytes of printable ASCII, zeros behind them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct FixedText<const N: usize>([u8; N]);
+
+/// A short code: a venue, a provider, an account, a currency.
+pub type Code = FixedText<16>;
+
+/// An identifier that goes back as it came: of an order, a quote or an execution.
+pub type Id = FixedText<64>;
+
+impl<const N: usize> FixedText<N> {
+    /// No text.
+    pub const EMPTY: Self = FixedText([0; N]);
+
+    /// The text, whole: `None` where it is longer than `N` bytes or has a byte that is not printable ASCII. An
+    /// identifier that was cut would name something else.
+    ///
+    /// ```
+    /// use touchline_types::Code;
+    /// assert_eq!(Code::new(b"EUR").unwrap().as_str(), "EUR");
+    /// assert_eq!(Code::new(b"seventeen letters"), None);
+    /// assert_eq!(Code::new(b"a\0b"), None);
+    /// ```
+    pub fn new(text: &[u8]) -> Option<Self> {
+        let mut fixed = [0; N];
+        fixed.get_mut(..text.len())?.copy_from_slice(text);
+        text.iter()
+            .all(|byte| is_printable(*byte))
+            .then_some(FixedText(fixed))
+    }
+
+    /// The text as far as it fits, for people: bytes that are not printable ASCII become `?`.
+    pub fn lossy(text: &[u8]) -> Self {
+        let mut fixed = [0; N];
+        for (place, byte) in fixed.iter_mut().zip(text) {
+            *place = if is_printable(*byte) { *byte } else { b'?' };
+        }
+        FixedText(fixed)
+    }
+
+    /// What stands up to the first zero byte; `None` where a byte of it is not printable ASCII.
+    #[inline]
+    pub(crate) fn from_bytes(bytes: &[u8; N]) -> Option<Self> {
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(N);
+        FixedText::new(&bytes[..end])
+    }
+
+    /// The bytes, with zeros behind the text.
+    #[inline]
+    pub(crate) const fn bytes(&self) -> [u8; N] {
+        self.0
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(N);
+        core::str::from_utf8(&self.0[..end]).unwrap_or("")
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.0[0] == 0
+    }
+}
+
+/// Whether a screen and a FIX message can carry the byte.
+pub(crate) const fn is_printable(byte: u8) -> bool {
+    byte.is_ascii_graphic() || byte == b' '
+}
+
+impl<const N: usize> Default for FixedText<N> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl<const N: usize> fmt::Display for FixedText<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl<const N: usize> fmt::Debug for FixedText<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
