@@ -42,7 +42,7 @@ fn said(choice: u8, bytes: &[u8], piece: usize) -> Vec<u8> {
                 let ns = u64::from(*passed) * 100_000_000;
                 now.mono_ns += ns;
                 now.wall_ns += ns;
-                session.advance(now);
+                session.handle_timeout(now);
             }
             [b'r', rest @ ..] => give(&mut session, rest, piece, now),
             [b's', ..] => {
@@ -84,9 +84,9 @@ fn message(line: &[u8], now: ReceiveTime) -> Vec<u8> {
 fn give(session: &mut Session<Memory>, bytes: &[u8], piece: usize, now: ReceiveTime) {
     for mut bytes in bytes.chunks(piece.min(bytes.len().max(1))) {
         while !bytes.is_empty() {
-            let taken = session.receive(bytes, now);
+            let taken = session.handle(bytes, now);
             bytes = &bytes[taken..];
-            while session.next().is_some() {}
+            while session.poll().is_some() {}
             if taken == 0 {
                 assert!(
                     session.disconnect_reason().is_some(),
@@ -101,13 +101,13 @@ fn give(session: &mut Session<Memory>, bytes: &[u8], piece: usize, now: ReceiveT
 /// What is outgoing: whole messages, and no more than the buffer.
 fn take(session: &mut Session<Memory>, said: &mut Vec<u8>) {
     let begin = said.len();
-    while !session.outgoing().is_empty() {
+    while !session.poll_transmit().is_empty() {
         assert!(
-            session.outgoing().len() <= OUTPUT_BYTES,
+            session.poll_transmit().len() <= OUTPUT_BYTES,
             "more than there is room for"
         );
-        said.extend(session.outgoing());
-        session.sent(usize::MAX);
+        said.extend(session.poll_transmit());
+        session.transmitted(usize::MAX);
     }
     let mut rest = &said[begin..];
     while !rest.is_empty() {

@@ -100,8 +100,8 @@ impl Stage {
 
     fn exchange(&mut self) {
         loop {
-            let to_feed = self.venue.outgoing().to_vec();
-            self.venue.sent(to_feed.len());
+            let to_feed = self.venue.poll_transmit().to_vec();
+            self.venue.transmitted(to_feed.len());
             let to_venue = self.path.feed().outgoing().to_vec();
             self.path.sent(to_venue.len(), NOW);
             if to_feed.is_empty() && to_venue.is_empty() {
@@ -110,8 +110,8 @@ impl Stage {
             self.path.packet_at((), &to_feed, NOW, 0);
             let mut rest = &to_venue[..];
             while !rest.is_empty() {
-                rest = &rest[self.venue.receive(rest, NOW)..];
-                while self.venue.next().is_some() {}
+                rest = &rest[self.venue.handle(rest, NOW)..];
+                while self.venue.poll().is_some() {}
             }
         }
     }

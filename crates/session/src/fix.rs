@@ -4,31 +4,47 @@
 //! it. Messages live in a [`Store`]; what is sent was stored before.
 //!
 //! ```text
-//! bytes ──► room/received ──► next ──► Event::Application, LoggedOn, …
-//! time  ──► advance                    │
-//! send, logout ──► store ──► outgoing ──► bytes        closing ──► the connection is to be closed
+//! bytes ──► handle ──────────► poll ──► Event::Application, LoggedOn, Gap, …
+//! time  ──► handle_timeout              │
+//! send, log_out ──► store ──► poll_transmit ──► bytes        disconnect_reason ──► the connection is to be closed
+//! ```
+//!
+//! A session is composed of parts with private fields and an invariant each, which know nothing of each other:
+//!
+//! ```text
+//! session ─► framing ─► input                           bytes into messages
+//!    ├─────► incoming ─► gap, logon, out_of_order       a message is judged
+//!    └─────► link ─► sequencer ─► store                 what is written, stored and sent
+//!               └──► phase, liveness, resend, output, clock
 //! ```
 //!
 //! Source: FIX 4.4 with errata 20030618, volume 2, "Session protocol" and its test cases.
 
-mod core;
+mod applications;
+mod checks;
+mod clock;
 mod counters;
 pub mod dictionary;
+mod encode;
 mod event;
 mod framing;
+mod gap;
 mod incoming;
 mod input;
+mod link;
+mod liveness;
 mod logon;
 mod out_of_order;
-mod outgoing;
 mod output;
 mod parsed_header;
+mod phase;
 mod resend;
+mod sequencer;
 mod session;
 mod settings;
 mod store;
-mod timers;
 
+pub use applications::{Application, ApplicationId, Applications, ResendPolicy};
 pub use counters::Counters;
 pub use event::{DisconnectReason, Event, SendError};
 pub use parsed_header::{Names, first_message, is_header};

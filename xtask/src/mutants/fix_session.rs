@@ -7,25 +7,25 @@ pub const SESSION: &[Mutant] = &[
     Mutant {
         name: "fix session: a message goes before it is stored",
         find: "let stored = if keep == Keep::Message { message } else { &[] };",
-        replace: "        if self.state != State::Down {\n            self.output.put(message);\n        }\n        let stored = if keep == Keep::Message { message } else { &[] };",
+        replace: "        if self.phase.state() != State::Down {\n            self.output.put(message);\n        }\n        let stored = if keep == Keep::Message { message } else { &[] };",
         test: "-p touchline-session --test session a_kill_at_every_point",
     },
     Mutant {
         name: "fix session: a message counts before the application saw it",
-        find: "self.delivered = Some(number);",
-        replace: "                self.expect(number + 1);",
+        find: "link.deliver(number);",
+        replace: "                link.expect(number + 1);",
         test: "-p touchline-session --test session a_kill_at_every_point",
     },
     Mutant {
         name: "fix session: what is sent again is not marked",
-        find: ".flag(tag::POSS_DUP_FLAG, true)\n                .timestamp(tag::SENDING_TIME, wall_ns, precision)",
-        replace: "                .timestamp(tag::SENDING_TIME, wall_ns, precision)",
+        find: ".flag(tag::POSS_DUP_FLAG, true)\n                .timestamp(tag::SENDING_TIME, wall_ns, settings.precision)",
+        replace: "                .timestamp(tag::SENDING_TIME, wall_ns, settings.precision)",
         test: "-p touchline-session --test session our_scenarios_hold",
     },
     Mutant {
         name: "fix session: a repetition that was seen is executed again",
-        find: "if number < expected {\n            self.sequence_too_low(message, parsed, number);\n            return Outcome::Nothing;\n        }",
-        replace: "        if number < expected && !parsed.header.poss_dup {\n            self.sequence_too_low(message, parsed, number);\n            return Outcome::Nothing;\n        }",
+        find: "if number < expected {\n            return sequence_too_low(link, message, parsed, number);\n        }",
+        replace: "        if number < expected && !parsed.header.poss_dup {\n            return sequence_too_low(link, message, parsed, number);\n        }",
         test: "-p touchline-session --test session our_scenarios_hold",
     },
     Mutant {
@@ -36,8 +36,8 @@ pub const SESSION: &[Mutant] = &[
     },
     Mutant {
         name: "fix market data: what the session rejected was no change of a book",
-        find: "counters.messages_rejected,",
-        replace: "        0,\n",
+        find: "Some(fix::Event::Invalid(_)) => Step::Missed(Cause::Invalid),",
+        replace: "            Some(fix::Event::Invalid(_)) => Step::Noted,",
         test: "-p touchline-feed --test fix_md nothing_is_live_behind",
     },
     Mutant {
@@ -81,5 +81,11 @@ pub const SESSION: &[Mutant] = &[
         find: "let wall = if is_off { steady } else { time.wall_ns };",
         replace: "let wall = time.wall_ns;",
         test: "-p touchline-session --test session a_clock_that_is_set",
+    },
+    Mutant {
+        name: "fix session: an application's policy is not asked",
+        find: "Ok(Frame::Whole(message)) if applications.is_sent_again(message.msg_type()) => {",
+        replace: "            Ok(Frame::Whole(message)) if !super::applications::is_admin(message.msg_type()) || applications.is_sent_again(b\"0\") => {",
+        test: "-p touchline-session --test session a_resend_of_orders_is_filled",
     },
 ];

@@ -7,7 +7,7 @@ use super::download::{self, Stage};
 use super::instruments::{Book, Rows};
 use super::logon;
 use super::parts::Parts;
-use super::pending_events::{PendingEvents, is_published_behind_a_gap};
+use super::pending_events::PendingEvents;
 use super::quotes::Id;
 use super::refresh::{Decoded, Decoder};
 use super::securities::{self, Listed};
@@ -152,13 +152,14 @@ enum Step {
     Inconsistent(Instrument, Cause),
     /// Every book is: it is not known which one changed.
     AllInconsistent(Cause),
+    /// Something of the venue did not come to the application.
+    Missed(Cause),
 }
 
 impl FixFeed {
     /// Takes the next thing that the session has to say.
     #[inline]
     fn step(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> Step {
-        let unseen = unseen(self.session.counters());
         let FixFeed {
             session,
             rows,
@@ -171,11 +172,11 @@ impl FixFeed {
             parts,
             ..
         } = self;
-        let step = match session.next() {
+        match session.poll() {
             None => Step::Idle,
             // What comes behind a gap is of a book that nobody knows.
             Some(fix::Event::Application(..)) if given_up.is_some() => Step::Noted,
-            Some(fix::Event::Application(message, header)) => {
+            Some(fix::Event::Application(message, header, _)) => {
                 batch.packet_info = PacketInfo {
                     sequence: header.msg_seq_num.unwrap_or(0),
                     sending_ns: header.sending_time_ns.unwrap_or(0),
@@ -193,7 +194,7 @@ impl FixFeed {
                 }
                 application(&message, &header, settings, &mut decoder)
             }
-            Some(fix::Event::LoggedOn) => Step::LoggedOn,
+            Some(fix::Event::LoggedOn { .. }) => Step::LoggedOn,
             Some(fix::Event::Rejected(message)) => {
                 counters.requests_refused += 1;
                 // Behind another cause it is no reason.
@@ -206,16 +207,14 @@ impl FixFeed {
                 *said = text(&message, settings.password.as_ref());
                 Step::Noted
             }
+            // What the session takes for itself, and what never comes, may have been changes of books.
+            // mutant: fix market data: what the session rejected was no change of a book
+            Some(fix::Event::Invalid(_)) => Step::Missed(Cause::Invalid),
+            Some(fix::Event::Gap { .. }) => Step::Missed(Cause::LeftOut),
+            Some(fix::Event::Skipped { .. }) => Step::Missed(Cause::Skipped),
+            Some(fix::Event::Restarted) => Step::Missed(Cause::Restarted),
             Some(fix::Event::Logon(_)) => Step::Noted,
-        };
-        let missed = missed_since(self.session.counters(), unseen);
-        if let Some(cause) = missed.filter(|_| self.stage != Stage::Down) {
-            // It was before what came now, which is not to be shown either.
-            batch.events.retain_mut(is_published_behind_a_gap);
-            self.give_up(cause);
-            return Step::Noted;
         }
-        step
     }
 
     /// Some book is wrong, and perhaps every one. Whole books come with a new connection.
@@ -254,6 +253,8 @@ impl FixFeed {
                 return !batch.events.is_empty();
             }
             Step::AllInconsistent(cause) => self.give_up(cause),
+            Step::Missed(cause) if self.stage != Stage::Down => self.give_up(cause),
+            Step::Missed(_) => {}
             Step::Inconsistent(instrument, cause) => self.mark_inconsistent(instrument, cause),
         }
         false
@@ -396,7 +397,7 @@ impl Feed for FixFeed {
     ) -> usize {
         self.time = time;
         self.record_activity(time.mono_ns);
-        let taken = self.session.receive(bytes, time);
+        let taken = self.session.handle(bytes, time);
         self.poll(instruments, batch);
         taken
     }
@@ -426,7 +427,7 @@ impl Feed for FixFeed {
 
     fn handle_timeout(&mut self, now: ReceiveTime) {
         self.time = now;
-        self.session.advance(now);
+        self.session.handle_timeout(now);
         let inactive_ns = now.mono_ns.saturating_sub(self.activity_ns);
         if self.stage != Stage::Down && !self.is_timed_out && inactive_ns >= self.settings.stale_ns
         {
@@ -515,11 +516,11 @@ impl SessionFeed for FixFeed {
     }
 
     fn outgoing(&self) -> &[u8] {
-        self.session.outgoing()
+        self.session.poll_transmit()
     }
 
     fn sent(&mut self, bytes: usize, _: ReceiveTime) {
-        self.session.sent(bytes);
+        self.session.transmitted(bytes);
     }
 
     fn is_over(&self) -> bool {
@@ -548,31 +549,6 @@ impl SessionFeed for FixFeed {
 
 /// A list, or a book, that is not answered for so long is not answered at all.
 const ANSWER_NS: u64 = 30_000_000_000;
-
-/// Messages that the session takes for itself, and that may have been changes of books: held back behind
-/// a gap, rejected, skipped by the venue, or from before its numbers began again.
-fn unseen(counters: &fix::Counters) -> [u64; 4] {
-    [
-        counters.messages_out_of_order,
-        // mutant: fix market data: what the session rejected was no change of a book
-        counters.messages_rejected,
-        counters.sequence_resets,
-        counters.resets,
-    ]
-}
-
-/// What of it happened since then.
-fn missed_since(counters: &fix::Counters, before: [u64; 4]) -> Option<Cause> {
-    const CAUSES: [Cause; 4] = [
-        Cause::LeftOut,
-        Cause::Invalid,
-        Cause::Skipped,
-        Cause::Restarted,
-    ];
-    let mut counts = unseen(counters).into_iter().zip(before);
-    let place = counts.position(|(now, before)| now != before)?;
-    Some(CAUSES[place])
-}
 
 /// The instruments of a rejected request have no book; where they are several, each is asked for again by itself, since
 /// perhaps one alone is wrong. Whether there were any.

@@ -82,17 +82,3 @@ impl FixFeed {
         !events.is_empty()
     }
 }
-
-/// Definitions are told behind a gap, too, as no later list says them again; the book is not shown as live.
-pub fn is_published_behind_a_gap(event: &mut Event) -> bool {
-    match event {
-        Event::Defined { price, .. } => {
-            if *price == Validity::Live {
-                *price = Validity::Gapped;
-            }
-            true
-        }
-        Event::BookLost(..) => true,
-        _ => false,
-    }
-}

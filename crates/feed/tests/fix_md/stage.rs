@@ -85,7 +85,7 @@ impl Stage {
         };
         self.feed.handle_timeout(self.now);
         let mut events = self.events();
-        self.venue.advance(self.now);
+        self.venue.handle_timeout(self.now);
         events.extend(self.exchange());
         events
     }
@@ -106,8 +106,8 @@ impl Stage {
     pub fn exchange(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
-            let to_feed = self.venue.outgoing().to_vec();
-            self.venue.sent(to_feed.len());
+            let to_feed = self.venue.poll_transmit().to_vec();
+            self.venue.transmitted(to_feed.len());
             let to_venue = self.feed.outgoing().to_vec();
             self.feed.sent(to_venue.len(), self.now);
             if to_feed.is_empty() && to_venue.is_empty() {
@@ -161,10 +161,10 @@ impl Stage {
     fn record_activity(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         loop {
-            let decoded = self.venue.receive(rest, self.now);
+            let decoded = self.venue.handle(rest, self.now);
             rest = &rest[decoded..];
-            while let Some(said) = self.venue.next() {
-                if let Said::Application(message, _) = said {
+            while let Some(said) = self.venue.poll() {
+                if let Said::Application(message, ..) = said {
                     let kind = String::from_utf8_lossy(message.msg_type()).into_owned();
                     let fields = message.fields().map_while(Result::ok);
                     let text = fields

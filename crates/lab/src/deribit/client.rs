@@ -100,12 +100,18 @@ impl Client {
 
     /// So much of the room was filled: what it says is answered.
     pub fn received(&mut self, bytes: usize, venue: &mut Venue, time: ReceiveTime) {
-        self.session.received(bytes, time);
-        while let Some(event) = self.session.next() {
+        self.session.filled(bytes, time);
+        while let Some(event) = self.session.poll() {
             let request = match event {
                 Event::Logon(message) => Request::logon(&message),
-                Event::Application(message, _) => Request::read(&message),
-                Event::LoggedOn | Event::Rejected(_) | Event::LoggedOut(_) => continue,
+                Event::Application(message, ..) => Request::read(&message),
+                Event::LoggedOn { .. }
+                | Event::Rejected(_)
+                | Event::LoggedOut(_)
+                | Event::Invalid(_)
+                | Event::Gap { .. }
+                | Event::Skipped { .. }
+                | Event::Restarted => continue,
             };
             self.answer(request, venue, time);
         }
@@ -113,7 +119,7 @@ impl Client {
 
     /// Time passed: what waited for it goes, and faults strike what goes.
     pub fn advance(&mut self, venue: &mut Venue, time: ReceiveTime) {
-        self.session.advance(time);
+        self.session.handle_timeout(time);
         self.snapshots(venue, time);
         self.transport
             .pull(&mut self.session, &mut venue.faults, time.mono_ns);
@@ -122,7 +128,7 @@ impl Client {
     /// Whether the connection is to be closed now.
     pub fn is_over(&self) -> bool {
         let is_said = self.session.disconnect_reason().is_some()
-            && self.session.outgoing().is_empty()
+            && self.session.poll_transmit().is_empty()
             && self.transport.is_empty();
         is_said || self.is_given_up || self.transport.has_ended()
     }
@@ -250,7 +256,7 @@ impl Client {
             // The session keeps the room of two messages for itself.
             let waiting_max = limits.output_bytes - 2 * limits.message_bytes_max;
             // mutant: deribit: snapshots go whether there is room or not
-            if self.session.outgoing().len() > waiting_max / 2 {
+            if self.session.poll_transmit().len() > waiting_max / 2 {
                 break;
             }
             self.subscriptions[place].snapshot = Snapshot::Past;

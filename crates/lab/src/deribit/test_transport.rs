@@ -34,7 +34,7 @@ impl TestTransport {
             self.sent = 0;
         }
         while !self.ends && self.bytes.len() - self.sent < WAITING_BYTES_MAX {
-            let Ok(Frame::Whole(message)) = frame(session.outgoing(), usize::MAX) else {
+            let Ok(Frame::Whole(message)) = frame(session.poll_transmit(), usize::MAX) else {
                 return;
             };
             let length = message.len();
@@ -55,7 +55,7 @@ impl TestTransport {
                 Some(Fault::Slow(s)) => self.slow_until_ns = now_ns + s * SECOND_NS,
                 _ => {}
             }
-            session.sent(length);
+            session.transmitted(length);
         }
     }
 

@@ -18,8 +18,6 @@ pub struct Connection {
     echo: Echo,
     /// Orders of ours, of which the echo knows nothing.
     orders: Option<Orders>,
-    /// How often both numbers began at 1 when somebody logged on last.
-    resets: u64,
     stream: Option<Stream>,
     /// Until when what waits to be sent may still go, once the session is over.
     until_ns: Option<u64>,
@@ -64,7 +62,6 @@ impl Connection {
             session: Session::new(settings, store),
             echo,
             orders: None,
-            resets: 0,
             stream: None,
             until_ns: None,
             store_failed: None,
@@ -129,7 +126,7 @@ impl Connection {
         self.text.clear();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let taken = self.session.receive(rest, time);
+            let taken = self.session.handle(rest, time);
             rest = &rest[taken..];
             self.listen(time);
             if taken == 0 {
@@ -152,7 +149,7 @@ impl Connection {
         };
         if self.session.disconnect_reason().is_some() {
             let until_ns = *self.until_ns.get_or_insert(time.mono_ns + FLUSH_TIMEOUT_NS);
-            if self.session.outgoing().is_empty() || time.mono_ns >= until_ns {
+            if self.session.poll_transmit().is_empty() || time.mono_ns >= until_ns {
                 self.disconnect(time);
             }
         }
@@ -207,13 +204,13 @@ impl Connection {
             let bytes = match stream.receive(self.session.room()) {
                 Ok(bytes) => bytes,
                 // What it said last may be waiting to be looked at.
-                Err(error) if self.session.outgoing().is_empty() => return Err(error),
+                Err(error) if self.session.poll_transmit().is_empty() => return Err(error),
                 Err(_) => 0,
             };
             if bytes == 0 {
                 break;
             }
-            self.session.received(bytes, time);
+            self.session.filled(bytes, time);
             is_busy = true;
             if !self.listen(time) {
                 break;
@@ -226,14 +223,14 @@ impl Connection {
     /// Sends what waits, as far as the connection takes it.
     fn flush(&mut self, time: ReceiveTime) -> Result<bool, Error> {
         let mut is_busy = false;
-        self.session.advance(time);
+        self.session.handle_timeout(time);
         if let Some(stream) = &mut self.stream {
-            while !self.session.outgoing().is_empty() {
-                let bytes = stream.send(self.session.outgoing())?;
+            while !self.session.poll_transmit().is_empty() {
+                let bytes = stream.send(self.session.poll_transmit())?;
                 if bytes == 0 {
                     break;
                 }
-                self.session.sent(bytes);
+                self.session.transmitted(bytes);
                 is_busy = true;
             }
         }
@@ -242,16 +239,15 @@ impl Connection {
 
     /// Takes what the session has to say. `false`: an answer has no room yet.
     fn listen(&mut self, time: ReceiveTime) -> bool {
-        while let Some(event) = self.session.next() {
+        while let Some(event) = self.session.poll() {
             match event {
-                Event::LoggedOn => {
+                Event::LoggedOn { is_restarted } => {
                     self.was_up = true;
-                    let resets = self.session.counters().resets;
-                    if std::mem::replace(&mut self.resets, resets) != resets {
+                    if is_restarted {
                         self.echo.begin();
                     }
                 }
-                Event::Application(message, header) => {
+                Event::Application(message, header, _) => {
                     // mutant: fix initiator: answers to its orders are sent back
                     if self
                         .orders
@@ -267,7 +263,12 @@ impl Connection {
                 }
                 // mutant: fix initiator: the text of a refusal is lost
                 Event::LoggedOut(message) => self.text = text(&message),
-                Event::Logon(_) | Event::Rejected(_) => {}
+                Event::Logon(_)
+                | Event::Rejected(_)
+                | Event::Invalid(_)
+                | Event::Gap { .. }
+                | Event::Skipped { .. }
+                | Event::Restarted => {}
             }
         }
         true

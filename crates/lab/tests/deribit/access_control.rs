@@ -84,7 +84,7 @@ impl Host {
         );
         let mut stream = self.connect(last);
         // Whoever waits may have been sent away before he speaks.
-        let _ = stream.write_all(customer.session.outgoing());
+        let _ = stream.write_all(customer.session.poll_transmit());
         let answer = self.answer(&mut stream);
         drop(stream);
         while self.exchange.clients().next().is_some() {
@@ -229,7 +229,7 @@ fn a_pause_is_for_connections_that_stand_already() {
         &proof("user", "secret", host.receive_time()),
         host.receive_time(),
     );
-    let logon = customer.session.outgoing();
+    let logon = customer.session.poll_transmit();
     early.write_all(logon).expect("it is not closed yet");
     assert_eq!(host.answer(&mut early), Answer::Closed);
 }

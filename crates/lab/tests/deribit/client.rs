@@ -83,19 +83,19 @@ impl Customer {
     }
 
     pub fn advance(&mut self, time: ReceiveTime) {
-        self.session.advance(time);
+        self.session.handle_timeout(time);
     }
 
     pub fn gives(&self) -> bool {
-        !self.session.outgoing().is_empty()
+        !self.session.poll_transmit().is_empty()
     }
 
     /// What it sends goes into `room`.
     pub fn give(&mut self, room: &mut [u8]) -> usize {
-        let outgoing = self.session.outgoing();
+        let outgoing = self.session.poll_transmit();
         let bytes = outgoing.len().min(room.len());
         room[..bytes].copy_from_slice(&outgoing[..bytes]);
-        self.session.sent(bytes);
+        self.session.transmitted(bytes);
         bytes
     }
 
@@ -125,12 +125,12 @@ impl Customer {
 
     /// Takes bytes, and shows the checker each live book that a message changes.
     pub fn take(&mut self, bytes: &[u8], time: ReceiveTime, checker: &mut Checker) -> usize {
-        let taken = self.session.receive(bytes, time);
+        let taken = self.session.handle(bytes, time);
         // The session lends messages: what they say is read first, and applied then.
         loop {
-            let read = match self.session.next() {
+            let read = match self.session.poll() {
                 None => break,
-                Some(Event::Application(message, _)) => Read::of(&message),
+                Some(Event::Application(message, ..)) => Read::of(&message),
                 Some(_) => continue,
             };
             self.apply(read, checker);

@@ -24,9 +24,9 @@ impl Connected {
     fn turn(&mut self, time: ReceiveTime) {
         self.customer.advance(time);
         let mut room = [0; 65_536];
-        let outgoing = self.customer.session.outgoing();
+        let outgoing = self.customer.session.poll_transmit();
         let sent = self.stream.send(outgoing).expect("open");
-        self.customer.session.sent(sent);
+        self.customer.session.transmitted(sent);
         while let read @ 1.. = self.stream.receive(&mut room).expect("open") {
             self.bytes.extend(&room[..read]);
         }

@@ -138,7 +138,7 @@ fn the_session_ends_with_its_store() {
                 Some(DisconnectReason::Store(failed)),
                 "{device}"
             );
-            assert!(session.outgoing().is_empty(), "{device}");
+            assert!(session.poll_transmit().is_empty(), "{device}");
             assert_eq!(session.send(b"D", time, |_| {}), Err(SendError::Down));
             session.disconnected(time);
         }

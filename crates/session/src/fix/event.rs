@@ -1,6 +1,6 @@
 //! What a session says to its owner.
 
-use super::StoreError;
+use super::{ApplicationId, StoreError};
 use std::fmt;
 use touchline_wire::fix::{Header, Message};
 
@@ -8,14 +8,36 @@ use touchline_wire::fix::{Header, Message};
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// Both sides are logged on: messages may be sent.
-    LoggedOn,
+    LoggedOn {
+        /// Both numbers began at 1 again since the last time both were logged on.
+        is_restarted: bool,
+    },
     /// A counterparty's Logon waits for [`super::Session::accept_logon`] or [`super::Session::reject_logon`].
     Logon(Message<'a>),
-    /// An application message, in its order. It counts as processed with the next call of
-    /// [`super::Session::next`]; whoever dies before gets it again, marked as a possible duplicate.
-    Application(Message<'a>, Header<'a>),
+    /// An application message, in its order, and the application that it is for; `None`: its type is registered with none. It
+    /// counts as processed with the next call of [`super::Session::poll`]; whoever dies before gets it again, marked as a
+    /// possible duplicate.
+    Application(Message<'a>, Header<'a>, Option<ApplicationId>),
     /// The counterparty rejected a message of ours (35=3).
     Rejected(Message<'a>),
+    /// We rejected a message of the counterparty (35=3); no application sees it.
+    Invalid(Message<'a>),
+    /// Messages of the counterparty are missing. They are requested, and come in their order with what is kept behind them.
+    Gap {
+        /// The number that is expected.
+        first: u64,
+        /// The last number that is known to be missing.
+        last: u64,
+    },
+    /// The counterparty left out numbers of its own: nothing will come for them.
+    Skipped {
+        /// The first of them.
+        first: u64,
+        /// The last of them.
+        last: u64,
+    },
+    /// Both numbers began at 1 again, in the middle of the session.
+    Restarted,
     /// The counterparty has logged out, or answered our Logout.
     LoggedOut(Message<'a>),
 }

@@ -1,87 +1,269 @@
 //! A message of the counterparty, judged.
 
-use super::core::{Core, State};
+use super::applications::is_admin;
+use super::checks::{self, faulty, required};
+use super::gap::{Due, GapRequest};
+use super::link::Link;
+use super::logon::{Logons, Terms};
 use super::out_of_order::OutOfOrderQueue;
 use super::parsed_header::{Fault, ParsedHeader, field};
-use super::resend::is_admin;
-use super::{Checks, DisconnectReason, Store};
-use touchline_wire::fix::{FIX44, Message, SessionRejectReason as Reason, tag, unsigned, validate};
+use super::phase::State;
+use super::{DisconnectReason, Role, Settings, Store};
+use std::ops::Range;
+use touchline_wire::fix::{
+    Encoder, Frame, LastSecond, Message, SessionRejectReason as Reason, frame, tag, unsigned,
+};
 
 /// What a message is to the owner of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// The session has taken it for itself.
     Nothing,
-    LoggedOn,
+    /// Both are logged on; whether both numbers began at 1 again since the last time.
+    LoggedOn(bool),
+    /// A Logon that the application is asked about.
     Logon,
+    /// A message for an application.
     Application,
+    /// The counterparty has rejected a message of ours.
     Rejected,
+    /// The counterparty has logged out.
     LoggedOut,
+    /// We have rejected it.
+    Invalid,
+    /// Numbers `first` to `last` are missing.
+    Gap(u64, u64),
+    /// The counterparty left out numbers `first` to `last` of its own.
+    Skipped(u64, u64),
+    /// Both numbers began at 1 again.
+    Restarted,
 }
 
 /// No sequence number is higher.
 const NUMBER_MAX: u64 = 1 << 53;
 
-impl<S: Store> Core<S> {
+/// The side of a session that listens: what is missing, what came too early, and how far the Logons are.
+pub struct Incoming {
+    gap: GapRequest,
+    logons: Logons,
+    out_of_order: OutOfOrderQueue,
+}
+
+impl Incoming {
+    /// Nothing came.
+    pub fn new(settings: &Settings) -> Incoming {
+        let limits = settings.limits;
+        Incoming {
+            gap: GapRequest::default(),
+            logons: Logons::default(),
+            out_of_order: OutOfOrderQueue::new(
+                limits.out_of_order_messages,
+                limits.out_of_order_bytes,
+            ),
+        }
+    }
+
+    /// A connection stands. An initiator sends its Logon, with what `extra` adds to it.
+    pub fn begin<S: Store>(&mut self, link: &mut Link<S>, extra: impl FnOnce(&mut Encoder<'_>)) {
+        self.out_of_order.clear();
+        self.gap.clear();
+        self.logons.begin();
+        if link.settings().role == Role::Acceptor {
+            return;
+        }
+        if link.settings().reset_on_logon {
+            self.restart(link);
+            self.logons.reset();
+        }
+        link.logon(self.logons.is_resetting(), extra);
+    }
+
+    /// Both numbers begin at 1: nothing of before is missing any more.
+    fn restart<S: Store>(&mut self, link: &mut Link<S>) {
+        link.reset();
+        self.gap.clear();
+    }
+
+    /// A message that was kept behind a gap, and whose turn has come.
+    #[inline]
+    pub fn due<S: Store>(&mut self, link: &Link<S>) -> Option<Range<usize>> {
+        match link.phase().is_logged_on() && !self.logons.is_resetting() {
+            true => self.out_of_order.take(link.sequencer().next_in()),
+            false => None,
+        }
+    }
+
+    /// A message that was kept is judged in its turn.
+    pub fn judge_kept<S: Store>(
+        &self,
+        link: &mut Link<S>,
+        range: Range<usize>,
+        last_second: &mut LastSecond,
+    ) -> Outcome {
+        let message = self.kept(range);
+        let parsed = ParsedHeader::read(&message, last_second);
+        process(&self.logons, link, &message, &parsed)
+    }
+
+    /// A message that was kept, until another one is.
+    pub fn kept(&self, range: Range<usize>) -> Message<'_> {
+        match frame(self.out_of_order.bytes(range), usize::MAX) {
+            Ok(Frame::Whole(message)) => message,
+            _ => unreachable!("out-of-order queue: what it keeps are whole messages"),
+        }
+    }
+
     /// A message came, whole.
-    pub fn judge(
+    #[inline]
+    pub fn judge<S: Store>(
         &mut self,
+        link: &mut Link<S>,
         message: &Message<'_>,
         parsed: &ParsedHeader<'_>,
-        out_of_order: &mut OutOfOrderQueue,
     ) -> Outcome {
-        self.counters.messages_received += 1;
-        match self.state {
-            State::Awaiting | State::LoggingOn => self.first(message, parsed, out_of_order),
-            State::Up | State::LoggingOut => self.later(message, parsed, out_of_order),
+        link.count().messages_received += 1;
+        match link.phase().state() {
+            State::Awaiting | State::LoggingOn => self.first(link, message, parsed),
+            State::Up | State::LoggingOut => self.later(link, message, parsed),
             State::Down | State::Asking | State::Over => Outcome::Nothing,
         }
     }
 
-    fn later(
+    /// The first message of a connection. Before it is known who is there, nothing is answered.
+    fn first<S: Store>(
         &mut self,
+        link: &mut Link<S>,
         message: &Message<'_>,
         parsed: &ParsedHeader<'_>,
-        out_of_order: &mut OutOfOrderQueue,
     ) -> Outcome {
-        let expected = self.store.next_in();
+        let (kind, state) = (message.msg_type(), link.phase().state());
+        if state == State::LoggingOn && matches!(kind, b"5" | b"3") {
+            link.close(DisconnectReason::LogonRejected);
+            return Outcome::LoggedOut;
+        }
+        if kind != b"A" {
+            link.close(DisconnectReason::NotLogon);
+            return Outcome::Nothing;
+        }
+        let wall_ns = link.clock().wall_ns();
+        let Some(terms) = Terms::read(message, parsed, link.settings(), wall_ns) else {
+            link.close(DisconnectReason::BadLogon);
+            return Outcome::Nothing;
+        };
+        if link.settings().ask && state == State::Awaiting {
+            link.enter(State::Asking, link.settings().limits.logon_wait_ns);
+            self.logons.ask(terms);
+            return Outcome::Logon;
+        }
+        if !self.begin_session(link, terms, |_| {}) {
+            return Outcome::Nothing;
+        }
+        if terms.number > link.sequencer().next_in() {
+            self.out_of_order.keep(terms.number, message.bytes());
+        }
+        Outcome::LoggedOn(link.take_restarted())
+    }
+
+    /// The application knows the counterparty whose Logon it was asked about. `false`: its number cannot be.
+    pub fn accept<S: Store>(
+        &mut self,
+        link: &mut Link<S>,
+        extra: impl FnOnce(&mut Encoder<'_>),
+    ) -> bool {
+        let terms = self.logons.answer();
+        terms.is_some_and(|terms| self.begin_session(link, terms, extra))
+    }
+
+    /// The counterparty is who it should be: both are logged on, unless its number cannot be.
+    fn begin_session<S: Store>(
+        &mut self,
+        link: &mut Link<S>,
+        terms: Terms,
+        extra: impl FnOnce(&mut Encoder<'_>),
+    ) -> bool {
+        let role = link.settings().role;
+        let is_acceptor = role == Role::Acceptor;
+        // An initiator's own reset stands already; one that the acceptor asks for comes on top.
+        let is_reset = !self.logons.take_resetting() && terms.is_reset;
+        if is_reset || (is_acceptor && link.settings().reset_on_logon) {
+            self.restart(link);
+        }
+        link.agree(terms.agreed_s(role, link.heartbeat_s()));
+        let expected = link.sequencer().next_in();
+        if terms.number < expected {
+            end_sequence_too_low(link, terms.number);
+            return false;
+        }
+        if link.phase().state() != State::Over {
+            link.enter(State::Up, 0);
+        }
+        if is_acceptor || is_reset {
+            link.logon(terms.is_reset, extra);
+        }
+        self.logons.logged_on(terms.number);
+        link.received();
+        link.count().logons += 1;
+        if terms.number > expected {
+            self.request(link, terms.number - 1, 1);
+        } else {
+            link.expect(expected + 1);
+        }
+        link.phase().state() == State::Up
+    }
+
+    /// Requests everything from the number that we expect on; `last` is known to be missing.
+    fn request<S: Store>(&mut self, link: &mut Link<S>, last: u64, times: u32) {
+        let expected = link.sequencer().next_in();
+        self.gap
+            .requested(expected, last, times, link.clock().now_ns());
+        link.resend_request();
+    }
+
+    #[inline]
+    fn later<S: Store>(
+        &mut self,
+        link: &mut Link<S>,
+        message: &Message<'_>,
+        parsed: &ParsedHeader<'_>,
+    ) -> Outcome {
         let number = parsed.header.msg_seq_num;
         let Some(number) = number.filter(|number| *number < NUMBER_MAX) else {
-            self.send_logout(b"MsgSeqNum (34) is missing or no number");
-            self.close(DisconnectReason::NoSequence);
+            link.send_logout(b"MsgSeqNum (34) is missing or no number");
+            link.close(DisconnectReason::NoSequence);
             return Outcome::Nothing;
         };
         let is_logout = message.msg_type() == b"5";
-        if message.begin_string() != self.settings.begin_string.as_bytes() && !is_logout {
-            self.log_out(b"another BeginString (8) than that of the Logon");
-            if number == expected {
-                self.expect(number + 1);
+        if message.begin_string() != link.settings().begin_string.as_bytes() && !is_logout {
+            link.log_out(b"another BeginString (8) than that of the Logon");
+            if number == link.sequencer().next_in() {
+                link.expect(number + 1);
             }
             return Outcome::Nothing;
         }
-        if let Some(fault) = parsed.fault.or_else(|| missing(parsed)) {
-            self.reject(message, parsed, fault);
-            return Outcome::Nothing;
+        if let Some(fault) = checks::header(parsed) {
+            return reject(link, message, parsed, fault);
         }
-        if let Some(fault) = self.time_or_name(parsed) {
-            self.reject(message, parsed, fault);
-            self.log_out(b"");
-            return Outcome::Nothing;
+        let wall_ns = link.clock().wall_ns();
+        if let Some(fault) = checks::time_or_name(link.settings(), wall_ns, parsed) {
+            link.reject(message, parsed, fault);
+            link.log_out(b"");
+            return Outcome::Invalid;
         }
-        self.received_ns = self.clock.now_ns();
-        self.test_request_sent = false;
-        self.in_order(message, parsed, number, out_of_order)
+        link.received();
+        self.in_order(link, message, parsed, number)
     }
 
     /// The number of a message against the one that is expected. Logout, ResendRequest, and the two kinds
     /// of reset mean something under any number.
-    fn in_order(
+    #[inline]
+    fn in_order<S: Store>(
         &mut self,
+        link: &mut Link<S>,
         message: &Message<'_>,
         parsed: &ParsedHeader<'_>,
         number: u64,
-        out_of_order: &mut OutOfOrderQueue,
     ) -> Outcome {
-        let expected = self.store.next_in();
+        let expected = link.sequencer().next_in();
         // Looked for in the messages alone that can have them: a look goes through all fields.
         let says = |tag| field(message, tag) == Some(b"Y");
         let is_reset = message.msg_type() == b"A" && says(tag::RESET_SEQ_NUM_FLAG);
@@ -91,231 +273,252 @@ impl<S: Store> Core<S> {
             b"4" => !says(tag::GAP_FILL_FLAG),
             _ => false,
         };
-        if goes_anyway && let Some(fault) = self.check(message) {
-            self.reject(message, parsed, fault);
-            return Outcome::Nothing;
+        if goes_anyway && let Some(fault) = checks::dictionary(link.settings(), message) {
+            return reject(link, message, parsed, fault);
         }
         match message.msg_type() {
-            b"5" => return self.logout(number),
-            b"A" if is_reset => return self.reset_by_logon(number, out_of_order),
+            b"5" => return logout(link, number),
+            b"A" if is_reset => return self.reset_by_logon(link, number),
             // Nothing but the answer makes sense before it.
-            _ if self.is_resetting => return Outcome::Nothing,
-            b"2" => return self.resend_request(message, parsed, number),
-            b"4" if goes_anyway => return self.sequence_reset(message, parsed, expected),
+            _ if self.logons.is_resetting() => return Outcome::Nothing,
+            b"2" => return self.resend_request(link, message, parsed, number),
+            b"4" if goes_anyway => return sequence_reset(link, message, parsed, expected),
             _ => {}
         }
         if number > expected {
-            self.sequence_too_high(message, number, out_of_order);
-            return Outcome::Nothing;
+            return self.sequence_too_high(link, message, number);
         }
         // mutant: fix session: a repetition that was seen is executed again
         if number < expected {
-            self.sequence_too_low(message, parsed, number);
-            return Outcome::Nothing;
+            return sequence_too_low(link, message, parsed, number);
         }
-        self.process(message, parsed, number)
+        process(&self.logons, link, message, parsed)
     }
 
-    /// A message in its order.
-    pub fn process(
+    fn sequence_too_high<S: Store>(
         &mut self,
+        link: &mut Link<S>,
         message: &Message<'_>,
-        parsed: &ParsedHeader<'_>,
         number: u64,
     ) -> Outcome {
-        if let Some(fault) = self.check(message) {
-            self.reject(message, parsed, fault);
-            return Outcome::Nothing;
+        let expected = link.sequencer().next_in();
+        link.count().messages_out_of_order += 1;
+        if !self.out_of_order.keep(number, message.bytes()) {
+            link.count().messages_out_of_order_dropped += 1;
         }
-        match message.msg_type() {
-            b"1" => match field(message, tag::TEST_REQ_ID) {
-                Some(id) => self.heartbeat(Some(id)),
-                None => {
-                    let fault = required(tag::TEST_REQ_ID);
-                    self.reject(message, parsed, fault);
-                    return Outcome::Nothing;
-                }
-            },
-            b"4" => return self.sequence_reset(message, parsed, number + 1),
-            b"3" => {
-                self.expect(number + 1);
-                return Outcome::Rejected;
-            }
-            kind if !is_admin(kind) => {
-                // mutant: fix session: a message counts before the application saw it
-                self.delivered = Some(number);
-                return Outcome::Application;
-            }
-            b"A" if number != self.logon_number => self.log_out(b"both are logged on already"),
-            // A sign of life; or the Logon, which waited behind the gap that it showed.
-            _ => {}
+        if !self.gap.is_open(expected) {
+            self.request(link, number - 1, 1);
         }
-        self.expect(number + 1);
-        Outcome::Nothing
-    }
-
-    pub fn sequence_too_high(
-        &mut self,
-        message: &Message<'_>,
-        number: u64,
-        out_of_order: &mut OutOfOrderQueue,
-    ) {
-        self.counters.messages_out_of_order += 1;
-        if !out_of_order.keep(number, message.bytes()) {
-            self.counters.messages_out_of_order_dropped += 1;
-        }
-        if self.awaited_resend.is_none() {
-            self.send_resend_request(number - 1, 1);
-        }
-    }
-
-    fn sequence_too_low(&mut self, message: &Message<'_>, parsed: &ParsedHeader<'_>, number: u64) {
-        if !parsed.header.poss_dup {
-            return self.end_sequence_too_low(number);
-        }
-        self.counters.messages_duplicate += 1;
-        if message.msg_type() == b"4" {
-            return;
-        }
-        let Some(original_ns) = parsed.header.orig_sending_time_ns else {
-            return self.reject(message, parsed, required(tag::ORIG_SENDING_TIME));
-        };
-        if parsed.header.sending_time_ns < Some(original_ns) {
-            let fault = Fault::whole(Reason::SendingTimeAccuracyProblem);
-            self.reject(message, parsed, fault);
-            self.log_out(b"");
-        }
-    }
-
-    /// The counterparty's number is lower than it can be: somebody has lost count, and people must look.
-    pub fn end_sequence_too_low(&mut self, number: u64) {
-        use std::io::Write;
-        let mut text = [0; 96];
-        let mut rest = text.as_mut_slice();
-        let expected = self.store.next_in();
-        let _ = write!(
-            rest,
-            "MsgSeqNum too low, expecting {expected} but received {number}"
-        );
-        let length = 96 - rest.len();
-        self.send_logout(&text[..length]);
-        self.close(DisconnectReason::SequenceTooLow);
-    }
-
-    fn logout(&mut self, number: u64) -> Outcome {
-        // A Logout behind a gap is answered, and the gap is asked for after the next Logon.
-        if number == self.store.next_in() {
-            self.expect(number + 1);
-        }
-        if self.state == State::Up {
-            self.send_logout(b"");
-        }
-        self.close(DisconnectReason::LoggedOut);
-        Outcome::LoggedOut
+        Outcome::Gap(expected, number - 1)
     }
 
     /// A request is served whatever its number: otherwise two sides that miss something from each other
     /// would wait for each other.
-    fn resend_request(
+    fn resend_request<S: Store>(
         &mut self,
+        link: &mut Link<S>,
         message: &Message<'_>,
         parsed: &ParsedHeader<'_>,
         number: u64,
     ) -> Outcome {
-        let expected = self.store.next_in();
+        let expected = link.sequencer().next_in();
         // What waits in the store goes by itself, for the first time.
-        let last_sent = self.unsent - 1;
+        let last_sent = link.sequencer().unsent() - 1;
         let number_of = |tag| field(message, tag).map(unsigned);
         let first = match number_of(tag::BEGIN_SEQ_NO) {
             Some(Ok(first)) if (1..=last_sent).contains(&first) => first,
             wrong => {
-                self.reject(message, parsed, faulty(wrong.is_none(), tag::BEGIN_SEQ_NO));
-                return Outcome::Nothing;
+                let fault = faulty(wrong.is_none(), tag::BEGIN_SEQ_NO);
+                return reject(link, message, parsed, fault);
             }
         };
         let last = match number_of(tag::END_SEQ_NO) {
             Some(Ok(0)) => last_sent,
             Some(Ok(last)) if last >= first => last.min(last_sent),
             wrong => {
-                self.reject(message, parsed, faulty(wrong.is_none(), tag::END_SEQ_NO));
-                return Outcome::Nothing;
+                let fault = faulty(wrong.is_none(), tag::END_SEQ_NO);
+                return reject(link, message, parsed, fault);
             }
         };
         if number == expected {
-            self.expect(number + 1);
+            link.expect(number + 1);
         }
-        self.serve(first, last);
-        if number > expected && self.awaited_resend.is_none() {
-            self.send_resend_request(number, 1);
+        link.serve(first, last);
+        if number > expected && !self.gap.is_open(expected) {
+            self.request(link, number, 1);
         }
         Outcome::Nothing
     }
 
-    /// The counterparty goes on with another number, which must not be below `least`.
-    fn sequence_reset(
-        &mut self,
-        message: &Message<'_>,
-        parsed: &ParsedHeader<'_>,
-        least: u64,
-    ) -> Outcome {
-        match field(message, tag::NEW_SEQ_NO).map(unsigned) {
-            Some(Ok(next)) if (least..NUMBER_MAX).contains(&next) => {
-                self.counters.sequence_resets += u64::from(next > least);
-                self.expect(next);
+    /// A Logon with ResetSeqNumFlag in the middle of a session: a request, or the answer to ours. When both
+    /// ask at once, each takes the other's request for its answer.
+    fn reset_by_logon<S: Store>(&mut self, link: &mut Link<S>, number: u64) -> Outcome {
+        if number != 1 {
+            link.send_logout(b"ResetSeqNumFlag (141) with another MsgSeqNum (34) than 1");
+            link.close(DisconnectReason::BadLogon);
+            return Outcome::Nothing;
+        }
+        self.out_of_order.clear();
+        if !self.logons.take_resetting() {
+            self.restart(link);
+            link.logon(true, |_| {});
+        }
+        link.expect_behind_logon();
+        Outcome::Restarted
+    }
+
+    /// Asks the counterparty to begin both numbers at 1 again.
+    pub fn ask_for_reset<S: Store>(&mut self, link: &mut Link<S>) {
+        if link.phase().state() == State::Up {
+            self.restart(link);
+            self.out_of_order.clear();
+            self.logons.reset();
+            link.logon(true, |_| {});
+        }
+    }
+
+    /// Time passed: what should have come by now, signs of life, gaps that are not filled.
+    pub fn handle_timeout<S: Store>(&mut self, link: &mut Link<S>) {
+        let now_ns = link.clock().now_ns();
+        if let Some(why) = link.phase().overdue(now_ns) {
+            return link.close(why);
+        }
+        if link.phase().state() != State::Up {
+            return;
+        }
+        link.signs_of_life();
+        let wait_ns = link.settings().limits.resend_wait_ns;
+        match self.gap.due(link.sequencer().next_in(), now_ns, wait_ns) {
+            Due::Nothing => {}
+            Due::Request { last, times } => self.request(link, last, times),
+            Due::GiveUp => {
+                link.send_logout(b"what was asked for again did not come");
+                link.close(DisconnectReason::NoResend);
             }
-            wrong => self.reject(message, parsed, faulty(wrong.is_none(), tag::NEW_SEQ_NO)),
         }
-        Outcome::Nothing
     }
 
-    /// The message against the dictionary of the session.
-    pub fn check(&self, message: &Message<'_>) -> Option<Fault> {
-        let options = &self.settings.check_options;
-        let checked = match &self.settings.checks {
-            Checks::Nothing => Ok(()),
-            Checks::Standard => validate(message, &FIX44, options),
-            Checks::Venue(tables) => validate(message, &tables.lend(), options),
+    /// When something is due at the earliest, by the steady clock.
+    pub fn next_timeout<S: Store>(&self, link: &Link<S>) -> Option<u64> {
+        let wait_ns = link.settings().limits.resend_wait_ns;
+        let gap_ns = match link.phase().state() {
+            State::Up => self.gap.next_timeout(link.sequencer().next_in(), wait_ns),
+            _ => None,
         };
-        checked.err().map(Fault::from)
+        [gap_ns, link.next_timeout()].into_iter().flatten().min()
     }
+}
 
-    /// SendingTime and CompIDs, which must be those of this session.
-    pub fn time_or_name(&self, parsed: &ParsedHeader<'_>) -> Option<Fault> {
-        let settings = &self.settings;
-        let header = &parsed.header;
-        let sent_ns = header.sending_time_ns.unwrap_or(0);
-        let most_ns = u64::from(settings.sending_time_s) * 1_000_000_000;
-        if most_ns > 0 && sent_ns.abs_diff(self.clock.wall_ns()) > most_ns {
-            return Some(Fault::whole(Reason::SendingTimeAccuracyProblem));
+/// A message in its order.
+#[inline]
+fn process<S: Store>(
+    logons: &Logons,
+    link: &mut Link<S>,
+    message: &Message<'_>,
+    parsed: &ParsedHeader<'_>,
+) -> Outcome {
+    let number = link.sequencer().next_in();
+    if let Some(fault) = checks::dictionary(link.settings(), message) {
+        return reject(link, message, parsed, fault);
+    }
+    match message.msg_type() {
+        b"1" => match field(message, tag::TEST_REQ_ID) {
+            Some(id) => link.heartbeat(Some(id)),
+            None => return reject(link, message, parsed, required(tag::TEST_REQ_ID)),
+        },
+        b"4" => return sequence_reset(link, message, parsed, number + 1),
+        b"3" => {
+            link.expect(number + 1);
+            return Outcome::Rejected;
         }
-        let is_ours = header.sender_comp_id == settings.target.as_bytes()
-            && header.target_comp_id == settings.sender.as_bytes();
-        (!is_ours).then_some(Fault::whole(Reason::CompIdProblem))
+        kind if !is_admin(kind) => {
+            // mutant: fix session: a message counts before the application saw it
+            link.deliver(number);
+            return Outcome::Application;
+        }
+        b"A" if !logons.is_of_logon(number) => link.log_out(b"both are logged on already"),
+        // A sign of life; or the Logon, which waited behind the gap that it showed.
+        _ => {}
     }
+    link.expect(number + 1);
+    Outcome::Nothing
 }
 
-/// A header field that every message must have.
-pub fn missing(parsed: &ParsedHeader<'_>) -> Option<Fault> {
-    let header = &parsed.header;
-    if header.sender_comp_id.is_empty() {
-        Some(required(tag::SENDER_COMP_ID))
-    } else if header.target_comp_id.is_empty() {
-        Some(required(tag::TARGET_COMP_ID))
-    } else if header.sending_time_ns.is_none() {
-        Some(required(tag::SENDING_TIME))
-    } else {
-        None
+fn reject<S: Store>(
+    link: &mut Link<S>,
+    message: &Message<'_>,
+    parsed: &ParsedHeader<'_>,
+    fault: Fault,
+) -> Outcome {
+    link.reject(message, parsed, fault);
+    Outcome::Invalid
+}
+
+fn sequence_too_low<S: Store>(
+    link: &mut Link<S>,
+    message: &Message<'_>,
+    parsed: &ParsedHeader<'_>,
+    number: u64,
+) -> Outcome {
+    if !parsed.header.poss_dup {
+        end_sequence_too_low(link, number);
+        return Outcome::Nothing;
     }
+    link.count().messages_duplicate += 1;
+    if message.msg_type() == b"4" {
+        return Outcome::Nothing;
+    }
+    let Some(original_ns) = parsed.header.orig_sending_time_ns else {
+        return reject(link, message, parsed, required(tag::ORIG_SENDING_TIME));
+    };
+    if parsed.header.sending_time_ns < Some(original_ns) {
+        let fault = Fault::whole(Reason::SendingTimeAccuracyProblem);
+        link.reject(message, parsed, fault);
+        link.log_out(b"");
+        return Outcome::Invalid;
+    }
+    Outcome::Nothing
 }
 
-fn required(tag: u32) -> Fault {
-    Fault::of(Reason::RequiredTagMissing, tag)
+/// The counterparty's number is lower than it can be: somebody has lost count, and people must look.
+fn end_sequence_too_low<S: Store>(link: &mut Link<S>, number: u64) {
+    let expected = link.sequencer().next_in();
+    let text = format!("MsgSeqNum too low, expecting {expected} but received {number}");
+    link.send_logout(text.as_bytes());
+    link.close(DisconnectReason::SequenceTooLow);
 }
 
-/// A field that is missing, or has a value that cannot be.
-fn faulty(is_missing: bool, tag: u32) -> Fault {
-    match is_missing {
-        true => required(tag),
-        false => Fault::of(Reason::ValueIncorrect, tag),
+fn logout<S: Store>(link: &mut Link<S>, number: u64) -> Outcome {
+    // A Logout behind a gap is answered, and the gap is asked for after the next Logon.
+    if number == link.sequencer().next_in() {
+        link.expect(number + 1);
+    }
+    if link.phase().state() == State::Up {
+        link.send_logout(b"");
+    }
+    link.close(DisconnectReason::LoggedOut);
+    Outcome::LoggedOut
+}
+
+/// The counterparty goes on with another number, which must not be below `least`.
+fn sequence_reset<S: Store>(
+    link: &mut Link<S>,
+    message: &Message<'_>,
+    parsed: &ParsedHeader<'_>,
+    least: u64,
+) -> Outcome {
+    match field(message, tag::NEW_SEQ_NO).map(unsigned) {
+        Some(Ok(next)) if (least..NUMBER_MAX).contains(&next) => {
+            link.expect(next);
+            if next == least {
+                return Outcome::Nothing;
+            }
+            link.count().sequence_resets += 1;
+            Outcome::Skipped(least, next - 1)
+        }
+        wrong => {
+            let fault = faulty(wrong.is_none(), tag::NEW_SEQ_NO);
+            reject(link, message, parsed, fault)
+        }
     }
 }

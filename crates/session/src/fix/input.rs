@@ -3,6 +3,8 @@
 use std::cell::Cell;
 
 /// A buffer that is filled behind and emptied in front.
+///
+/// Invariant: what was looked at was received.
 pub struct Input {
     bytes: Box<[u8]>,
     /// A cell, because a message that was lent stays lent while the next one's beginning is noted.
@@ -26,7 +28,9 @@ impl Input {
 
     /// So much of it was looked at.
     pub fn skip(&self, bytes: usize) {
-        self.start.set((self.start.get() + bytes).min(self.end));
+        let start = self.start.get() + bytes;
+        assert!(start <= self.end, "input: what is looked at was received");
+        self.start.set(start);
     }
 
     /// Free room behind what is there.
@@ -41,7 +45,11 @@ impl Input {
 
     /// So much of the room was filled.
     pub fn filled(&mut self, bytes: usize) {
-        self.end = (self.end + bytes).min(self.bytes.len());
+        assert!(
+            bytes <= self.bytes.len() - self.end,
+            "input: no more is received than there is room"
+        );
+        self.end += bytes;
     }
 
     /// Forgets everything, and wipes it: a Logon may be in it.
@@ -49,5 +57,36 @@ impl Input {
         self.bytes[..self.end].fill(0);
         self.start.set(0);
         self.end = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_looked_at_makes_room() {
+        let mut input = Input::new(4);
+        input.room().copy_from_slice(b"abcd");
+        input.filled(4);
+        input.skip(3);
+        assert_eq!(input.rest(), b"d");
+        assert_eq!(input.room().len(), 3);
+        assert_eq!(input.rest(), b"d");
+    }
+
+    #[test]
+    fn a_password_does_not_stay() {
+        let mut input = Input::new(8);
+        input.room()[..6].copy_from_slice(b"secret");
+        input.filled(6);
+        input.clear();
+        assert_eq!(input.room(), [0; 8]);
+    }
+
+    #[test]
+    #[should_panic(expected = "what is looked at was received")]
+    fn nothing_is_looked_at_that_did_not_come() {
+        Input::new(8).skip(1);
     }
 }

@@ -2,6 +2,8 @@
 
 /// Out-of-order queue: messages received ahead of a gap, as far as there is room. What there is none for comes again: it was asked
 /// for with everything behind the gap.
+///
+/// Invariant: each number is kept once, in bytes of its own.
 pub struct OutOfOrderQueue {
     bytes: Box<[u8]>,
     end: usize,
@@ -50,11 +52,12 @@ impl OutOfOrderQueue {
         if self.stored.is_empty() {
             return None;
         }
-        let found = self
-            .stored
-            .iter()
-            .find(|stored| stored.number == number)
-            .copied();
+        let mut of_number = self.stored.iter().filter(|stored| stored.number == number);
+        let found = of_number.next().copied();
+        assert!(
+            of_number.next().is_none(),
+            "out-of-order queue: each number is kept once"
+        );
         self.stored.retain(|stored| stored.number > number);
         if self.stored.is_empty() {
             self.end = 0;
@@ -71,5 +74,48 @@ impl OutOfOrderQueue {
     pub fn clear(&mut self) {
         self.stored.clear();
         self.end = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(queue: &mut OutOfOrderQueue, number: u64) -> Option<Vec<u8>> {
+        let range = queue.take(number)?;
+        Some(queue.bytes(range).to_vec())
+    }
+
+    #[test]
+    fn messages_come_out_by_their_numbers_and_once() {
+        let mut queue = OutOfOrderQueue::new(3, 12);
+        assert!(queue.keep(9, b"nine") && queue.keep(7, b"seven"));
+        assert!(queue.keep(9, b"another nine, which has no room"));
+        assert_eq!(take(&mut queue, 6), None);
+        assert_eq!(take(&mut queue, 7), Some(b"seven".to_vec()));
+        assert_eq!(take(&mut queue, 7), None);
+        assert_eq!(take(&mut queue, 9), Some(b"nine".to_vec()));
+    }
+
+    #[test]
+    fn what_was_passed_is_not_needed_any_more() {
+        let mut queue = OutOfOrderQueue::new(2, 8);
+        queue.keep(5, b"five");
+        queue.keep(6, b"six");
+        assert_eq!(take(&mut queue, 7), None);
+        assert!(
+            queue.keep(8, b"eight") && queue.keep(9, b"ten"),
+            "room again"
+        );
+    }
+
+    #[test]
+    fn there_is_room_for_so_many_messages_and_bytes() {
+        let mut queue = OutOfOrderQueue::new(2, 8);
+        assert!(!queue.keep(1, b"123456789"));
+        assert!(queue.keep(1, b"1234") && !queue.keep(2, b"12345"));
+        assert!(queue.keep(2, b"") && !queue.keep(3, b""));
+        queue.clear();
+        assert!(queue.keep(3, b"12345678"));
     }
 }

@@ -49,19 +49,54 @@ impl Output {
 
     /// So much of the room was filled.
     pub fn filled(&mut self, bytes: usize) {
-        self.end = (self.end + bytes).min(self.bytes.len());
+        assert!(
+            bytes <= self.bytes.len() - self.end,
+            "output: no more is written than there is room"
+        );
+        self.end += bytes;
     }
 
     /// Puts bytes that fit behind the others.
+    ///
+    /// # Panics
+    /// They do not fit.
     pub fn put(&mut self, bytes: &[u8]) {
         let room = self.room();
-        let length = bytes.len().min(room.len());
-        room[..length].copy_from_slice(&bytes[..length]);
-        self.filled(length);
+        assert!(
+            bytes.len() <= room.len(),
+            "output: no more is written than there is room"
+        );
+        room[..bytes.len()].copy_from_slice(bytes);
+        self.filled(bytes.len());
     }
 
     /// Nothing waits any more.
     pub fn clear(&mut self) {
         self.sent(self.bytes.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_wiped_and_makes_room() {
+        let mut output = Output::new(8);
+        output.put(b"password");
+        output.sent(6);
+        assert_eq!((output.rest(), output.free()), (&b"rd"[..], 6));
+        assert_eq!(output.room(), [0; 6]);
+        output.put(b"and so");
+        assert_eq!(output.rest(), b"rdand so");
+        output.clear();
+        assert_eq!(output.rest(), b"");
+        assert_eq!(output.room(), [0; 8]);
+    }
+
+    #[test]
+    #[should_panic(expected = "no more is written than there is room")]
+    fn nothing_is_cut_short() {
+        Output::new(4).put(b"12345");
     }
 }

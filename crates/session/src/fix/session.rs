@@ -1,39 +1,40 @@
 //! The session, as its owner sees it.
 
-use super::core::{Core, State};
 use super::event::{DisconnectReason, Event, SendError};
-use super::incoming::Outcome;
+use super::framing;
+use super::incoming::{Incoming, Outcome};
 use super::input::Input;
-use super::out_of_order::OutOfOrderQueue;
-use super::outgoing::Keep;
+use super::link::Link;
 use super::parsed_header::ParsedHeader;
-use super::{Counters, Settings, Store};
+use super::phase::State;
+use super::{Counters, Role, Settings, Store};
 use std::fmt;
 use touchline_types::ReceiveTime;
-use touchline_wire::fix::{Encoder, Frame, Message, frame};
+use touchline_wire::fix::{Encoder, LastSecond, Message};
 
 /// One side of a FIX session, over any number of connections. All memory is taken at the start.
 ///
 /// The owner of the connection calls, in this order: [`Session::connected`]; then again and again
-/// [`Session::room`] and [`Session::received`] for what came, [`Session::next`] until it has nothing more to say,
-/// [`Session::advance`], and [`Session::outgoing`] with [`Session::sent`]. When
-/// [`Session::disconnect_reason`] names a reason and nothing is outgoing any more, it closes the connection, and
-/// says so with [`Session::disconnected`].
+/// [`Session::handle`] (or [`Session::room`] and [`Session::filled`]) for what came, [`Session::poll`] until it has nothing
+/// more to say, [`Session::handle_timeout`] by [`Session::next_timeout`] at the latest, and [`Session::poll_transmit`] with
+/// [`Session::transmitted`]. When [`Session::disconnect_reason`] names a reason and nothing is to be sent any more, it closes
+/// the connection, and says so with [`Session::disconnected`].
+///
+/// A message is acknowledged with the first call behind the [`Session::poll`] that showed it.
 pub struct Session<S> {
-    core: Core<S>,
+    link: Link<S>,
+    incoming: Incoming,
     input: Input,
-    out_of_order: OutOfOrderQueue,
+    /// Of the counterparty's times.
+    last_second: LastSecond,
 }
 
 /// It may hold a password, and other people's orders.
-impl<S> fmt::Debug for Session<S> {
+impl<S: Store> fmt::Debug for Session<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let settings = &self.core.settings;
-        write!(
-            f,
-            "Session({} to {}, {:?})",
-            settings.sender, settings.target, self.core.state
-        )
+        let (settings, state) = (self.link.settings(), self.link.phase().state());
+        let Settings { sender, target, .. } = settings;
+        write!(f, "Session({sender} to {target}, {state:?})")
     }
 }
 
@@ -43,122 +44,120 @@ impl<S: Store> Session<S> {
         let limits = settings.limits;
         Session {
             input: Input::new(2 * limits.message_bytes_max.max(limits.logon_bytes_max)),
-            out_of_order: OutOfOrderQueue::new(
-                limits.out_of_order_messages,
-                limits.out_of_order_bytes,
-            ),
-            core: Core::new(settings, store),
+            incoming: Incoming::new(&settings),
+            link: Link::new(settings, store),
+            last_second: LastSecond::default(),
         }
     }
 
-    /// A connection stands. An initiator's Logon is outgoing.
+    /// A connection stands. An initiator's Logon is to be sent.
     pub fn connected(&mut self, time: ReceiveTime) {
         self.connected_with(time, |_| {});
     }
 
     /// The same, and the closure adds fields of its own to an initiator's Logon.
     pub fn connected_with(&mut self, time: ReceiveTime, extra: impl FnOnce(&mut Encoder<'_>)) {
-        self.core.acknowledge();
+        self.link.acknowledge();
         self.input.clear();
-        self.out_of_order.clear();
-        self.core.connect(time, extra);
+        let state = match self.link.settings().role {
+            Role::Initiator => State::LoggingOn,
+            Role::Acceptor => State::Awaiting,
+        };
+        self.link.begin(state, time);
+        self.incoming.begin(&mut self.link, extra);
     }
 
     /// The connection is gone.
     pub fn disconnected(&mut self, time: ReceiveTime) {
-        self.core.acknowledge();
-        self.core.tick(time);
-        self.core.state = State::Down;
-        self.core.disconnect_reason = None;
-        self.core.output.clear();
+        self.link.acknowledge();
+        self.link.tick(time);
+        self.link.end();
         self.input.clear();
     }
 
-    /// Room for what is received. There is some whenever [`Session::next`] has nothing more to say.
+    /// Room for what is received. There is some whenever [`Session::poll`] has nothing more to say.
     pub fn room(&mut self) -> &mut [u8] {
         self.input.room()
     }
 
-    /// So much of the room was filled.
-    pub fn received(&mut self, bytes: usize, time: ReceiveTime) {
-        self.core.tick(time);
+    /// So many bytes of the room were filled at this time.
+    pub fn filled(&mut self, bytes: usize, at: ReceiveTime) {
+        self.link.tick(at);
         self.input.filled(bytes);
     }
 
-    /// Takes what fits of `bytes`, and says how much that is: [`Session::room`] and
-    /// [`Session::received`] in one.
-    pub fn receive(&mut self, bytes: &[u8], time: ReceiveTime) -> usize {
+    /// Takes what fits of `input`, and says how much that is: [`Session::room`] and [`Session::filled`] in one.
+    pub fn handle(&mut self, input: &[u8], at: ReceiveTime) -> usize {
         let room = self.input.room();
-        let length = room.len().min(bytes.len());
-        room[..length].copy_from_slice(&bytes[..length]);
-        self.received(length, time);
+        let length = room.len().min(input.len());
+        room[..length].copy_from_slice(&input[..length]);
+        self.filled(length, at);
         length
     }
 
     /// The next thing that what was received makes known. `None`: nothing more, until more comes.
-    #[allow(clippy::should_implement_trait)] // it lends what it gives
-    pub fn next(&mut self) -> Option<Event<'_>> {
+    pub fn poll(&mut self) -> Option<Event<'_>> {
         let Session {
-            core,
+            link,
+            incoming,
             input,
-            out_of_order,
+            last_second,
         } = self;
         let input: &Input = input;
-        core.acknowledge();
+        link.acknowledge();
         let (range, outcome) = loop {
-            if let Some(range) = due(core, out_of_order) {
-                match process_stored(core, out_of_order.bytes(range.clone())) {
+            if let Some(range) = incoming.due(link) {
+                match incoming.judge_kept(link, range.clone(), last_second) {
                     Outcome::Nothing => continue,
                     outcome => break (range, outcome),
                 }
             }
-            let Some(message) = core.take(input) else {
-                core.pump();
+            let Some(message) = framing::take(link, input) else {
+                link.pump();
                 return None;
             };
-            let parsed = ParsedHeader::read(&message, &mut core.last_second);
-            let outcome = core.judge(&message, &parsed, out_of_order);
+            let parsed = ParsedHeader::read(&message, last_second);
+            let outcome = incoming.judge(link, &message, &parsed);
             if outcome != Outcome::Nothing {
-                return Some(event(outcome, message, parsed));
+                return Some(event(link, outcome, message, parsed));
             }
         };
-        match frame(out_of_order.bytes(range), usize::MAX) {
-            Ok(Frame::Whole(message)) => {
-                let parsed = ParsedHeader::read(&message, &mut core.last_second);
-                Some(event(outcome, message, parsed))
-            }
-            _ => None,
-        }
+        let message = incoming.kept(range);
+        let parsed = ParsedHeader::read(&message, last_second);
+        Some(event(link, outcome, message, parsed))
     }
 
     /// Time passed.
-    pub fn advance(&mut self, time: ReceiveTime) {
-        self.core.acknowledge();
-        self.core.tick(time);
-        self.core.on_time();
-        self.core.pump();
+    pub fn handle_timeout(&mut self, at: ReceiveTime) {
+        self.link.acknowledge();
+        self.link.tick(at);
+        self.incoming.handle_timeout(&mut self.link);
+        self.link.pump();
+    }
+
+    /// When [`Session::handle_timeout`] has something to do at the earliest, in nanoseconds of
+    /// [`ReceiveTime::mono_ns`]. `None`: never, unless something comes.
+    pub fn next_timeout(&self) -> Option<u64> {
+        self.incoming.next_timeout(&self.link)
     }
 
     /// Lets the counterparty in whose Logon was shown; the closure adds fields to the answer.
     /// `false`: its number cannot be, and the connection is to be closed.
     pub fn accept_logon(&mut self, extra: impl FnOnce(&mut Encoder<'_>)) -> bool {
-        let State::Asking = self.core.state else {
-            return false;
-        };
-        match self.core.asking.take() {
-            Some(terms) => self.core.begin_session(terms, extra),
-            None => false,
+        match self.link.phase().state() {
+            State::Asking => self.incoming.accept(&mut self.link, extra),
+            _ => false,
         }
     }
 
     /// Sends the counterparty away whose Logon was shown: with a Logout that has this text, or without a
     /// word if it is empty.
     pub fn reject_logon(&mut self, text: &str) {
-        if self.core.state == State::Asking {
+        if self.link.phase().state() == State::Asking {
             if !text.is_empty() {
-                self.core.send_logout(text.as_bytes());
+                self.link.send_logout(text.as_bytes());
             }
-            self.core.close(DisconnectReason::UnknownCounterparty);
+            self.link.close(DisconnectReason::UnknownCounterparty);
         }
     }
 
@@ -172,110 +171,97 @@ impl<S: Store> Session<S> {
         time: ReceiveTime,
         body: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<u64, SendError> {
-        let core = &mut self.core;
-        core.tick(time);
-        let is_queued = core.state == State::Down && core.settings.queue_while_down;
-        if core.state != State::Up && !is_queued {
+        let link = &mut self.link;
+        link.tick(time);
+        let state = link.phase().state();
+        let is_queued = state == State::Down && link.settings().queue_while_down;
+        if state != State::Up && !is_queued {
             return Err(SendError::Down);
         }
-        // Room is kept for what the session itself must say.
-        let most = core.settings.limits.message_bytes_max;
-        if core.state == State::Up && core.output.free() < 2 * most {
+        if state == State::Up && !link.has_room() {
             return Err(SendError::Full);
         }
-        let sent = core.write(msg_type, Keep::Message, None, body);
-        core.pump();
+        let sent = link.send(msg_type, body);
+        link.pump();
         sent
     }
 
     /// Sends a Logout, with a text if it is not empty. The counterparty may still ask for messages, until it
     /// answers or the time for that is over.
     pub fn log_out(&mut self, text: &str, time: ReceiveTime) {
-        self.core.tick(time);
-        if self.core.state == State::Up {
-            self.core.log_out(text.as_bytes());
+        self.link.tick(time);
+        if self.is_up() {
+            self.link.log_out(text.as_bytes());
         }
     }
 
     /// Asks the counterparty to begin both numbers at 1 again, while both are logged on.
     pub fn reset(&mut self, time: ReceiveTime) {
-        self.core.tick(time);
-        self.core.ask_for_reset(&mut self.out_of_order);
+        self.link.tick(time);
+        self.incoming.ask_for_reset(&mut self.link);
     }
 
-    /// What is to be sent.
-    pub fn outgoing(&self) -> &[u8] {
-        self.core.output.rest()
+    /// Bytes that are to be sent, in order; empty, if there are none.
+    pub fn poll_transmit(&self) -> &[u8] {
+        self.link.rest()
     }
 
-    /// So much of it was sent.
-    pub fn sent(&mut self, bytes: usize) {
-        self.core.output.sent(bytes);
-        if self.core.has_more() {
-            self.core.pump();
-        }
+    /// So many of them were sent.
+    pub fn transmitted(&mut self, bytes: usize) {
+        self.link.sent(bytes);
     }
 
-    /// Why the connection is to be closed, once nothing is outgoing.
+    /// Why the connection is to be closed, once nothing is to be sent.
     pub fn disconnect_reason(&self) -> Option<DisconnectReason> {
-        self.core.disconnect_reason
+        self.link.phase().reason()
     }
 
     /// Whether both are logged on and messages may be sent.
     pub fn is_up(&self) -> bool {
-        self.core.state == State::Up
+        self.link.phase().state() == State::Up
     }
 
     /// What it was told at its start.
     pub fn settings(&self) -> &Settings {
-        &self.core.settings
+        self.link.settings()
     }
 
     /// What it counted.
     pub fn counters(&self) -> &Counters {
-        &self.core.counters
+        self.link.counters()
     }
 
     /// Its store.
     pub fn store(&self) -> &S {
-        &self.core.store
+        self.link.sequencer().store()
     }
 
     /// Its store, which the owner gets back.
     pub fn into_store(self) -> S {
-        self.core.store
-    }
-}
-
-/// A message that was kept behind a gap, and whose turn has come.
-fn due<S: Store>(
-    core: &Core<S>,
-    out_of_order: &mut OutOfOrderQueue,
-) -> Option<std::ops::Range<usize>> {
-    match core.is_logged_on() && !core.is_resetting {
-        true => out_of_order.take(core.store.next_in()),
-        false => None,
-    }
-}
-
-fn process_stored<S: Store>(core: &mut Core<S>, bytes: &[u8]) -> Outcome {
-    match frame(bytes, usize::MAX) {
-        Ok(Frame::Whole(message)) => {
-            let number = core.store.next_in();
-            let parsed = ParsedHeader::read(&message, &mut core.last_second);
-            core.process(&message, &parsed, number)
-        }
-        _ => Outcome::Nothing,
+        self.link.into_store()
     }
 }
 
 #[inline(always)]
-fn event<'a>(outcome: Outcome, message: Message<'a>, parsed: ParsedHeader<'a>) -> Event<'a> {
+fn event<'a, S: Store>(
+    link: &Link<S>,
+    outcome: Outcome,
+    message: Message<'a>,
+    parsed: ParsedHeader<'a>,
+) -> Event<'a> {
     match outcome {
-        Outcome::LoggedOn | Outcome::Nothing => Event::LoggedOn,
+        Outcome::Application => {
+            let to = link.settings().applications.receiver(message.msg_type());
+            Event::Application(message, parsed.header, to)
+        }
+        Outcome::LoggedOn(is_restarted) => Event::LoggedOn { is_restarted },
         Outcome::Logon => Event::Logon(message),
-        Outcome::Application => Event::Application(message, parsed.header),
         Outcome::Rejected => Event::Rejected(message),
         Outcome::LoggedOut => Event::LoggedOut(message),
+        Outcome::Invalid => Event::Invalid(message),
+        Outcome::Gap(first, last) => Event::Gap { first, last },
+        Outcome::Skipped(first, last) => Event::Skipped { first, last },
+        Outcome::Restarted => Event::Restarted,
+        Outcome::Nothing => unreachable!("session: what is nothing is no event"),
     }
 }

@@ -1,5 +1,6 @@
 //! What a session is told at its start.
 
+use super::Applications;
 use super::dictionary::Tables;
 use std::sync::Arc;
 use touchline_wire::fix::{Options, Precision};
@@ -59,6 +60,9 @@ pub struct Settings {
     pub checks: Checks,
     /// What may differ from it.
     pub check_options: Options,
+    /// The applications that it carries. Without any, whoever owns the session tells messages apart, and all are sent again
+    /// that are asked for.
+    pub applications: Applications,
     /// Sizes and times.
     pub limits: Limits,
 }
@@ -117,6 +121,7 @@ impl Settings {
             ask: false,
             checks: Checks::Nothing,
             check_options: Options::default(),
+            applications: Applications::default(),
             limits: Limits::default(),
         }
     }

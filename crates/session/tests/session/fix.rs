@@ -1,5 +1,6 @@
 //! FIX sessions against testers who follow a scenario, without sockets and with a clock of their own.
 
+mod applications;
 mod public;
 mod rules;
 mod tester;

@@ -93,23 +93,23 @@ impl World {
     /// Bytes both ways, some of them. `true`: the gateway is dead.
     fn exchange(&mut self, gateway: &mut Gateway, fate: &Fate) -> bool {
         // What is outgoing may be on its way, also that of a process which dies in this moment.
-        let outgoing = gateway.outgoing().len();
+        let outgoing = gateway.poll_transmit().len();
         let length = match self.random.below(4) {
             0 => self.random.below(outgoing as u64 + 1) as usize,
             _ => outgoing,
         };
-        self.them.hear(&gateway.outgoing()[..length], WALL_NS);
+        self.them.hear(&gateway.poll_transmit()[..length], WALL_NS);
         if fate.is_dead() || (length > 0 && fate.pass(Point::AfterSend)) {
             return true;
         }
-        gateway.sent(length);
+        gateway.transmitted(length);
         if length > 0 && fate.pass(Point::AfterAcknowledgement) {
             return true;
         }
         let bytes = std::mem::take(&mut self.them.out);
-        gateway.receive(&bytes, NOW);
-        while let Some(event) = gateway.next() {
-            if let Event::Application(message, marks) = event {
+        gateway.handle(&bytes, NOW);
+        while let Some(event) = gateway.poll() {
+            if let Event::Application(message, marks, _) = event {
                 if fate.pass(Point::BeforeDelivery) {
                     return true;
                 }
@@ -122,7 +122,7 @@ impl World {
                 }
             }
         }
-        gateway.advance(NOW);
+        gateway.handle_timeout(NOW);
         fate.is_dead()
     }
 

@@ -61,7 +61,10 @@ impl Pair {
                 + carry(&mut self.them, &mut self.us, self.now, &mut self.wire);
             listen("us", &mut self.us, &mut self.events);
             listen("them", &mut self.them, &mut self.events);
-            if bytes == 0 && self.us.outgoing().is_empty() && self.them.outgoing().is_empty() {
+            if bytes == 0
+                && self.us.poll_transmit().is_empty()
+                && self.them.poll_transmit().is_empty()
+            {
                 return;
             }
         }
@@ -70,8 +73,8 @@ impl Pair {
     fn pass(&mut self, ns: u64) {
         self.now.mono_ns += ns;
         self.now.wall_ns += ns;
-        self.us.advance(self.now);
-        self.them.advance(self.now);
+        self.us.handle_timeout(self.now);
+        self.them.handle_timeout(self.now);
         self.settle();
     }
 
@@ -88,17 +91,17 @@ fn carry(
     now: ReceiveTime,
     wire: &mut Vec<u8>,
 ) -> usize {
-    let bytes = to.receive(from.outgoing(), now);
-    wire.extend(&from.outgoing()[..bytes]);
-    from.sent(bytes);
+    let bytes = to.handle(from.poll_transmit(), now);
+    wire.extend(&from.poll_transmit()[..bytes]);
+    from.transmitted(bytes);
     bytes
 }
 
 fn listen(name: &str, session: &mut Session<Memory>, events: &mut Vec<String>) {
-    while let Some(event) = session.next() {
+    while let Some(event) = session.poll() {
         events.push(match event {
-            Event::LoggedOn => format!("{name}: on"),
-            Event::Application(message, header) => {
+            Event::LoggedOn { .. } => format!("{name}: on"),
+            Event::Application(message, header, _) => {
                 let fields = message.fields().map_while(Result::ok);
                 let id = fields.clone().find(|field| field.tag == tag::CL_ORD_ID);
                 let id = String::from_utf8_lossy(id.map_or(&[], |id| id.value)).into_owned();
@@ -154,8 +157,8 @@ fn an_own_logout_waits_for_its_answer_and_serves_requests_meanwhile() {
     pair.connect();
     pair.order("lost").expect("up");
     // The order is lost on its way; the Logout shows the gap, or it would never be asked for.
-    let lost = pair.us.outgoing().len();
-    pair.us.sent(lost);
+    let lost = pair.us.poll_transmit().len();
+    pair.us.transmitted(lost);
     pair.us.log_out("done", pair.now);
     assert_eq!(pair.us.send(b"D", pair.now, |_| {}), Err(SendError::Down));
     pair.settle();
@@ -177,15 +180,15 @@ fn an_own_logout_waits_for_its_answer_and_serves_requests_meanwhile() {
 
     // Without an answer it ends in time.
     pair.us.log_out("", pair.now);
-    let said = pair.us.outgoing().len();
-    pair.us.sent(said);
+    let said = pair.us.poll_transmit().len();
+    pair.us.transmitted(said);
     for _ in 0..19 {
         pair.now.mono_ns += SECOND_NS / 10;
-        pair.us.advance(pair.now);
+        pair.us.handle_timeout(pair.now);
         assert_eq!(pair.us.disconnect_reason(), None);
     }
     pair.now.mono_ns += SECOND_NS / 10;
-    pair.us.advance(pair.now);
+    pair.us.handle_timeout(pair.now);
     assert_eq!(
         pair.us.disconnect_reason(),
         Some(DisconnectReason::NoLogout)
@@ -242,17 +245,17 @@ fn a_logon_that_is_not_answered_or_answered_wrongly_ends() {
             "" | "garbage" => bytes,
             _ => touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS),
         };
-        us.receive(&bytes, now);
-        let _ = us.next();
+        us.handle(&bytes, now);
+        let _ = us.poll();
         now.mono_ns += 9_999_999_999;
-        us.advance(now);
+        us.handle_timeout(now);
         assert_eq!(
             us.disconnect_reason().is_none(),
             answer.is_empty(),
             "{answer}"
         );
         now.mono_ns += 1;
-        us.advance(now);
+        us.handle_timeout(now);
         assert_eq!(us.disconnect_reason(), Some(wanted), "{answer}");
     }
     // A number that was used before: somebody has lost count.
@@ -300,17 +303,17 @@ fn a_long_resend_is_served_in_pieces() {
     let say = |us: &mut Session<Memory>, kind: &str, number: u32, body: &str| {
         let text = format!("8=FIX.4.4|35={kind}|34={number}|49=THEM|56=US|52=<TIME>|{body}");
         let bytes = text.replace('|', "\x01").into_bytes();
-        us.receive(&touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS), now);
-        while us.next().is_some() {}
+        us.handle(&touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS), now);
+        while us.poll().is_some() {}
     };
-    us.sent(usize::MAX);
+    us.transmitted(usize::MAX);
     say(&mut us, "A", 1, "98=0|108=0|");
     say(&mut us, "2", 2, "7=1|16=0|");
     let (mut turns, mut came) = (0, Vec::new());
     while us.counters().messages_resent < 500 {
-        assert!(us.outgoing().len() <= 16 * 1_024);
-        came.extend(us.outgoing());
-        us.sent(usize::MAX);
+        assert!(us.poll_transmit().len() <= 16 * 1_024);
+        came.extend(us.poll_transmit());
+        us.transmitted(usize::MAX);
         turns += 1;
     }
     assert!(
@@ -321,9 +324,9 @@ fn a_long_resend_is_served_in_pieces() {
     let first = MESSAGES - 900;
     say(&mut us, "2", 3, &format!("7={first}|16=0|"));
     say(&mut us, "1", 4, "112=alive|");
-    while !us.outgoing().is_empty() {
-        came.extend(us.outgoing());
-        us.sent(usize::MAX);
+    while !us.poll_transmit().is_empty() {
+        came.extend(us.poll_transmit());
+        us.transmitted(usize::MAX);
     }
     let text = String::from_utf8(came).expect("text").replace('\x01', "|");
     let numbers: Vec<u64> = text
@@ -372,21 +375,21 @@ fn what_waits_behind_a_resend_is_sent_once() {
         order(&mut us, "early").expect("queued");
     }
     us.connected(now);
-    us.sent(usize::MAX);
+    us.transmitted(usize::MAX);
     let say = |us: &mut Session<Memory>, kind: &str, number: u32, body: &str| {
         let text = format!("8=FIX.4.4|35={kind}|34={number}|49=THEM|56=US|52=<TIME>|{body}");
         let bytes = text.replace('|', "\x01").into_bytes();
-        us.receive(&touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS), now);
-        while us.next().is_some() {}
+        us.handle(&touchline_lab::fix::scenario::filled(&bytes, BEGIN_NS), now);
+        while us.poll().is_some() {}
     };
     say(&mut us, "A", 1, "98=0|108=30|");
     say(&mut us, "2", 2, "7=1|16=0|");
     let late = order(&mut us, "late").expect("there is room");
     say(&mut us, "2", 3, "7=1|16=0|");
     let mut came = Vec::new();
-    while !us.outgoing().is_empty() {
-        came.extend(us.outgoing());
-        us.sent(usize::MAX);
+    while !us.poll_transmit().is_empty() {
+        came.extend(us.poll_transmit());
+        us.transmitted(usize::MAX);
     }
     let text = String::from_utf8(came).expect("text").replace('\x01', "|");
     let of_late = |message: &&str| message.contains(&format!("|34={late}|"));
@@ -418,7 +421,7 @@ fn a_clock_that_is_set_does_not_end_the_session() {
                 .saturating_add_signed(step_s * 1_000_000_000),
             ..pair.now
         };
-        pair.us.advance(ours);
+        pair.us.handle_timeout(ours);
         pair.us
             .send(b"D", ours, |body| {
                 body.bytes(tag::CL_ORD_ID, b"x");
@@ -462,7 +465,7 @@ fn a_password_is_sent_and_nowhere_kept() {
         String::from_utf8_lossy(&pair.wire).contains(SENTINEL),
         "it was sent"
     );
-    let believed = match pair.them.next() {
+    let believed = match pair.them.poll() {
         Some(Event::Logon(logon)) => {
             let mut fields = logon.fields().map_while(Result::ok);
             fields.any(|field| field.tag == tag::PASSWORD && field.value == SENTINEL.as_bytes())
@@ -470,7 +473,7 @@ fn a_password_is_sent_and_nowhere_kept() {
         other => panic!("no question, but {other:?}"),
     };
     assert!(
-        believed && pair.them.next().is_none(),
+        believed && pair.them.poll().is_none(),
         "it waits for the answer"
     );
     assert!(pair.them.accept_logon(|_| {}));
@@ -482,7 +485,7 @@ fn a_password_is_sent_and_nowhere_kept() {
     pair.them.send(b"D", pair.now, |_| {}).expect("up");
     // Everything again, from the Logon on.
     let request = "8=FIX.4.4|35=2|34=2|49=THEM|56=US|52=<TIME>|7=1|16=0|".replace('|', "\x01");
-    pair.us.receive(
+    pair.us.handle(
         &touchline_lab::fix::scenario::filled(request.as_bytes(), BEGIN_NS),
         pair.now,
     );
@@ -513,12 +516,12 @@ fn whoever_is_refused_learns_nothing() {
     pair.them.connected(pair.now);
     pair.us.connected(pair.now);
     carry(&mut pair.us, &mut pair.them, pair.now, &mut pair.wire);
-    assert!(matches!(pair.them.next(), Some(Event::Logon(_))));
+    assert!(matches!(pair.them.poll(), Some(Event::Logon(_))));
     pair.them.reject_logon("");
     assert_eq!(
         pair.them.disconnect_reason(),
         Some(DisconnectReason::UnknownCounterparty)
     );
-    assert!(pair.them.outgoing().is_empty());
+    assert!(pair.them.poll_transmit().is_empty());
     assert_eq!(pair.them.store().next_out(), 1, "no number is used");
 }

@@ -40,10 +40,10 @@ impl Tester {
     }
 
     fn listen(&mut self) {
-        while let Some(event) = self.session.next() {
+        while let Some(event) = self.session.poll() {
             match event {
-                Event::LoggedOn => self.echo.begin(),
-                Event::Application(message, header) => {
+                Event::LoggedOn { .. } => self.echo.begin(),
+                Event::Application(message, header, _) => {
                     self.echo.take(&message, &header);
                     assert!(self.echo.answer(&mut self.session, self.now), "room");
                 }
@@ -54,10 +54,10 @@ impl Tester {
     }
 
     fn collect(&mut self) {
-        while !self.session.outgoing().is_empty() {
-            self.sent.extend(self.session.outgoing());
-            let bytes = self.session.outgoing().len();
-            self.session.sent(bytes);
+        while !self.session.poll_transmit().is_empty() {
+            self.sent.extend(self.session.poll_transmit());
+            let bytes = self.session.poll_transmit().len();
+            self.session.transmitted(bytes);
         }
         if self.is_connected && self.session.disconnect_reason().is_some() {
             self.is_connected = false;
@@ -69,7 +69,7 @@ impl Tester {
         self.now.mono_ns += ns;
         self.now.wall_ns += ns;
         if self.is_connected {
-            self.session.advance(self.now);
+            self.session.handle_timeout(self.now);
             self.listen();
         }
     }
@@ -96,7 +96,7 @@ impl TestTransport for Tester {
         };
         for bytes in bytes.chunks(piece) {
             if self.is_connected {
-                assert_eq!(self.session.receive(bytes, self.now), bytes.len());
+                assert_eq!(self.session.handle(bytes, self.now), bytes.len());
                 self.listen();
             }
         }

@@ -1,0 +1,164 @@
+//! The applications that a session carries, told apart by the types of their messages.
+
+/// The most bytes of a MsgType (35).
+const TYPE_BYTES_MAX: usize = 4;
+
+/// Which of its applications a session means: what its owner gave it at the registration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApplicationId(pub u8);
+
+/// What becomes of an application's message when the counterparty asks for it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResendPolicy {
+    /// It is sent again, marked as a possible duplicate.
+    #[default]
+    SendAgain,
+    /// A gap fill stands for it: it is too old to be acted on.
+    GapFill,
+}
+
+/// An application: which messages come to it, and what becomes of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Application<'a> {
+    /// What the session calls it.
+    pub id: ApplicationId,
+    /// Types of the messages that come to it.
+    pub receives: &'a [&'a [u8]],
+    /// Types of the messages that it sends, where `resend` is theirs.
+    pub sends: &'a [&'a [u8]],
+    /// What becomes of those when they are asked for again.
+    pub resend: ResendPolicy,
+}
+
+/// All applications of one session.
+///
+/// Invariant: a type comes to one application, and is sent by one.
+#[derive(Clone, Debug, Default)]
+pub struct Applications {
+    receives: Vec<(MsgType, ApplicationId)>,
+    sends: Vec<(MsgType, ResendPolicy)>,
+}
+
+/// A type, padded with zeros.
+type MsgType = [u8; TYPE_BYTES_MAX];
+
+impl Applications {
+    /// Adds an application.
+    ///
+    /// # Panics
+    /// A type has another application already, belongs to the session itself, or is longer than four bytes.
+    #[must_use]
+    pub fn with(mut self, application: &Application<'_>) -> Applications {
+        for msg_type in application.receives {
+            assert!(
+                self.receiver(msg_type).is_none(),
+                "applications: a message type comes to one application"
+            );
+            self.receives.push((own(msg_type), application.id));
+        }
+        for msg_type in application.sends {
+            let padded = own(msg_type);
+            assert!(
+                self.sends.iter().all(|(other, _)| *other != padded),
+                "applications: a message type is sent by one application"
+            );
+            self.sends.push((padded, application.resend));
+        }
+        self
+    }
+
+    /// The application that messages of this type come to.
+    #[inline]
+    pub fn receiver(&self, msg_type: &[u8]) -> Option<ApplicationId> {
+        let padded = padded(msg_type)?;
+        let row = self.receives.iter().find(|(other, _)| *other == padded);
+        row.map(|(_, id)| *id)
+    }
+
+    /// Whether a message of this type is sent again when it is asked for. Those of the session itself never are.
+    pub fn is_sent_again(&self, msg_type: &[u8]) -> bool {
+        let is_of = |(other, _): &&(MsgType, _)| padded(msg_type) == Some(*other);
+        let policy = self.sends.iter().find(is_of);
+        let policy = policy.map_or(ResendPolicy::default(), |(_, policy)| *policy);
+        !is_admin(msg_type) && policy == ResendPolicy::SendAgain
+    }
+}
+
+fn padded(msg_type: &[u8]) -> Option<MsgType> {
+    let mut padded = [0; TYPE_BYTES_MAX];
+    padded.get_mut(..msg_type.len())?.copy_from_slice(msg_type);
+    Some(padded)
+}
+
+/// A type that an application may have.
+fn own(msg_type: &[u8]) -> MsgType {
+    assert!(
+        !is_admin(msg_type) && !msg_type.is_empty(),
+        "applications: messages of the session are its own"
+    );
+    padded(msg_type).expect("applications: a message type has at most four bytes")
+}
+
+/// Whether messages of this type belong to the session, and are never sent again.
+pub fn is_admin(msg_type: &[u8]) -> bool {
+    matches!(msg_type, b"0" | b"1" | b"2" | b"3" | b"4" | b"5" | b"A")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORDERS: Application<'static> = Application {
+        id: ApplicationId(1),
+        receives: &[b"D", b"F"],
+        sends: &[b"8"],
+        resend: ResendPolicy::GapFill,
+    };
+    const QUOTES: Application<'static> = Application {
+        id: ApplicationId(2),
+        receives: &[b"i", b"AI"],
+        sends: &[b"R"],
+        resend: ResendPolicy::SendAgain,
+    };
+
+    #[test]
+    fn a_message_comes_to_the_application_of_its_type() {
+        let both = Applications::default().with(&ORDERS).with(&QUOTES);
+        for (msg_type, id) in [
+            (&b"D"[..], Some(1)),
+            (b"F", Some(1)),
+            (b"i", Some(2)),
+            (b"AI", Some(2)),
+            (b"A", None),
+            (b"8", None),
+            (b"AIAIA", None),
+            (b"", None),
+        ] {
+            assert_eq!(both.receiver(msg_type), id.map(ApplicationId));
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_is_as_its_application_wants_it() {
+        let both = Applications::default().with(&ORDERS).with(&QUOTES);
+        assert!(!both.is_sent_again(b"8"));
+        assert!(both.is_sent_again(b"R") && both.is_sent_again(b"V"));
+        assert!(!both.is_sent_again(b"0") && !both.is_sent_again(b"A"));
+    }
+
+    #[test]
+    #[should_panic(expected = "comes to one application")]
+    fn a_type_does_not_come_to_two() {
+        let _ = Applications::default().with(&ORDERS).with(&ORDERS);
+    }
+
+    #[test]
+    #[should_panic(expected = "messages of the session are its own")]
+    fn the_messages_of_the_session_are_its_own() {
+        let heartbeats = Application {
+            receives: &[b"0"],
+            ..QUOTES
+        };
+        let _ = Applications::default().with(&heartbeats);
+    }
+}

@@ -1,0 +1,454 @@
+//! The side of a session that speaks: what is written, stored and sent, and how far the connection is.
+
+use super::clock::Clock;
+use super::encode;
+use super::liveness::{Liveness, Sign};
+use super::output::Output;
+use super::parsed_header::{Fault, ParsedHeader};
+use super::phase::{Phase, State};
+use super::resend::{Next, Resend};
+use super::sequencer::Sequencer;
+use super::{Counters, DisconnectReason, SendError, Settings, Store, StoreError};
+use touchline_types::ReceiveTime;
+use touchline_wire::fix::{Encoder, Frame, Message, frame, tag};
+
+/// Settings, time, numbers and what is to be sent. A failure of the store ends the connection, wherever it shows.
+pub struct Link<S> {
+    settings: Settings,
+    clock: Clock,
+    sequencer: Sequencer<S>,
+    output: Output,
+    /// Where a message is written before it is stored.
+    scratch: Box<[u8]>,
+    resend: Resend,
+    liveness: Liveness,
+    phase: Phase,
+    counters: Counters,
+}
+
+/// Whether a message may be sent again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Message,
+    /// Its number is used, and it is never sent again: a Logon, which may hold a password.
+    Number,
+}
+
+/// Numbers that are looked at in one go, so that nobody else waits for a long resend.
+const BATCH: usize = 256;
+
+impl<S: Store> Link<S> {
+    /// Goes on where the store ends.
+    pub fn new(settings: Settings, store: S) -> Link<S> {
+        let limits = settings.limits;
+        Link {
+            output: Output::new(limits.output_bytes.max(2 * limits.message_bytes_max)),
+            scratch: vec![0; limits.message_bytes_max].into(),
+            settings,
+            clock: Clock::default(),
+            sequencer: Sequencer::new(store),
+            resend: Resend::default(),
+            liveness: Liveness::default(),
+            phase: Phase::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// What it was told at its start.
+    #[inline]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What it counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Where the others count.
+    #[inline]
+    pub fn count(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
+    /// How far the connection is.
+    #[inline]
+    pub fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// The numbers of both sides.
+    #[inline]
+    pub fn sequencer(&self) -> &Sequencer<S> {
+        &self.sequencer
+    }
+
+    /// The store, which its owner gets back.
+    pub fn into_store(self) -> S {
+        self.sequencer.into_store()
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The interval of heartbeats that both sides agreed on, seconds.
+    pub fn heartbeat_s(&self) -> u32 {
+        self.liveness.heartbeat_s()
+    }
+
+    /// Bytes that are to be sent.
+    pub fn rest(&self) -> &[u8] {
+        self.output.rest()
+    }
+
+    /// Whether there is room for a message of an application; some is kept for what the session itself must say.
+    pub fn has_room(&self) -> bool {
+        self.output.free() >= 2 * self.settings.limits.message_bytes_max
+    }
+
+    /// Time has passed.
+    #[inline]
+    pub fn tick(&mut self, time: ReceiveTime) {
+        self.counters.clock_steps += u64::from(self.clock.tick(time));
+    }
+
+    /// A connection stands: nothing of an earlier one is left.
+    pub fn begin(&mut self, state: State, time: ReceiveTime) {
+        self.clock.begin(time);
+        self.output.clear();
+        self.resend.clear();
+        self.liveness.begin(self.settings.heartbeat_s, time.mono_ns);
+        self.sequencer.begin();
+        self.enter(state, self.settings.limits.logon_wait_ns);
+    }
+
+    /// The connection is gone.
+    pub fn end(&mut self) {
+        self.enter(State::Down, 0);
+        self.output.clear();
+    }
+
+    /// Goes on to another state, which ends by itself after some time.
+    pub fn enter(&mut self, state: State, wait_ns: u64) {
+        let until_ns = self.clock.now_ns().saturating_add(wait_ns);
+        self.phase.enter(state, until_ns);
+    }
+
+    /// The connection is to be closed, once what waits to be sent is gone.
+    pub fn close(&mut self, why: DisconnectReason) {
+        self.counters.disconnects += u64::from(self.phase.close(why));
+    }
+
+    fn sound(&mut self, done: Result<(), StoreError>) -> bool {
+        if let Err(error) = done {
+            self.close(DisconnectReason::Store(error));
+        }
+        done.is_ok()
+    }
+
+    /// The next message that we expect has this number.
+    pub fn expect(&mut self, number: u64) {
+        let done = self.sequencer.expect(number);
+        self.sound(done);
+    }
+
+    /// The counterparty's numbers began again with its Logon.
+    pub fn expect_behind_logon(&mut self) {
+        let done = self.sequencer.expect_behind_logon();
+        self.sound(done);
+    }
+
+    /// The application is shown the message of this number.
+    #[inline]
+    pub fn deliver(&mut self, number: u64) {
+        self.sequencer.deliver(number);
+    }
+
+    /// The application has come back: what it was shown is processed.
+    #[inline]
+    pub fn acknowledge(&mut self) {
+        let done = self.sequencer.acknowledge();
+        self.sound(done);
+    }
+
+    /// Both numbers begin at 1.
+    pub fn reset(&mut self) {
+        let done = self.sequencer.reset();
+        if self.sound(done) {
+            self.counters.resets += 1;
+            self.resend.clear();
+        }
+    }
+
+    /// Whether both numbers began at 1 again since the last call.
+    pub fn take_restarted(&mut self) -> bool {
+        self.sequencer.take_restarted()
+    }
+
+    /// A message of the counterparty is believed: a sign of life.
+    #[inline]
+    pub fn received(&mut self) {
+        self.liveness.received(self.clock.now_ns());
+    }
+
+    /// Both sides have agreed on an interval of heartbeats.
+    pub fn agree(&mut self, heartbeat_s: u32) {
+        self.liveness.agree(heartbeat_s);
+    }
+
+    /// Signs of life, given and asked for.
+    pub fn signs_of_life(&mut self) {
+        match self.liveness.due(self.clock.now_ns()) {
+            Some(Sign::Heartbeat) => self.heartbeat(None),
+            Some(Sign::TestRequest) => self.test_request(),
+            Some(Sign::GiveUp) => self.close(DisconnectReason::HeartbeatTimeout),
+            None => {}
+        }
+    }
+
+    /// When something is due at the earliest, by the steady clock.
+    pub fn next_timeout(&self) -> Option<u64> {
+        match self.phase.state() {
+            State::Up | State::LoggingOut if self.may_pump() => Some(self.clock.now_ns()),
+            State::Up => self.liveness.next_timeout(),
+            _ => self.phase.next_timeout(),
+        }
+    }
+
+    /// Writes a message of an application, stores it, and only then lets it go. Its number.
+    ///
+    /// # Errors
+    /// It is not sent, and no number is used.
+    pub fn send(
+        &mut self,
+        msg_type: &[u8],
+        body: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<u64, SendError> {
+        self.write(msg_type, Keep::Message, None, body)
+    }
+
+    fn write(
+        &mut self,
+        msg_type: &[u8],
+        keep: Keep,
+        route: Option<&ParsedHeader<'_>>,
+        body: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<u64, SendError> {
+        let number = self.sequencer.next_out();
+        let begin_string = self.settings.begin_string.as_bytes();
+        let mut encoder = Encoder::new(&mut self.scratch, begin_string, msg_type);
+        let wall_ns = self.clock.wall_ns();
+        encode::header(&mut encoder, &self.settings, number, wall_ns, route);
+        body(&mut encoder);
+        let message = encoder.finish().map_err(|_| SendError::TooLong)?;
+        // mutant: fix session: a message goes before it is stored
+        let stored = if keep == Keep::Message { message } else { &[] };
+        let is_next = !self.resend.is_under_way() && !self.sequencer.has_unsent();
+        if let Err(error) = self.sequencer.add(stored) {
+            self.counters.disconnects +=
+                u64::from(self.phase.close(DisconnectReason::Store(error)));
+            return Err(SendError::Store(error));
+        }
+        let is_connected = self.phase.state() != State::Down;
+        if is_connected && is_next && self.output.free() >= message.len() {
+            self.output.put(message);
+            self.sequencer.send();
+            self.counters.messages_sent += 1;
+            self.liveness.sent(self.clock.now_ns());
+        }
+        if keep == Keep::Number {
+            self.scratch.fill(0);
+        }
+        Ok(number)
+    }
+
+    /// Writes a message of the session itself, which always fits. If the store fails, the session ends.
+    fn admin(&mut self, msg_type: &[u8], body: impl FnOnce(&mut Encoder<'_>)) {
+        // The store's failure has ended the session already.
+        let _ = self.write(msg_type, Keep::Message, None, body);
+    }
+
+    /// Sends a Logon, with what `extra` adds to it.
+    pub fn logon(&mut self, is_reset: bool, extra: impl FnOnce(&mut Encoder<'_>)) {
+        let heartbeat_s = self.liveness.heartbeat_s();
+        // A store that fails has ended the session already.
+        // mutant: fix session: a Logon is kept for sending again
+        let _ = self.write(b"A", Keep::Number, None, |body| {
+            body.unsigned(tag::ENCRYPT_METHOD, 0)
+                .unsigned(tag::HEART_BT_INT, u64::from(heartbeat_s));
+            if is_reset {
+                body.flag(tag::RESET_SEQ_NUM_FLAG, true);
+            }
+            extra(body);
+        });
+    }
+
+    /// Sends a Heartbeat, which answers a TestRequest if there is one.
+    pub fn heartbeat(&mut self, test_id: Option<&[u8]>) {
+        self.admin(b"0", |body| {
+            if let Some(id) = test_id {
+                body.bytes(tag::TEST_REQ_ID, id);
+            }
+        });
+    }
+
+    fn test_request(&mut self) {
+        self.counters.test_requests += 1;
+        self.liveness.test_requested();
+        let number = self.sequencer.next_out();
+        self.admin(b"1", |body| {
+            body.unsigned(tag::TEST_REQ_ID, number);
+        });
+    }
+
+    /// Asks for everything from the number that we expect on.
+    pub fn resend_request(&mut self) {
+        let expected = self.sequencer.next_in();
+        self.counters.resends_requested += 1;
+        self.admin(b"2", |body| {
+            body.unsigned(tag::BEGIN_SEQ_NO, expected)
+                .unsigned(tag::END_SEQ_NO, 0);
+        });
+    }
+
+    /// Rejects a message. One that came in its order is processed with this.
+    pub fn reject(&mut self, message: &Message<'_>, parsed: &ParsedHeader<'_>, fault: Fault) {
+        self.counters.messages_rejected += 1;
+        let number = parsed.header.msg_seq_num.unwrap_or(0);
+        // FIX 4.2 knows the reasons up to 11.
+        let has_reason = self.settings.begin_string != "FIX.4.2" || fault.reason as u8 <= 11;
+        let _ = self.write(b"3", Keep::Message, Some(parsed), |body| {
+            body.unsigned(tag::REF_SEQ_NUM, number);
+            if let Some(tag) = fault.tag {
+                body.decimal(tag::REF_TAG_ID, tag, 0);
+            }
+            body.bytes(tag::REF_MSG_TYPE, message.msg_type());
+            if has_reason {
+                body.unsigned(tag::SESSION_REJECT_REASON, fault.reason as u64);
+            }
+            body.bytes(tag::TEXT, encode::text(fault.reason));
+        });
+        let is_counted = !matches!(message.msg_type(), b"A" | b"4");
+        if is_counted && number == self.sequencer.next_in() {
+            self.expect(number + 1);
+        }
+    }
+
+    /// Sends a Logout and waits for the answer.
+    pub fn log_out(&mut self, text: &[u8]) {
+        self.send_logout(text);
+        if self.phase.state() != State::Over {
+            self.enter(State::LoggingOut, self.settings.limits.logout_wait_ns);
+        }
+    }
+
+    /// Sends a Logout.
+    pub fn send_logout(&mut self, text: &[u8]) {
+        self.admin(b"5", |body| {
+            if !text.is_empty() {
+                body.bytes(tag::TEXT, text);
+            }
+        });
+    }
+
+    /// Serves a request for numbers `first` to `last`.
+    pub fn serve(&mut self, first: u64, last: u64) {
+        self.counters.resends_served += 1;
+        self.resend.request(first, last);
+        self.pump();
+    }
+
+    /// So many bytes were sent.
+    pub fn sent(&mut self, bytes: usize) {
+        self.output.sent(bytes);
+        if self.has_more() {
+            self.pump();
+        }
+    }
+
+    /// Lets go what the connection has room for: first what was asked for again, then what waited.
+    pub fn pump(&mut self) {
+        for _ in 0..BATCH {
+            if !self.may_pump() {
+                return;
+            }
+            match self.resend.next() {
+                Some(Next::Look(number)) => self.look(number),
+                Some(Next::End(fill)) => self.fill(fill, true),
+                None => self.first_time(),
+            }
+        }
+    }
+
+    /// Whether more is to be sent than there was room or patience for.
+    fn has_more(&self) -> bool {
+        let waits = self.resend.is_under_way() || self.sequencer.has_unsent();
+        waits && self.phase.is_logged_on()
+    }
+
+    fn may_pump(&self) -> bool {
+        self.has_more() && self.output.free() >= encode::room_for_any(&self.settings)
+    }
+
+    /// One more number of a resend.
+    fn look(&mut self, number: u64) {
+        let length = match self.sequencer.read(number, &mut self.scratch) {
+            Ok(length) => length,
+            Err(error) => return self.close(DisconnectReason::Store(error)),
+        };
+        let applications = &self.settings.applications;
+        match frame(&self.scratch[..length], length) {
+            // mutant: fix session: an application's policy is not asked
+            Ok(Frame::Whole(message)) if applications.is_sent_again(message.msg_type()) => {
+                let fill = self.resend.sent();
+                self.fill(fill, true);
+                self.send_again(length);
+            }
+            _ => self.resend.skipped(),
+        }
+    }
+
+    /// Sends the message in `scratch` again.
+    fn send_again(&mut self, length: usize) {
+        let Ok(Frame::Whole(message)) = frame(&self.scratch[..length], length) else {
+            unreachable!("resend: what is sent again is a whole message");
+        };
+        let room = self.output.room();
+        let wall_ns = self.clock.wall_ns();
+        if let Some(length) = encode::again(room, &message, &self.settings, wall_ns) {
+            self.output.filled(length);
+            self.counters.messages_resent += 1;
+            self.liveness.sent(self.clock.now_ns());
+        }
+    }
+
+    /// A message that was stored while the connection had no room for it.
+    fn first_time(&mut self) {
+        let number = self.sequencer.send();
+        match self.sequencer.read(number, &mut self.scratch) {
+            Ok(0) => self.fill(Some(number..number + 1), false),
+            Ok(length) => {
+                self.output.put(&self.scratch[..length]);
+                self.counters.messages_sent += 1;
+                self.liveness.sent(self.clock.now_ns());
+            }
+            Err(error) => self.close(DisconnectReason::Store(error)),
+        }
+    }
+
+    /// A gap fill, if there is something to fill.
+    fn fill(&mut self, numbers: Option<std::ops::Range<u64>>, is_again: bool) {
+        let Some(std::ops::Range { start, end }) = numbers else {
+            return;
+        };
+        let (room, wall_ns) = (self.output.room(), self.clock.wall_ns());
+        let filled = encode::gap_fill(room, &self.settings, wall_ns, start, end, is_again);
+        if let Some(length) = filled {
+            self.output.filled(length);
+            self.counters.gap_fills_sent += 1;
+            self.liveness.sent(self.clock.now_ns());
+        }
+    }
+}

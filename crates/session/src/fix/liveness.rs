@@ -1,0 +1,162 @@
+//! Signs of life, ours and the counterparty's.
+
+/// Liveness of a connection: when something came and went last, and whether the counterparty was tested.
+///
+/// Invariant: times never go back while a connection stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Liveness {
+    /// Seconds; 0: none.
+    heartbeat_s: u32,
+    received_ns: u64,
+    sent_ns: u64,
+    /// A TestRequest was sent, and nothing came since.
+    is_test_request_sent: bool,
+}
+
+/// What silence makes necessary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// We were silent for an interval.
+    Heartbeat,
+    /// The counterparty was silent for 1.2 intervals.
+    TestRequest,
+    /// The counterparty was silent for 2.4 intervals.
+    GiveUp,
+}
+
+impl Liveness {
+    /// A connection stands.
+    pub fn begin(&mut self, heartbeat_s: u32, now_ns: u64) {
+        *self = Liveness {
+            heartbeat_s,
+            received_ns: now_ns,
+            sent_ns: now_ns,
+            is_test_request_sent: false,
+        };
+    }
+
+    /// The interval, in seconds; 0: none.
+    pub fn heartbeat_s(&self) -> u32 {
+        self.heartbeat_s
+    }
+
+    /// Both sides have agreed on an interval.
+    pub fn agree(&mut self, heartbeat_s: u32) {
+        self.heartbeat_s = heartbeat_s;
+    }
+
+    /// Something came.
+    #[inline]
+    pub fn received(&mut self, now_ns: u64) {
+        assert!(now_ns >= self.received_ns, "liveness: time never goes back");
+        self.received_ns = now_ns;
+        self.is_test_request_sent = false;
+    }
+
+    /// Something went.
+    #[inline]
+    pub fn sent(&mut self, now_ns: u64) {
+        assert!(now_ns >= self.sent_ns, "liveness: time never goes back");
+        self.sent_ns = now_ns;
+    }
+
+    /// A TestRequest goes.
+    pub fn test_requested(&mut self) {
+        self.is_test_request_sent = true;
+    }
+
+    /// What is due. Between a TestRequest and its answer no heartbeat of ours goes: the question was one.
+    pub fn due(&self, now_ns: u64) -> Option<Sign> {
+        let interval_ns = self.interval_ns()?;
+        let silent_ns = now_ns.saturating_sub(self.received_ns);
+        if silent_ns >= interval_ns * 12 / 5 {
+            Some(Sign::GiveUp)
+        } else if silent_ns >= interval_ns * 6 / 5 {
+            (!self.is_test_request_sent).then_some(Sign::TestRequest)
+        } else {
+            let is_silent = now_ns.saturating_sub(self.sent_ns) >= interval_ns;
+            (is_silent && !self.is_test_request_sent).then_some(Sign::Heartbeat)
+        }
+    }
+
+    /// When something is due at the earliest, by the steady clock.
+    pub fn next_timeout(&self) -> Option<u64> {
+        let interval_ns = self.interval_ns()?;
+        if self.is_test_request_sent {
+            return Some(self.received_ns.saturating_add(interval_ns * 12 / 5));
+        }
+        let test_ns = self.received_ns.saturating_add(interval_ns * 6 / 5);
+        Some(test_ns.min(self.sent_ns.saturating_add(interval_ns)))
+    }
+
+    fn interval_ns(&self) -> Option<u64> {
+        match self.heartbeat_s {
+            0 => None,
+            seconds => Some(u64::from(seconds) * 1_000_000_000),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn begun() -> Liveness {
+        let mut liveness = Liveness::default();
+        liveness.begin(10, 100 * S);
+        liveness
+    }
+
+    #[test]
+    fn whoever_is_silent_is_tested_and_given_up() {
+        let mut liveness = begun();
+        liveness.sent(105 * S);
+        assert_eq!(liveness.due(112 * S - 1), None);
+        assert_eq!(liveness.due(112 * S), Some(Sign::TestRequest));
+        liveness.test_requested();
+        liveness.sent(112 * S);
+        assert_eq!(liveness.due(123 * S), None, "the question was a sign");
+        assert_eq!(liveness.due(124 * S), Some(Sign::GiveUp));
+        liveness.received(123 * S);
+        assert_eq!(liveness.due(124 * S), Some(Sign::Heartbeat));
+    }
+
+    #[test]
+    fn we_are_not_silent_for_longer_than_an_interval() {
+        let mut liveness = begun();
+        assert_eq!(liveness.due(110 * S - 1), None);
+        assert_eq!(liveness.due(110 * S), Some(Sign::Heartbeat));
+        liveness.agree(0);
+        assert_eq!(
+            (liveness.due(9_000 * S), liveness.next_timeout()),
+            (None, None)
+        );
+    }
+
+    /// Nothing is due before the time that is told, and something is then.
+    #[test]
+    fn the_next_timeout_is_when_something_is_due() {
+        let mut liveness = begun();
+        for step in 1..200 {
+            let at_ns = liveness.next_timeout().expect("an interval");
+            assert_eq!(liveness.due(at_ns - 1), None, "step {step}");
+            match liveness.due(at_ns) {
+                Some(Sign::Heartbeat) => liveness.sent(at_ns),
+                Some(Sign::TestRequest) => {
+                    liveness.test_requested();
+                    liveness.sent(at_ns);
+                }
+                Some(Sign::GiveUp) => liveness.received(at_ns),
+                None => panic!("nothing at {at_ns} in step {step}"),
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "time never goes back")]
+    fn time_never_goes_back() {
+        begun().received(99 * S);
+    }
+}

@@ -1,0 +1,144 @@
+//! How far a connection has come.
+
+use super::DisconnectReason;
+
+/// State of a connection, when it ends by itself, and why it is to be closed.
+///
+/// Invariant: there is a reason when it is over, and only then.
+#[derive(Clone, Copy, Debug)]
+pub struct Phase {
+    state: State,
+    /// When the present state ends.
+    until_ns: u64,
+    reason: Option<DisconnectReason>,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// There is none.
+    Down,
+    /// An acceptor waits for the Logon.
+    Awaiting,
+    /// The application is asked whether it knows the counterparty.
+    Asking,
+    /// An initiator waits for the answer to its Logon.
+    LoggingOn,
+    /// Both are logged on.
+    Up,
+    /// We sent a Logout and wait for the answer.
+    LoggingOut,
+    /// It is to be closed.
+    Over,
+}
+
+impl Phase {
+    /// There is no connection.
+    pub fn new() -> Phase {
+        Phase {
+            state: State::Down,
+            until_ns: 0,
+            reason: None,
+        }
+    }
+
+    /// How far it has come.
+    #[inline]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Why it is to be closed.
+    pub fn reason(&self) -> Option<DisconnectReason> {
+        self.reason
+    }
+
+    /// Whether messages are exchanged.
+    pub fn is_logged_on(&self) -> bool {
+        matches!(self.state, State::Up | State::LoggingOut)
+    }
+
+    /// Goes on to a state, which ends by itself at a time unless it is without an end.
+    pub fn enter(&mut self, state: State, until_ns: u64) {
+        assert!(
+            state != State::Over,
+            "connection: there is a reason when it is over"
+        );
+        (self.state, self.until_ns, self.reason) = (state, until_ns, None);
+    }
+
+    /// It is over. `false`: it was already, for the reason that stays.
+    pub fn close(&mut self, why: DisconnectReason) -> bool {
+        let is_new = self.state != State::Over;
+        assert!(
+            is_new == self.reason.is_none(),
+            "connection: there is a reason when it is over, and only then"
+        );
+        if is_new {
+            (self.state, self.reason) = (State::Over, Some(why));
+        }
+        is_new
+    }
+
+    /// Why it ends by itself, if its time is over.
+    pub fn overdue(&self, now_ns: u64) -> Option<DisconnectReason> {
+        let is_late = now_ns >= self.until_ns;
+        match self.state {
+            State::Awaiting | State::Asking | State::LoggingOn if is_late => {
+                Some(DisconnectReason::NoLogon)
+            }
+            State::LoggingOut if is_late => Some(DisconnectReason::NoLogout),
+            _ => None,
+        }
+    }
+
+    /// When it ends by itself, by the steady clock.
+    pub fn next_timeout(&self) -> Option<u64> {
+        match self.state {
+            State::Awaiting | State::Asking | State::LoggingOn | State::LoggingOut => {
+                Some(self.until_ns)
+            }
+            State::Down | State::Up | State::Over => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_stays() {
+        let mut phase = Phase::new();
+        phase.enter(State::Up, u64::MAX);
+        assert!(phase.close(DisconnectReason::LoggedOut));
+        assert!(!phase.close(DisconnectReason::NoLogon));
+        assert_eq!(phase.reason(), Some(DisconnectReason::LoggedOut));
+        phase.enter(State::Down, u64::MAX);
+        assert_eq!(phase.reason(), None);
+    }
+
+    #[test]
+    fn who_waits_for_a_logon_or_a_logout_waits_so_long() {
+        let mut phase = Phase::new();
+        for (state, why) in [
+            (State::Awaiting, Some(DisconnectReason::NoLogon)),
+            (State::Asking, Some(DisconnectReason::NoLogon)),
+            (State::LoggingOn, Some(DisconnectReason::NoLogon)),
+            (State::LoggingOut, Some(DisconnectReason::NoLogout)),
+            (State::Up, None),
+            (State::Down, None),
+        ] {
+            phase.enter(state, 10);
+            assert_eq!(phase.overdue(9), None);
+            assert_eq!(phase.overdue(10), why, "{state:?}");
+            assert_eq!(phase.next_timeout(), why.map(|_| 10), "{state:?}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "there is a reason when it is over")]
+    fn nothing_is_over_without_a_reason() {
+        Phase::new().enter(State::Over, 0);
+    }
+}
