@@ -14,16 +14,31 @@
 mod engine;
 mod ours;
 
+use crate::changed;
 use crate::java;
 use anyhow::{Context, Result, bail, ensure};
 use engine::{Ending, Engine};
 use ours::{Ours, Role};
 use std::path::Path;
 
+/// What is compared, and with what.
+pub const JUDGED: &[&str] = &[
+    "crates/feed/src/fix",
+    "crates/gateway/src/session_store",
+    "crates/lab/src/fix",
+    "crates/net/src/stream",
+    "crates/net/src/stream.rs",
+    "crates/touchline/src/sim/fix.rs",
+    "crates/wire/src/fix",
+    "xtask/src/fix_interop.rs",
+    "xtask/src/fix_interop",
+];
+
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     seed: u64,
+    if_changed: bool,
 }
 
 impl Options {
@@ -32,14 +47,24 @@ impl Options {
     /// # Errors
     /// An option that there is not, or one without its number.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
-        match arguments {
-            [] => Ok(Options { seed: 1 }),
-            ["--seed", number] => Ok(Options {
-                seed: number.parse().context("--seed needs a number")?,
-            }),
-            ["--seed"] => bail!("--seed needs a number"),
-            [other, ..] => bail!("there is no option {other}; there is --seed N"),
+        let mut options = Options {
+            seed: 1,
+            if_changed: false,
+        };
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match *argument {
+                "--seed" => {
+                    let number = arguments.next().and_then(|number| number.parse().ok());
+                    options.seed = number.context("--seed needs a number")?;
+                }
+                changed::OPTION => options.if_changed = true,
+                other => {
+                    bail!("there is no option {other}; there are --seed N and --if-changed")
+                }
+            }
         }
+        Ok(options)
     }
 }
 
@@ -56,6 +81,12 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
         println!(
             "fix-interop: skipped, there is no {missing} here; it needs a JDK (17 or later) and Maven"
         );
+        return Ok(());
+    }
+    if options.if_changed
+        && let Some(base) = changed::unchanged_since(root, JUDGED)
+    {
+        println!("fix-interop: left out, nothing that it judges changed since {base}");
         return Ok(());
     }
     let engine = Engine::prepare(root)?;
@@ -138,6 +169,7 @@ mod tests {
     fn options_are_numbers() {
         assert_eq!(Options::parse(&[]).unwrap().seed, 1);
         assert_eq!(Options::parse(&["--seed", "7"]).unwrap().seed, 7);
+        assert!(Options::parse(&["--if-changed"]).unwrap().if_changed);
         assert!(Options::parse(&["--seed"]).is_err());
         assert!(Options::parse(&["--seed", "x"]).is_err());
         assert!(Options::parse(&["--seeds", "7"]).is_err());

@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod changed;
 pub mod codegen;
 pub mod fix_interop;
 pub mod fuzz;

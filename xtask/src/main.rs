@@ -12,13 +12,15 @@ usage: cargo xtask <chore> [arguments]
   tidy                           hold the repository against its own rules
   licences                       hold the licences of all dependencies against the list
   codegen <templates.xml>...     write the message views that the schemas describe
-  mutants [FILTER] [--share PART/PARTS]
-                                 break the code on purpose; a test must notice each time
+  mutants --all | --commit ID | FILTER
+                                 break the code on purpose; a test must notice each time: all mutants, those of the
+                                 rules and a quarter of the others by the commit, or those with a word in their name
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
-  sbe-oracle [--seed N] [--messages N]
+  sbe-oracle [--seed N] [--messages N] [--if-changed]
                                  our native messages against the codecs of the official SBE tool
-  fix-interop [--seed N]         our FIX session against QuickFIX/J, as acceptor and as initiator
+  fix-interop [--seed N] [--if-changed]
+                                 our FIX session against QuickFIX/J, as acceptor and as initiator
   memory-model [--long]          shared memory under loom, Miri and ThreadSanitizer
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
   instructions [ARGS of bench event]

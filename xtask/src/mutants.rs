@@ -3,6 +3,7 @@
 //! A test that passes on broken code tests nothing. Each mutant breaks one line that matters and names the test that
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
+mod always;
 mod believed;
 mod bus;
 mod doors;
@@ -27,7 +28,13 @@ mod trial;
 use anyhow::{Result, bail};
 pub use options::Options;
 pub use place::MARKER;
-use std::{path::Path, time::Duration};
+use std::{
+    collections::VecDeque,
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
 use trial::{Outcome, Trial};
 
 /// Beyond this a test run hangs, and that is noticing too.
@@ -42,27 +49,26 @@ pub struct Mutant {
     pub find: &'static str,
     /// What stands there instead.
     pub replace: &'static str,
-    /// What follows `cargo test`: the narrowest one that must fail. Words of the form `NAME=value` before it are set
-    /// in its environment.
+    /// What follows `cargo test`: the narrowest one that must fail; the last word is of its name. Words of the form
+    /// `NAME=value` before it are set in its environment.
     pub test: &'static str,
 }
 
-/// Tries the mutants that `options` choose.
+/// Tries the mutants that `options` choose, two at a time.
 ///
 /// # Errors
 /// Names each mutant that was not noticed, with the reason; an empty list is an error as well.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let filter = options.filter();
-    let chosen = options.share_of(all().filter(|mutant| mutant.name.contains(filter)));
+    let chosen = options.choose(all());
     if chosen.is_empty() {
         bail!(
-            "no mutants to try: none of the {} in xtask/src/mutants/list.rs has '{filter}' in its name",
+            "no mutants to try: of the {} in xtask/src/mutants/list.rs none is {options:?}",
             all().count()
         );
     }
     let trial = Trial::new(
         root,
-        &crate::target_folder(root).join("mutants"),
+        &crate::target_folder(root).join("mutants/1"),
         RUN_TIME_MAX,
     )?;
     let unnoticed = try_all(&trial, &chosen)?;
@@ -85,10 +91,30 @@ fn all() -> impl Iterator<Item = &'static Mutant> {
 }
 
 /// Tries each mutant, tells its outcome, and counts those that went unnoticed.
+///
+/// Neighbours have a test program in common, so that little is built from one to the next: one worker begins at the
+/// front of the list, the other at its end.
 fn try_all(trial: &Trial, mutants: &[&Mutant]) -> Result<usize> {
-    trial.check_unbroken(mutants)?;
+    let mut sorted = mutants.to_vec();
+    sorted.sort_by_key(|mutant| mutant.test);
+    trial.check_unbroken(&sorted)?;
+    let waiting = Mutex::new(VecDeque::from(sorted));
+    let second = trial.twin()?;
+    thread::scope(|scope| {
+        let other = scope.spawn(|| try_next(&second, || locked(&waiting).pop_back()));
+        let unnoticed = try_next(trial, || locked(&waiting).pop_front())?;
+        let other = other.join();
+        Ok(unnoticed + other.unwrap_or_else(|_| bail!("a worker panicked; see above"))?)
+    })
+}
+
+fn locked<'a, T>(waiting: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn try_next<'a>(trial: &Trial, mut next: impl FnMut() -> Option<&'a Mutant>) -> Result<usize> {
     let mut unnoticed = 0;
-    for mutant in mutants {
+    while let Some(mutant) = next() {
         let outcome = trial.outcome(mutant)?;
         println!("mutant '{}': {outcome}", mutant.name);
         unnoticed += usize::from(!matches!(outcome, Outcome::Noticed | Outcome::Hung));
@@ -143,7 +169,7 @@ fn counts() {
 
     fn trial(name: &str, limit: Duration) -> Trial {
         let root = miniature(name);
-        Trial::new(&root, &root.join("target/mutants"), limit).unwrap()
+        Trial::new(&root, &root.join("target/mutants/1"), limit).unwrap()
     }
 
     #[test]
@@ -202,7 +228,7 @@ fn counts() {
         )
         .unwrap();
         let root = crate::target_folder(&crate::root()).join("miniature/failing");
-        let trial = Trial::new(&root, &root.join("target/mutants"), RUN_TIME_MAX).unwrap();
+        let trial = Trial::new(&root, &root.join("target/mutants/1"), RUN_TIME_MAX).unwrap();
         let error = trial
             .check_unbroken(&[&mutant("", "")])
             .unwrap_err()

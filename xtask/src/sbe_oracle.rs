@@ -14,6 +14,7 @@
 
 mod variants;
 
+use crate::changed;
 use crate::codegen::read;
 use crate::java::{self, SHORT_RUN, output};
 use crate::target_folder;
@@ -32,11 +33,22 @@ const MAVEN_COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1
 /// The tool and its code use what newer Java machines hide.
 const OPEN_MEMORY: [&str; 2] = ["--add-opens", "java.base/jdk.internal.misc=ALL-UNNAMED"];
 
+/// What is compared, and with what.
+pub const JUDGED: &[&str] = &[
+    "schemas/touchline.xml",
+    "crates/types/src/native",
+    "crates/types/examples",
+    "xtask/src/sbe_oracle.rs",
+    "xtask/src/sbe_oracle",
+    "xtask/src/codegen",
+];
+
 /// What is run: which messages, and how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     seed: u64,
     messages: u64,
+    if_changed: bool,
 }
 
 impl Options {
@@ -48,13 +60,20 @@ impl Options {
         let mut options = Options {
             seed: 1,
             messages: 4_000,
+            if_changed: false,
         };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             let place = match *argument {
                 "--seed" => &mut options.seed,
                 "--messages" => &mut options.messages,
-                other => bail!("there is no option {other}; there are --seed N and --messages N"),
+                changed::OPTION => {
+                    options.if_changed = true;
+                    continue;
+                }
+                other => bail!(
+                    "there is no option {other}; there are --seed N, --messages N and --if-changed"
+                ),
             };
             let number = arguments.next().and_then(|number| number.parse().ok());
             *place = number.with_context(|| format!("{argument} needs a number"))?;
@@ -72,6 +91,12 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
         println!(
             "sbe-oracle: skipped, there is no {missing} here; it needs a JDK (17 or later) and Maven"
         );
+        return Ok(());
+    }
+    if options.if_changed
+        && let Some(base) = changed::unchanged_since(root, JUDGED)
+    {
+        println!("sbe-oracle: left out, nothing that it judges changed since {base}");
         return Ok(());
     }
     let oracle = Oracle::prepare(root)?;

@@ -1,71 +1,63 @@
 //! Which mutants to try.
 
+use super::{Mutant, always};
 use anyhow::{Context, Result, bail};
 
-/// Which mutants to try: those with a word in their names, and of those a share.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    filter: String,
-    share: Share,
-}
+/// Of the mutants that are not always tried, each commit tries one of so many parts.
+const PARTS: usize = 4;
 
-/// One of so many parts of a list: every so manyth, beginning with this one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Share {
-    /// From 1.
-    part: usize,
-    parts: usize,
-}
-
-impl Default for Share {
-    /// Everything.
-    fn default() -> Share {
-        Share { part: 1, parts: 1 }
-    }
+/// Which mutants to try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Options {
+    /// All of them.
+    All,
+    /// Those with this word in their names.
+    Named(String),
+    /// Those that are always tried, and this part of the others, from 0.
+    Part(usize),
 }
 
 impl Options {
-    /// Reads `[FILTER] [--share PART/PARTS]`.
+    /// Reads `--all`, `--commit ID` or `FILTER`.
     ///
     /// # Errors
     /// Names what was not understood.
     pub fn parse(arguments: &[&str]) -> Result<Options> {
-        let (filter, share) = match *arguments {
-            [] => ("", None),
-            ["--share", share] => ("", Some(share)),
-            [filter] if filter != "--share" => (filter, None),
-            [filter, "--share", share] => (filter, Some(share)),
+        match *arguments {
+            ["--all"] => Ok(Options::All),
+            ["--commit", id] => Ok(Options::Part(part_of(id)?)),
+            [filter] if !filter.starts_with('-') => Ok(Options::Named(filter.to_owned())),
             _ => bail!(
-                "'{}' is not understood; mutants takes [FILTER] [--share PART/PARTS]",
+                "'{}' is not understood; mutants takes --all, --commit ID, or a word of their names",
                 arguments.join(" ")
             ),
-        };
-        Ok(Options {
-            filter: filter.to_owned(),
-            share: share.map_or(Ok(Share::default()), Share::parse)?,
-        })
+        }
     }
 
-    /// Those with this word in their names.
-    pub fn filter(&self) -> &str {
-        &self.filter
-    }
-
-    /// Of these, the share that is wanted.
-    pub fn share_of<T>(&self, all: impl Iterator<Item = T>) -> Vec<T> {
-        let Share { part, parts } = self.share;
-        all.skip(part - 1).step_by(parts).collect()
+    /// Of these, those that are wanted.
+    pub fn choose<'a>(&self, all: impl Iterator<Item = &'a Mutant>) -> Vec<&'a Mutant> {
+        match self {
+            Options::All => all.collect(),
+            Options::Named(word) => all
+                .filter(|mutant| mutant.name.contains(word.as_str()))
+                .collect(),
+            Options::Part(part) => {
+                let (mut chosen, others): (Vec<_>, Vec<_>) =
+                    all.partition(|mutant| always::has(mutant));
+                chosen.extend(others.into_iter().skip(*part).step_by(PARTS));
+                chosen
+            }
+        }
     }
 }
 
-impl Share {
-    fn parse(text: &str) -> Result<Share> {
-        let numbers = text.split_once('/').and_then(|(part, parts)| {
-            let (part, parts) = (part.parse().ok()?, parts.parse().ok()?);
-            (1..=parts).contains(&part).then_some(Share { part, parts })
-        });
-        numbers.with_context(|| format!("'{text}' is not a share; 2/6 is the second of six parts"))
-    }
+/// The part that a commit tries. Its id is as good as a draw, so that none is left out for long.
+fn part_of(id: &str) -> Result<usize> {
+    let digits = id
+        .get(..8)
+        .and_then(|id| usize::from_str_radix(id, 16).ok());
+    let digits = digits.with_context(|| format!("'{id}' is not the id of a commit"))?;
+    Ok(digits % PARTS)
 }
 
 #[cfg(test)]
@@ -73,28 +65,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shares_are_everything_and_have_nothing_in_common() {
-        let shares = ["1/3", "2/3", "3/3"].map(|share| {
-            let options = Options::parse(&["--share", share]).unwrap();
-            options.share_of(0..8)
-        });
-        assert_eq!(shares, [vec![0, 3, 6], vec![1, 4, 7], vec![2, 5]]);
-        let all = Options::parse(&[]).unwrap();
-        assert_eq!(all.share_of(0..3), [0, 1, 2]);
+    fn the_parts_are_everything_and_have_in_common_what_is_always_tried() {
+        let always = super::super::all()
+            .filter(|mutant| always::has(mutant))
+            .count();
+        let mut tried: Vec<&str> = Vec::new();
+        for part in 0..PARTS {
+            let chosen = Options::Part(part).choose(super::super::all());
+            assert!(chosen[..always].iter().all(|mutant| always::has(mutant)));
+            tried.extend(chosen[always..].iter().map(|mutant| mutant.name));
+        }
+        tried.sort_unstable();
+        tried.dedup();
+        assert_eq!(tried.len() + always, super::super::all().count());
     }
 
     #[test]
-    fn a_name_and_a_share_are_read_and_nothing_else() {
-        let options = Options::parse(&["feed", "--share", "2/2"]).unwrap();
-        assert_eq!(
-            (options.filter(), options.share_of(0..4)),
-            ("feed", vec![1, 3])
-        );
-        for wrong in ["0/2", "3/2", "1/0", "1", "a/2", ""] {
-            let error = Options::parse(&["--share", wrong]).unwrap_err();
-            assert!(error.to_string().contains("is not a share"), "{wrong}");
+    fn a_choice_is_read_and_nothing_else() {
+        assert_eq!(Options::parse(&["--all"]).unwrap(), Options::All);
+        let named = Options::parse(&["feed"]).unwrap();
+        let all = super::super::all().count();
+        let chosen = named.choose(super::super::all());
+        assert!(chosen.iter().all(|mutant| mutant.name.contains("feed")));
+        assert!((1..all).contains(&chosen.len()));
+        let id = "0000000e9ff76c16f9e04a0d4d4d0ff0ba02fb0c";
+        let part = Options::parse(&["--commit", id]).unwrap();
+        assert_eq!(part, Options::Part(14 % PARTS));
+        for wrong in ["", "HEAD", "123", "0000000g"] {
+            let error = Options::parse(&["--commit", wrong]).unwrap_err();
+            assert!(error.to_string().contains("is not the id"), "{wrong}");
         }
-        assert!(Options::parse(&["feed", "bus"]).is_err());
-        assert!(Options::parse(&["--share"]).is_err());
+        for wrong in [&[][..], &["feed", "bus"], &["--commit"], &["--share"]] {
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

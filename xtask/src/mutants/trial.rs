@@ -4,9 +4,9 @@ use super::{
     Mutant,
     place::{NoPlace, Sources},
 };
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     env, fmt,
     fs::{self, File},
     os::unix::process::CommandExt,
@@ -56,6 +56,7 @@ impl fmt::Display for Outcome {
 /// A copy of the sources to break, and a build folder that all mutants share.
 #[derive(Debug)]
 pub struct Trial {
+    folder: PathBuf,
     copy: PathBuf,
     sources: Sources,
     build: PathBuf,
@@ -70,15 +71,39 @@ impl Trial {
     /// # Errors
     /// When a file cannot be read or written.
     pub fn new(root: &Path, folder: &Path, run_time_max: Duration) -> Result<Self> {
+        mirror(root, &folder.join("copy"))?;
+        Self::of(folder.to_owned(), run_time_max)
+    }
+
+    fn of(folder: PathBuf, run_time_max: Duration) -> Result<Self> {
         let copy = folder.join("copy");
-        mirror(root, &copy)?;
         Ok(Self {
             sources: Sources::read(&copy)?,
             copy,
             build: folder.join("build"),
             output: folder.join("output.txt"),
+            folder,
             run_time_max,
         })
+    }
+
+    /// The same in a folder of its own beside this one, with all that is built here: cargo builds nothing twice.
+    ///
+    /// # Errors
+    /// When the files cannot be copied.
+    pub fn twin(&self) -> Result<Self> {
+        let folder = self.folder.with_file_name("2");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        // With the times of the files, by which cargo tells what is new.
+        let status = Command::new("cp")
+            .arg("--archive")
+            .args([&self.folder, &folder])
+            .status()
+            .context("cannot run cp")?;
+        ensure!(status.success(), "cannot copy {}", self.folder.display());
+        Self::of(folder, self.run_time_max)
     }
 
     /// Holds the tests of `mutants` against the unbroken copy: each must run something and pass.
@@ -86,11 +111,17 @@ impl Trial {
     /// # Errors
     /// Names the test that fails by itself or that does not exist.
     pub fn check_unbroken(&self, mutants: &[&Mutant]) -> Result<()> {
-        let tests: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.test).collect();
-        for test in tests {
-            let command = format!("cargo test {test}");
+        let mut programs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for mutant in mutants {
+            let (program, name) = mutant.test.rsplit_once(' ').unwrap_or(("", mutant.test));
+            programs.entry(program).or_default().insert(name);
+        }
+        for (program, names) in programs {
+            let names: Vec<&str> = names.into_iter().collect();
+            let command = format!("cargo test {program} -- {}", names.join(" "));
+            let arguments = [&["--"], &names[..]].concat();
             if !self
-                .cargo(test, &[], None)?
+                .cargo(program, &arguments, None)?
                 .is_some_and(|status| status.success())
             {
                 bail!(
@@ -98,8 +129,11 @@ impl Trial {
                     self.last_output()
                 );
             }
-            if !runs_a_test(&self.last_output()) {
-                bail!("'{command}' runs no test, so it cannot notice anything; correct its name");
+            let output = self.last_output();
+            if let Some(name) = names.iter().find(|name| !runs(&output, name)) {
+                bail!(
+                    "'cargo test {program} {name}' runs no test, so it cannot notice anything; correct its name"
+                );
             }
         }
         Ok(())
@@ -150,8 +184,8 @@ impl Trial {
         limit: Option<Duration>,
     ) -> Result<Option<ExitStatus>> {
         let is_variable = |word: &&str| word.contains('=');
-        let variables = test.split(' ').take_while(is_variable);
-        let arguments = test.split(' ').skip_while(is_variable);
+        let variables = test.split_whitespace().take_while(is_variable);
+        let arguments = test.split_whitespace().skip_while(is_variable);
         let output = File::create(&self.output)?;
         let mut child = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .arg("test")
@@ -189,18 +223,12 @@ impl Trial {
     }
 }
 
-/// Whether any test program said that it runs at least one test.
-fn runs_a_test(output: &str) -> bool {
+/// Whether a test program said that a test with `name` in its own passed.
+fn runs(output: &str, name: &str) -> bool {
     output
         .lines()
-        .filter_map(|line| {
-            line.strip_prefix("running ")?
-                .split(' ')
-                .next()?
-                .parse::<u32>()
-                .ok()
-        })
-        .any(|count| count > 0)
+        .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
+        .any(|test| test.contains(name))
 }
 
 /// Makes `copy` hold the sources of `from` and nothing else.

@@ -1,0 +1,123 @@
+//! Whether anything changed that a comparison with a foreign program judges.
+//!
+//! The base is what `TOUCHLINE_BASE` names, or else the last tag before this commit. Without a base everything counts
+//! as changed, and so it does where git does not answer.
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// The option that leaves a comparison out when nothing changed.
+pub const OPTION: &str = "--if-changed";
+
+/// The base against which none of `paths` changed, so that a comparison of them can be left out.
+pub fn unchanged_since(root: &Path, paths: &[&str]) -> Option<String> {
+    let named = env::var("TOUCHLINE_BASE").ok();
+    let base = named.or_else(|| last_tag(root))?;
+    is_unchanged(root, &base, paths).then_some(base)
+}
+
+/// Of the commits before this one: a commit that is tagged is held against the tag before.
+fn last_tag(root: &Path) -> Option<String> {
+    let mut git = git(root);
+    git.args(["describe", "--tags", "--abbrev=0", "HEAD^"]);
+    let output = git.output().ok().filter(|output| output.status.success())?;
+    let tag = String::from_utf8(output.stdout).ok()?;
+    Some(tag.trim().to_owned())
+}
+
+fn is_unchanged(root: &Path, base: &str, paths: &[&str]) -> bool {
+    let mut git = git(root);
+    git.args(["diff", "--quiet", base, "--"]).args(paths);
+    git.status().is_ok_and(|status| status.success())
+}
+
+fn git(root: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(root).stdin(Stdio::null());
+    git.stderr(Stdio::null());
+    // A hook of git's has these set, for another repository than `root` may be.
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        git.env_remove(variable);
+    }
+    git
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::PathBuf};
+
+    /// A repository without a commit; `None`, and a word about it, where there is no git.
+    fn repository(name: &str) -> Option<PathBuf> {
+        if Command::new("git").arg("--version").output().is_err() {
+            eprintln!("SKIPPED: there is no git here");
+            return None;
+        }
+        let root = crate::target_folder(&crate::root())
+            .join("changed")
+            .join(name);
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(&root).unwrap();
+        run(&root, &["init", "--quiet"]);
+        Some(root)
+    }
+
+    fn run(root: &Path, arguments: &[&str]) {
+        let mut git = git(root);
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]);
+        assert!(
+            git.args(arguments).status().unwrap().success(),
+            "{arguments:?}"
+        );
+    }
+
+    fn commit(root: &Path, file: &str) {
+        fs::write(root.join(file), file).unwrap();
+        run(root, &["add", "."]);
+        run(root, &["commit", "--quiet", "--message", file]);
+    }
+
+    #[test]
+    fn what_changed_since_the_last_tag_or_the_base_is_seen() {
+        let Some(root) = repository("tags") else {
+            return;
+        };
+        commit(&root, "a");
+        assert_eq!(last_tag(&root), None, "no tag is no base");
+        run(&root, &["tag", "v1"]);
+        assert_eq!(
+            last_tag(&root),
+            None,
+            "a tagged commit is no base of its own"
+        );
+        commit(&root, "b");
+        run(&root, &["tag", "v2"]);
+        assert_eq!(last_tag(&root).as_deref(), Some("v1"));
+        assert!(is_unchanged(&root, "v1", &["a", "c"]));
+        assert!(!is_unchanged(&root, "v1", &["a", "b"]));
+        fs::write(root.join("a"), "more").unwrap();
+        assert!(!is_unchanged(&root, "v1", &["a"]), "nor is it committed");
+    }
+
+    #[test]
+    fn what_git_does_not_know_counts_as_changed() {
+        let Some(root) = repository("unknown") else {
+            return;
+        };
+        assert!(!is_unchanged(&root, "v1", &["a"]));
+    }
+
+    /// Code that moves must be named anew, or its changes would be overlooked.
+    #[test]
+    fn all_paths_exist() {
+        for path in [crate::sbe_oracle::JUDGED, crate::fix_interop::JUDGED].concat() {
+            assert!(
+                crate::root().join(path).exists(),
+                "{path} is not there; name where its code is now"
+            );
+        }
+    }
+}
