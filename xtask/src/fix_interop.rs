@@ -23,8 +23,7 @@ use std::path::Path;
 
 /// What is compared, and with what.
 pub const JUDGED: &[&str] = &[
-    "crates/feed/src/fix",
-    "crates/gateway/src/session_store",
+    "crates/session/src",
     "crates/lab/src/fix",
     "crates/net/src/stream",
     "crates/net/src/stream.rs",

@@ -136,7 +136,7 @@ fn miri(root: &Path, options: Options) -> Result<Run, String> {
     command
         .args(["+nightly", "miri", "test", "--quiet"])
         .args(["-p", "touchline-shm"])
-        .args(["--test", "broadcast", "--test", "last_value", "--"])
+        .args(["--test", "shm", "--"])
         .args(RACES)
         .env("MIRIFLAGS", format!("-Zmiri-many-seeds=0..{seeds}"));
     Ok(Run {
@@ -179,14 +179,7 @@ fn thread_sanitizer(root: &Path, options: Options) -> Result<Run, String> {
     let mut command = cargo(root, "tsan");
     command
         .args(["test", "--quiet", "--target", &host])
-        .args([
-            "-p",
-            "touchline-shm",
-            "--test",
-            "broadcast",
-            "--test",
-            "last_value",
-        ])
+        .args(["-p", "touchline-shm", "--test", "shm"])
         .args(["--", "--test-threads=1"])
         .args(RACES)
         // The sanitizer is there on stable, behind a flag that the compiler wants to be asked for.

@@ -150,6 +150,13 @@ struct Oracle {
     messages: Vec<String>,
 }
 
+/// Builds our program, with the whole workspace in view as the tests are, so that they share all that is built.
+fn build_ours(root: &Path) -> Result<()> {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(root);
+    output(cargo.args(["build", "-q", "--workspace", "--example", "native_stream"]))
+}
+
 /// A stream of messages in a file, and what was read in it.
 struct Reading {
     path: PathBuf,
@@ -173,6 +180,7 @@ impl Oracle {
                 .map(|message| message.name)
                 .collect(),
         };
+        build_ours(root)?;
         if !oracle.jar.exists() {
             let mut maven = Command::new("mvn");
             maven
@@ -207,17 +215,7 @@ impl Oracle {
     }
 
     fn our_program(&self) -> Command {
-        let mut cargo = Command::new("cargo");
-        cargo.current_dir(&self.root).args([
-            "run",
-            "-q",
-            "-p",
-            "touchline-types",
-            "--example",
-            "native_stream",
-            "--",
-        ]);
-        cargo
+        Command::new(target_folder(&self.root).join("debug/examples/native_stream"))
     }
 
     /// Codecs of a schema and the program that uses them, compiled; gives the folder of the classes.

@@ -23,15 +23,12 @@ struct Promise {
     amount: (&'static str, f64),
 }
 
-/// The tests of `crates/touchline/tests/sessions`.
-const SESSIONS: [&str; 4] = ["-p", "touchline", "--test", "sessions"];
-/// The tests of `crates/shm/tests/broadcast`.
-const RING: [&str; 4] = ["-p", "touchline-shm", "--test", "broadcast"];
-/// The tests of `crates/lab/tests/ring_processes`.
-const PROCESSES: [&str; 4] = ["-p", "touchline-lab", "--test", "ring_processes"];
-
-/// The tests of `crates/touchline/tests/command`.
-const COMMAND: [&str; 4] = ["-p", "touchline", "--test", "command"];
+/// The tests of `crates/touchline/tests/system`: whole sessions, and the command.
+const TOUCHLINE: [&str; 4] = ["-p", "touchline", "--test", "system"];
+/// The tests of `crates/shm/tests/shm/broadcast`.
+const RING: [&str; 4] = ["-p", "touchline-shm", "--test", "shm"];
+/// The tests of `crates/lab/tests/lab/ring_processes`.
+const PROCESSES: [&str; 4] = ["-p", "touchline-lab", "--test", "lab"];
 
 /// The tests of `crates/touchline/tests/live`.
 const LIVE: [&str; 4] = ["-p", "touchline", "--test", "live"];
@@ -39,58 +36,58 @@ const LIVE: [&str; 4] = ["-p", "touchline", "--test", "live"];
 const PROMISES: &[Promise] = &[
     Promise {
         name: "loss on one line costs nothing",
-        program: SESSIONS,
-        tests: "lines::",
+        program: TOUCHLINE,
+        tests: "sessions::lines::",
         amount: ("SEEDS", 1.0),
     },
     Promise {
         name: "loss on both lines is noticed, said and healed",
-        program: SESSIONS,
-        tests: "recovery::",
+        program: TOUCHLINE,
+        tests: "sessions::recovery::",
         amount: ("SEEDS", 1.0),
     },
     Promise {
         name: "books are right",
-        program: SESSIONS,
-        tests: "reference::",
+        program: TOUCHLINE,
+        tests: "sessions::reference::",
         // Sessions of these tests are short.
         amount: ("SEEDS", 6.0),
     },
     Promise {
         name: "whoever lies, nothing false is live, and two loops heal everything",
-        program: SESSIONS,
+        program: TOUCHLINE,
         // The comparison with the reference as well.
-        tests: "hostile::",
+        tests: "sessions::hostile::",
         amount: ("SEEDS", 1.0),
     },
     Promise {
         name: "a reader of shared memory sees the next message or is told what it lost",
         program: RING,
-        tests: "threads::",
+        tests: "broadcast::threads::",
         amount: ("MESSAGES", 100_000.0),
     },
     Promise {
         name: "the ring does what its model does",
         program: RING,
-        tests: "model::",
+        tests: "broadcast::model::",
         amount: ("SEEDS", 10.0),
     },
     Promise {
         name: "scribbles in shared memory are survived",
         program: RING,
-        tests: "hostile::",
+        tests: "broadcast::hostile::",
         amount: ("SEEDS", 1.0),
     },
     Promise {
         name: "the death of any process leaves shared memory usable",
         program: PROCESSES,
-        tests: "kills::",
+        tests: "ring_processes::kills::",
         amount: ("KILLS", 0.5),
     },
     Promise {
         name: "a killed FIX session neither forgets nor repeats an order",
-        program: COMMAND,
-        tests: "fix_kills::",
+        program: TOUCHLINE,
+        tests: "command::fix_kills::",
         // In each of the two roles.
         amount: ("KILLS", 0.1),
     },
@@ -245,7 +242,7 @@ fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
 
 /// Code that does not build breaks no promise.
 fn build(root: &Path) -> Result<()> {
-    for tests in [SESSIONS, RING, PROCESSES, COMMAND, LIVE] {
+    for tests in [TOUCHLINE, RING, PROCESSES, LIVE] {
         let status = program(root, tests).arg("--no-run").status();
         if !status
             .context("cannot run cargo test; is cargo on the PATH?")?
@@ -308,7 +305,7 @@ mod tests {
         assert_eq!(kills.unwrap().amount(10_000), 5_000);
         let hostile = PROMISES
             .iter()
-            .find(|promise| promise.tests == "hostile::" && promise.program == SESSIONS);
+            .find(|promise| promise.tests == "sessions::hostile::");
         assert_eq!(hostile.unwrap().amount(10_000), 10_000);
         let live = PROMISES.iter().filter(|promise| promise.program == LIVE);
         let seconds: Vec<_> = live.map(|promise| promise.amount(10_000)).collect();

@@ -12,9 +12,9 @@
 //! [`touchline_transport::Publish`] at the end of the venue's event.
 //!
 //! # Tests
-//! The rules of a channel one by one in `tests/rules`; TCP replay against a server in every mood in
-//! `tests/recovery.rs`; whole sessions with faults in
-//! `crates/touchline/tests/sessions`; live, over sockets and with processes that are killed, in
+//! The rules of a channel one by one in `tests/gateway/rules`; TCP replay against a server in every mood in
+//! `tests/gateway/recovery.rs`; whole sessions with faults in
+//! `crates/touchline/tests/system/sessions`; live, over sockets and with processes that are killed, in
 //! `crates/touchline/tests/live`.
 #![forbid(unsafe_code)]
 

@@ -20,7 +20,7 @@
 //! The reference handler against sessions and truth of an independent generator (where those are at
 //! hand), and against this generator, clean and under every fault; with a defect put in, each comparison must fail. The
 //! encoder and the plain offsets against the decoders that are generated from the templates. Sessions of seeds are pinned
-//! (`tests/pinned_sessions.rs`); faults that stream do what they count; the replay server has a tiny client, the checker
+//! (`tests/lab/pinned_sessions.rs`); faults that stream do what they count; the replay server has a tiny client, the checker
 //! false books.
 
 #![deny(unsafe_code)]

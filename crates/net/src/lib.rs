@@ -20,10 +20,10 @@
 //! ```
 //!
 //! # Tests
-//! `tests/pcap` builds every format by hand, byte for byte, cuts each file at every length, feeds
-//! random bytes, and counts real captures where they are at hand; `tests/frame.rs` does the same
-//! for link layers; `tests/udp` sends over the loopback interface, and where it may over virtual cards
-//! in network namespaces of its own; `tests/stream.rs` has the other end in every mood, `tests/tls` every certificate that must not be taken; `tests/hostile.rs` holds damaged and malicious files against limits of time and
+//! `tests/net/pcap` builds every format by hand, byte for byte, cuts each file at every length, feeds
+//! random bytes, and counts real captures where they are at hand; `tests/net/frame.rs` does the same
+//! for link layers; `tests/net/udp` sends over the loopback interface, and where it may over virtual cards
+//! in network namespaces of its own; `tests/net/stream.rs` has the other end in every mood, `tests/net/tls` every certificate that must not be taken; `tests/hostile.rs` holds damaged and malicious files against limits of time and
 //! memory; fuzz target `pcap_reader`.
 #![deny(unsafe_code)]
 

@@ -2,7 +2,7 @@
 //!
 //! This test is alone in its process, so that the process's peak of memory is the reader's.
 
-#[path = "pcap/build.rs"]
+#[path = "net/pcap/build.rs"]
 #[allow(dead_code, reason = "shared with the tests of sound captures")]
 mod build;
 

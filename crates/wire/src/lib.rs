@@ -15,8 +15,8 @@
 //!
 //! # Tests
 //! Frames made by hand, right ones and hostile ones; every truncation, random bytes, and real captures where they are
-//! at hand (`tests/mdp3`). In `xtask`, every template is compared field by field with a slow decoder that
-//! reads the schema itself. FIX (`tests/fix`): every cut of a stream, fast against slow on random bytes, all reasons of a
+//! at hand (`tests/wire/mdp3`). In `xtask`, every template is compared field by field with a slow decoder that
+//! reads the schema itself. FIX (`tests/wire/fix`): every cut of a stream, fast against slow on random bytes, all reasons of a
 //! Reject; fuzz target `fix_parse`.
 
 #![no_std]

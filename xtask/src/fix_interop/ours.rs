@@ -44,11 +44,11 @@ pub struct Ours {
     output: BufReader<ChildStdout>,
 }
 
-/// Builds the command.
+/// Builds the command, with the whole workspace in view as the tests are, so that they share all that is built.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(root);
-    cargo.args(["build", "-q", "-p", "touchline", "--bin", "touchline"]);
+    cargo.args(["build", "-q", "--workspace", "--bin", "touchline"]);
     ensure!(
         cargo.status().context("cannot run cargo")?.success(),
         "touchline cannot be built"

@@ -8,13 +8,13 @@ pub const USERS: &[Mutant] = &[
         name: "bus: an instrument has no name before its definition",
         find: "if !definition.defined {",
         replace: "if false {",
-        test: "-p touchline-gateway --test rules an_instrument_is_told_of_once",
+        test: "-p touchline-gateway --test gateway an_instrument_is_told_of_once",
     },
     Mutant {
         name: "bus: what was counted last is not shown",
         find: "pipeline.finish();\n        show(counters_file, pipeline, ticks());",
         replace: "pipeline.finish();",
-        test: "-p touchline --test command what_is_counted_can_be_read_after_the_end",
+        test: "-p touchline --test system what_is_counted_can_be_read_after_the_end",
     },
     Mutant {
         name: "bus: order books outlive a reset that was told with the images",
@@ -38,19 +38,19 @@ pub const USERS: &[Mutant] = &[
         name: "bus: the book of a publisher that is gone is live",
         find: "(self.publisher.is_none() || ",
         replace: "(",
-        test: "-p touchline --test command a_finished_bus_can_be_looked_at",
+        test: "-p touchline --test system a_finished_bus_can_be_looked_at",
     },
     Mutant {
         name: "bus: who is gone is told of twice",
         find: "self.watch.gone_notified = true;",
         replace: "",
-        test: "-p touchline --test command a_tail_s_books_are_those_that_replay_writes",
+        test: "-p touchline --test system a_tail_s_books_are_those_that_replay_writes",
     },
     Mutant {
         name: "bus: after a loss books are not taken anew",
         find: "broadcast::RingEvent::Overrun(overrun) => {\n                self.resync();",
         replace: "            broadcast::RingEvent::Overrun(overrun) => {",
-        test: "-p touchline --test sessions a_reader_that_is_overrun",
+        test: "-p touchline --test system a_reader_that_is_overrun",
     },
     Mutant {
         name: "bus: what a reader has lost is not seen",

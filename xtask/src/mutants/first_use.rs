@@ -8,13 +8,13 @@ pub const FIRST_USE: &[Mutant] = &[
         name: "sim: groups are claimed by nobody",
         find: "claim.add(addresses).map_err",
         replace: "claim.add(addresses.filter(|_| false)).map_err",
-        test: "-p touchline --test command exchanges_on_the_same_groups",
+        test: "-p touchline --test system exchanges_on_the_same_groups",
     },
     Mutant {
         name: "sim: captures are sent to anybody's groups",
         find: ".add([group])",
         replace: ".add([group; 0])",
-        test: "-p touchline --test command captures_are_not_sent_to_the_groups",
+        test: "-p touchline --test system captures_are_not_sent_to_the_groups",
     },
     Mutant {
         name: "sim: a claim does not say whose it is",
@@ -26,38 +26,38 @@ pub const FIRST_USE: &[Mutant] = &[
         name: "demo: nobody removes what a killed one leaves",
         find: "while path.exists() && Instant::now() < patience {",
         replace: "while false && path.exists() && Instant::now() < patience {",
-        test: "-p touchline --test command a_killed_demo_leaves_nothing",
+        test: "-p touchline --test system a_killed_demo_leaves_nothing",
     },
     Mutant {
         name: "demo: the next one sweeps nothing",
         find: "if is_running(process) {",
         replace: "if is_running(process) || true {",
-        test: "-p touchline --test command a_demo_removes_what_killed_ones_left",
+        test: "-p touchline --test system a_demo_removes_what_killed_ones_left",
     },
     Mutant {
         name: "demo: a second one is not refused",
         find: "let Some(holder) = publisher(&self.bus) else {",
         replace: "let Some(holder) = publisher(&self.bus).filter(|_| false) else {",
-        test: "-p touchline --test command a_second_demo_is_refused",
+        test: "-p touchline --test system a_second_demo_is_refused",
     },
     Mutant {
         name: "fix initiator: it tries again as often",
         find: "BACKOFF
                 .saturating_mul(1 << self.in_vain.min(16))",
         replace: "BACKOFF.saturating_mul(1)",
-        test: "-p touchline --test command an_initiator_says_why_it_is_refused",
+        test: "-p touchline --test system an_initiator_says_why_it_is_refused",
     },
     Mutant {
         name: "fix initiator: answers to its orders are sent back",
         find: ".is_some_and(|orders| orders.take(&message))",
         replace: ".is_some_and(|orders| orders.take(&message) && false)",
-        test: "-p touchline --test command an_initiator_sends_an_order_a_second",
+        test: "-p touchline --test system an_initiator_sends_an_order_a_second",
     },
     Mutant {
         name: "fix initiator: the text of a refusal is lost",
         find: "Event::LoggedOut(message) => self.text = text(&message),",
         replace: "Event::LoggedOut(_) => {}",
-        test: "-p touchline --test command an_initiator_says_why_its_logon_is_refused",
+        test: "-p touchline --test system an_initiator_says_why_its_logon_is_refused",
     },
     Mutant {
         name: "config: nothing was meant by a misspelt key",
@@ -81,6 +81,6 @@ pub const FIRST_USE: &[Mutant] = &[
         name: "bus: those that exist are not listed",
         find: "Ok(buses) if buses.iter().all(|other| other != bus) =>",
         replace: "Ok(buses) if buses.iter().all(|other| other != bus) && false =>",
-        test: "-p touchline --test command what_is_no_bus_is_said",
+        test: "-p touchline --test system what_is_no_bus_is_said",
     },
 ];

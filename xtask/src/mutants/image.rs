@@ -11,7 +11,7 @@ pub const PROTOCOL: &[Mutant] = &[
         }
 ",
         replace: "",
-        test: "-p touchline-shm --test last_value of_a_slot_in_a_change",
+        test: "-p touchline-shm --test shm of_a_slot_in_a_change",
     },
     Mutant {
         name: "image: a copy is handed out without a second look at the stamp",
@@ -20,7 +20,7 @@ pub const PROTOCOL: &[Mutant] = &[
         }
 ",
         replace: "",
-        test: "-p touchline-shm --test last_value middle_of_a_read",
+        test: "-p touchline-shm --test shm middle_of_a_read",
     },
     Mutant {
         name: "image: a writer does not say that it changes a slot",

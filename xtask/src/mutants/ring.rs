@@ -13,19 +13,19 @@ pub const PROTOCOL: &[Mutant] = &[
         self.advance(end",
         replace: "
         self.advance(end",
-        test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: readers look a block too far back",
         find: "ahead > self.geometry.capacity()",
         replace: "ahead > self.geometry.capacity() + self.geometry.block()",
-        test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: the next head is not zeroed",
         find: "data[self.geometry.index(end)].store(0, Ordering::Relaxed);",
         replace: "",
-        test: "SEEDS=20 -p touchline-shm --test broadcast model::",
+        test: "SEEDS=20 -p touchline-shm --test shm model::",
     },
     Mutant {
         name: "ring: the next head is zeroed after the commit",
@@ -42,25 +42,25 @@ pub const PROTOCOL: &[Mutant] = &[
         name: "ring: the head behind a frame is not announced",
         find: "wrapping_add(frame + WORD)",
         replace: "wrapping_add(frame)",
-        test: "SEEDS=20 -p touchline-shm --test broadcast model::",
+        test: "SEEDS=20 -p touchline-shm --test shm model::",
     },
     Mutant {
         name: "ring: the block that a frame begins in is announced, not the one it ends in",
         find: "position.wrapping_add(self.block - 1) & !(self.block - 1)",
         replace: "position & !(self.block - 1)",
-        test: "SEEDS=20 -p touchline-shm --test broadcast overrun::what_is_overwritten_while_it_is_read",
+        test: "SEEDS=20 -p touchline-shm --test shm overrun::what_is_overwritten_while_it_is_read",
     },
     Mutant {
         name: "ring: one message more is lost than is told",
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "self.next.sequence.wrapping_sub(before.sequence).saturating_sub(1)",
-        test: "-p touchline-shm --test broadcast overrun::a_overrun_reader_is_told",
+        test: "-p touchline-shm --test shm overrun::a_overrun_reader_is_told",
     },
     Mutant {
         name: "ring: lost messages are counted by the half that heads carry",
         find: "self.next.sequence.wrapping_sub(before.sequence)",
         replace: "u64::from((self.next.sequence as u32).wrapping_sub(before.sequence as u32))",
-        test: "-p touchline-shm --test broadcast overrun::a_lap_of_more_than_2_to_the_32",
+        test: "-p touchline-shm --test shm overrun::a_lap_of_more_than_2_to_the_32",
     },
     Mutant {
         name: "ring: the successor counts one message too many",
@@ -69,13 +69,13 @@ pub const PROTOCOL: &[Mutant] = &[
                     self.next.sequence = self.next.sequence.wrapping_add(1);
                     return Some(self.next);
                 }",
-        test: "-p touchline-shm --test broadcast frames::a_new_writer_is_announced",
+        test: "-p touchline-shm --test shm frames::a_new_writer_is_announced",
     },
     Mutant {
         name: "ring: the successor begins at the last mark",
         find: "Ok(None) => return Some(self.next),",
         replace: "Ok(None) => return self.join_point(),",
-        test: "-p touchline-shm --test broadcast frames::a_new_writer_is_announced",
+        test: "-p touchline-shm --test shm frames::a_new_writer_is_announced",
     },
     Mutant {
         name: "ring: it is inscribed before it is there",
@@ -96,13 +96,13 @@ pub const PROTOCOL: &[Mutant] = &[
             cursor.cursors.advance",
         replace: "cursor.reported = self.next.position.wrapping_add(self.geometry.capacity() / 4);
             cursor.cursors.advance",
-        test: "-p touchline-shm --test broadcast lossless::nothing_is_lost_and_it_always_goes_on",
+        test: "-p touchline-shm --test shm lossless::nothing_is_lost_and_it_always_goes_on",
     },
     Mutant {
         name: "ring: a named reader is not waited for",
         find: "registered.slowest(self.join_point_at)",
         replace: "(self.join_point_at, registered.slots())",
-        test: "-p touchline-shm --test broadcast lossless::the_writer_waits_for_the_slowest",
+        test: "-p touchline-shm --test shm lossless::the_writer_waits_for_the_slowest",
     },
     Mutant {
         name: "ring: the successor overtakes named readers",
@@ -116,7 +116,7 @@ pub const PROTOCOL: &[Mutant] = &[
         self.go_to_join_point();
 ",
         replace: "",
-        test: "-p touchline-shm --test broadcast lossless::nothing_is_lost_from_when",
+        test: "-p touchline-shm --test shm lossless::nothing_is_lost_from_when",
     },
 ];
 

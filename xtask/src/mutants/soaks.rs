@@ -26,7 +26,7 @@ pub const SOAKS: &[Mutant] = &[
         name: "demo: its bus stays",
         find: "bus.remove(PATIENCE, NAP);",
         replace: "        let _ = bus;",
-        test: "-p touchline --test command a_killed_demo_leaves_no_process",
+        test: "-p touchline --test system a_killed_demo_leaves_no_process",
     },
     Mutant {
         name: "demo: the bus of somebody else goes",
@@ -38,7 +38,7 @@ pub const SOAKS: &[Mutant] = &[
         name: "gateway: an interface that is not there is a wrong configuration",
         find: "if error.may_come_up() =>",
         replace: "if error.may_come_up() && false =>",
-        test: "-p touchline --test command what_cannot_work_is_refused",
+        test: "-p touchline --test system what_cannot_work_is_refused",
     },
     Mutant {
         name: "top: buses are not listed for one that does not exist",

@@ -8,13 +8,13 @@ pub const STALLED: &[Mutant] = &[
         name: "live: an event without room shows its books as changes",
         find: "self.touched[*owner as usize].rebuilt = true;",
         replace: "self.touched[*owner as usize].rebuilt = false;",
-        test: "-p touchline-gateway --test rules an_event_with_more_changes",
+        test: "-p touchline-gateway --test gateway an_event_with_more_changes",
     },
     Mutant {
         name: "live: orders without room are not published whole",
         find: "self.order_changes.spill();",
         replace: "            self.order_changes.clear();",
-        test: "-p touchline-gateway --test rules order_changes_without_room",
+        test: "-p touchline-gateway --test gateway order_changes_without_room",
     },
     Mutant {
         name: "live: the book of a stalled publisher is live to who looks",

@@ -189,6 +189,7 @@ impl Trial {
         let output = File::create(&self.output)?;
         let mut child = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .arg("test")
+            .args(in_view(test))
             .args(arguments)
             .args(more)
             .envs(variables.filter_map(|word| word.split_once('=')))
@@ -220,6 +221,15 @@ impl Trial {
 
     fn last_output(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.output).unwrap_or_default()).into_owned()
+    }
+}
+
+/// The command beside the package that is tested. It depends on every other, so with it in view each package is built with
+/// the same features, and all tests share what is built.
+fn in_view(test: &str) -> &'static [&'static str] {
+    match test.contains("-p touchline-") {
+        true => &["-p", "touchline"],
+        false => &[],
     }
 }
 

@@ -6,6 +6,8 @@
 //! on the way must be a state that the exchange's books had, in order. A failure names its seed:
 //! `SEED=n` runs that one, `SEEDS=n` runs so many. In network namespaces where that is allowed, with
 //! a pair of virtual Ethernet devices between exchange and gateway.
+//!
+//! A program of its own: what is held against limits of time shares the machine with no other test.
 
 mod cast;
 mod expected_books;

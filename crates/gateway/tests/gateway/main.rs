@@ -1,0 +1,6 @@
+//! The gateway from outside, in one program.
+
+mod client_link;
+mod fix_path;
+mod recovery;
+mod rules;

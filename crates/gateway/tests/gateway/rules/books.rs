@@ -1,0 +1,129 @@
+//! Price books and their numbers: RptSeq, depth, implied and direct.
+
+use crate::rules::bench::Bench;
+use crate::rules::messages::*;
+use touchline_lab::cme::encode::incremental::LevelEntry;
+
+#[test]
+fn entries_apply_in_the_order_of_their_numbers() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100), bid(2, NEW, 2, 98)])]);
+    bench.packet(2, &[book(&[bid(3, NEW, 2, 99)])]);
+    bench.book(ID, "live 100 99 98 |");
+    bench.packet(3, &[book(&[bid(4, CHANGE, 2, 97), bid(5, DELETE, 1, 100)])]);
+    bench.book(ID, "live 97 98 |");
+}
+
+/// CME client systems wiki, "Book Recovery Methods for Concurrent Processing".
+#[test]
+fn a_missing_number_empties_the_book() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[book(&[bid(3, NEW, 1, 101)])]);
+    bench.book(ID, "recovering |");
+    bench.packet(3, &[book(&[bid(4, NEW, 1, 102)])]);
+    bench.book(ID, "recovering |");
+    assert_eq!(bench.counters().entries_queued, 2);
+}
+
+#[test]
+fn under_natural_refresh_the_emptied_book_is_filled_again() {
+    let mut bench = Bench::natural();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[book(&[bid(3, CHANGE, 2, 99)])]);
+    bench.book(ID, "natural ? 99 |");
+    bench.packet(3, &[book(&[bid(4, NEW, 1, 101)])]);
+    bench.book(ID, "natural 101 ? 99 |");
+    // What is missing now may have changed what is there.
+    bench.packet(4, &[book(&[bid(6, NEW, 1, 102)])]);
+    bench.book(ID, "natural 102 |");
+}
+
+#[test]
+fn every_entry_takes_a_number_also_one_without_a_price() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[volume(2)]);
+    bench.packet(3, &[book(&[bid(3, NEW, 1, 101)])]);
+    bench.book(ID, "live 101 100 |");
+    bench.packet(4, &[volume(5)]);
+    bench.book(ID, "recovering |");
+}
+
+/// A number at or below the last one in a newer packet: a reset was lost, and numbers run from 1.
+#[test]
+fn numbers_that_start_again_empty_the_book() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100), bid(2, NEW, 2, 99)])]);
+    bench.packet(2, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+    bench.packet(3, &[book(&[bid(2, NEW, 2, 49), bid(3, NEW, 3, 48)])]);
+    bench.packet(4, &[book(&[bid(2, NEW, 1, 70)])]);
+    bench.book(ID, "recovering |");
+}
+
+#[test]
+fn a_new_level_pushes_the_last_one_out() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 2)]);
+    let levels = [bid(1, NEW, 1, 100), bid(2, NEW, 2, 99), bid(3, NEW, 1, 101)];
+    bench.packet(1, &[book(&levels)]);
+    bench.book(ID, "live 101 100 |");
+    bench.packet(2, &[book(&[bid(4, DELETE, 1, 101)])]);
+    bench.book(ID, "live 100 |");
+}
+
+/// Its levels were kept to the wrong depth.
+#[test]
+fn a_new_depth_of_a_book_in_use_starts_its_recovery() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.book(ID, "live 100 |");
+    bench.definitions(1, &[definition(ID, 5)]);
+    bench.book(ID, "recovering |");
+    bench.snapshots(1, &[snapshot(1, 1, &[100])]);
+    bench.book(ID, "live 100 |");
+}
+
+/// What waits behind a gap is of no depth: an older snapshot joins it all the same.
+#[test]
+fn a_new_depth_of_a_book_in_recovery_keeps_what_waits() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.book(ID, "recovering |");
+    bench.definitions(1, &[definition(ID, 5)]);
+    bench.packet(3, &[book(&[bid(4, NEW, 1, 103)])]);
+    bench.snapshots(1, &[snapshot(2, 2, &[101, 100])]);
+    bench.book(ID, "live 103 102 101 100 |");
+}
+
+#[test]
+fn implied_and_direct_books_are_kept_apart() {
+    let mut bench = Bench::new();
+    let levels = [bid(1, NEW, 1, 100), implied_bid(2, NEW, 1, 101)];
+    bench.packet(1, &[book(&levels)]);
+    bench.book(ID, "live 100 |");
+    bench.implied(ID, "live 101 |");
+}
+
+/// What is implied is part of the market that a reader sees.
+#[test]
+fn a_book_that_is_crossed_by_what_is_implied_is_counted() {
+    let mut bench = Bench::new();
+    let ask = |rpt_seq, price| LevelEntry {
+        entry_type: b'1',
+        ..bid(rpt_seq, NEW, 1, price)
+    };
+    bench.packet(1, &[book(&[ask(1, 100), implied_bid(2, NEW, 1, 99)])]);
+    assert_eq!(bench.locked_and_crossed(), (0, 0));
+    bench.packet(2, &[book(&[implied_bid(3, CHANGE, 1, 100)])]);
+    assert_eq!(bench.locked_and_crossed(), (1, 0));
+    bench.packet(3, &[book(&[implied_bid(4, CHANGE, 1, 101)])]);
+    assert_eq!(bench.locked_and_crossed(), (1, 1));
+    bench.packet(4, &[book(&[implied_bid(5, DELETE, 1, 101)])]);
+    assert_eq!(bench.locked_and_crossed(), (1, 1));
+}

@@ -1,0 +1,252 @@
+//! The channel as a whole: lines, joining, loss, resets.
+
+use crate::rules::bench::Bench;
+use crate::rules::messages::*;
+use touchline_feed::cme::FeedType;
+
+/// Whoever hears packet 1 has missed nothing.
+#[test]
+fn joined_at_the_first_packet_every_book_is_known() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(1, &[heartbeat()]);
+    bench.book(ID, "live |");
+    bench.orders(ID, "live |");
+}
+
+#[test]
+fn joined_late_nothing_is_known_until_an_entry_shows_it() {
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(9, &[heartbeat()]);
+    bench.book(ID, "gapped |");
+    bench.orders(ID, "recovering |");
+    // Its first entry ever: everything before it is known to be nothing.
+    bench.packet(10, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "live 100 |");
+}
+
+#[test]
+fn a_packet_is_processed_once() {
+    let mut bench = Bench::new();
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.sent_at(FeedType::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "live 102 101 100 |");
+    let counters = bench.counters();
+    assert_eq!(
+        (counters.packets_delivered, counters.packets_duplicate),
+        (3, 3),
+        "the first of all came on both lines"
+    );
+}
+
+#[test]
+fn a_copy_that_comes_too_late_is_dropped() {
+    let mut bench = Bench::new();
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[heartbeat()]);
+    bench.wait();
+    bench.sent_at(FeedType::Incremental, 2, 2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "gapped 100 |");
+    assert_eq!(bench.counters().packets_late, 1);
+}
+
+/// One forged packet must not blind the channel, and neither its copy nor another forged one far
+/// from it is the second packet that it takes to be believed.
+#[test]
+fn forged_packets_far_ahead_confirm_nothing() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    for forged in [1 << 31, 1 << 31, 1 << 20] {
+        bench.sent_at(FeedType::Incremental, forged, 50, &[heartbeat()]);
+    }
+    bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "live 101 100 |");
+    assert_eq!(
+        (
+            bench.counters().gaps,
+            bench.counters().packets_out_of_window
+        ),
+        (0, 2)
+    );
+}
+
+#[test]
+fn a_second_packet_near_the_first_is_believed() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(500, &[heartbeat()]);
+    bench.packet(501, &[heartbeat()]);
+    bench.book(ID, "gapped 100 |");
+    assert_eq!(
+        (bench.counters().gaps, bench.counters().packets_lost),
+        (1, 498)
+    );
+}
+
+#[test]
+fn a_channel_reset_empties_every_book_and_numbers_run_from_one() {
+    let mut bench = Bench::new();
+    bench.packet(
+        1,
+        &[
+            book(&[bid(1, NEW, 1, 100)]),
+            orders(0, &[order(NEW, 1, 1, 5, 100)]),
+        ],
+    );
+    bench.packet(2, &[channel_reset(), book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+    bench.orders(ID, "live |");
+    assert_eq!(bench.counters().channel_resets, 1);
+    assert_eq!(bench.counters().instrument_restarts, 0);
+}
+
+#[test]
+fn a_channel_reset_heals_what_was_missing() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(2, NEW, 1, 100)])]);
+    bench.book(ID, "recovering |");
+    bench.packet(2, &[channel_reset()]);
+    bench.book(ID, "live |");
+}
+
+/// A lower number that was sent later: the week has begun anew.
+#[test]
+fn epoch_that_starts_again_empties_every_book() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[orders(0, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.both(1, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 100 |");
+    bench.both(2, &[book(&[bid(2, NEW, 1, 51)])]);
+    bench.book(ID, "live 51 50 |");
+    bench.orders(ID, "live |");
+    assert_eq!(bench.counters().numbering_restarts, 1);
+}
+
+/// A packet that breaks the rules of packets counts as not received; its other copy is used.
+#[test]
+fn an_invalid_packet_is_as_good_as_lost() {
+    let mut bench = Bench::new();
+    let message = book(&[bid(1, NEW, 1, 100)]);
+    let cut = message[..message.len() - 1].to_vec();
+    bench.sent_at(FeedType::Incremental, 1, 1, &[cut]);
+    assert_eq!(bench.counters().packets_invalid, 2, "on both lines");
+    bench.both_at(1, 1, &[message]);
+    bench.book(ID, "live 100 |");
+}
+
+/// The venue begins again with its clock behind: nothing of before is live for longer than a gap is waited for, and
+/// after a while both lines are believed.
+#[test]
+fn a_restart_with_the_clock_behind_is_doubted_and_then_believed() {
+    let mut bench = Bench::new();
+    for sequence in 1..100 {
+        bench.sent_at(
+            FeedType::Incremental,
+            sequence,
+            100_000 + u64::from(sequence),
+            &[heartbeat()],
+        );
+    }
+    bench.sent_at(
+        FeedType::Incremental,
+        100,
+        100_100,
+        &[book(&[bid(1, NEW, 1, 100)])],
+    );
+    bench.take_published();
+    for sequence in 1..25 {
+        bench.both_at(sequence, 10_000 + u64::from(sequence), &[heartbeat()]);
+    }
+    bench.published(&["100: gapped"]);
+    for sequence in 25..400 {
+        let entry = bid(sequence - 24, NEW, 1, 1_000 + i64::from(sequence));
+        bench.both_at(sequence, 10_000 + u64::from(sequence), &[book(&[entry])]);
+    }
+    assert_eq!(
+        bench.counters().numbering_restarts,
+        1,
+        "{:?}",
+        bench.counters()
+    );
+    assert!(
+        !bench
+            .take_published()
+            .iter()
+            .any(|update| update.contains(" live "))
+    );
+    bench.sent_at(
+        FeedType::Snapshot,
+        1,
+        10_400,
+        &[snapshot(399, 375, &[1_399])],
+    );
+    bench.book(ID, "live 1399 |");
+}
+
+/// A snapshot of the exchange that died waits for a packet that it never sent, and the next one, whose clock is a little
+/// behind, comes to that number.
+#[test]
+fn a_snapshot_that_waits_does_not_outlive_its_epoch() {
+    let mut bench = Bench::new();
+    bench.sent_at(
+        FeedType::Incremental,
+        1,
+        100_100,
+        &[book(&[bid(1, NEW, 1, 100)])],
+    );
+    bench.sent_at(FeedType::Snapshot, 1, 100_200, &[snapshot(30, 7, &[107])]);
+    assert_eq!(bench.counters().snapshots_early, 1);
+    for sequence in 1..20 {
+        bench.both_at(sequence, 99_000 + u64::from(sequence), &[heartbeat()]);
+    }
+    (0..20).for_each(|_| bench.wait());
+    for sequence in (20..40).filter(|sequence| *sequence != 25) {
+        bench.both_at(sequence, 99_800 + u64::from(sequence), &[heartbeat()]);
+    }
+    bench.wait();
+    assert_eq!(bench.counters().numbering_restarts, 1);
+    bench.book(ID, "gapped |");
+}
+
+/// Where the beginning of a new numbering is missed, nothing is known, and nothing of before is shown.
+#[test]
+fn a_sequence_reset_without_its_beginning_leaves_nothing_live() {
+    let mut bench = Bench::new();
+    bench.packet(90, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "live 100 |");
+    for sequence in 2..4 {
+        bench.both(sequence, &[heartbeat()]);
+    }
+    bench.wait();
+    bench.book(ID, "gapped |");
+    bench.orders(ID, "recovering |");
+    bench.packet(4, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+}
+
+/// Somebody's packet was processed in place of the venue's: no book is live that may hold it.
+#[test]
+fn two_packets_of_one_number_leave_nothing_live() {
+    let mut bench = Bench::new();
+    bench.packet(
+        1,
+        &[
+            book(&[bid(1, NEW, 1, 100)]),
+            orders(0, &[order(NEW, 1, 1, 5, 100)]),
+        ],
+    );
+    bench.packet(2, &[heartbeat()]);
+    bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
+    assert_eq!(bench.counters().packets_conflicting, 1);
+    bench.book(ID, "recovering |");
+    bench.orders(ID, "recovering |");
+    bench.packet(3, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.book(ID, "recovering |");
+    bench.snapshots(1, &[snapshot(2, 2, &[101, 100])]);
+    bench.book(ID, "live 102 101 100 |");
+}

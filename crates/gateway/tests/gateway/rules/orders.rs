@@ -1,0 +1,74 @@
+//! Market by order: priority, fields that are null, and what a lost packet does.
+
+use crate::rules::bench::Bench;
+use crate::rules::messages::*;
+use touchline_lab::cme::encode::incremental::OrderEntry;
+
+/// CME client systems wiki, "MBOFD Book Management".
+#[test]
+fn orders_of_a_price_stand_by_their_priority() {
+    let mut bench = Bench::new();
+    let (first, second) = (order(NEW, 1, 30, 5, 100), order(NEW, 2, 10, 6, 100));
+    bench.packet(1, &[orders(0, &[first, second, order(NEW, 3, 20, 7, 101)])]);
+    bench.orders(ID, "live 3:7@101 2:6@100 1:5@100 |");
+}
+
+#[test]
+fn null_fields_of_an_update_keep_what_was() {
+    let mut bench = Bench::new();
+    let (first, second) = (order(NEW, 1, 30, 5, 100), order(NEW, 2, 20, 6, 100));
+    bench.packet(1, &[orders(0, &[first, second])]);
+    let update = OrderEntry {
+        price: None,
+        quantity: None,
+        priority: None,
+        ..order(CHANGE, 1, 0, 0, 0)
+    };
+    bench.packet(2, &[orders(0, &[update])]);
+    bench.orders(ID, "live 2:6@100 1:5@100 |");
+    let moved = OrderEntry {
+        price: Some(101_000_000_000),
+        ..update
+    };
+    bench.packet(3, &[orders(0, &[moved])]);
+    bench.orders(ID, "live 1:5@101 2:6@100 |");
+    let smaller = OrderEntry {
+        quantity: Some(4),
+        ..update
+    };
+    bench.packet(4, &[orders(0, &[smaller])]);
+    bench.orders(ID, "live 1:4@101 2:6@100 |");
+}
+
+#[test]
+fn an_update_of_an_unknown_order_adds_it_and_its_deletion_does_nothing() {
+    let mut bench = Bench::new();
+    let (update, delete) = (order(CHANGE, 1, 1, 5, 100), order(DELETE, 2, 2, 5, 100));
+    bench.packet(1, &[orders(0, &[update, delete])]);
+    bench.orders(ID, "live 1:5@100 |");
+}
+
+/// No number tells whether an instrument's orders miss something.
+#[test]
+fn a_lost_packet_makes_the_orders_of_all_instruments_unknown() {
+    let mut bench = Bench::new();
+    let other = OrderEntry {
+        security_id: 8,
+        ..order(NEW, 2, 1, 5, 100)
+    };
+    bench.packet(1, &[orders(0, &[order(NEW, 1, 1, 5, 100), other])]);
+    bench.packet(3, &[orders(0, &[order(NEW, 3, 1, 5, 101)])]);
+    bench.wait();
+    bench.orders(ID, "recovering |");
+    bench.orders(8, "recovering |");
+    assert_eq!(bench.counters().entries_queued, 1);
+}
+
+#[test]
+fn under_natural_refresh_unknown_orders_are_filled_again() {
+    let mut bench = Bench::natural();
+    bench.packet(1, &[orders(0, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.packet(3, &[orders(0, &[order(NEW, 3, 1, 5, 101)])]);
+    bench.wait();
+    bench.orders(ID, "natural 3:5@101 |");
+}

@@ -1,0 +1,156 @@
+//! TCP replay: what subscribers see while packets are awaited, and when they came or did not.
+
+use crate::rules::bench::Bench;
+use crate::rules::messages::*;
+use touchline_feed::cme::FeedType;
+
+/// A book with a bid and an order; packet 3 is missing, and 4 was held up behind it for too long.
+/// Packets are sent at the millisecond of their number.
+fn awaiting() -> Bench {
+    let mut bench = Bench::asking();
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    let first_order = orders(20, &[order(NEW, 1, 1, 5, 100)]);
+    bench.sent_at(FeedType::Incremental, 2, 2, &[first_order]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "2: orders live"]);
+    bench.sent_at(FeedType::Incremental, 4, 4, &[book(&[bid(3, NEW, 1, 102)])]);
+    bench.wait();
+    bench
+}
+
+/// What packet 3 has in it.
+fn missing() -> [Vec<u8>; 2] {
+    [
+        book(&[bid(2, NEW, 1, 101)]),
+        orders(30, &[order(NEW, 2, 2, 6, 101)]),
+    ]
+}
+
+#[test]
+fn while_packets_are_awaited_no_book_is_shown_as_live() {
+    let mut bench = awaiting();
+    assert_eq!(bench.wanted(), Some((3, 3)));
+    bench.published(&["2: gapped", "2: orders gapped"]);
+    // The next packets wait as well.
+    bench.sent_at(
+        FeedType::Incremental,
+        5,
+        5,
+        &[book(&[bid(4, DELETE, 1, 102)])],
+    );
+    bench.published(&[]);
+}
+
+#[test]
+fn what_replay_brings_goes_on_where_it_was_lost() {
+    let mut bench = awaiting();
+    bench.published(&["2: gapped", "2: orders gapped"]);
+    bench.sent_at(FeedType::Replay, 3, 3, &missing());
+    bench.published(&[
+        "3: book 7 live 101 | -",
+        "3: orders live",
+        "4: book 7 live 102 | -",
+        "4: live",
+        "4: orders live",
+    ]);
+    bench.book(ID, "live 102 101 100 |");
+    bench.orders(ID, "live 2:6@101 1:5@100 |");
+    assert_eq!(bench.wanted(), None);
+    let counters = bench.counters();
+    assert_eq!(
+        (counters.replays_requested, counters.replays_filled),
+        (1, 1)
+    );
+    assert_eq!((counters.packets_replayed, counters.packets_lost), (1, 0));
+}
+
+#[test]
+fn a_copy_that_a_line_brings_late_is_as_good() {
+    let mut bench = awaiting();
+    bench.sent_at(FeedType::Incremental, 3, 3, &missing());
+    bench.sent_at(FeedType::Replay, 3, 3, &missing());
+    bench.book(ID, "live 102 101 100 |");
+    let counters = bench.counters();
+    assert_eq!((counters.packets_replayed, counters.replays_filled), (0, 1));
+    assert_eq!(counters.packets_replay_unused, 1);
+}
+
+#[test]
+fn what_is_refused_or_does_not_come_in_time_is_lost() {
+    for refused in [true, false] {
+        let mut bench = awaiting();
+        bench.published(&["2: gapped", "2: orders gapped"]);
+        match refused {
+            true => bench.failed(),
+            false => (0..4).for_each(|_| bench.wait()),
+        }
+        bench.published(&["lost 3-3", "whole book recovering 0"]);
+        assert_eq!(bench.wanted(), None);
+        bench.book(ID, "recovering |");
+        bench.orders(ID, "recovering |");
+        bench.snapshots(1, &[snapshot(4, 3, &[102, 101, 100])]);
+        bench.book(ID, "live 102 101 100 |");
+        assert_eq!(bench.counters().packets_lost, 1);
+    }
+}
+
+/// An invalid packet is as good as none, also over TCP.
+#[test]
+fn a_damaged_packet_fills_nothing() {
+    let mut bench = awaiting();
+    let message = book(&[bid(2, NEW, 1, 101)]);
+    bench.sent_at(
+        FeedType::Replay,
+        3,
+        3,
+        &[message[..message.len() - 1].to_vec()],
+    );
+    assert_eq!(bench.counters().packets_invalid, 1);
+    assert_eq!(bench.wanted(), Some((3, 3)));
+}
+
+/// The book of another instrument comes from a snapshot just then: it is whole, and as old as the
+/// others.
+#[test]
+fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
+    let mut bench = Bench::asking();
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(2, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[heartbeat()]);
+    bench.wait();
+    bench.published(&["reset", "whole book recovering 0"]);
+    bench.snapshots(1, &[snapshot(1, 2, &[100, 99])]);
+    bench.published(&["whole book gapped 2"]);
+    bench.sent_at(FeedType::Replay, 2, 2, &[heartbeat()]);
+    bench.published(&["3: live"]);
+    bench.book(ID, "live 100 99 |");
+}
+
+/// Half of an event is in the books when its other half is lost: subscribers hold the book from
+/// before the event, are told that it is not fresh, and see the event whole.
+#[test]
+fn an_event_with_a_gap_in_it_is_seen_whole() {
+    let mut bench = Bench::asking();
+    bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(
+        FeedType::Incremental,
+        2,
+        2,
+        &[open_book(&[bid(2, NEW, 1, 101)])],
+    );
+    bench.sent_at(FeedType::Incremental, 4, 4, &[end_of_event()]);
+    bench.wait();
+    bench.published(&["reset", "1: book 7 live 100 | -", "2: gapped"]);
+    bench.sent_at(FeedType::Replay, 3, 3, &[open_book(&[bid(3, NEW, 1, 102)])]);
+    bench.published(&["4: book 7 live 102 | -", "4: live"]);
+}
+
+/// After a numbering began anew, the old one's gap is of no interest.
+#[test]
+fn a_new_epoch_awaits_nothing_of_the_old_one() {
+    let mut bench = awaiting();
+    bench.published(&["2: gapped", "2: orders gapped"]);
+    bench.both(1, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.both(2, &[book(&[bid(2, NEW, 1, 51)])]);
+    assert_eq!(bench.wanted(), None);
+    bench.book(ID, "live 51 50 |");
+    assert_eq!(bench.counters().replays_filled, 0);
+}

@@ -1,0 +1,107 @@
+//! Neither line of the incremental feed says anything: books grow old.
+
+use crate::rules::bench::Bench;
+use crate::rules::messages::*;
+use touchline_feed::cme::FeedType;
+
+/// A live book with a bid and an order.
+fn live() -> Bench {
+    let mut bench = Bench::growing_stale();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[orders(20, &[order(NEW, 1, 1, 5, 100)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "2: orders live"]);
+    bench
+}
+
+#[test]
+fn a_silent_channel_is_stale_until_it_is_heard_again() {
+    let mut bench = live();
+    bench.silence(99);
+    bench.published(&[]);
+    bench.silence(1);
+    bench.published(&["2: stale", "2: orders stale"]);
+    bench.silence(500);
+    bench.published(&[]);
+    bench.packet(3, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.published(&["3: book 7 live 101 | -", "3: live", "3: orders live"]);
+    assert_eq!(bench.counters().feed_timeouts, 1);
+}
+
+/// A book is rebuilt while an event is open, and shown when that ends: what subscribers hold until then is empty.
+#[test]
+fn a_book_that_is_yet_to_be_shown_is_not_live_when_a_silence_ends() {
+    let mut bench = live();
+    bench.packet(3, &[open_book(&[bid(3, NEW, 1, 103)])]);
+    bench.snapshots(1, &[snapshot(2, 2, &[102, 100])]);
+    bench.silence(100);
+    bench.take_published();
+    bench.packet(4, &[heartbeat()]);
+    bench.published(&["4: orders live"]);
+    bench.packet(5, &[end_of_event()]);
+    bench.published(&["whole book live 3"]);
+    bench.book(ID, "live 103 102 100 |");
+}
+
+#[test]
+fn a_heartbeat_is_a_sign_of_life() {
+    let mut bench = live();
+    for packet in 3..6 {
+        bench.silence(60);
+        bench.packet(packet, &[heartbeat()]);
+    }
+    bench.published(&[]);
+    assert_eq!(bench.counters().feed_timeouts, 0);
+}
+
+/// The first packet that is heard again shows what was missed: nothing is live before that is known.
+#[test]
+fn a_silence_that_ends_with_a_gap_ends_with_the_loss() {
+    let mut bench = live();
+    bench.silence(100);
+    bench.published(&["2: stale", "2: orders stale"]);
+    bench.packet(5, &[book(&[bid(4, NEW, 1, 104)])]);
+    bench.published(&[]);
+    bench.wait();
+    let said = bench.take_published();
+    assert_eq!(said[0], "lost 3-4", "{said:?}");
+    assert!(
+        !said.iter().any(|update| update.contains(" live")),
+        "{said:?}"
+    );
+    bench.book(ID, "recovering |");
+}
+
+/// Neither what is old nor what is broken tells anything of now.
+#[test]
+fn copies_and_broken_packets_end_no_silence() {
+    let mut bench = live();
+    bench.silence(100);
+    bench.published(&["2: stale", "2: orders stale"]);
+    bench.sent_at(
+        FeedType::Incremental,
+        2,
+        3,
+        &[orders(20, &[order(NEW, 1, 1, 5, 100)])],
+    );
+    bench.sent_at(FeedType::Incremental, 1, 2, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &[vec![0; 12]]);
+    bench.sent_at(FeedType::Incremental, 3_000_000, 4, &[heartbeat()]);
+    bench.published(&[]);
+    bench.packet(3, &[heartbeat()]);
+    bench.published(&["3: live", "3: orders live"]);
+}
+
+/// The snapshot feeds may go on where the incremental feed does not: what they tell is old, too.
+#[test]
+fn a_snapshot_does_not_make_a_silent_channel_live() {
+    let mut bench = live();
+    bench.packet(4, &[heartbeat()]);
+    bench.wait();
+    bench.silence(100);
+    bench.published(&["lost 3-3"]);
+    bench.snapshots(1, &[snapshot(4, 1, &[100])]);
+    bench.published(&["whole book gapped 1"]);
+    bench.packet(5, &[heartbeat()]);
+    bench.published(&["5: live"]);
+    bench.book(ID, "live 100 |");
+}

@@ -1,0 +1,214 @@
+//! What a subscriber sees, and when: whole events only.
+
+use crate::rules::bench::Bench;
+use crate::rules::messages::*;
+
+#[test]
+fn nothing_is_seen_before_the_end_of_the_event() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[heartbeat()]);
+    bench.published(&["reset"]);
+    bench.packet(2, &[open_book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[open_book(&[bid(2, NEW, 1, 101)])]);
+    bench.published(&[]);
+    bench.packet(4, &[end_of_event()]);
+    bench.published(&["4: book 7 live 101 | -"]);
+}
+
+/// So that a book has a name before its definition comes, which may be never.
+#[test]
+fn an_instrument_is_told_of_once_before_anything_else_of_it() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[heartbeat()]);
+    bench.announced(&[]);
+    bench.packet(2, &[open_book(&[bid(1, NEW, 1, 100)])]);
+    bench.announced(&[i64::from(ID)]);
+    bench.published(&["reset"]);
+    bench.packet(3, &[end_of_event(), definition(ID, 10)]);
+    bench.packet(4, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.announced(&[i64::from(ID)]);
+
+    let mut bench = Bench::new();
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.announced(&[]);
+}
+
+#[test]
+fn a_packet_may_hold_several_events() {
+    let mut bench = Bench::new();
+    let first = book(&[bid(1, NEW, 1, 100), bid(2, CHANGE, 1, 101)]);
+    bench.packet(1, &[first, book(&[bid(3, DELETE, 1, 101)])]);
+    bench.published(&["reset", "1: book 7 live 101 | -", "1: book 7 live - | -"]);
+}
+
+#[test]
+fn an_event_shows_its_instruments_by_their_ids() {
+    let mut bench = Bench::new();
+    let other = |id, rpt_seq| touchline_lab::cme::encode::incremental::LevelEntry {
+        security_id: id,
+        ..bid(rpt_seq, NEW, 1, 100)
+    };
+    bench.packet(
+        1,
+        &[book(&[other(9, 1), other(-3, 1), other(8, 1), other(9, 2)])],
+    );
+    bench.published(&[
+        "reset",
+        "1: book -3 live 100 | -",
+        "1: book 8 live 100 | -",
+        "1: book 9 live 100 | -",
+    ]);
+}
+
+/// The best direct bid and ask are as they were: an update, and no top.
+#[test]
+fn an_event_of_implied_levels_alone_says_so() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[book(&[implied_bid(2, NEW, 1, 101)])]);
+    bench.published(&[
+        "reset",
+        "1: book 7 live 100 | -",
+        "2: book 7 live implied 100 | -",
+    ]);
+}
+
+#[test]
+fn a_lost_packet_cuts_the_open_event_short() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[open_book(&[bid(1, NEW, 1, 100)])]);
+    bench.published(&["reset"]);
+    bench.packet(3, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.published(&[]);
+    bench.wait();
+    bench.published(&[
+        "lost 2-2",
+        "1: book 7 gapped cut 100 | -",
+        "3: book 7 live 101 | -",
+    ]);
+}
+
+/// Everything is doubtful from the gap on, until something confirms it.
+#[test]
+fn after_a_lost_packet_a_book_is_gapped_until_it_is_confirmed() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[heartbeat()]);
+    bench.wait();
+    bench.book(ID, "gapped 100 |");
+    bench.published(&["reset", "1: book 7 live 100 | -", "lost 2-2"]);
+    bench.packet(4, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "live 101 100 |");
+    bench.published(&["4: book 7 live 101 | -"]);
+}
+
+/// What was shown of the event that the loss cut off is half of it until the event ends.
+#[test]
+fn the_rest_of_a_cut_event_is_called_live_at_its_end() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[open_book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[open_book(&[bid(2, NEW, 1, 101)])]);
+    bench.wait();
+    bench.published(&["reset", "lost 2-2", "1: book 7 gapped cut 100 | -"]);
+    bench.packet(4, &[end_of_event()]);
+    bench.published(&["4: book 7 live 101 | -"]);
+}
+
+/// A definition shows the book as it was; what confirms the book in the same event comes after it.
+#[test]
+fn a_book_shown_and_confirmed_in_one_event_is_live_at_its_end() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(3, &[heartbeat()]);
+    bench.wait();
+    bench.published(&["reset", "1: book 7 live 100 | -", "lost 2-2"]);
+    bench.packet(4, &[open_book(&[bid(2, NEW, 1, 101)]), definition(ID, 10)]);
+    bench.packet(5, &[end_of_event()]);
+    bench.book(ID, "live 101 100 |");
+}
+
+#[test]
+fn a_book_that_is_lost_is_shown_empty_at_once() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[open_book(&[bid(3, NEW, 1, 101)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "whole book recovering 0"]);
+}
+
+/// The packets behind the snapshot are in the book already, and they end in the middle of an event.
+#[test]
+fn a_recovered_book_is_not_shown_in_the_middle_of_an_event() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.packet(2, &[open_book(&[bid(3, NEW, 1, 102)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "whole book recovering 0"]);
+    bench.snapshots(1, &[snapshot(2, 2, &[101, 100])]);
+    bench.published(&[]);
+    bench.packet(3, &[end_of_event()]);
+    bench.published(&["whole book live 3"]);
+}
+
+/// Without a definition the depth is a guess, and a book of guessed depth may show a level too many.
+#[test]
+fn where_definitions_are_repeated_a_book_waits_for_its_own() {
+    let mut bench = Bench::defined_only();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.snapshots(1, &[snapshot(1, 1, &[100])]);
+    bench.book(ID, "recovering |");
+    bench.definitions(1, &[definition(ID, 10)]);
+    bench.packet(2, &[book(&[bid(2, NEW, 1, 101)])]);
+    bench.book(ID, "recovering |");
+    bench.snapshots(2, &[snapshot(1, 1, &[100])]);
+    bench.book(ID, "live 101 100 |");
+}
+
+/// An instrument that is defined before anything happens to it, as a new spread is, misses nothing.
+#[test]
+fn a_book_that_is_defined_first_is_live_at_once() {
+    let mut bench = Bench::defined_only();
+    bench.packet(1, &[definition(ID, 10)]);
+    bench.packet(2, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.book(ID, "live 100 |");
+    bench.packet(3, &[channel_reset()]);
+    bench.packet(4, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.book(ID, "live 50 |");
+}
+
+/// Half an event is a book that the exchange never had: it is not shown for lack of room either.
+#[test]
+fn an_event_with_more_changes_than_there_is_room_for_is_shown_whole_at_its_end() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.published(&["reset", "1: book 7 live 100 | -"]);
+    let changes = |first: u32| -> Vec<_> {
+        (first..first + 40)
+            .map(|rpt_seq| bid(rpt_seq, CHANGE, 1, 100))
+            .collect()
+    };
+    bench.packet(2, &[open_book(&changes(2))]);
+    bench.packet(3, &[open_book(&changes(42))]);
+    bench.packet(4, &[open_book(&[bid(82, NEW, 1, 101)])]);
+    bench.published(&[]);
+    bench.packet(5, &[end_of_event()]);
+    bench.published(&["whole book live 2", "5: book 7 live 101 | -"]);
+    // The next one is as every other.
+    bench.packet(6, &[book(&[bid(83, DELETE, 1, 101)])]);
+    bench.published(&["6: book 7 live 100 | -"]);
+}
+
+/// The same of orders, whose changes come one by one.
+#[test]
+fn order_changes_without_room_become_a_whole_order_book() {
+    let mut bench = Bench::new();
+    bench.packet(1, &[orders(0, &[order(NEW, 1, 30, 5, 100)])]);
+    bench.published(&["reset", "1: orders live"]);
+    let changes: Vec<_> = (0..70)
+        .map(|more| order(CHANGE, 1, 30, 5 + more, 100))
+        .collect();
+    bench.packet(2, &[orders(0, &changes)]);
+    bench.published(&["whole orders live 1"]);
+    bench.orders(ID, "live 1:74@100 |");
+    bench.packet(3, &[orders(0, &[order(CHANGE, 1, 30, 9, 100)])]);
+    bench.published(&["3: orders live"]);
+}

@@ -1,0 +1,10 @@
+//! The lab from outside, in one program: simulated exchanges and counterparties, the reference, and processes on a ring.
+
+mod deribit;
+mod fix;
+mod generated_decoders;
+mod pinned_sessions;
+mod reference_cme;
+mod ring_processes;
+mod session_contents;
+mod shared_captures;

@@ -1,0 +1,460 @@
+//! Who may not touch the files of a bus (threats T1, T2 and T15).
+
+use crate::segment::place::{BUS, PAGE, Place, is_root, mode, open, publish, root_in, set_mode};
+use crate::segment::roles::{play, ready, run_to_crash};
+use rustix::fs::{CWD, Mode};
+use rustix::mm::MprotectFlags;
+use rustix::thread::set_thread_uid;
+use std::fs;
+use std::os::unix::fs::{chown, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use touchline_shm::Words;
+use touchline_shm::segment::{
+    Access, Error, Lock, Mapping, Options, Root, Sharing, SlotLocks, WriterLock,
+};
+
+/// Any user but root and whoever runs the tests.
+const STRANGER: u32 = 65_534;
+
+#[test]
+fn modes_are_exact_whatever_the_umask_is() {
+    play("umask", Place::new().folder());
+}
+
+pub fn play_umask(folder: &Path) {
+    let settings = [
+        (Sharing::Private, 0o700, 0o600, 0o600),
+        (Sharing::Group, 0o750, 0o640, 0o660),
+    ];
+    for (sharing, of_directories, of_files, of_readers) in settings {
+        for umask in [0o000, 0o022, 0o077, 0o777] {
+            rustix::process::umask(Mode::from_raw_mode(umask));
+            let root = root_in(folder).sharing(sharing);
+            let lock = WriterLock::acquire(root.create(BUS).unwrap()).unwrap();
+            publish(&lock, "ring", PAGE);
+            SlotLocks::create(&lock, 1).unwrap();
+            let bus = root.path().join(BUS);
+            assert_eq!(mode(root.path()), of_directories, "root, umask {umask:o}");
+            assert_eq!(mode(&bus), of_directories, "bus, umask {umask:o}");
+            assert_eq!(mode(&bus.join("lock")), of_files, "lock, umask {umask:o}");
+            assert_eq!(mode(&bus.join("ring")), of_files, "ring, umask {umask:o}");
+            assert_eq!(
+                mode(&bus.join("readers")),
+                of_readers,
+                "readers, umask {umask:o}"
+            );
+            fs::remove_dir_all(root.path()).unwrap();
+        }
+    }
+}
+
+/// One reader's and one writer's attempt on a bus in which something is wrong.
+fn refused(place: &Place, wrong: &str) -> [Error; 2] {
+    let root = place.root();
+    let as_reader = root.open(BUS).and_then(|bus| open(&bus, "ring").map(drop));
+    let as_writer = root.create(BUS).and_then(|bus| {
+        WriterLock::acquire(bus)?;
+        Mapping::open(&root.open(BUS)?, "ring", Access::Write, &Options::default()).map(drop)
+    });
+    let errors = [as_reader.expect_err(wrong), as_writer.expect_err(wrong)];
+    errors.iter().for_each(|error| println!("{wrong}: {error}"));
+    errors
+}
+
+/// A bus with a ring, and nobody there.
+fn standing() -> Place {
+    let place = Place::new();
+    publish(&place.writer(), "ring", PAGE);
+    place
+}
+
+#[test]
+fn access_for_others_is_refused() {
+    let spoils = [
+        ("", 0o777),
+        ("", 0o750),
+        ("ring", 0o666),
+        ("ring", 0o640),
+        ("ring", 0o604),
+    ];
+    for (file, spoilt) in spoils {
+        let place = standing();
+        set_mode(&place.path_of(file), spoilt);
+        for error in refused(&place, &format!("{file:?} with {spoilt:o}")) {
+            assert!(
+                matches!(error, Error::Exposed { mode, .. } if mode == spoilt),
+                "{error}"
+            );
+        }
+    }
+    let place = standing();
+    set_mode(place.root().path(), 0o755);
+    for error in refused(&place, "root with 0755") {
+        assert!(matches!(error, Error::Exposed { .. }), "{error}");
+    }
+    assert!(matches!(place.root().buses(), Err(Error::Exposed { .. })));
+}
+
+#[test]
+fn a_directory_that_hands_its_group_on_is_no_access_for_others() {
+    let place = Place::new();
+    set_mode(place.folder(), 0o2755);
+    publish(&place.writer(), "ring", PAGE);
+    open(&place.root().open(BUS).unwrap(), "ring").unwrap();
+    assert_eq!(mode(place.root().path()), 0o2700);
+}
+
+#[test]
+fn a_lock_file_that_others_may_write_is_refused() {
+    let place = standing();
+    set_mode(&place.path_of("lock"), 0o666);
+    let error = WriterLock::acquire(place.root().open(BUS).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::Exposed { .. }), "{error}");
+}
+
+#[test]
+fn what_belongs_to_another_user_is_refused() {
+    if !is_root() {
+        println!("not run: only root can give files away");
+        return;
+    }
+    for file in ["", "ring"] {
+        let place = standing();
+        chown(place.path_of(file), Some(STRANGER), None).unwrap();
+        for error in refused(&place, &format!("{file:?} of another user")) {
+            assert!(
+                matches!(
+                    error,
+                    Error::Foreign {
+                        owner: STRANGER,
+                        ..
+                    }
+                ),
+                "{error}"
+            );
+        }
+    }
+    let place = standing();
+    chown(place.root().path(), Some(STRANGER), None).unwrap();
+    for error in refused(&place, "root of another user") {
+        assert!(
+            matches!(
+                error,
+                Error::Foreign {
+                    owner: STRANGER,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_planted_symlink_is_refused_and_what_it_leads_to_is_untouched() {
+    let symlink_error = |error: &Error| {
+        matches!(
+            error,
+            Error::Kind {
+                found: "symlink",
+                ..
+            }
+        )
+    };
+    for file in ["", "ring"] {
+        let place = standing();
+        let moved = place.folder().join("moved");
+        let path = place.root().path().join(BUS).join(file);
+        fs::rename(place.path_of(file), &moved).unwrap();
+        symlink(&moved, path.components().collect::<std::path::PathBuf>()).unwrap();
+        for error in refused(&place, &format!("symlink at {file:?}")) {
+            assert!(symlink_error(&error), "{error}");
+        }
+    }
+    let place = standing();
+    let moved = place.folder().join("moved");
+    fs::rename(place.root().path(), &moved).unwrap();
+    symlink(&moved, place.root().path()).unwrap();
+    for error in refused(&place, "symlink at root") {
+        assert!(symlink_error(&error), "{error}");
+    }
+    let with_slash = Root::at(format!("{}/", place.root().path().display()));
+    assert!(symlink_error(&with_slash.open(BUS).unwrap_err()));
+}
+
+#[test]
+fn a_writer_follows_no_symlink_to_its_own_files() {
+    let place = standing();
+    let victim = place.folder().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    // At the name under which a new file is made: the symlink goes, and nothing else.
+    symlink(&victim, place.path_of(".ring.new")).unwrap();
+    let lock = place.writer();
+    symlink(&victim, place.path_of(".ring.new")).unwrap();
+    publish(&lock, "ring", PAGE).words()[0].store(1, Relaxed);
+    // At a name that is to be replaced: the same.
+    symlink(&victim, place.path_of("image")).unwrap();
+    publish(&lock, "image", PAGE);
+    assert!(open(lock.directory(), "image").is_ok());
+    drop(lock);
+    // At the lock: whether it leads somewhere or nowhere.
+    for target in [victim.as_path(), Path::new("nowhere")] {
+        fs::remove_file(place.path_of("lock")).unwrap();
+        symlink(target, place.path_of("lock")).unwrap();
+        let error = WriterLock::acquire(place.root().open(BUS).unwrap()).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::Kind {
+                    found: "symlink",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+    assert!(!place.path_of("nowhere").exists());
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+}
+
+#[test]
+fn what_is_not_a_file_is_refused_at_once() {
+    let place = standing();
+    fs::remove_file(place.path_of("ring")).unwrap();
+    // Opened for reading in the usual way, it would wait for a writer for ever.
+    rustix::fs::mkfifoat(CWD, place.path_of("ring"), Mode::RWXU).unwrap();
+    for error in refused(&place, "pipe") {
+        assert!(
+            matches!(error, Error::Kind { found: "pipe", .. }),
+            "{error}"
+        );
+    }
+    fs::remove_file(place.path_of("ring")).unwrap();
+    fs::create_dir(place.path_of("ring")).unwrap();
+    let error = open(&place.root().open(BUS).unwrap(), "ring").unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Kind {
+                found: "directory",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    fs::remove_dir_all(place.path_of("")).unwrap();
+    fs::write(place.root().path().join(BUS), "").unwrap();
+    let error = place.root().create(BUS).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Kind {
+                found: "regular file",
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[test]
+fn another_user_gets_nothing() {
+    if !is_root() {
+        println!("not run: only root can become another user");
+        return;
+    }
+    let place = standing();
+    play("other user", place.folder());
+}
+
+pub fn play_other_user(folder: &Path) {
+    become_stranger();
+    // Who trusts only himself does not accept it; who trusts the owner is not let in.
+    let error = root_in(folder).open(BUS).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Foreign {
+                owner: 0,
+                expected: STRANGER,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = root_in(folder).owned_by(0).open(BUS).unwrap_err();
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+    let path = root_in(folder).path().join(BUS);
+    for file in ["", "lock", "ring"] {
+        let denied = fs::File::open(path.join(file)).unwrap_err();
+        assert_eq!(denied.kind(), std::io::ErrorKind::PermissionDenied);
+    }
+}
+
+#[test]
+fn a_group_reads_what_is_shared_with_it_and_writes_only_its_places() {
+    if !is_root() {
+        println!("not run: only root can become another user");
+        return;
+    }
+    let place = Place::new();
+    let root = place.root().sharing(Sharing::Group);
+    let lock = WriterLock::acquire(root.create(BUS).unwrap()).unwrap();
+    publish(&lock, "ring", PAGE).words()[0].store(5, Relaxed);
+    SlotLocks::create(&lock, 1).unwrap();
+    let cursors = Mapping::create(&lock, "cursors", PAGE, &WITH_READERS).unwrap();
+    let cursors = cursors.publish().unwrap();
+    play("group reader", place.folder());
+    assert_eq!(cursors.words()[0].load(Relaxed), 6);
+}
+
+const WITH_READERS: Options = Options {
+    huge_pages: false,
+    prefault: true,
+    lock: Lock::IfAllowed,
+    sparse: false,
+    readers_write: true,
+};
+
+pub fn play_group_reader(folder: &Path) {
+    become_stranger(); // still in the group of root
+    let root = root_in(folder).owned_by(0);
+    let error = root.open(BUS).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Exposed {
+                mode: 0o750,
+                allowed: 0o700,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let bus = root.sharing(Sharing::Group).open(BUS).unwrap();
+    assert_eq!(open(&bus, "ring").unwrap().words()[0].load(Relaxed), 5);
+    assert!(WriterLock::holder(&bus).unwrap().is_some());
+    assert_eq!(
+        SlotLocks::open(&bus, 1).unwrap().acquire().unwrap().index(),
+        0
+    );
+    let error = Mapping::open(&bus, "ring", Access::Write, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+    let cursors = Mapping::open(&bus, "cursors", Access::Write, &WITH_READERS).unwrap();
+    cursors.words()[0].store(6, Relaxed);
+    let error = Mapping::open(&bus, "cursors", Access::Read, &Options::default()).unwrap_err();
+    assert!(
+        matches!(error, Error::Exposed { mode: 0o660, .. }),
+        "{error}"
+    );
+    let error = WriterLock::acquire(bus).unwrap_err();
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+}
+
+/// For this thread, which is the one that does everything in a role.
+fn become_stranger() {
+    set_thread_uid(rustix::process::Uid::from_raw(STRANGER)).unwrap();
+    assert_eq!(rustix::process::geteuid().as_raw(), STRANGER);
+}
+
+#[test]
+fn a_reader_maps_read_only_and_cannot_change_that() {
+    let place = standing();
+    let lock = place.writer();
+    let kinds = |wanted: &str| {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let path = place.path_of("ring");
+        let of_ring = maps
+            .lines()
+            .filter(|line| line.ends_with(path.to_str().unwrap()));
+        of_ring.filter(|line| line.contains(wanted)).count()
+    };
+    let reader = open(lock.directory(), "ring").unwrap();
+    assert_eq!((kinds(" r--s "), kinds(" rw-s ")), (1, 0));
+    let base = reader.words().as_ptr().cast_mut().cast();
+    let wanted = MprotectFlags::READ | MprotectFlags::WRITE;
+    // SAFETY: the range is the reader's mapping; more access changes nothing that is there.
+    let changed = unsafe { rustix::mm::mprotect(base, PAGE, wanted) };
+    assert_eq!(changed, Err(rustix::io::Errno::ACCESS));
+    let writer = Mapping::open(lock.directory(), "ring", Access::Write, &Options::default());
+    assert_eq!((kinds(" r--s "), kinds(" rw-s ")), (1, 1));
+    drop((reader, writer));
+    assert_eq!(kinds("s"), 0);
+}
+
+#[test]
+fn a_reader_that_stores_dies_and_changes_nothing() {
+    let place = standing();
+    let status = run_to_crash("store as reader", place.folder());
+    assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
+    let ring = open(&place.root().open(BUS).unwrap(), "ring").unwrap();
+    assert_eq!(ring.words()[0].load(Relaxed), 0);
+}
+
+pub fn play_store_as_reader(folder: &Path) {
+    let ring = open(&root_in(folder).open(BUS).unwrap(), "ring").unwrap();
+    ready("about to store");
+    ring.words()[0].store(1, Relaxed);
+}
+
+#[test]
+fn names_lead_nowhere_else() {
+    let place = standing();
+    let lock = place.writer();
+    let before = tree(place.folder());
+    let long = "x".repeat(300);
+    let names = [
+        "",
+        ".",
+        "..",
+        "../x",
+        "/etc/x",
+        "a/b",
+        "a\0b",
+        "a b",
+        "é",
+        ".hidden",
+        "..x",
+        "a\n",
+        &long,
+        &long[..65],
+    ];
+    for name in names {
+        let refused = |result: Result<(), Error>| {
+            let error = result.expect_err(name);
+            assert!(matches!(error, Error::Name { .. }), "{name:?}: {error}");
+            assert!(
+                error.to_string().len() < 400 && !error.to_string().contains('\n'),
+                "{error}"
+            );
+        };
+        refused(place.root().create(name).map(drop));
+        refused(place.root().open(name).map(drop));
+        refused(Mapping::create(&lock, name, PAGE, &Options::default()).map(drop));
+        refused(open(lock.directory(), name).map(drop));
+        refused(lock.remove(name));
+    }
+    assert_eq!(tree(place.folder()), before);
+    for name in ["CON", "a", "cme-340.b_1", &long[..64]] {
+        place.root().create(name).unwrap();
+    }
+}
+
+/// Every path below a folder.
+fn tree(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut paths = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path.clone());
+            }
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+}

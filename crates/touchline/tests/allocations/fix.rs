@@ -1,0 +1,88 @@
+//! The path of a FIX venue takes its memory at start, and for each instrument that the venue names.
+//!
+//! Goal: from the first book on, no message takes memory: not the session, not a book of thousands of levels, not the bus.
+//! Method: that of `path`.
+
+use touchline_feed::{ReceiveTime, SessionFeed};
+use touchline_gateway::config::{Config, FixVenue};
+use touchline_gateway::fix::{self, FixPipeline};
+use touchline_lab::bench::session::{CONFIG, Stretch};
+use touchline_lab::frozen::{Count, Frozen};
+use touchline_transport::shm::{Lock, Publisher, Root, Settings};
+use touchline_transport::{Local, Publish};
+use touchline_types::Instrument;
+
+const CHANGES: usize = 5_000;
+
+#[test]
+fn changes_of_a_deep_book_take_no_memory() {
+    for seed in 0..4 {
+        let (path, count) = counted(seed, Local::new(()));
+        assert_eq!(count, Count::default(), "seed {seed}");
+        all_of_it_was_taken(&path, seed);
+    }
+}
+
+#[test]
+fn changes_that_are_published_on_a_bus_take_no_memory() {
+    let name = format!("touchline-allocations-fix-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    let bus = Settings {
+        ring_bytes: 1 << 16,
+        instruments_max: 16,
+        lock: Lock::No,
+        ..Settings::default()
+    };
+    for seed in 0..4 {
+        let publisher = Publisher::open(&Root::at(&folder), "bus", &bus).expect("a new bus");
+        let (path, count) = counted(seed, publisher);
+        assert_eq!(count, Count::default(), "seed {seed}");
+        all_of_it_was_taken(&path, seed);
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn an_allocation_would_be_noticed() {
+    Frozen::freeze();
+    drop(std::hint::black_box(Box::new(7_u32)));
+    let count = Frozen::thaw();
+    assert_eq!((count.allocations, count.bytes, count.frees), (1, 4, 1));
+}
+
+/// A stretch of a session: its opening, and then frozen its changes, each cut in two.
+fn counted<P: Publish>(seed: u64, publisher: P) -> (FixPipeline<P>, Count) {
+    let config = Config::<FixVenue>::from_text("the stretch's own", CONFIG).expect("it is right");
+    let (sender, target) = (config.venue.target.as_str(), config.venue.sender.as_str());
+    let stretch = Stretch::new(sender, target, CHANGES, seed);
+    let mut path = fix::pipeline(&config, publisher).expect("it can be built");
+    let time = ReceiveTime::at(1_567_870_621_000_000_000);
+    path.connected(time);
+    let sent = |path: &mut FixPipeline<P>| {
+        let bytes = path.feed().outgoing().len();
+        path.sent(bytes, time);
+    };
+    for opening in stretch.opening() {
+        path.packet_at((), opening, time, 0);
+        sent(&mut path);
+    }
+    Frozen::freeze();
+    for (place, change) in stretch.changes().enumerate() {
+        let (first, second) = change.split_at(place % change.len());
+        path.packet_at((), first, time, 0);
+        path.packet_at((), second, time, 0);
+        sent(&mut path);
+    }
+    (path, Frozen::thaw())
+}
+
+fn all_of_it_was_taken<P: Publish>(path: &FixPipeline<P>, seed: u64) {
+    let counters = path.feed().counters();
+    assert_eq!(counters.increments, CHANGES as u64, "seed {seed}");
+    assert_eq!(
+        counters.books_inconsistent + counters.gaps,
+        0,
+        "seed {seed}"
+    );
+    assert!(path.prices().get(Instrument(0)).is_some(), "seed {seed}");
+}

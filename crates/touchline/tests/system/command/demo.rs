@@ -1,0 +1,276 @@
+//! `touchline demo`, the first thing that anybody runs.
+
+use crate::command::{Desk, signal};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Four processes each: one demo at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A demo that has shown its first line about packets.
+fn running(desk: &Desk, arguments: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child = desk.start(arguments);
+    let mut reader = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("packets") {
+        line.clear();
+        let read = reader.read_line(&mut line).expect("it prints text");
+        assert!(read > 0, "it ended: {:?}", child.wait());
+    }
+    (child, reader)
+}
+
+#[test]
+fn every_book_of_the_subscriber_equals_the_exchange_s() {
+    let _alone = alone();
+    let desk = Desk::bare("demo");
+    let page = desk
+        .run("demo --seconds 4 --seed 9 --version 9 --instruments 12")
+        .done()
+        .stdout;
+    for words in [
+        "a ring of 8.0 MiB in ",
+        "12 of 12 price books equal the truth",
+        "12 of 12 order books equal the truth",
+        "packet_ns",
+        "wire_to_published_ns",
+        "received_to_consumed_ns",
+        "outage",
+        "lost on both lines in",
+    ] {
+        assert!(page.contains(words), "{words}\n{page}");
+    }
+    assert!(!page.contains('\x1b'), "colours are for terminals");
+    let left = std::fs::read_dir(desk.path("buses")).map(Iterator::count);
+    assert_eq!(
+        left.expect("the directory of the buses"),
+        0,
+        "it left a bus behind"
+    );
+}
+
+#[test]
+fn ctrl_c_ends_it_in_order_with_a_summary() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-interrupted");
+    let (mut child, mut reader) = running(&desk, "demo");
+    signal(&child, "INT");
+    let mut page = String::new();
+    reader.read_to_string(&mut page).expect("it prints text");
+    assert!(
+        page.contains("8 of 8 price books equal the truth"),
+        "{page}"
+    );
+    assert_eq!(child.wait().expect("our child").code(), Some(0));
+}
+
+/// Whatever becomes of the demo, nobody goes on without it, and its bus is gone with it.
+#[test]
+fn a_killed_demo_leaves_no_process_and_no_bus_behind() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-killed");
+    let (mut child, _reader) = running(&desk, "demo");
+    let before = desk.run("stat demo").done().stdout;
+    assert!(before.contains("touchline gateway"), "{before}");
+    let processes = children_of(&child);
+    assert!(processes.len() >= 4, "{processes:?}");
+    let bus = desk.path("buses").join("demo");
+    assert!(bus.exists());
+    child.kill().expect("our child");
+    child.wait().expect("our child");
+    until("the bus is gone", || !bus.exists());
+    for (process, line) in processes {
+        // One that nobody has waited for yet has no arguments any more.
+        let arguments = || std::fs::read(format!("/proc/{process}/cmdline"));
+        until(&format!("{line} has ended"), || {
+            arguments().unwrap_or_default().is_empty()
+        });
+    }
+}
+
+/// Processes that a demo has started, with their arguments.
+fn children_of(demo: &Child) -> Vec<(u32, String)> {
+    let parent = format!(") S {} ", demo.id());
+    let is_child = |process: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        stat.replace(") R ", ") S ").contains(&parent)
+    };
+    let line = |process: u32| {
+        let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        (process, String::from_utf8_lossy(&line).replace('\0', " "))
+    };
+    let entries = std::fs::read_dir("/proc").expect("the processes").flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    processes.filter(is_child).map(line).collect()
+}
+
+/// A demo whose temporary folder is one of the desk.
+fn demo_with_folder(desk: &Desk) -> Child {
+    std::fs::create_dir_all(desk.path("tmp")).expect("our folder");
+    let mut command = desk.command("demo");
+    command.env("TMPDIR", desk.path("tmp"));
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().expect("the command starts")
+}
+
+fn left(desk: &Desk) -> Vec<String> {
+    let entries = std::fs::read_dir(desk.path("tmp")).expect("our folder");
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect()
+}
+
+#[track_caller]
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < patience, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// While it starts as well as later: whatever exists of it then.
+#[test]
+fn a_killed_demo_leaves_nothing_in_the_temporary_folder() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-folder");
+    let stages: [fn(&Desk, &mut Child); 3] = [
+        |desk, _| until("a folder", || !left(desk).is_empty()),
+        |_, child| until("a gateway", || children_of(child).len() >= 3),
+        |_, child| {
+            let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+            said.find(|line| line.as_ref().is_ok_and(|line| line.contains("packets")));
+        },
+    ];
+    for stage in stages {
+        let mut child = demo_with_folder(&desk);
+        stage(&desk, &mut child);
+        let children = children_of(&child);
+        assert!(
+            children
+                .iter()
+                .any(|(_, line)| line.contains("--clean-up-after"))
+        );
+        child.kill().expect("our child");
+        child.wait().expect("our child");
+        until("an empty folder", || left(&desk).is_empty());
+        let is_there =
+            |process: &u32| std::path::Path::new(&format!("/proc/{process}/exe")).exists();
+        until("no process", || {
+            !children.iter().any(|(process, _)| is_there(process))
+        });
+        assert_eq!(left(&desk), [""; 0], "a process has written into it again");
+    }
+}
+
+/// Where its cleaner was killed, too, the next demo cleans up, and spares those that run.
+#[test]
+fn a_demo_removes_what_killed_ones_left() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-sweep");
+    let mut first = demo_with_folder(&desk);
+    until("all processes", || children_of(&first).len() >= 4);
+    for (process, line) in children_of(&first) {
+        if line.contains("--clean-up-after") {
+            let kill = format!("kill -KILL {process}");
+            assert!(
+                Command::new("sh")
+                    .args(["-c", &kill])
+                    .status()
+                    .expect("a shell")
+                    .success()
+            );
+        }
+    }
+    first.kill().expect("our child");
+    first.wait().expect("our child");
+    let dead = format!("touchline-demo-{}", first.id());
+    assert_eq!(left(&desk), [dead.as_str()]);
+    until("no publisher", || {
+        desk.run("stat demo").stdout.contains("nobody")
+    });
+    assert!(desk.path("buses/demo").exists(), "nobody was to remove it");
+    let mut second = demo_with_folder(&desk);
+    until("all processes", || children_of(&second).len() >= 4);
+    let running = format!("touchline-demo-{}", second.id());
+    assert_eq!(left(&desk), [running.as_str()]);
+    // A third one is refused, and leaves the folder of the second one alone.
+    let mut third = demo_with_folder(&desk);
+    assert_eq!(third.wait().expect("our child").code(), Some(2));
+    assert_eq!(left(&desk), [running.as_str()]);
+    second.kill().expect("our child");
+    second.wait().expect("our child");
+    until("an empty folder", || left(&desk).is_empty());
+    until("the bus is gone", || !desk.path("buses/demo").exists());
+}
+
+#[test]
+fn a_second_demo_is_refused_with_the_fix_and_runs_beside_the_first_one_with_it() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-second");
+    let set = 1 + std::process::id() % 16_000;
+    let (mut first, _reader) = running(&desk, "demo");
+    desk.run("demo --seconds 2").refused(
+        2,
+        &[
+            "bus demo in ",
+            "is being written by process ",
+            "--groups 1 ",
+            "stop that one",
+        ],
+    );
+    let (mut second, _reader) = running(&desk, &format!("demo --groups {set}"));
+    let buses = desk.run("stat").done().stdout;
+    assert!(buses.contains(&format!("\ndemo-{set} ")), "{buses}");
+    let third = desk.run(&format!("demo --groups {set} --dir elsewhere"));
+    assert_eq!(third.status, 2, "{third:?}");
+    let said = "touchline: the exchange: 239.";
+    assert!(third.stderr.starts_with(said), "{third:?}");
+    assert!(third.stderr.contains("; give --groups "), "{third:?}");
+    for child in [&mut first, &mut second] {
+        signal(child, "INT");
+        assert_eq!(child.wait().expect("our child").code(), Some(0));
+    }
+}
+
+#[test]
+fn a_process_that_cannot_start_is_named_with_its_reason() {
+    let _alone = alone();
+    let desk = Desk::bare("demo-refused");
+    desk.write("buses", "a file, no directory");
+    let child = desk
+        .command("demo --seconds 3")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("buses"), "{said}");
+}
+
+#[test]
+fn a_saved_session_replays_to_the_exchange_s_books() {
+    let desk = Desk::new("save");
+    let page = desk.run("demo --save saved").done().stdout;
+    assert!(
+        page.contains("lost on both lines: only a snapshot heals these"),
+        "{page}"
+    );
+    desk.run(
+        "replay --config saved/cme.toml --pcap saved/session.pcap --books b --orders o --quiet",
+    )
+    .done();
+    assert_eq!(desk.read("b"), desk.read("saved/truth-books.jsonl"));
+    assert_eq!(desk.read("o"), desk.read("saved/truth-orders.jsonl"));
+    desk.run("demo --save /proc/nowhere")
+        .refused(1, &["/proc/nowhere", "cannot be written"]);
+}

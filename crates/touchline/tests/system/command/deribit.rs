@@ -1,0 +1,218 @@
+//! `touchline sim deribit`, alone and with a gateway and a subscriber of it.
+
+use crate::command::Desk;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+use touchline_lab::cme::expected_books::{BookState, Checker};
+
+/// Nothing here takes longer, unless it hangs.
+const HANGS: Duration = Duration::from_secs(90);
+
+/// A running exchange that reads commands.
+struct Exchange {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Exchange {
+    fn start(desk: &Desk, arguments: &str) -> Exchange {
+        let line = format!("sim deribit --listen 127.0.0.1:0 --commands --until-eof {arguments}");
+        let mut command = desk.command(&line);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the command starts");
+        let stdout = child.stdout.take().expect("a pipe");
+        let mut lines = BufReader::new(stdout).lines();
+        let up = lines.next().expect("a line").expect("text");
+        assert!(up.starts_with("listening on 127.0.0.1:"), "{up}");
+        Exchange { child, lines }
+    }
+
+    #[track_caller]
+    fn tell(&mut self, line: &str, answer: &str) {
+        let input = self.child.stdin.as_mut().expect("a pipe");
+        writeln!(input, "{line}").expect("it listens");
+        let said = self.lines.next().expect("a line").expect("text");
+        assert!(said.starts_with(answer), "{line}: {said}");
+    }
+
+    /// Closes it, and gives what it said in the end.
+    fn end(mut self) -> String {
+        drop(self.child.stdin.take());
+        let said: Vec<String> = self.lines.by_ref().map_while(Result::ok).collect();
+        assert!(self.child.wait().expect("it ends").success());
+        said.join("\n")
+    }
+}
+
+/// Ends with the test, whatever becomes of it.
+pub struct Ended(pub Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < HANGS, "{what} never came");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The number behind a name in the exchange's summary.
+#[track_caller]
+fn number(summary: &str, name: &str) -> u64 {
+    let of = |line: &str| {
+        line.trim()
+            .strip_prefix(name)?
+            .trim()
+            .replace(',', "")
+            .parse()
+            .ok()
+    };
+    summary
+        .lines()
+        .find_map(of)
+        .unwrap_or_else(|| panic!("{name}: {summary}"))
+}
+
+#[test]
+fn a_subscriber_shows_only_books_that_the_exchange_had() {
+    let desk = Desk::bare("deribit-truth");
+    let mut exchange = Exchange::start(
+        &desk,
+        "--write sim --instruments 5 --levels 300 --events-per-second 1000 \
+         --truth-log truth.log --truth-books truth.jsonl",
+    );
+    let gateway = Ended(desk.start("gateway --config sim/gateway.toml"));
+    let mut follow = desk
+        .command("follow deribit-sim --wait 60 --states seen.log --books books.jsonl --until-eof");
+    let mut follow = follow
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let is_live = || {
+        let book = desk.run("book deribit-sim BTC-PERPETUAL");
+        book.status == 0
+            && book
+                .stdout
+                .lines()
+                .next()
+                .is_some_and(|line| line.ends_with(", live"))
+    };
+    until("a live book", is_live);
+    let pass = |ms| std::thread::sleep(Duration::from_millis(ms));
+    pass(1_000);
+    // Messages that are missing or damaged: the gateway begins anew, and shows nothing wrong.
+    // One kind after the other, and from a live book, so that each happens.
+    exchange.tell("skip 0.05", "ok");
+    pass(1_500);
+    exchange.tell("clear", "ok");
+    until("healing", is_live);
+    exchange.tell("malform checksum 0.05", "ok");
+    exchange.tell("malform header 0.05", "ok");
+    pass(1_500);
+    exchange.tell("clear", "ok");
+    exchange.tell("nonsense", "refused: ");
+    until("healing", is_live);
+    exchange.tell("rate 0", "ok");
+    until("healing", is_live);
+    pass(1_000);
+    exchange.tell("truth", "ok");
+    drop(follow.stdin.take());
+    assert!(follow.wait().expect("it ends").success());
+    let summary = exchange.end();
+    drop(gateway);
+    assert!(
+        number(&summary, "skipped") > 0 && number(&summary, "malformed") > 0,
+        "{summary}"
+    );
+    assert!(number(&summary, "logons") > 1, "it began anew: {summary}");
+
+    let mut checker = Checker::new(1_000_000);
+    let states = |name: &str| {
+        let text = desk.read(name);
+        let states: Vec<BookState> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        states
+    };
+    states("truth.log")
+        .into_iter()
+        .for_each(|state| checker.expected(state));
+    states("seen.log")
+        .iter()
+        .for_each(|state| checker.seen(state.security_id, state.hash));
+    let verdict = checker.finish();
+    assert!(verdict.wrong == 0 && verdict.right > 1_000, "{verdict:?}");
+
+    let rows = |name: &str| {
+        let row = |line: &str| {
+            let mut row: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            row.as_object_mut().expect("a row").remove("last_rpt_seq");
+            row
+        };
+        desk.read(name).lines().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("books.jsonl"), rows("truth.jsonl"));
+}
+
+#[test]
+fn who_may_log_on_comes_from_a_file_that_nobody_else_reads() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::bare("deribit-access");
+    let with = |content: &str, mode| {
+        desk.write("login", content);
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(desk.path("login"), mode).expect("our own file");
+        desk.run("sim deribit --listen 127.0.0.1:0 --credentials login --seconds 1")
+    };
+    with("user:sentinel-17\n", 0o644).refused(2, &["login", "0644", "0600"]);
+    with("sentinel-17\n", 0o600).refused(2, &["login", "USER:SECRET"]);
+    with("user:\n", 0o600).refused(2, &["login", "USER:SECRET"]);
+    let done = with("user:sentinel-17\n", 0o600).done();
+    assert!(!done.stdout.contains("sentinel"), "{done:?}");
+    let nobody = desk.run("sim deribit --listen 127.0.0.1:0");
+    assert_eq!(nobody.status, 2);
+    assert!(nobody.stderr.contains("--credentials"), "{nobody:?}");
+}
+
+#[test]
+fn a_gateway_from_elsewhere_is_told_nothing() {
+    let desk = Desk::bare("deribit-from");
+    let exchange = Exchange::start(&desk, "--write sim --instruments 2 --from 127.0.0.2");
+    let log = std::fs::File::create(desk.path("log")).expect("our folder");
+    let mut command = desk.command("gateway --config sim/gateway.toml");
+    let gateway = Ended(command.stderr(log).spawn().expect("the command starts"));
+    until("the end of a connection", || {
+        desk.read("log").contains("connection: ")
+    });
+    drop(gateway);
+    let summary = exchange.end();
+    assert!(number(&summary, "turned away") > 0, "{summary}");
+    assert_eq!(number(&summary, "logons refused"), 0, "{summary}");
+}
+
+#[test]
+fn arguments_that_cannot_be_are_refused() {
+    let desk = Desk::bare("deribit-arguments");
+    for (arguments, word) in [
+        ("--write sim --levels 2", "2 is not in"),
+        ("--write sim --fault skip", "no fault"),
+        ("--write sim --play a --levels 5", "--levels"),
+        ("--write sim --from 127.0.0.1/33", "--from"),
+    ] {
+        let run = desk.run(&format!("sim deribit --listen 127.0.0.1:0 {arguments}"));
+        assert!(
+            run.status == 2 && run.stderr.contains(word),
+            "{arguments}: {run:?}"
+        );
+    }
+    let open = desk.run("sim deribit --listen 0.0.0.0:0 --write sim");
+    open.refused(2, &["--from ADDRESS[/BITS]"]);
+    desk.write("text", "no message");
+    let run = desk.run("sim deribit --listen 127.0.0.1:0 --write sim --play text");
+    run.refused(2, &["text", "byte 0"]);
+}

@@ -1,0 +1,355 @@
+//! `touchline sim fix-acceptor` and `fix-initiator` over TCP.
+
+use crate::command::{Desk, signal};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_lab::fix::scenario::{Heard, Scenario, TestTransport, filled};
+use touchline_session::fix::Role;
+
+/// A running counterparty.
+pub struct Running {
+    pub child: Child,
+    lines: BufReader<ChildStdout>,
+    /// Its first line.
+    pub said: String,
+}
+
+impl Running {
+    pub fn start(desk: &Desk, arguments: &str) -> Running {
+        Running::of(desk.command(arguments))
+    }
+
+    /// The same, of a command that was prepared.
+    pub fn of(mut command: Command) -> Running {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the command");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut said = String::new();
+        lines.read_line(&mut said).expect("its first line");
+        Running { child, lines, said }
+    }
+
+    /// The third word: `listening on ADDRESS ...`.
+    pub fn address(&self) -> &str {
+        self.said.split(' ').nth(2).expect("an address")
+    }
+
+    /// Asks it to end, and hears what it says.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        signal(&self.child, "TERM");
+        let mut rest = String::new();
+        self.lines.read_to_string(&mut rest).expect("text");
+        (self.child.wait().expect("it ends").code(), rest)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Most have ended already; the one of a test that failed must not stay.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Testers of a running acceptor.
+struct Testers {
+    address: String,
+    streams: [Option<(TcpStream, Vec<u8>)>; 3],
+}
+
+impl TestTransport for Testers {
+    fn connect(&mut self, line: u8) {
+        let stream = TcpStream::connect(&self.address).expect("it listens");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(40)))
+            .expect("a socket");
+        self.streams[usize::from(line)] = Some((stream, Vec::new()));
+    }
+
+    fn drop(&mut self, line: u8) {
+        self.streams[usize::from(line)] = None;
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    fn say(&mut self, line: u8, bytes: &[u8]) {
+        if let Some((stream, _)) = &mut self.streams[usize::from(line)] {
+            // Whoever was sent away says the rest to nobody.
+            let _ = stream.write_all(bytes);
+        }
+    }
+
+    fn hear(&mut self, line: u8) -> Heard {
+        let Some((stream, buffer)) = &mut self.streams[usize::from(line)] else {
+            return Heard::End;
+        };
+        let mut room = [0; 4_096];
+        loop {
+            if let Some(place) = buffer.windows(4).position(|window| window == b"\x0110=")
+                && buffer.len() >= place + 8
+            {
+                return Heard::Message(buffer.drain(..place + 8).collect());
+            }
+            match stream.read(&mut room) {
+                Ok(0) => return Heard::End,
+                Ok(bytes) => buffer.extend(&room[..bytes]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    return Heard::Nothing;
+                }
+                Err(_) => return Heard::End,
+            }
+        }
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        std::thread::sleep(Duration::from_secs(seconds));
+    }
+
+    fn wall_ns(&self) -> u64 {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.expect("after 1970").as_nanos() as u64
+    }
+}
+
+fn run(running: &Running, name: &str, text: &[u8]) -> Result<(), String> {
+    let scenario = Scenario::parse(text).map_err(|what| format!("{name}: {what}"))?;
+    let mut testers = Testers {
+        address: running.address().to_owned(),
+        streams: [const { None }; 3],
+    };
+    let outcome = scenario.run(Role::Acceptor, &mut testers);
+    outcome.map_err(|what| format!("{name}: {what}"))
+}
+
+#[test]
+fn the_acceptor_answers_public_scenarios_over_tcp() {
+    let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
+        eprintln!("skipped: TOUCHLINE_CAPTURES names no folder of captures");
+        return;
+    };
+    let desk = Desk::bare("fix-public");
+    let running = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    let folder = std::path::Path::new(&captures).join("quickfix-at/fix44");
+    let mut ran = 0;
+    for entry in folder.read_dir().expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read(&path).expect("a file");
+        assert_eq!(run(&running, &path.display().to_string(), &text), Ok(()));
+        ran += 1;
+    }
+    let (status, said) = running.end();
+    assert_eq!((status, ran), (Some(0), 20), "{said}");
+    assert!(
+        said.contains(" logons") && said.contains(" garbled"),
+        "{said}"
+    );
+}
+
+const TRADE: &str = "\
+iCONNECT
+I8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=1|
+E8=FIX.4.4|35=A|34=1|49=ISLD|52=<TIME>|56=TW44|98=0|108=1|
+I8=FIX.4.4|35=D|34=2|49=TW44|52=<TIME>|56=ISLD|11=a|21=1|40=1|54=1|55=X|60=<TIME>|
+E8=FIX.4.4|35=D|34=2|49=ISLD|52=<TIME>|56=TW44|11=a|21=1|40=1|54=1|55=X|60=<TIME>|
+I8=FIX.4.4|35=D|34=3|49=TW44|52=<TIME>|56=ISLD|11=a|54=1|55=X|60=<TIME>|
+E8=FIX.4.4|35=3|34=3|49=ISLD|52=<TIME>|56=TW44|45=3|371=40|372=D|373=1|
+I8=FIX.4.4|35=5|34=4|49=TW44|52=<TIME>|56=ISLD|
+E8=FIX.4.4|35=5|34=4|49=ISLD|52=<TIME>|56=TW44|
+eDISCONNECT
+";
+
+#[test]
+fn an_acceptor_and_an_initiator_talk_and_say_what_they_did() {
+    let desk = Desk::bare("fix-pair");
+    let acceptor = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    assert!(
+        acceptor.said.ends_with(" as ISLD for TW44\n"),
+        "{}",
+        acceptor.said
+    );
+    assert_eq!(run(&acceptor, "trade", TRADE.as_bytes()), Ok(()));
+    let arguments = format!(
+        "sim fix-initiator --connect {} --seconds 1",
+        acceptor.address()
+    );
+    let initiator = desk.run(&arguments);
+    assert_eq!(initiator.status, 0, "{initiator:?}");
+    assert!(
+        initiator
+            .stdout
+            .contains("1 connection, 0 turned away, 1 logon\n"),
+        "{initiator:?}"
+    );
+    let (status, said) = acceptor.end();
+    assert_eq!(status, Some(0));
+    assert!(
+        said.contains("2 connections, 0 turned away, 2 logons\n"),
+        "{said}"
+    );
+    assert!(said.contains(", 0 garbled, 1 rejected\n"), "{said}");
+}
+
+/// An initiator whose standard error is read, too.
+fn initiator(desk: &Desk, arguments: &str) -> (Running, Lines<BufReader<ChildStderr>>) {
+    let mut command = desk.command(&format!("sim fix-initiator {arguments}"));
+    command.stderr(Stdio::piped());
+    let mut initiator = Running::of(command);
+    let errors = initiator.child.stderr.take().expect("a pipe");
+    (initiator, BufReader::new(errors).lines())
+}
+
+#[test]
+fn an_initiator_says_why_it_is_refused_and_tries_again_less_and_less_often() {
+    let desk = Desk::bare("fix-refused");
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("a bound socket");
+    drop(free);
+    let start = Instant::now();
+    let (mut initiator, mut errors) = initiator(&desk, &format!("--connect {address}"));
+    for seconds in ["0.5", "1", "2"] {
+        let expected = format!(
+            "touchline: {address}: connection refused, nobody listens there; start the acceptor, or correct --connect; \
+             next attempt in {seconds} s"
+        );
+        assert_eq!(errors.next().expect("a line").expect("text"), expected);
+    }
+    assert!(start.elapsed() >= Duration::from_millis(1_500), "too often");
+    let acceptor = Running::start(&desk, &format!("sim fix-acceptor --listen {address}"));
+    let mut line = String::new();
+    initiator.lines.read_line(&mut line).expect("text");
+    assert_eq!(line, format!("logged on to {address} as TW44 for ISLD\n"));
+    // It begins again with the shortest delay.
+    acceptor.end();
+    for (what, seconds) in [
+        ("session ended: logged out", "0.5"),
+        ("connection refused", "0.5"),
+    ] {
+        let said = errors.next().expect("a line").expect("text");
+        let starts = format!("touchline: {address}: {what}");
+        let ends = format!("; next attempt in {seconds} s");
+        assert!(said.starts_with(&starts) && said.ends_with(&ends), "{said}");
+    }
+}
+
+/// The reason that the counterparty gives is shown, and where it gives none, what may be wrong.
+#[test]
+fn an_initiator_says_why_its_logon_is_refused() {
+    let desk = Desk::bare("fix-refused-logon");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("a bound socket");
+    let (_initiator, mut errors) = initiator(&desk, &format!("--connect {address} --sender ME"));
+    let mut next = |answer: Option<&str>| {
+        let (mut stream, _) = listener.accept().expect("it connects");
+        let mut logon = [0; 512];
+        assert!(stream.read(&mut logon).expect("a Logon") > 0);
+        if let Some(answer) = answer {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let now_ns = now.expect("after 1970").as_nanos() as u64;
+            let answer = filled(answer.replace('|', "\x01").as_bytes(), now_ns);
+            stream.write_all(&answer).expect("it listens");
+            // Until it closes: what it has not read would be lost with a reset.
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+        drop(stream);
+        let said = errors.next().expect("a line").expect("text");
+        said.strip_prefix(&format!("touchline: {address}: "))
+            .expect("where")
+            .to_owned()
+    };
+    let logout = "8=FIX.4.4|35=5|34=1|49=ISLD|56=ME|52=<TIME>|58=no such firm|";
+    assert_eq!(
+        next(Some(logout)),
+        "Logon of ME for ISLD refused (no such firm); correct --sender, --target or what the text names; \
+         next attempt in 0.5 s"
+    );
+    assert_eq!(
+        next(None),
+        "connection closed in place of an answer to the Logon of ME for ISLD; check that it has this session \
+         (--sender, --target) and takes Logons from here; next attempt in 1 s"
+    );
+    let logon = "8=FIX.4.4|35=A|34=1|49=OTHER|56=ME|52=<TIME>|98=0|108=30|141=Y|";
+    assert_eq!(
+        next(Some(logon)),
+        "no Logon of ISLD for ME came back; correct --sender, --target or --begin-string; next attempt in 2 s"
+    );
+}
+
+/// The answers are not echoed, or each order would go to and fro for ever.
+#[test]
+fn an_initiator_sends_an_order_a_second_and_counts_the_answers() {
+    let desk = Desk::bare("fix-orders");
+    let acceptor = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    let address = acceptor.address();
+    let initiator = |seconds: u32| {
+        desk.run(&format!(
+            "sim fix-initiator --connect {address} --send 3 --seconds {seconds}"
+        ))
+        .done()
+        .stdout
+    };
+    let said = initiator(2);
+    assert!(said.contains("\n2 orders sent, 2 answered\n"), "{said}");
+    let said = initiator(5);
+    assert!(said.contains("\n3 orders sent, 3 answered\n"), "{said}");
+    // Logon, three orders, Logout.
+    assert!(
+        said.contains("\n5 messages received, 5 sent, 0 garbled, 0 rejected\n"),
+        "{said}"
+    );
+    let (status, said) = acceptor.end();
+    assert_eq!(status, Some(0));
+    assert!(
+        said.contains("\n9 messages received, 9 sent, 0 garbled, 0 rejected\n"),
+        "{said}"
+    );
+    desk.run("sim fix-initiator --send 0")
+        .refused(2, &["--send"]);
+}
+
+/// The tester comes from 127.0.0.1.
+#[test]
+fn an_acceptor_takes_logons_from_the_addresses_that_it_is_told() {
+    let turned_away = "\
+iCONNECT
+I8=FIX.4.4|35=A|34=1|49=TW44|52=<TIME>|56=ISLD|98=0|108=30|
+eDISCONNECT
+";
+    let desk = Desk::bare("fix-from");
+    for (from, scenario, summary) in [
+        ("--from 127.0.0.2", turned_away, "1 turned away, 0 logons\n"),
+        (
+            "--from 127.0.0.2 --from 127.0.0.0/31",
+            TRADE,
+            "0 turned away, 1 logon\n",
+        ),
+    ] {
+        let arguments = format!("sim fix-acceptor --listen 127.0.0.1:0 {from}");
+        let acceptor = Running::start(&desk, &arguments);
+        assert_eq!(run(&acceptor, from, scenario.as_bytes()), Ok(()));
+        let (status, said) = acceptor.end();
+        assert_eq!(status, Some(0));
+        assert!(said.contains(summary), "{from}: {said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_listened_to_is_refused_in_one_line() {
+    let desk = Desk::bare("fix-refusal");
+    let running = Running::start(&desk, "sim fix-acceptor --listen 127.0.0.1:0");
+    let taken = format!("sim fix-acceptor --listen {}", running.address());
+    desk.write("wrong.xml", "<fix major='4' minor='4'/>");
+    for (arguments, status, wanted) in [
+        (taken.as_str(), 1, "free port"),
+        ("sim fix-acceptor --dictionary absent.xml", 2, "absent.xml"),
+        ("sim fix-acceptor --dictionary wrong.xml", 2, "wrong.xml"),
+        ("sim fix-acceptor --sender ", 2, "--sender"),
+        ("sim fix-initiator --heartbeat=-1", 2, "heartbeat"),
+        ("sim fix-acceptor --from nowhere", 2, "192.0.2.0/24"),
+        ("sim fix-acceptor --from 10.1.2.3/8", 2, "10.0.0.0/8"),
+        ("sim fix-acceptor --from 10.1.2.3/33", 2, "--from"),
+        ("sim fix-acceptor --listen 0.0.0.0:0", 2, "--from 0.0.0.0/0"),
+    ] {
+        desk.run(arguments).refused(status, &[wanted]);
+    }
+    running.end();
+}

@@ -1,0 +1,272 @@
+//! What cannot be done: the exact exit status, one line with the fix, nothing left behind.
+
+use crate::command::{Desk, text};
+use touchline_lab::capture::write_pcap;
+
+/// Runs and checks that no file came, went or changed.
+#[track_caller]
+fn refused(desk: &Desk, arguments: &str, status: i32, words: &[&str]) {
+    let read = || {
+        desk.files()
+            .into_iter()
+            .map(|name| (std::fs::read(desk.path(&name)).ok(), name))
+    };
+    let before: Vec<_> = read().collect();
+    desk.run(arguments).refused(status, words);
+    assert!(
+        before.into_iter().eq(read()),
+        "{arguments}: files are not as they were"
+    );
+}
+
+#[test]
+fn arguments_are_refused() {
+    let desk = Desk::new("arguments");
+    desk.write("old", "old");
+    let pcap = "--pcap session.pcap";
+    for (arguments, words) in [
+        ("bogus".to_owned(), &["unrecognized subcommand 'bogus'"][..]),
+        (
+            "replay --config cme.toml --pcap session.pcap --bokos old".to_owned(),
+            &["'--bokos'", "'--books'"],
+        ),
+        (format!("replay {pcap}"), &["--config FILE", "--channel N"]),
+        (
+            format!("replay {pcap} --channel 998"),
+            &["--config-xml FILE"],
+        ),
+        (
+            format!("replay {pcap} --config-xml config.xml"),
+            &["--channel N"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --config-xml config.xml --channel 1"),
+            &["leave --config-xml and --channel out"],
+        ),
+        ("replay --config cme.toml".to_owned(), &["--pcap FILE"]),
+        (format!("replay {pcap} --config"), &["--config <FILE>"]),
+        (
+            format!("replay {pcap} --config cme.toml --join later"),
+            &["snapshot, natural"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --wait-ms 10001"),
+            &["0..=10000"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --speed 0"),
+            &["from 0.000001 to 1000000"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --speed NaN"),
+            &["from 0.000001 to 1000000"],
+        ),
+        (
+            format!("replay {pcap} ./session.pcap --config cme.toml"),
+            &["./session.pcap", "twice with --pcap"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --books new --tops ./new"),
+            &["./new", "two outputs"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --books session.pcap"),
+            &["session.pcap", "read by this run", "another name"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --orders ./config.xml"),
+            &["./config.xml", "read by this run"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --tops cme.toml"),
+            &["cme.toml", "read by this run"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --books - --tops -"),
+            &["standard output", "files for the others"],
+        ),
+        (
+            format!("replay {pcap} --config cme.toml --books - --print"),
+            &["standard output", "--print"],
+        ),
+        ("demo --version 8".to_owned(), &["9, 13"]),
+        ("demo --instruments 65".to_owned(), &["1..=64"]),
+    ] {
+        refused(&desk, &arguments, 2, words);
+    }
+}
+
+#[test]
+fn configurations_are_refused() {
+    let desk = Desk::new("configurations");
+    desk.write("old", "old");
+    desk.write("unknown.toml", desk.read("cme.toml") + "wait_sm = 20\n");
+    desk.write("range.toml", desk.read("cme.toml") + "wait_ms = 20000\n");
+    desk.write("channel.toml", desk.read("cme.toml").replace("998", "997"));
+    desk.write(
+        "nowhere.toml",
+        desk.read("cme.toml").replace("config.xml", "no.xml"),
+    );
+    desk.write(
+        "wrong.toml",
+        desk.read("cme.toml").replace("config.xml", "cme.toml"),
+    );
+    for (arguments, words) in [
+        (
+            "--config none.toml",
+            &["none.toml: cannot read it", "check the path"][..],
+        ),
+        (
+            "--config unknown.toml",
+            &[
+                "unknown.toml:6: ",
+                "`wait_sm`",
+                "`wait_ms`",
+                "docs/operations.md",
+            ],
+        ),
+        (
+            "--config range.toml",
+            &[
+                "range.toml:6: ",
+                "is 20000, which is out of range; values: 0 to 10,000 ms",
+            ],
+        ),
+        ("--config session.pcap", &["session.pcap: ", "text"]),
+        (
+            "--config channel.toml",
+            &["config.xml:2: ", "no channel 997", "for example 998"],
+        ),
+        ("--config nowhere.toml", &["no.xml: cannot read it"]),
+        ("--config wrong.toml", &["cme.toml:1: ", "XML"]),
+        (
+            "--config-xml config.xml --channel 1",
+            &["no channel 1", "998"],
+        ),
+    ] {
+        let arguments = format!("replay {arguments} --pcap session.pcap --books old --tops new");
+        // The capture is none of the configurations, so that nothing is given twice.
+        let arguments = match arguments.contains("--config session.pcap") {
+            true => arguments.replace("--pcap session.pcap", "--pcap other.pcap"),
+            false => arguments,
+        };
+        refused(&desk, &arguments, 2, words);
+    }
+}
+
+#[test]
+fn captures_are_refused() {
+    let desk = Desk::new("captures");
+    desk.write("old", "old");
+    desk.write("empty.pcap", "");
+    let whole = std::fs::read(desk.path("session.pcap")).expect("our capture");
+    desk.write("cut.pcap", &whole[..whole.len() / 2]);
+    desk.write("header.pcap", &whole[..24]);
+    for (capture, words) in [
+        (
+            "none.pcap",
+            &["none.pcap: cannot open it", "check the path"][..],
+        ),
+        (
+            "cme.toml.pcap",
+            &["cme.toml.pcap: it starts with", "pcap or pcapng"],
+        ),
+        ("empty.pcap", &["empty.pcap: it is empty", "pcap or pcapng"]),
+        (
+            "cut.pcap",
+            &[
+                "cut.pcap: the file ends in the middle of",
+                "packets",
+                "no output is written",
+            ],
+        ),
+        (
+            "session.pcap cut.pcap",
+            &["cut.pcap: the file ends", "no output is written"],
+        ),
+        (
+            "header.pcap",
+            &["no packet is for channel 998", "no UDP packet"],
+        ),
+    ] {
+        desk.write("cme.toml.pcap", desk.read("cme.toml"));
+        let outputs = "--quiet --books old --orders new --tops newer";
+        let arguments = format!("replay --config cme.toml --pcap {capture} {outputs}");
+        refused(&desk, &arguments, 1, words);
+    }
+}
+
+/// What was read before the damage has been processed, and the summary says so.
+#[test]
+fn a_truncated_capture_is_summarised_as_far_as_it_goes() {
+    let desk = Desk::new("cut");
+    let half = &desk.arrivals[..desk.arrivals.len() / 2];
+    write_pcap(half, &desk.path("half.pcap")).expect("our folder");
+    let mut bytes = std::fs::read(desk.path("half.pcap")).expect("our capture");
+    bytes.pop();
+    desk.write("cut.pcap", bytes);
+    let run = desk.run("replay --config cme.toml --pcap cut.pcap --books books");
+    assert_eq!(run.status, 1);
+    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+    let read = half.len() - 1;
+    assert!(
+        run.stderr.contains(&format!("after {read} packets")),
+        "{}",
+        run.stderr
+    );
+    assert!(
+        run.stdout.contains("messages by template"),
+        "{}",
+        run.stdout
+    );
+    assert!(!desk.path("books").exists());
+}
+
+#[test]
+fn a_capture_of_another_channel_is_told_by_its_groups() {
+    let desk = Desk::new("other");
+    let channel = desk.read("config.xml");
+    let (_, channel) = channel.split_once("<channel").expect("a channel");
+    let (channel, _) = channel.split_once("</channel>").expect("a channel");
+    let other = channel
+        .replace("id=\"998\"", "id=\"7\"")
+        .replace("239.10.", "239.20.");
+    let other = format!("<channel{other}</channel></configuration>");
+    desk.write(
+        "both.xml",
+        desk.read("config.xml").replace("</configuration>", &other),
+    );
+    desk.write("seven.xml", format!("<configuration>{other}"));
+    let arguments =
+        |xml| format!("replay --config-xml {xml} --channel 7 --pcap session.pcap --books b");
+    let words = [
+        "no packet is for channel 7",
+        "packets to 239.10.41.1",
+        "is channel 998's",
+    ];
+    refused(&desk, &arguments("both.xml"), 1, &words);
+    let words = [
+        "no packet is for channel 7",
+        "seven.xml has none of these groups",
+    ];
+    refused(&desk, &arguments("seven.xml"), 1, &words);
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_refused() {
+    let desk = Desk::new("outputs");
+    std::fs::create_dir(desk.path("folder")).expect("our folder");
+    let beyond = desk.path("cme.toml/books");
+    for (output, words) in [
+        (
+            "nowhere/books",
+            &["nowhere/books: cannot be written", "choose a folder"][..],
+        ),
+        ("folder", &["folder: is a folder", "give a path to a file"]),
+        (text(&beyond), &["cme.toml/books: cannot be written"]),
+        ("/dev/full", &["/dev/full: cannot be written", "make room"]),
+    ] {
+        let arguments = "replay --quiet --config cme.toml --pcap session.pcap --tops tops --books";
+        refused(&desk, &format!("{arguments} {output}"), 1, words);
+    }
+}

@@ -1,0 +1,4 @@
+//! Whole sessions and the built command, in one program.
+
+mod command;
+mod sessions;

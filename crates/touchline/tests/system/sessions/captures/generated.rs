@@ -1,0 +1,65 @@
+//! Sessions that an independent generator wrote, with their truth.
+
+use super::{captures, replayed};
+use crate::sessions::path::{mirror_agrees, picture, subscriber};
+use crate::sessions::same;
+use crate::sessions::watch::Tops;
+use std::collections::HashSet;
+use std::path::Path;
+use touchline_gateway::config::Config;
+use touchline_lab::picture::Picture;
+
+const CHANNEL: u32 = 999;
+
+#[test]
+fn a_clean_session_of_another_generator_is_reproduced_exactly() {
+    let Some(captures) = captures("a clean session of another generator") else {
+        return;
+    };
+    let folder = captures.join("cme-generated/v9-clean");
+    let picture = picture_of(&folder);
+    for (name, actual) in [
+        ("books.jsonl", picture.books_jsonl()),
+        ("orders.jsonl", picture.orders_jsonl()),
+        ("tops.jsonl", picture.tops_jsonl()),
+    ] {
+        assert!(!actual.is_empty(), "{name} has nothing to compare");
+        same(&actual, &expected(&folder, name), name);
+    }
+}
+
+/// Loss, disorder, damage, resets: in the end everything is right, and nothing false was shown on
+/// the way.
+#[test]
+fn damaged_sessions_of_another_generator_heal() {
+    let Some(captures) = captures("damaged sessions of another generator") else {
+        return;
+    };
+    for name in ["v9-lossy", "v9-gaps", "v9-late", "v9-all", "v13-gaps"] {
+        let folder = captures.join("cme-generated").join(name);
+        let picture = picture_of(&folder);
+        let books = expected(&folder, "books.jsonl");
+        same(&picture.books_jsonl(), &books, &format!("books, {name}"));
+        let orders = expected(&folder, "orders.jsonl");
+        same(&picture.orders_jsonl(), &orders, &format!("orders, {name}"));
+        let tops = expected(&folder, "tops.jsonl");
+        let tops: HashSet<_> = tops.lines().collect();
+        assert!(!picture.tops.is_empty(), "{name} has no tops to compare");
+        for top in picture.tops_jsonl().lines() {
+            assert!(tops.contains(top), "{name}: {top} was never true");
+        }
+    }
+}
+
+/// The session's books, orders and tops; the subscriber's mirror has the same.
+fn picture_of(folder: &Path) -> Picture {
+    let config = Config::of_cme_channel(folder.join("config.xml"), CHANNEL);
+    let (path, report) = replayed(&config, &folder.join("session.pcap.gz"), Tops::default());
+    assert!(report.unrouted.is_empty(), "every group is the channel's");
+    mirror_agrees(&path, &folder.display().to_string());
+    picture(&path, subscriber(&path).0.clone())
+}
+
+fn expected(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).expect("the truth stands beside the session")
+}

@@ -1,0 +1,179 @@
+//! R4: loss on one line costs nothing.
+
+use crate::sessions::path::{mirror_agrees, picture, run, subscriber};
+use crate::sessions::watch::{Stream, Tops};
+use crate::sessions::{same, seeds};
+use touchline_feed::cme::Join;
+use touchline_lab::capture::{Arrival, Feed, Line};
+use touchline_lab::cme::{Options, Session, generate};
+use touchline_lab::fault::{Delivery, Fault, FaultPlan, deliver};
+use touchline_lab::random::Random;
+
+#[test]
+fn a_clean_session_gives_the_expected_books_exactly() {
+    for seed in seeds(64) {
+        let session = generate(&Options::varied(seed), seed);
+        let delivery = deliver(&session, &FaultPlan::default(), seed);
+        let path = run(&delivery.arrivals, Join::Snapshot, Tops::default());
+        let picture = picture(&path, subscriber(&path).0.clone());
+        same(
+            &picture.books_jsonl(),
+            &session.expected.books_jsonl(),
+            &format!("books, seed {seed}"),
+        );
+        same(
+            &picture.orders_jsonl(),
+            &session.expected.orders_jsonl(),
+            &format!("orders, seed {seed}"),
+        );
+        same(
+            &picture.tops_jsonl(),
+            &session.expected.tops_jsonl(),
+            &format!("tops, seed {seed}, {:?}", path.feed().counters()),
+        );
+        mirror_agrees(&path, &format!("seed {seed}"));
+    }
+}
+
+/// Both lines lose, repeat, swap and delay on their own, and every packet arrives on one of them
+/// within the hold window: the published stream is that of the lossless run, byte for byte.
+#[test]
+fn loss_on_one_line_at_a_time_changes_nothing_that_is_published() {
+    let mut packets = 0;
+    for seed in seeds(64) {
+        let session = generate(&long(seed), seed);
+        let clean = deliver(&session, &FaultPlan::default(), seed);
+        let faulty = one_line_at_a_time(&session, seed);
+        assert!(
+            faulty.report.lost_on_both.is_empty(),
+            "seed {seed}: the test loses too much"
+        );
+        packets += incremental(&faulty.arrivals);
+        let expected = run(&clean.arrivals, Join::Snapshot, Stream::default());
+        let actual = run(&faulty.arrivals, Join::Snapshot, Stream::default());
+        let (expected, actual) = (&subscriber(&expected).0, &subscriber(&actual).0);
+        let differ = expected.iter().zip(actual).position(|(a, b)| a != b);
+        if let Some(at) = differ {
+            panic!(
+                "seed {seed}, update {at}:\n expected {}\n actual   {}",
+                expected[at], actual[at]
+            );
+        }
+        assert_eq!(actual.len(), expected.len(), "seed {seed}");
+    }
+    assert!(packets > 1000, "a test of {packets} packets shows nothing");
+    println!("{packets} packets under loss on one line");
+}
+
+/// The counters of the path add up to what the fault operators know.
+#[test]
+fn the_counters_add_up() {
+    for seed in seeds(64) {
+        let session = generate(&long(seed), seed);
+        let delivery = one_line_at_a_time(&session, seed);
+        let path = run(&delivery.arrivals, Join::Snapshot, ());
+        let counters = path.feed().counters();
+        let received = counters.packets_a + counters.packets_b;
+        assert_eq!(received, incremental(&delivery.arrivals), "seed {seed}");
+        let sent = session
+            .packets
+            .iter()
+            .filter(|packet| packet.feed == Feed::Incremental)
+            .count() as u64;
+        assert_eq!(
+            counters.packets_delivered, sent,
+            "seed {seed}: each packet once"
+        );
+        assert_eq!(counters.packets_lost, 0, "seed {seed}");
+        let accounted = counters.packets_delivered
+            + counters.packets_duplicate
+            + counters.packets_late
+            + counters.packets_old_epoch
+            + counters.packets_implausible
+            + counters.packets_invalid;
+        assert_eq!(accounted, received, "seed {seed}: {counters:?}");
+    }
+}
+
+/// One packet far ahead must neither move the window nor empty a book.
+#[test]
+fn forged_packets_far_ahead_blind_nobody() {
+    for seed in seeds(32) {
+        let session = generate(&long(seed), seed);
+        let plan = FaultPlan::incremental([Fault::Forge {
+            share: 0.01,
+            ahead: 1 << 31,
+        }]);
+        let delivery = deliver(&session, &plan, seed);
+        let forged: u64 = delivery.report.struck.values().sum();
+        assert!(forged > 0, "seed {seed}: nothing was forged");
+        let path = run(&delivery.arrivals, Join::Snapshot, Tops::default());
+        let picture = picture(&path, Vec::new());
+        same(
+            &picture.books_jsonl(),
+            &session.expected.books_jsonl(),
+            &format!("books, seed {seed}"),
+        );
+        same(
+            &picture.orders_jsonl(),
+            &session.expected.orders_jsonl(),
+            &format!("orders, seed {seed}"),
+        );
+        mirror_agrees(&path, &format!("seed {seed}"));
+    }
+}
+
+/// Without a new numbering: the rule there is that gaps of the old one are given up at once. And
+/// without a late definition: it comes on two feeds, and which one is first is a matter of delay.
+pub fn long(seed: u64) -> Options {
+    Options {
+        weekly_resets: 0,
+        renumber_after_channel_reset: false,
+        late_definition: false,
+        events: 8500,
+        unknown_share: 0.02,
+        ..Options::varied(seed)
+    }
+}
+
+/// Loss, damage and disorder on one line only; repetition and a short delay on both. The delay is
+/// shorter than the silence after the first packet: who hears the second one first has joined late.
+fn one_line_at_a_time(session: &Session, seed: u64) -> Delivery {
+    let mut random = Random::from_seed(seed);
+    let mut up_to = |percent: u64| random.below(percent + 1) as f64 / 100.0;
+    let mut damage = FaultPlan::incremental([
+        Fault::Drop { share: up_to(30) },
+        Fault::DropBurst {
+            share: up_to(1),
+            packets_max: 500,
+        },
+        Fault::Corrupt { share: up_to(10) },
+        Fault::Truncate { share: up_to(10) },
+        Fault::Outage { packets: 100 },
+        Fault::Reorder {
+            share: up_to(20),
+            by_max: 64,
+        },
+    ]);
+    let disorder = FaultPlan::incremental([
+        Fault::Duplicate { share: up_to(50) },
+        Fault::Replay { share: up_to(5) },
+        Fault::Delay {
+            share: up_to(20),
+            min_ns: 1_000,
+            max_ns: 900_000,
+        },
+    ]);
+    let line = *random.pick(&Line::BOTH);
+    for rule in &mut damage.rules {
+        rule.lines = vec![line];
+    }
+    deliver(session, &damage.then(disorder), seed)
+}
+
+fn incremental(arrivals: &[Arrival]) -> u64 {
+    arrivals
+        .iter()
+        .filter(|arrival| arrival.feed == Feed::Incremental)
+        .count() as u64
+}

@@ -1,0 +1,4 @@
+//! The codecs from outside, in one program.
+
+mod fix;
+mod mdp3;

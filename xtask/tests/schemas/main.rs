@@ -1,0 +1,4 @@
+//! Generated code and the native format against their schemas, in one program.
+
+mod codegen;
+mod native;
