@@ -1,8 +1,10 @@
-//! Whether anything changed that a comparison with a foreign program judges.
+//! What a change is held against: whether anything changed that a comparison with a foreign program judges, and which part
+//! of what takes long is tried with a commit.
 //!
 //! The base is what `TOUCHLINE_BASE` names, or else the last tag before this commit. Without a base everything counts
 //! as changed, and so it does where git does not answer.
 
+use anyhow::{Context, Result};
 use std::{
     env,
     path::Path,
@@ -32,6 +34,18 @@ fn is_unchanged(root: &Path, base: &str, paths: &[&str]) -> bool {
     let mut git = git(root);
     git.args(["diff", "--quiet", base, "--"]).args(paths);
     git.status().is_ok_and(|status| status.success())
+}
+
+/// Which of `parts` a commit tries, from 0. Its id is as good as a draw, so that none is left out for long.
+///
+/// # Errors
+/// What does not begin with eight hexadecimal digits is no id.
+pub fn part_of(id: &str, parts: usize) -> Result<usize> {
+    let digits = id
+        .get(..8)
+        .and_then(|id| usize::from_str_radix(id, 16).ok());
+    let digits = digits.with_context(|| format!("'{id}' is not the id of a commit"))?;
+    Ok(digits % parts)
 }
 
 fn git(root: &Path) -> Command {

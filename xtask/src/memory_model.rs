@@ -4,6 +4,7 @@
 //! language allows on small models, Miri runs the tests with the language's own weak memory, and ThreadSanitizer looks
 //! for accesses that are not atomic at all.
 
+use crate::changed;
 use anyhow::{Context, Result, bail};
 use std::{
     fs,
@@ -19,26 +20,41 @@ const RACES: &[&str] = &["threads::", "middle_of_a_read"];
 /// accused for nothing; that channel carries nothing else.
 const SUPPRESSIONS: &str = "race:test::event::CompletedTest\n";
 
+/// Seeds of Miri, each an order of things that happened at once.
+const SEEDS: usize = 8;
+const SEEDS_LONG: usize = 64;
+
+/// A seed takes Miri most of a minute: a commit tries one of so many parts of them.
+const PARTS: usize = 4;
+
 /// How thorough to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     long: bool,
+    /// The seeds of Miri.
+    seeds: (usize, usize),
 }
 
 impl Options {
-    /// Reads `[--long]`.
+    /// Reads `[--long | --commit ID]`.
     ///
     /// # Errors
     /// Names the argument that was not understood.
     pub fn parse(arguments: &[&str]) -> Result<Self> {
-        match *arguments {
-            [] => Ok(Self { long: false }),
-            ["--long"] => Ok(Self { long: true }),
+        let (long, seeds) = match *arguments {
+            [] => (false, (0, SEEDS)),
+            ["--long"] => (true, (0, SEEDS_LONG)),
+            ["--commit", id] => {
+                let part = changed::part_of(id, PARTS)?;
+                let seeds = SEEDS / PARTS;
+                (false, (part * seeds, (part + 1) * seeds))
+            }
             _ => bail!(
-                "'{}' is not understood; memory-model takes [--long]",
+                "'{}' is not understood; memory-model takes --long or --commit ID",
                 arguments.join(" ")
             ),
-        }
+        };
+        Ok(Self { long, seeds })
     }
 
     fn choose<T>(self, short: T, long: T) -> T {
@@ -103,6 +119,8 @@ fn cargo(root: &Path, tool: &str) -> Command {
             "CARGO_TARGET_DIR",
             crate::target_folder(root).join("memory-model").join(tool),
         )
+        // Little is built here and much is tried.
+        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "2")
         .env_remove("SEED")
         .env("RUST_BACKTRACE", "0");
     command
@@ -131,16 +149,19 @@ fn miri(root: &Path, options: Options) -> Result<Run, String> {
                 .to_owned(),
         );
     }
-    let seeds = options.choose(8, 64);
+    let (first, end) = options.seeds;
     let mut command = cargo(root, "miri");
     command
         .args(["+nightly", "miri", "test", "--quiet"])
         .args(["-p", "touchline-shm"])
         .args(["--test", "shm", "--"])
         .args(RACES)
-        .env("MIRIFLAGS", format!("-Zmiri-many-seeds=0..{seeds}"));
+        .env("MIRIFLAGS", format!("-Zmiri-many-seeds={first}..{end}"));
     Ok(Run {
-        about: format!("readers and a writer in threads, in a small size, {seeds} seeds"),
+        about: format!(
+            "readers and a writer in threads, in a small size, seeds {first} to {}",
+            end - 1
+        ),
         command,
     })
 }
@@ -207,8 +228,10 @@ mod tests {
 
     #[test]
     fn arguments_are_read_or_refused() {
-        assert_eq!(Options::parse(&[]).unwrap(), Options { long: false });
-        assert_eq!(Options::parse(&["--long"]).unwrap(), Options { long: true });
+        let seeds = |arguments: &[&str]| Options::parse(arguments).unwrap().seeds;
+        assert_eq!((seeds(&[]), seeds(&["--long"])), ((0, 8), (0, 64)));
+        assert!(Options::parse(&["--long"]).unwrap().long);
+        assert_eq!(seeds(&["--commit", "00000003"]), (6, 8));
         assert!(Options::parse(&["--short"]).is_err());
         assert!(Options::parse(&["--long", "--long"]).is_err());
     }

@@ -3,7 +3,7 @@
 //! What runs in minutes with every change runs here for hours before a release. Every failure names its seed, and
 //! `SEED=n` runs that seed alone.
 
-use crate::fuzz;
+use crate::{fuzz, memory_model};
 use anyhow::{Context, Result, bail};
 use std::{
     env,
@@ -168,6 +168,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     }
     if !publish_cost(root, options.seeds)? {
         broken.push("what readers cost the writer cannot be measured".to_owned());
+    }
+    if let Err(error) = memory_model::run(root, memory_model::Options::parse(&["--long"])?) {
+        broken.push(format!("the orderings of shared memory ({error:#})"));
     }
     if options.seconds > 0 {
         let seconds = options.seconds.to_string();

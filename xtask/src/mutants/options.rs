@@ -1,7 +1,8 @@
 //! Which mutants to try.
 
 use super::{Mutant, always};
-use anyhow::{Context, Result, bail};
+use crate::changed;
+use anyhow::{Result, bail};
 
 /// Of the mutants that are not always tried, each commit tries one of so many parts.
 const PARTS: usize = 4;
@@ -25,7 +26,7 @@ impl Options {
     pub fn parse(arguments: &[&str]) -> Result<Options> {
         match *arguments {
             ["--all"] => Ok(Options::All),
-            ["--commit", id] => Ok(Options::Part(part_of(id)?)),
+            ["--commit", id] => Ok(Options::Part(changed::part_of(id, PARTS)?)),
             [filter] if !filter.starts_with('-') => Ok(Options::Named(filter.to_owned())),
             _ => bail!(
                 "'{}' is not understood; mutants takes --all, --commit ID, or a word of their names",
@@ -49,15 +50,6 @@ impl Options {
             }
         }
     }
-}
-
-/// The part that a commit tries. Its id is as good as a draw, so that none is left out for long.
-fn part_of(id: &str) -> Result<usize> {
-    let digits = id
-        .get(..8)
-        .and_then(|id| usize::from_str_radix(id, 16).ok());
-    let digits = digits.with_context(|| format!("'{id}' is not the id of a commit"))?;
-    Ok(digits % PARTS)
 }
 
 #[cfg(test)]
