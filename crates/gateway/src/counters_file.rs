@@ -36,7 +36,7 @@ impl CountersFile {
     ) -> Result<CountersFile, Error> {
         let tables = tables::<F>(more);
         let counters_file =
-            shm::CountersFile::create(publisher, clock.ns_per_tick(), tables, HISTOGRAMS)?;
+            shm::CountersFile::create(publisher.lock(), clock.ns_per_tick(), tables, HISTOGRAMS)?;
         Ok(CountersFile {
             counters_file,
             clock,

@@ -61,4 +61,4 @@ pub use geometry::{Geometry, Refused};
 pub use head::{BATCH_END, Flags};
 pub use join_point::JoinPoint;
 pub use reader::{Overrun, Reader, RingEvent};
-pub use writer::{NoRoom, Writer};
+pub use writer::{NoRoom, Staged, Writer};

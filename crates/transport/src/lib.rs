@@ -1,8 +1,10 @@
-//! Publish and subscribe: how updates reach those who act on them.
+//! Publish and subscribe: how updates reach those who act on them. Two floors, and counters apart.
 //!
-//! [`Publish`] is what the gateway hands updates to, [`Subscribe`] what takes them. Here stands the
-//! in-process publication [`Local`]; the shared-memory bus and Aeron come behind the same two
-//! traits. [`Mirror`] is a subscriber that keeps books of its own from nothing but updates.
+//! [`bus`] carries messages of any kind through shared memory: numbered, with positions, keyed latest
+//! values beside them, late join and flow control. [`market`] is market data on it, or on any other
+//! carrier: [`Publish`] is what the gateway hands updates to, [`Subscribe`] what takes them, [`Local`]
+//! the publication inside one process, [`Mirror`] a subscriber that keeps books from nothing but updates.
+//! [`stats`] are counters files, which any process may have.
 //!
 //! # Never
 //! Knows a feed, a venue or a socket; looks at a gateway's books; shows half an event.
@@ -16,14 +18,12 @@
 //! gateway's after whole sessions.
 #![forbid(unsafe_code)]
 
+pub mod bus;
 mod idle;
-mod local;
-mod mirror;
+pub mod market;
 pub mod shm;
-mod traits;
+pub mod stats;
 
 pub use idle::{BackOff, Idle, Idler};
-pub use local::Local;
-pub use mirror::Mirror;
+pub use market::{Envelope, Local, Mirror, Publish, Subscribe, SubscriptionEvent};
 pub use touchline_shm::clock::boot_ns;
-pub use traits::{Envelope, Publish, Subscribe, SubscriptionEvent};

@@ -27,11 +27,13 @@ mod message;
 mod orders;
 mod parts;
 mod quotes;
+mod sink;
 
 pub use decoder::{Decoder, Scratch, Unfit};
 pub use definition::DefinitionView;
 pub use encode::{
-    encode, encode_heartbeat, encode_top_of_book, encoded_len, mark_end_of_batch, mark_stale,
+    FLAGS_AT, HEARTBEAT_BYTES, TOP_OF_BOOK_BYTES, encode, encode_heartbeat, encode_top_of_book,
+    encoded_len, mark_end_of_batch, mark_stale, write_heartbeat, write_top_of_book,
 };
 pub use entry::Entry;
 pub use flags::Flags;
@@ -44,6 +46,7 @@ pub use quotes::{
     QuotesView, encode_quote_snapshot, encode_quote_update, quote_snapshot_parts,
     quote_update_parts,
 };
+pub use sink::Sink;
 
 /// Tells this schema from others: the letters `TL` in a dump.
 pub const SCHEMA_ID: u16 = u16::from_le_bytes(*b"TL");

@@ -66,8 +66,8 @@ pub const NAMES: &[Mutant] = &[
     },
     Mutant {
         name: "names: the publisher does not look for its tables",
-        find: "self.tables.check()?;",
-        replace: "",
+        find: "self.tables.check()",
+        replace: "Ok(())",
         test: "-p touchline-transport --test bus names::who_publishes_learns",
     },
     Mutant {

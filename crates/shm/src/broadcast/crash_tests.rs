@@ -84,11 +84,32 @@ fn publish(writer: &mut Writer<Memory>, count: u64, mut after_each: impl FnMut()
         writer.claim(length_max).unwrap().write(&dropped);
         let sequence = writer.next().sequence;
         payload::write(sequence, payload::length(sequence, length_max), &mut bytes);
-        writer.publish(&bytes, Flags::default()).unwrap();
+        match sequence % 2 {
+            0 => publish_staged(writer, &bytes),
+            _ => writer.publish(&bytes, Flags::default()).map(drop).unwrap(),
+        }
         published += u64::from(crash_injection::lives());
         after_each();
     }
     published
+}
+
+/// Stages a message, and commits it after a store elsewhere: as a publisher does, which keeps it back.
+fn publish_staged(writer: &mut Writer<Memory>, bytes: &[u8]) {
+    writer.stage(bytes.len()).unwrap();
+    let words = writer.staged_words();
+    for (word, chunk) in words.iter().zip(bytes.chunks(8)) {
+        let mut value = [0; 8];
+        value[..chunk.len()].copy_from_slice(chunk);
+        word.store(
+            u64::from_ne_bytes(value),
+            crash_injection::Ordering::Relaxed,
+        );
+    }
+    let staged = writer.staged().unwrap();
+    assert_eq!(staged.length, bytes.len());
+    writer.state_activity(super::Activity::default());
+    assert_eq!(writer.commit_staged(Flags::default()), staged.end);
 }
 
 /// A writer begins a ring, publishes, and dies after `first_life` stores; its successor dies after

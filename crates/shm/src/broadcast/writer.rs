@@ -37,6 +37,17 @@ pub struct Writer<M> {
     registered: Option<Cursors<M>>,
     /// The highest watermark that the slowest of them allowed when it was last looked at.
     allowed: u64,
+    /// Bytes of the message that is staged.
+    staged: Option<usize>,
+}
+
+/// A message that is staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staged {
+    /// Its bytes.
+    pub length: usize,
+    /// Position behind it, once it is committed.
+    pub end: u64,
 }
 
 /// Why there is no room for a message.
@@ -154,6 +165,7 @@ impl<M: Words> Writer<M> {
             generation: generations.wrapping_add(1),
             registered,
             allowed: watermark,
+            staged: None,
         };
         match writer.make_room(WORD as usize) {
             Ok(()) => {}
@@ -178,9 +190,63 @@ impl<M: Words> Writer<M> {
         self
     }
 
+    /// Stages a message of `length` bytes: a claim that is kept until [`Writer::commit_staged`], so that
+    /// other memory can be written in between that readers find by the message's position.
+    ///
+    /// The order of stores is that of a claim: what it overwrites is announced here, before the payload
+    /// is written; the zero behind it and its head are stored when it is committed. A writer that dies in
+    /// between leaves words behind a zero head, as one that dies in the middle of a payload.
+    ///
+    /// # Errors
+    /// There is no room; nothing is staged then.
+    ///
+    /// # Panics
+    /// If a message is staged already.
+    #[inline(always)]
+    pub fn stage(&mut self, length: usize) -> Result<(), NoRoom> {
+        assert!(self.staged.is_none(), "one message is staged at a time");
+        self.make_room(length)?;
+        self.staged = Some(length);
+        Ok(())
+    }
+
+    /// The staged message; `None` if none is staged.
+    #[inline(always)]
+    pub fn staged(&self) -> Option<Staged> {
+        let length = self.staged?;
+        let end = self.next.position.wrapping_add(frame_bytes(length as u64));
+        Some(Staged { length, end })
+    }
+
+    /// The payload of the staged message in place: store with relaxed ordering, the commit orders it.
+    /// Empty if none is staged.
+    #[inline(always)]
+    pub fn staged_words(&self) -> &[AtomicU64] {
+        let begin = self.geometry.index(self.next.position) + 1;
+        let words = self.staged.unwrap_or(0).div_ceil(8);
+        &self.data()[begin..begin + words]
+    }
+
+    /// Makes the staged message visible, and gives the position behind it.
+    ///
+    /// # Panics
+    /// If no message is staged.
+    #[inline(always)]
+    pub fn commit_staged(&mut self, flags: Flags) -> u64 {
+        let length = self.staged.take().expect("a message is staged");
+        self.commit(length, flags)
+    }
+
     /// Claims room for a message of `length` bytes.
+    ///
+    /// # Panics
+    /// If a message is staged: the claim would be of its room.
     #[inline(always)]
     pub fn claim(&mut self, length: usize) -> Result<Claim<'_, M>, NoRoom> {
+        assert!(
+            self.staged.is_none(),
+            "nothing is staged where room is claimed"
+        );
         self.make_room(length)?;
         let index = self.geometry.index(self.next.position);
         Ok(Claim {

@@ -130,6 +130,30 @@ fn one_frame_that_laps() {
     });
 }
 
+/// A staged message is announced before its payload is written, and there as soon as its head is.
+#[test]
+fn one_staged_message_that_laps() {
+    check("one staged message that laps", || {
+        let (memory, mut writer) = ring();
+        let mut judge = Judge::attach(&memory);
+        publish(&mut writer, 3);
+        let thread = thread::spawn(move || {
+            for _ in 0..2 {
+                let length = writer.geometry().message_max();
+                let words = content(writer.next().sequence, length);
+                writer.stage(length).unwrap();
+                for (word, value) in writer.staged_words().iter().zip(words) {
+                    word.store(value, touchline_shm::atomic::Ordering::Relaxed);
+                }
+                writer.commit_staged(Flags::default());
+            }
+        });
+        judge.polls(2);
+        thread.join().unwrap();
+        judge.finish(5);
+    });
+}
+
 /// The payload is there as soon as the head is.
 #[test]
 fn one_reader_at_the_end() {

@@ -104,10 +104,6 @@ const TOLD: &[(&str, &str)] = &[
         "beyond orders_max, an order book was dropped",
     ),
     (
-        "updates_refused",
-        "longer than a message of the bus can be: raise ring_bytes",
-    ),
-    (
         "images_refused",
         "without room for an image: /dev/shm is full",
     ),

@@ -9,6 +9,7 @@ mod losing;
 mod lossless;
 mod names;
 mod orders;
+mod raw;
 mod restarting;
 mod seen;
 mod stage;

@@ -73,7 +73,7 @@ fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
         let stage = Stage::new();
         let open = || Publisher::open(&stage.root(), "test", &lossless());
         let mut publisher = open().unwrap();
-        let counters_file = CountersFile::create(&publisher, 1.0, [], []).unwrap();
+        let counters_file = CountersFile::create(publisher.lock(), 1.0, [], []).unwrap();
         let mut market = Market::new(seed, 3);
         market.define(&mut publisher);
         (0..50).for_each(|_| market.event(&mut publisher));

@@ -3,7 +3,7 @@
 use super::encode::{Tag, group, start};
 use super::layout::{self, Fields, Text};
 use super::message::Source;
-use super::{Entry, Group, Malformed, code, encode};
+use super::{Entry, Group, Malformed, Sink, code, encode};
 use crate::text::FixedText;
 use crate::{
     Depth, DisplayFactor, Instrument, InstrumentDefinition, Leg, Legs, Price, Quantity,
@@ -35,14 +35,9 @@ pub(super) const fn len(definition: &InstrumentDefinition) -> usize {
 }
 
 /// Writes a definition.
-pub(super) fn write(
-    definition: &InstrumentDefinition,
-    tag: &Tag<'_>,
-    out: &mut [u8],
-) -> Option<usize> {
-    let rest = start(block(definition, tag), out)?;
-    group::<layout::Leg>(definition.reference.legs.as_slice(), rest)?;
-    Some(len(definition))
+pub(super) fn write(definition: &InstrumentDefinition, tag: &Tag<'_>, out: &mut impl Sink) {
+    start(block(definition, tag), out);
+    group::<layout::Leg>(definition.reference.legs.as_slice(), out);
 }
 
 fn block(definition: &InstrumentDefinition, tag: &Tag<'_>) -> layout::InstrumentDefinition {

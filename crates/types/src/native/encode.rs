@@ -1,12 +1,11 @@
 //! Updates into bytes.
 
 use super::layout::{self, Block, Dimension, Head, Header, LatencyTrace, Text, Zeros};
-use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, TopOfBook, code, definition};
+use super::{Entry, Flags, SCHEMA_ID, SCHEMA_VERSION, Sink, TopOfBook, code, definition};
 use crate::{
     BookSnapshot, BookUpdate, ChannelState, Gap, Instrument, Level, OrdersSnapshot, OrdersUpdate,
     Phase, State, Statistic, Timestamps, Trade, TradingStatus, Update, Validity,
 };
-use zerocopy::FromBytes;
 
 /// Writes `update` as one message to the start of `out` and gives its length, which is
 /// [`encoded_len`].
@@ -28,6 +27,37 @@ pub fn encode(
     encode_part(update, &Tag::new(sequence, flags, timestamps), out)
 }
 
+/// As [`write_update`], into bytes, if they are there for it.
+#[inline]
+pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+    let length = encoded_len(update);
+    let mut room = out.get_mut(..length)?;
+    if entries_max(update) > usize::from(u16::MAX) {
+        return None;
+    }
+    write_update(update, tag, &mut room);
+    Some(length)
+}
+
+/// Entries of the longest group of a message.
+fn entries_max(update: &Update<'_>) -> usize {
+    match update {
+        Update::Book(update) => update.changes.len(),
+        Update::Orders(update) => update.changes.len(),
+        Update::OrdersSnapshot(snapshot) => snapshot.orders.len(),
+        Update::BookSnapshot(snapshot) => {
+            let lists = [
+                snapshot.bids,
+                snapshot.asks,
+                snapshot.implied_bids,
+                snapshot.implied_asks,
+            ];
+            lists.map(<[Level]>::len).into_iter().fold(0, usize::max)
+        }
+        _ => 0,
+    }
+}
+
 /// Writes a heartbeat: the publication lives. As [`encode`].
 #[inline]
 pub fn encode_heartbeat(
@@ -36,9 +66,20 @@ pub fn encode_heartbeat(
     timestamps: &Timestamps,
     out: &mut [u8],
 ) -> Option<usize> {
+    let mut room = out.get_mut(..HEARTBEAT_BYTES)?;
+    write_heartbeat(sequence, flags, timestamps, &mut room);
+    Some(HEARTBEAT_BYTES)
+}
+
+/// Bytes of a heartbeat.
+pub const HEARTBEAT_BYTES: usize = fixed::<layout::Heartbeat>();
+
+/// Writes a heartbeat, which takes [`HEARTBEAT_BYTES`]. As [`encode_heartbeat`].
+#[inline]
+pub fn write_heartbeat(sequence: u64, flags: Flags, timestamps: &Timestamps, out: &mut impl Sink) {
     let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), timestamps);
     let (head, trace) = tag.of_none();
-    write(layout::Heartbeat { head, trace }, out)
+    start(layout::Heartbeat { head, trace }, out);
 }
 
 /// Writes the best levels alone, in 70 bytes. As [`encode`].
@@ -50,6 +91,23 @@ pub fn encode_top_of_book(
     timestamps: &Timestamps,
     out: &mut [u8],
 ) -> Option<usize> {
+    let mut room = out.get_mut(..TOP_OF_BOOK_BYTES)?;
+    write_top_of_book(top, sequence, flags, timestamps, &mut room);
+    Some(TOP_OF_BOOK_BYTES)
+}
+
+/// Bytes of a top of book.
+pub const TOP_OF_BOOK_BYTES: usize = fixed::<layout::TopOfBook>();
+
+/// Writes the best levels alone, which takes [`TOP_OF_BOOK_BYTES`]. As [`encode_top_of_book`].
+#[inline]
+pub fn write_top_of_book(
+    top: &TopOfBook,
+    sequence: u64,
+    flags: Flags,
+    timestamps: &Timestamps,
+    out: &mut impl Sink,
+) {
     let tag = Tag::new(sequence, flags.only(Flags::OF_PUBLISHER), timestamps);
     let block = layout::TopOfBook {
         head: tag.head(top.instrument, Some(top.validity), Flags::NONE),
@@ -58,7 +116,7 @@ pub fn encode_top_of_book(
         ask_price: top.ask_price.0.into(),
         ask_quantity: top.ask_quantity.0.into(),
     };
-    write(block, out)
+    start(block, out);
 }
 
 /// Sets [`Flags::END_OF_BATCH`] in a message that is already written. A publisher learns that a
@@ -67,11 +125,13 @@ pub fn encode_top_of_book(
 /// Does nothing to bytes that are too short to be a message.
 #[inline]
 pub fn mark_end_of_batch(message: &mut [u8]) {
-    const FLAGS: usize = size_of::<Header>() + core::mem::offset_of!(Head, flags);
-    if let Some(flags) = message.get_mut(FLAGS) {
+    if let Some(flags) = message.get_mut(FLAGS_AT) {
         *flags |= Flags::END_OF_BATCH.0;
     }
 }
+
+/// Where in a message its [`Flags`] are, a byte.
+pub const FLAGS_AT: usize = size_of::<Header>() + core::mem::offset_of!(Head, flags);
 
 /// Makes the book of an encoded message stale, if it is live: for a reader that knows that its publisher is
 /// stalled.
@@ -211,9 +271,10 @@ impl<'a> Tag<'a> {
 /// Stands for no instrument on the wire.
 pub(super) const NO_INSTRUMENT: Instrument = Instrument(u32::MAX);
 
-/// As [`encode`], with the flags of the tag as they are.
+/// Writes an update, with the flags of the tag as they are. No group may have more entries than its
+/// dimension can count, which parts do not have.
 #[inline]
-pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+pub(super) fn write_update(update: &Update<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     match update {
         Update::Book(update) => book(update, tag, out),
         Update::Orders(update) => orders(update, tag, out),
@@ -232,7 +293,7 @@ pub(super) fn encode_part(update: &Update<'_>, tag: &Tag<'_>, out: &mut [u8]) ->
 }
 
 #[inline]
-fn book(update: &BookUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn book(update: &BookUpdate<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     let flags = Flags::DIRECT.when(update.direct) | Flags::CUT.when(!update.whole);
     let (bid, bid_state) = best(update.best_bid);
     let (ask, ask_state) = best(update.best_ask);
@@ -250,9 +311,8 @@ fn book(update: &BookUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize>
         ask_state,
         reserved: Zeros::NEW,
     };
-    let rest = start(block, out)?;
-    group::<layout::LevelChange>(update.changes, rest)?;
-    Some(fixed::<layout::BookUpdate>() + group_len::<layout::LevelChange>(update.changes.len()))
+    start(block, out);
+    group::<layout::LevelChange>(update.changes, out);
 }
 
 /// A best level, or what stands for none.
@@ -266,20 +326,19 @@ fn best(level: Option<Level>) -> (Level, u8) {
 }
 
 #[inline]
-fn orders(update: &OrdersUpdate<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn orders(update: &OrdersUpdate<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_book(update.instrument, update.validity);
     let block = layout::OrderUpdate {
         head,
         trace,
         reserved: Zeros::NEW,
     };
-    let rest = start(block, out)?;
-    group::<layout::OrderChange>(update.changes, rest)?;
-    Some(fixed::<layout::OrderUpdate>() + group_len::<layout::OrderChange>(update.changes.len()))
+    start(block, out);
+    group::<layout::OrderChange>(update.changes, out);
 }
 
 #[inline]
-fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of(trade.instrument);
     let block = layout::Trade {
         head,
@@ -291,11 +350,11 @@ fn trade(trade: &Trade, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
         aggressor: trade.aggressor.map_or(code::NULL, |side| side as u8),
         action: trade.action as u8,
     };
-    write(block, out)
+    start(block, out);
 }
 
 #[inline]
-fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of(statistic.instrument);
     let block = layout::Statistics {
         head,
@@ -305,10 +364,10 @@ fn statistic(statistic: &Statistic, tag: &Tag<'_>, out: &mut [u8]) -> Option<usi
         kind: statistic.kind as u8,
         action: statistic.action as u8,
     };
-    write(block, out)
+    start(block, out);
 }
 
-fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of(status.instrument.unwrap_or(NO_INSTRUMENT));
     let block = layout::TradingStatus {
         head,
@@ -318,18 +377,17 @@ fn status(status: &TradingStatus, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize
         reason_code: status.reason,
         event_code: status.event,
     };
-    write(block, out)
+    start(block, out);
 }
 
-fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
-    let bytes = out.len();
+fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_book(snapshot.instrument, snapshot.validity);
     let block = layout::BookSnapshot {
         head,
         trace,
         reserved: Zeros::NEW,
     };
-    let mut rest = start(block, out)?;
+    start(block, out);
     let BookSnapshot {
         bids,
         asks,
@@ -338,29 +396,27 @@ fn book_snapshot(snapshot: &BookSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> 
         ..
     } = snapshot;
     for levels in [bids, asks, implied_bids, implied_asks] {
-        rest = group::<layout::Level>(levels, rest)?;
+        group::<layout::Level>(levels, out);
     }
-    Some(bytes - rest.len())
 }
 
-fn orders_snapshot(snapshot: &OrdersSnapshot<'_>, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn orders_snapshot(snapshot: &OrdersSnapshot<'_>, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_book(snapshot.instrument, snapshot.validity);
     let block = layout::OrdersSnapshot {
         head,
         trace,
         reserved: Zeros::NEW,
     };
-    let rest = start(block, out)?;
-    group::<layout::Order>(snapshot.orders, rest)?;
-    Some(fixed::<layout::OrdersSnapshot>() + group_len::<layout::Order>(snapshot.orders.len()))
+    start(block, out);
+    group::<layout::Order>(snapshot.orders, out);
 }
 
-fn state(state: State, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn state(state: State, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_book(state.instrument, state.validity);
-    write(layout::InstrumentState { head, trace }, out)
+    start(layout::InstrumentState { head, trace }, out);
 }
 
-fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn gap(gap: Gap, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_none();
     let block = layout::Gap {
         head,
@@ -369,25 +425,25 @@ fn gap(gap: Gap, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
         last_lost: gap.last.into(),
         orders_validity: gap.orders as u8,
     };
-    write(block, out)
+    start(block, out);
 }
 
-fn reset(tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn reset(tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_none();
-    write(layout::Reset { head, trace }, out)
+    start(layout::Reset { head, trace }, out);
 }
 
-fn download(phase: Phase, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn download(phase: Phase, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_none();
     let block = layout::Download {
         head,
         trace,
         phase: phase as u8,
     };
-    write(block, out)
+    start(block, out);
 }
 
-fn channel(state: &ChannelState, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize> {
+fn channel(state: &ChannelState, tag: &Tag<'_>, out: &mut impl Sink) {
     let (head, trace) = tag.of_none();
     let block = layout::ChannelState {
         head,
@@ -396,42 +452,41 @@ fn channel(state: &ChannelState, tag: &Tag<'_>, out: &mut [u8]) -> Option<usize>
         price_validity: state.price as u8,
         orders_validity: state.orders as u8,
     };
-    write(block, out)
+    start(block, out);
 }
 
-/// Writes a message without groups.
+/// Writes a message without groups, if there is room for it.
 #[inline(always)]
 pub(super) fn write<B: Block>(block: B, out: &mut [u8]) -> Option<usize> {
-    start(block, out)?;
+    let mut room = out.get_mut(..fixed::<B>())?;
+    start(block, &mut room);
     Some(fixed::<B>())
 }
 
-/// Writes header and block, and gives what follows them.
+/// Writes header and block.
 #[inline(always)]
-pub(super) fn start<B: Block>(block: B, out: &mut [u8]) -> Option<&mut [u8]> {
-    let (header, rest) = Header::mut_from_prefix(out).ok()?;
-    let (place, rest) = B::mut_from_prefix(rest).ok()?;
-    *header = Header {
+pub(super) fn start<B: Block>(block: B, out: &mut impl Sink) {
+    out.put(&Header {
         block_length: (size_of::<B>() as u16).into(),
         template_id: B::TEMPLATE_ID.into(),
         schema_id: SCHEMA_ID.into(),
         version: SCHEMA_VERSION.into(),
-    };
-    *place = block;
-    Some(rest)
+    });
+    out.put(&block);
 }
 
-/// Writes a group, and gives what follows it.
+/// Writes a group.
 #[inline(always)]
-pub(super) fn group<'o, E: Entry>(values: &[E::Value], out: &'o mut [u8]) -> Option<&'o mut [u8]> {
-    let (dimension, rest) = Dimension::mut_from_prefix(out).ok()?;
-    let (entries, rest) = <[E]>::mut_from_prefix_with_elems(rest, values.len()).ok()?;
-    *dimension = Dimension {
+pub(super) fn group<E: Entry>(values: &[E::Value], out: &mut impl Sink) {
+    debug_assert!(
+        values.len() <= usize::from(u16::MAX),
+        "a part has no such group"
+    );
+    out.put(&Dimension {
         block_length: (size_of::<E>() as u16).into(),
-        num_in_group: u16::try_from(values.len()).ok()?.into(),
-    };
-    for (entry, value) in entries.iter_mut().zip(values) {
-        *entry = E::of(value);
+        num_in_group: (values.len() as u16).into(),
+    });
+    for value in values {
+        out.put(&E::of(value));
     }
-    Some(rest)
 }

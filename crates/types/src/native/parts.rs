@@ -1,8 +1,8 @@
 //! Updates that are too long for one message, as several.
 
-use super::encode::{Tag, encode_part, encoded_len};
+use super::encode::{Tag, encode_part, encoded_len, write_update};
 use super::layout::{self, Dimension};
-use super::{Flags, encode};
+use super::{Flags, Sink, encode};
 use crate::{
     BookSnapshot, BookUpdate, LEGS_MAX, Level, OrdersSnapshot, OrdersUpdate, Timestamps, Update,
 };
@@ -116,16 +116,25 @@ impl Part<'_> {
         timestamps: &Timestamps,
         out: &mut [u8],
     ) -> Option<usize> {
+        let tag = self.tag(sequence, flags, timestamps);
+        encode_part(self.update(), &tag, out)
+    }
+
+    /// Writes it as [`encode`](Part::encode) does; it takes [`len`](Part::len) bytes.
+    #[inline]
+    pub fn write(&self, sequence: u64, flags: Flags, timestamps: &Timestamps, out: &mut impl Sink) {
+        let tag = self.tag(sequence, flags, timestamps);
+        write_update(self.update(), &tag, out);
+    }
+
+    #[inline(always)]
+    fn tag<'t>(&self, sequence: u64, flags: Flags, timestamps: &'t Timestamps) -> Tag<'t> {
         let mut own = flags.only(Flags::OF_PUBLISHER);
         if self.more {
             own = Flags(own.0 & !Flags::END_OF_BATCH.0);
         }
         let place = Flags::CONTINUED.when(self.continued) | Flags::MORE.when(self.more);
-        encode_part(
-            self.update(),
-            &Tag::new(sequence, own | place, timestamps),
-            out,
-        )
+        Tag::new(sequence, own | place, timestamps)
     }
 }
 

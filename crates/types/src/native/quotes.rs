@@ -93,9 +93,14 @@ pub fn encode_quote_snapshot(
 }
 
 fn write<B: Block, E: Entry>(block: B, values: &[E::Value], out: &mut [u8]) -> Option<usize> {
-    let rest = start(block, out)?;
-    group::<E>(values, rest)?;
-    Some(encode::fixed::<B>() + group_len::<E>(values.len()))
+    let length = encode::fixed::<B>() + group_len::<E>(values.len());
+    let mut room = out.get_mut(..length)?;
+    if values.len() > usize::from(u16::MAX) {
+        return None;
+    }
+    start(block, &mut room);
+    group::<E>(values, &mut room);
+    Some(length)
 }
 
 fn stream(stream: &QuoteStream) -> layout::QuoteStream {

@@ -73,7 +73,7 @@ const COUNTERS: [CounterInfo; 4] = [
 const HISTOGRAMS: [CounterInfo; 2] = [info("second_ns"), info("first_ns")];
 
 fn counters_file(publisher: &Publisher) -> CountersFile {
-    CountersFile::create(publisher, 1.0, &COUNTERS, &HISTOGRAMS).expect("room for a board")
+    CountersFile::create(publisher.lock(), 1.0, &COUNTERS, &HISTOGRAMS).expect("room for a board")
 }
 
 fn define(publisher: &mut Publisher, symbols: &[&str]) {

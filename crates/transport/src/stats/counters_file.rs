@@ -1,8 +1,6 @@
 //! What a gateway counts, where every process can read it: the file `counters` of its bus.
 
-use super::damage::Damage;
-use super::files::Error;
-use super::{Publisher, Root};
+use crate::bus::{Damage, Error, Root};
 use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_shm::counters::{self, Descriptor, words_needed};
 use touchline_shm::segment::{self, Access, Lock, Mapping, Options, WriterLock};
@@ -26,23 +24,14 @@ pub struct CountersView {
 }
 
 impl CountersFile {
-    /// Begins a counters file on the publisher's bus, in the place of an earlier one. Names must differ.
+    /// Begins a counters file in the directory that `lock` gives the right to write, in the place of an
+    /// earlier one. Names must differ.
     ///
-    /// `ns_per_tick` is the length of a tick of the marks that the publisher stamps.
+    /// `ns_per_tick` is the length of a tick of the marks that are recorded in histograms.
     ///
     /// # Errors
     /// No room for the file, or a table that is not in order.
     pub fn create<'a>(
-        publisher: &Publisher,
-        ns_per_tick: f64,
-        counters: impl IntoIterator<Item = &'a CounterInfo>,
-        histograms: impl IntoIterator<Item = &'a CounterInfo>,
-    ) -> Result<CountersFile, Error> {
-        CountersFile::under(publisher.lock(), ns_per_tick, counters, histograms)
-    }
-
-    /// The same where this lock gives the right to write.
-    pub(super) fn under<'a>(
         lock: &WriterLock,
         ns_per_tick: f64,
         counters: impl IntoIterator<Item = &'a CounterInfo>,
@@ -97,7 +86,7 @@ impl CountersFile {
     }
 
     /// Whether somebody has removed it, or put another in its place: nobody finds it any more.
-    pub(super) fn is_orphaned(&self) -> bool {
+    pub(crate) fn is_orphaned(&self) -> bool {
         self.file.is_replaced()
     }
 }

@@ -1,14 +1,12 @@
 //! Looking at a bus now and then: what stands there, without the stream.
 
-mod read_retry;
-
+use super::Overview;
 use super::book_image::{self, BookImage};
 use super::channel_image::{self, ChannelImage};
-use super::files::{Error, Reading};
-use super::reader_stats::{self, ReaderView};
+use super::reading::{self, DEFINITIONS, IMAGES, MarketReading};
 use super::tables::slot_of;
-use super::{Holder, Liveness, Overview, Root};
-use read_retry::ReadRetry;
+use crate::bus::{Error, Holder, Liveness, ReadRetry, Root};
+use crate::stats::{self, ReaderView};
 use touchline_shm::last_value::Found;
 use touchline_types::native::{Body, Message};
 use touchline_types::{Instrument, InstrumentDefinition, Validity};
@@ -23,7 +21,7 @@ use zerocopy::IntoBytes;
 pub struct Images {
     root: Root,
     bus: String,
-    reading: Reading,
+    reading: MarketReading,
     /// The writer whose tables are read.
     generation: u64,
     /// Who that is, as of the last look; `None` if it is gone.
@@ -63,8 +61,8 @@ impl Images {
     /// # Errors
     /// Among others: there is no such bus, or it is not ours to read.
     pub fn open(root: &Root, bus: &str) -> Result<Images, Error> {
-        let (reading, _) = Reading::join(root, bus, false)?;
-        let content_words = reading.images.shape().content_words;
+        let (reading, _) = reading::join(root, bus, false)?;
+        let content_words = reading.tables[IMAGES].shape().content_words;
         Ok(Images {
             root: root.clone(),
             bus: bus.to_owned(),
@@ -99,9 +97,9 @@ impl Images {
     /// # Errors
     /// As [`Images::open`].
     pub fn overview(&mut self) -> Result<(Overview, Vec<ReaderView>), Error> {
-        let mut readers = reader_stats::views(&self.root, &self.bus)?;
+        let mut readers = stats::views(&self.root, &self.bus)?;
         let overview = Overview::see(&mut self.reading, &self.bus)?;
-        reader_stats::measure(&mut readers, overview.position);
+        stats::measure(&mut readers, overview.position);
         Ok((overview, readers))
     }
 
@@ -117,13 +115,13 @@ impl Images {
 
     /// All instruments that something was published of, and perhaps some between them.
     pub fn instruments(&self) -> impl Iterator<Item = Instrument> + use<> {
-        let books = self.reading.images.used().saturating_sub(1);
-        (0..self.reading.definitions.used().max(books) as u32).map(Instrument)
+        let books = self.reading.tables[IMAGES].used().saturating_sub(1);
+        (0..self.reading.tables[DEFINITIONS].used().max(books) as u32).map(Instrument)
     }
 
     /// The definition of an instrument, if there is one.
     pub fn definition(&self, instrument: Instrument) -> Option<InstrumentDefinition> {
-        let definitions = &self.reading.definitions;
+        let definitions = &self.reading.tables[DEFINITIONS];
         // As long as its writer made the slots, whichever version that was.
         let mut content = vec![0_u64; definitions.shape().content_words];
         let found = self.definitions_retry.read(definitions, |table| {
@@ -148,7 +146,7 @@ impl Images {
     /// Why it cannot be seen.
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
         let levels_max = book_image::levels_max(self.content.len());
-        let images = &self.reading.images;
+        let images = &self.reading.tables[IMAGES];
         let found = self.images_retry.read(images, |table| {
             table.read_parts(
                 slot_of(instrument),
@@ -192,9 +190,11 @@ impl Images {
     /// What holds for every book. Without it none can be judged.
     fn channel(&self) -> Result<ChannelImage, Unseen> {
         let mut content = [0; channel_image::WORDS];
-        let found = self.images_retry.read(&self.reading.images, |table| {
-            table.read(channel_image::SLOT, &mut content)
-        });
+        let found = self
+            .images_retry
+            .read(&self.reading.tables[IMAGES], |table| {
+                table.read(channel_image::SLOT, &mut content)
+            });
         Ok(match position(found)? {
             Some(_) => ChannelImage::take(&content),
             None => ChannelImage::default(),

@@ -1,8 +1,8 @@
 //! What can be said of a bus from outside: its publisher, its sizes, how far it is.
 
-use super::files::{CURSORS, Error, Reading};
-use super::reader_stats::{self, ReaderView};
-use super::{Directory, Holder, Liveness, Root};
+use super::reading::{self, DEFINITIONS, IMAGES, MarketReading};
+use crate::bus::{CURSORS, Directory, Error, Holder, Liveness, Root};
+use crate::stats::{self, ReaderView};
 use std::os::unix::fs::MetadataExt;
 use touchline_shm::broadcast::{Cursors, RingEvent};
 use touchline_shm::segment::{self, Access, Lock, Mapping, Options, SlotLocks, WriterLock};
@@ -53,12 +53,12 @@ impl Overview {
     /// # Errors
     /// Among others: there is no such bus, or it is not ours to read.
     pub fn of(root: &Root, bus: &str) -> Result<Overview, Error> {
-        let (mut reading, _) = Reading::join(root, bus, false)?;
+        let (mut reading, _) = reading::join(root, bus, false)?;
         Overview::see(&mut reading, bus)
     }
 
     /// The same of a bus that is open already.
-    pub(super) fn see(reading: &mut Reading, bus: &str) -> Result<Overview, Error> {
+    pub(super) fn see(reading: &mut MarketReading, bus: &str) -> Result<Overview, Error> {
         reading.ring.skip_to_join_point();
         read_to_end(reading);
         let next = reading.ring.next();
@@ -68,8 +68,8 @@ impl Overview {
             publisher: reading.publisher()?,
             liveness: reading.liveness(),
             generation: reading.ring.generation(),
-            definitions: reading.definitions.used(),
-            books: reading.images.used().saturating_sub(1),
+            definitions: reading.tables[DEFINITIONS].used(),
+            books: reading.tables[IMAGES].used().saturating_sub(1),
             messages: next.sequence.saturating_sub(1),
             ring_bytes: geometry.capacity(),
             position: next.position,
@@ -94,9 +94,9 @@ impl Overview {
     /// # Errors
     /// As [`Overview::of`]. A counters file that cannot be read is one that says so.
     pub fn with_readers(root: &Root, bus: &str) -> Result<(Overview, Vec<ReaderView>), Error> {
-        let mut readers = reader_stats::views(root, bus)?;
+        let mut readers = stats::views(root, bus)?;
         let overview = Overview::of(root, bus)?;
-        reader_stats::measure(&mut readers, overview.position);
+        stats::measure(&mut readers, overview.position);
         Ok((overview, readers))
     }
 
@@ -118,7 +118,7 @@ pub fn readers(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
 }
 
 /// From the last join point, which is at most a block before the end; not for ever, if it is being written.
-fn read_to_end(reading: &mut Reading) {
+fn read_to_end(reading: &mut MarketReading) {
     for _ in 0..MESSAGES_MAX {
         match reading.ring.read(|_| ()) {
             Ok(Some(())) | Err(RingEvent::Generation(_)) => {}

@@ -10,8 +10,7 @@
 //! the next of that name, or for an hour.
 
 use super::counters_file::{CountersFile, CountersView};
-use super::files::Error;
-use super::{Holder, Root};
+use crate::bus::{Error, Holder, Root};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_shm::segment::{self, WriterLock};
 use touchline_types::{CounterInfo, Timestamps};
@@ -73,7 +72,7 @@ pub struct FineClock {
 }
 
 /// The writing side: what a reader shows of itself. Given to a subscriber when it
-/// [joins](super::Join::reader_stats), which keeps it; once a batch, a few stores.
+/// [joins](crate::market::Join::reader_stats), which keeps it; once a batch, a few stores.
 #[derive(Debug)]
 pub struct ReaderStats {
     root: Root,
@@ -90,7 +89,7 @@ pub struct ReaderStats {
 
 /// The last message of a batch, just before it is handed out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Consumed {
+pub(crate) struct Consumed {
     ticks: u64,
     published: u64,
     receive_ns: u64,
@@ -143,7 +142,7 @@ impl ReaderStats {
         }
         let histograms = READER_HISTOGRAMS;
         let counters_file =
-            CountersFile::under(&lock, clock.ns_per_tick, ReaderCounters::TABLE, histograms)?;
+            CountersFile::create(&lock, clock.ns_per_tick, ReaderCounters::TABLE, histograms)?;
         let mut reader = ReaderStats {
             root: root.clone(),
             bus: bus.to_owned(),
@@ -170,7 +169,7 @@ impl ReaderStats {
 
     /// A message with these stamps is about to be handed out.
     #[inline]
-    pub(super) fn consumed(&self, timestamps: &Timestamps) -> Consumed {
+    pub(crate) fn consumed(&self, timestamps: &Timestamps) -> Consumed {
         Consumed {
             published: timestamps.published,
             receive_ns: timestamps.packet.receive_ns,
@@ -180,14 +179,14 @@ impl ReaderStats {
 
     /// A message was read, and its batch goes on.
     #[inline]
-    pub(super) fn message(&mut self) {
+    pub(crate) fn message(&mut self) {
         self.counters.messages += 1;
     }
 
     /// The last message of a batch was read, and the reader is at `position` now. Not inlined: it
     /// would stand in the way of messages that have no counters file to be shown on.
     #[inline(never)]
-    pub(super) fn batch(&mut self, consumed: Consumed, position: u64) {
+    pub(crate) fn batch(&mut self, consumed: Consumed, position: u64) {
         let Consumed {
             ticks,
             published,
@@ -224,7 +223,7 @@ impl ReaderStats {
 
     /// Something else happened to the subscription: shows it, with its position.
     #[cold]
-    pub(super) fn note(&mut self, position: u64, note: impl FnOnce(&mut ReaderCounters)) {
+    pub(crate) fn note(&mut self, position: u64, note: impl FnOnce(&mut ReaderCounters)) {
         note(&mut self.counters);
         self.counters.position = position;
         self.counters.written_unix_ns = unix_ns();
@@ -233,7 +232,7 @@ impl ReaderStats {
 
     /// The bus was begun anew; if its directory is another one, the counters file goes there.
     #[cold]
-    pub(super) fn follow(&mut self) {
+    pub(crate) fn follow(&mut self) {
         if !self.counters_file.is_orphaned() {
             return;
         }
@@ -306,7 +305,7 @@ impl ReaderCounters {
 
 /// The named readers of a bus, by name; disturbs nobody. How far each is behind is still to be
 /// [measured](measure), with a position that is read after this.
-pub(super) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
+pub(crate) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
     let stats = stats_of(root, bus)?;
     let view = |name: String| {
         // One that leaves in between is not there.
@@ -327,7 +326,7 @@ pub(super) fn views(root: &Root, bus: &str) -> Result<Vec<ReaderView>, Error> {
 }
 
 /// How far each is behind a publisher that is at `position`.
-pub(super) fn measure(readers: &mut [ReaderView], position: u64) {
+pub(crate) fn measure(readers: &mut [ReaderView], position: u64) {
     for reader in readers
         .iter_mut()
         .filter(|reader| reader.counters_file.is_ok())
@@ -338,7 +337,7 @@ pub(super) fn measure(readers: &mut [ReaderView], position: u64) {
 }
 
 /// Removes the counters files of those who died long ago. For who begins something on the bus.
-pub(super) fn sweep_of(root: &Root, bus: &str) {
+pub(crate) fn sweep_of(root: &Root, bus: &str) {
     if let Ok(stats) = stats_of(root, bus) {
         sweep(&stats);
     }

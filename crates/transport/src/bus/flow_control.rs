@@ -16,6 +16,17 @@ pub struct SlowReaderPolicy {
     waiting: Option<Waiting>,
 }
 
+/// What waiting for slow readers came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounts {
+    /// Times that the writer waited.
+    pub waits: u64,
+    /// Registered readers that died and are not waited for any more.
+    pub readers_dead: u64,
+    /// Registered readers that were too slow for too long.
+    pub readers_left_behind: u64,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     slot: usize,

@@ -16,9 +16,10 @@ mod tests;
 
 use super::{Item, Received, Step, Subscriber};
 use crate::SubscriptionEvent;
-use crate::shm::book_image;
-use crate::shm::channel_image::{self, ChannelImage};
-use crate::shm::tables::slot_of;
+use crate::market::book_image;
+use crate::market::channel_image::{self, ChannelImage};
+use crate::market::reading::{DEFINITIONS, IMAGES};
+use crate::market::tables::slot_of;
 use busy::Busy;
 use std::time::Instant;
 use touchline_shm::last_value::Found;
@@ -191,7 +192,7 @@ impl Subscriber {
     /// What holds for the channel; `None` where that cannot be had, and an error where the next poll tries again.
     fn read_channel(&mut self) -> Result<Option<ChannelImage>, TryLater> {
         let mut content = [0; channel_image::WORDS];
-        let found = self.reading.images.read(channel_image::SLOT, &mut content);
+        let found = self.reading.tables[IMAGES].read(channel_image::SLOT, &mut content);
         Ok(match found {
             Found::Content { .. } => Some(ChannelImage::take(&content)),
             Found::Nothing => Some(NOTHING_HAPPENED),
@@ -246,18 +247,16 @@ impl Subscriber {
         instrument: Instrument,
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
-        let books = self.reading.images.used().saturating_sub(1);
-        if instrument.index() >= self.reading.definitions.used().max(books) {
+        let books = self.reading.tables[IMAGES].used().saturating_sub(1);
+        if instrument.index() >= self.reading.tables[DEFINITIONS].used().max(books) {
             match self.channel().download {
                 Some((_, Phase::Ended)) => self.go_on(Part::Download(Phase::Ended)),
                 Some((_, Phase::Begun)) | None => self.joining = None,
             }
             return Step::Passed;
         }
-        let found = self
-            .reading
-            .definitions
-            .read(instrument.index(), &mut self.scratch.definition);
+        let found =
+            self.reading.tables[DEFINITIONS].read(instrument.index(), &mut self.scratch.definition);
         // mutant: image: a poll waits for a definition
         if matches!(found, Found::Busy(_) | Found::Overwritten) && self.tries_later() {
             return Step::Nothing;
@@ -420,7 +419,7 @@ impl Subscriber {
     fn take_image(&mut self, instrument: Instrument) -> SlotCopy {
         let content = &mut self.scratch.content;
         let levels_max = book_image::levels_max(content.len());
-        let found = self.reading.images.read_parts(
+        let found = self.reading.tables[IMAGES].read_parts(
             slot_of(instrument),
             content,
             book_image::HEAD_WORDS,

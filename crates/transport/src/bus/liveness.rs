@@ -22,7 +22,7 @@ impl Liveness {
     }
 
     /// As of now; `None` of a publisher that states no such thing, as a replay.
-    pub(super) fn of(ring: &Reader<Mapping>) -> Option<Liveness> {
+    pub(crate) fn of(ring: &Reader<Mapping>) -> Option<Liveness> {
         let stated = ring.activity();
         let now_ns = boot_ns();
         // A reader that was stopped between the two would take its own pause for the publisher's.

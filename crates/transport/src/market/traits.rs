@@ -1,6 +1,7 @@
 //! The two sides of a publication.
 
-use crate::shm::{Activity, Damage, PublisherCounters};
+use super::PublisherCounters;
+use crate::bus::{Activity, Damage};
 use touchline_types::native::TopOfBook;
 use touchline_types::{Timestamps, Update};
 

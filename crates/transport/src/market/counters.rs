@@ -9,7 +9,6 @@ touchline_types::counters! {
         tops_published: "messages" = "Tops of book, each because it changed.",
         images_cut: "updates" = "A book was deeper than its image: who joins waits for its next whole publication.",
         images_refused: "updates" = "An instrument was beyond the limit or the memory of the tables: it has no image.",
-        updates_refused: "updates" = "An update did not fit any message, and was not published.",
         waits: "waits" = "Times that the writer of a lossless bus waited for a reader.",
         readers_dead: "readers" = "Registered readers that died and are not waited for any more.",
         readers_left_behind: "readers" = "Registered readers that were too slow for too long.",

@@ -1,7 +1,7 @@
 //! What a subscriber was handed of each instrument, and what therefore is to be done with a message.
 
 use super::Filter;
-use crate::shm::channel_image::{ChannelImage, is_before};
+use crate::market::channel_image::{ChannelImage, is_before};
 use touchline_types::native::{Body, DefinitionView, Message};
 use touchline_types::{ChannelState, Instrument, Validity};
 

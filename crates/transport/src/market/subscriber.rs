@@ -4,20 +4,17 @@ mod joining;
 mod rows;
 mod scratch;
 mod stall;
-mod watch;
 
-use super::files::{Error, Reading};
-use super::reader_stats::ReaderCounters;
-use super::{Holder, Liveness, ReaderStats, Root};
+use super::reading::{self, MarketReading};
+use crate::bus::{Error, Holder, Liveness, Root, SlotGuard, Watch};
+use crate::stats::{ReaderCounters, ReaderStats};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
 use joining::Joining;
 use rows::{Rows, Verdict};
 use scratch::Scratch;
 use touchline_shm::broadcast;
-use touchline_shm::segment::SlotGuard;
 use touchline_types::native::{Body, Flags, Message, TopOfBook, Unfit};
 use touchline_types::{InstrumentDefinition, OrdersUpdate, State, Timestamps, Update};
-use watch::Watch;
 
 /// How to join a bus.
 pub struct Join {
@@ -61,7 +58,7 @@ pub struct Subscriber {
     root: Root,
     bus: String,
     settings: Join,
-    reading: Reading,
+    reading: MarketReading,
     /// The place among named readers.
     guard: Option<SlotGuard>,
     /// The writer that is being read, its number in the ring.
@@ -138,7 +135,7 @@ impl Subscriber {
     /// # Errors
     /// Among others: there is no such bus, or it is not ours to read.
     pub fn join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
-        let (reading, guard) = Reading::join(root, bus, settings.registered)?;
+        let (reading, guard) = reading::join(root, bus, settings.registered)?;
         let position = reading.ring.next().position;
         let is_gone = reading.publisher()?.is_none();
         let watch = Watch::new(is_gone, reading.is_stalled());
@@ -535,7 +532,7 @@ impl Subscriber {
     fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
         // Its place was in the old files.
         self.guard = None;
-        let (reading, guard) = Reading::try_join(&self.root, &self.bus, self.settings.registered)?;
+        let (reading, guard) = reading::try_join(&self.root, &self.bus, self.settings.registered)?;
         let next = reading.ring.next();
         self.scratch = Scratch::new(
             &reading,

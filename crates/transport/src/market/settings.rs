@@ -1,7 +1,11 @@
-//! Sizes and ways of a bus.
+//! Sizes and ways of a bus of market data.
 
-use std::time::Duration;
-use touchline_shm::segment::Lock;
+use super::book_image;
+use super::channel_image;
+use super::tables::{DEFINITION_WORDS, DEFINITIONS, IMAGES};
+use crate::bus::{Layout, Lock, Lossless};
+use touchline_shm::last_value::Shape;
+use touchline_types::native;
 
 /// How a bus is made. All memory is taken from these at start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,16 +27,6 @@ pub struct Settings {
     pub lock: Lock,
 }
 
-/// How long a lossless bus waits, and for how many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lossless {
-    /// Named readers for which there is room at least; pages are whole, and each has room for 32.
-    pub readers_max: u32,
-    /// How long the slowest may stop the writer before it is left behind. A dead one is left behind
-    /// at once.
-    pub wait_max: Duration,
-}
-
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -47,11 +41,25 @@ impl Default for Settings {
     }
 }
 
-impl Default for Lossless {
-    fn default() -> Lossless {
-        Lossless {
-            readers_max: 16,
-            wait_max: Duration::from_secs(1),
+impl Settings {
+    /// Files of such a bus.
+    pub(super) fn layout(&self) -> Layout<2> {
+        let content_words = book_image::words(self.image_levels_max).max(channel_image::WORDS);
+        let definitions = Shape {
+            slots: self.instruments_max,
+            content_words: DEFINITION_WORDS,
+        };
+        let images = Shape {
+            slots: self.instruments_max + 1,
+            content_words,
+        };
+        Layout {
+            ring_bytes: self.ring_bytes,
+            message_bytes_min: native::PART_BYTES_MIN,
+            tables: [(DEFINITIONS, definitions), (IMAGES, images)],
+            lossless: self.lossless,
+            huge_pages: self.huge_pages,
+            lock: self.lock,
         }
     }
 }

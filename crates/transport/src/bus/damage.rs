@@ -20,12 +20,12 @@ pub enum Damage {
 
 impl Damage {
     /// That a name was lost, if one was.
-    pub(super) fn of_name(lost: Option<&Path>) -> Result<(), Damage> {
+    pub(crate) fn of_name(lost: Option<&Path>) -> Result<(), Damage> {
         lost.map_or(Ok(()), |path| Err(Damage::NameLost(path.to_owned())))
     }
 
     /// What happened to a mapped file. One system call.
-    pub(super) fn of_file(file: &Mapping) -> Result<(), Damage> {
+    pub(crate) fn of_file(file: &Mapping) -> Result<(), Damage> {
         match file.intact() {
             true => Damage::of_name(file.lost_name()),
             false => Err(Damage::CutShort(file.path().to_owned())),

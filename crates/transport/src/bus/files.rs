@@ -1,7 +1,7 @@
 //! The files of a bus, for its writer and for its readers.
 
-use super::lossless::{SlowReaderPolicy, Verdict};
-use super::{Directory, Holder, Liveness, Lossless, Root, Settings, book_image, channel_image};
+use super::flow_control::{SlowReaderPolicy, Verdict};
+use super::{Directory, Holder, Layout, Liveness, Lossless, Root};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
 use touchline_shm::broadcast::{self, Cursors, Geometry};
@@ -9,11 +9,8 @@ use touchline_shm::last_value::{self, Shape};
 use touchline_shm::segment::{
     self, Access, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
 };
-use touchline_types::native;
 
 const RING: &str = "ring";
-const DEFINITIONS: &str = "definitions";
-const IMAGES: &str = "images";
 /// Cursors of named readers, of a lossless bus.
 pub const CURSORS: &str = "cursors";
 
@@ -25,9 +22,6 @@ const START_POLL: Duration = Duration::from_millis(1);
 pub type TableWriter = last_value::Writer<Mapping>;
 /// Reads a table.
 pub type TableReader = last_value::Reader<Mapping>;
-
-/// Bytes of a definition's message are in the slot's first word, the message follows.
-pub const DEFINITION_WORDS: usize = 1 + native::PART_BYTES_MIN / 8;
 
 /// Why a bus cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +91,7 @@ pub enum Error {
 }
 
 impl Error {
-    pub(super) fn contents(mapping: &Mapping, what: impl ToString) -> Error {
+    pub(crate) fn contents(mapping: &Mapping, what: impl ToString) -> Error {
         Error::Contents {
             path: mapping.path().display().to_string(),
             what: what.to_string(),
@@ -107,44 +101,34 @@ impl Error {
 
 /// Sizes of the files.
 #[derive(Clone, Copy, Debug)]
-struct Sizes {
+struct Sizes<const N: usize> {
     ring: Geometry,
-    definitions: Shape,
-    images: Shape,
+    tables: [(&'static str, Shape); N],
 }
 
-impl Sizes {
-    fn new(settings: &Settings) -> Result<Sizes, Error> {
-        let content_words = book_image::words(settings.image_levels_max).max(channel_image::WORDS);
+impl<const N: usize> Sizes<N> {
+    fn new(layout: &Layout<N>) -> Result<Sizes<N>, Error> {
         Ok(Sizes {
-            ring: ring_of(settings.ring_bytes)?,
-            definitions: Shape {
-                slots: settings.instruments_max,
-                content_words: DEFINITION_WORDS,
-            },
-            images: Shape {
-                slots: settings.instruments_max + 1,
-                content_words,
-            },
+            ring: ring_of(layout.ring_bytes, layout.message_bytes_min)?,
+            tables: layout.tables,
         })
     }
 }
 
 /// What a writer writes.
 #[derive(Debug)]
-pub struct Writing {
+pub struct Writing<const N: usize> {
     /// The right to write it; held as long as this lives.
     pub lock: WriterLock,
     pub ring: broadcast::Writer<Mapping>,
-    pub definitions: TableWriter,
-    pub images: TableWriter,
+    pub tables: [TableWriter; N],
     /// Of a lossless bus.
     pub policy: Option<SlowReaderPolicy>,
 }
 
-impl Writing {
+impl<const N: usize> Writing<N> {
     /// Takes over what another writer has left, or begins anew where that does not fit.
-    pub fn open(root: &Root, bus: &str, settings: &Settings) -> Result<Writing, Error> {
+    pub fn open(root: &Root, bus: &str, settings: &Layout<N>) -> Result<Writing<N>, Error> {
         let sizes = Sizes::new(settings)?;
         let lock = WriterLock::acquire(root.create(bus)?)?;
         let existing = Files::existing(&lock, sizes, settings)?;
@@ -169,10 +153,10 @@ struct Registered {
 }
 
 impl Registered {
-    fn open(
+    fn open<const N: usize>(
         lock: &WriterLock,
         lossless: Lossless,
-        settings: &Settings,
+        settings: &Layout<N>,
     ) -> Result<Registered, Error> {
         let words = Cursors::<Mapping>::words_for(lossless.readers_max as usize);
         let bytes = bytes_of(words, lock.directory().page_bytes()?);
@@ -213,11 +197,10 @@ impl Registered {
     }
 }
 
-/// The three files, mapped for writing.
-struct Files {
+/// Ring and tables, mapped for writing.
+struct Files<const N: usize> {
     ring: Ring,
-    definitions: Mapping,
-    images: Mapping,
+    tables: [Mapping; N],
 }
 
 /// The ring is complete when it is found; a new one has its writer already.
@@ -226,16 +209,16 @@ enum Ring {
     New(broadcast::Writer<Mapping>),
 }
 
-impl Files {
+impl<const N: usize> Files<N> {
     /// What another writer has left, if all of it has these sizes and makes sense.
     ///
     /// # Errors
     /// A file that another writer is still writing: it was brought here from the bus that it belongs to.
     fn existing(
         lock: &WriterLock,
-        sizes: Sizes,
-        settings: &Settings,
-    ) -> Result<Option<Files>, Error> {
+        sizes: Sizes<N>,
+        settings: &Layout<N>,
+    ) -> Result<Option<Files<N>>, Error> {
         let page_bytes = lock.directory().page_bytes()?;
         let open = |file, options: &Options, words: usize| {
             let mapping = match Mapping::open(lock.directory(), file, Access::Write, options) {
@@ -247,49 +230,54 @@ impl Files {
             let fits = bytes_of(words, page_bytes) == size_of_val(mapping.words());
             Ok(fits.then_some(mapping))
         };
-        let tables = table_options(settings);
+        let options = table_options(settings);
         // All of them before one is judged: none that is in use is to be removed.
         let ring = open(RING, &ring_options(settings), sizes.ring.words())?;
-        let definitions = open(DEFINITIONS, &tables, sizes.definitions.words())?;
-        let images = open(IMAGES, &tables, sizes.images.words())?;
-        let (Some(ring), Some(definitions), Some(images)) = (ring, definitions, images) else {
-            return Ok(None);
-        };
+        let tables = each(sizes.tables, |(file, shape)| {
+            Ok::<_, Error>(open(file, &options, shape.words())?)
+        })?;
         // Files of one length may hold tables of another shape, and their readers would keep that.
         // mutant: image: a table of another shape is taken over
-        let is_same = Geometry::read(ring.words()) == Ok(sizes.ring)
-            && Shape::read(definitions.words()) == Ok(sizes.definitions)
-            && Shape::read(images.words()) == Ok(sizes.images);
+        let is_same = |(mapping, (_, shape)): (&Mapping, (&str, Shape))| {
+            Shape::read(mapping.words()) == Ok(shape)
+        };
+        let Some(ring) = ring.filter(|ring| Geometry::read(ring.words()) == Ok(sizes.ring)) else {
+            return Ok(None);
+        };
+        let Ok(tables) = each(tables, |table| table.ok_or(())) else {
+            return Ok(None);
+        };
         // Whether its last frames make sense shows when it is resumed; ask before anything is lost.
-        let is_sound = is_same && broadcast::Writer::can_resume(&ring);
+        let is_sound =
+            tables.iter().zip(sizes.tables).all(is_same) && broadcast::Writer::can_resume(&ring);
         Ok(is_sound.then_some(Files {
             ring: Ring::Left(ring),
-            definitions,
-            images,
+            tables,
         }))
     }
 
     /// New files. Readers of old ones keep them, and see that they were replaced.
-    fn fresh(lock: &WriterLock, sizes: Sizes, settings: &Settings) -> Result<Files, Error> {
+    fn fresh(lock: &WriterLock, sizes: Sizes<N>, settings: &Layout<N>) -> Result<Files<N>, Error> {
         let page_bytes = lock.directory().page_bytes()?;
         let create = |file, options: &Options, words| {
             Mapping::create(lock, file, bytes_of(words, page_bytes), options)
         };
         // The old ones first: there may not be room for both.
-        for file in [RING, DEFINITIONS, IMAGES] {
+        lock.remove(RING)?;
+        for (file, _) in sizes.tables {
             lock.remove(file)?;
         }
-        let tables = table_options(settings);
-        let definitions = create(DEFINITIONS, &tables, sizes.definitions.words())?.publish()?;
-        let images = create(IMAGES, &tables, sizes.images.words())?.publish()?;
+        let options = table_options(settings);
+        let tables = each(sizes.tables, |(file, shape)| {
+            create(file, &options, shape.words())?.publish()
+        })?;
         let draft = create(RING, &ring_options(settings), sizes.ring.words())?;
         let ring = broadcast::Writer::create(draft.mapping(), sizes.ring)
             .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
         draft.publish()?;
         Ok(Files {
             ring: Ring::New(ring),
-            definitions,
-            images,
+            tables,
         })
     }
 
@@ -298,15 +286,15 @@ impl Files {
     fn into_writing(
         self,
         lock: WriterLock,
-        sizes: Sizes,
+        sizes: Sizes<N>,
         mut registered: Option<Registered>,
-    ) -> Result<Writing, Error> {
-        let table = |mapping: Mapping, shape| {
+    ) -> Result<Writing<N>, Error> {
+        let mut shapes = sizes.tables.into_iter();
+        let mut tables = each(self.tables, |mapping: Mapping| {
+            let (_, shape) = shapes.next().expect("as many shapes as tables");
             last_value::Writer::create(mapping.clone(), shape)
                 .map_err(|refused| Error::contents(&mapping, refused))
-        };
-        let mut definitions = table(self.definitions, sizes.definitions)?;
-        let mut images = table(self.images, sizes.images)?;
+        })?;
         let ring = match self.ring {
             Ring::New(ring) => match &registered {
                 Some(registered) => ring.lossless(Cursors::new(registered.cursors.clone())),
@@ -318,39 +306,55 @@ impl Files {
             }
             .map_err(|refused| Error::contents(&mapping, refused))?,
         };
-        definitions.publish(ring.generation());
-        images.publish(ring.generation());
+        for table in &mut tables {
+            table.publish(ring.generation());
+        }
         Ok(Writing {
             lock,
             ring,
-            definitions,
-            images,
+            tables,
             policy: registered.map(|registered| registered.policy),
         })
     }
 }
 
+/// Does the same with each of an array, up to the first that fails.
+fn each<T, U, E, const N: usize>(
+    values: [T; N],
+    mut make: impl FnMut(T) -> Result<U, E>,
+) -> Result<[U; N], E> {
+    let mut made = Vec::with_capacity(N);
+    for value in values {
+        made.push(make(value)?);
+    }
+    match made.try_into() {
+        Ok(made) => Ok(made),
+        Err(_) => unreachable!("one is made of each"),
+    }
+}
+
 /// What a reader reads.
 #[derive(Debug)]
-pub struct Reading {
+pub struct Reading<const N: usize> {
     pub directory: Directory,
     pub ring: broadcast::Reader<Mapping>,
-    pub definitions: TableReader,
-    pub images: TableReader,
+    /// The tables that it asked for, in that order.
+    pub tables: [TableReader; N],
     /// The writer whose beginning is behind the ring's place, and the next one's is not.
     pub generation: u64,
 }
 
-impl Reading {
+impl<const N: usize> Reading<N> {
     /// Attaches, as a named reader if that is wanted; waits for a writer that is just starting.
     pub fn join(
         root: &Root,
         bus: &str,
+        tables: [&str; N],
         registered: bool,
-    ) -> Result<(Reading, Option<SlotGuard>), Error> {
+    ) -> Result<(Reading<N>, Option<SlotGuard>), Error> {
         let start = Instant::now();
         loop {
-            match Reading::try_join(root, bus, registered) {
+            match Reading::try_join(root, bus, tables, registered) {
                 Err(Error::HalfStarted { .. }) if start.elapsed() < START_MAX => {
                     std::thread::sleep(START_POLL);
                 }
@@ -363,12 +367,13 @@ impl Reading {
     pub fn try_join(
         root: &Root,
         bus: &str,
+        tables: [&str; N],
         registered: bool,
-    ) -> Result<(Reading, Option<SlotGuard>), Error> {
+    ) -> Result<(Reading<N>, Option<SlotGuard>), Error> {
         let half_started = || Error::HalfStarted {
             bus: bus.to_owned(),
         };
-        let mut reading = Reading::open(root, bus)?;
+        let mut reading = Reading::open(root, bus, tables)?;
         let generation = reading.writer().ok_or_else(half_started)?;
         // It has marked its beginning before the tables were its own.
         reading.ring.skip_to_join_point();
@@ -392,7 +397,7 @@ impl Reading {
     }
 
     /// Attaches to what stands there; the ring at its last join point.
-    fn open(root: &Root, bus: &str) -> Result<Reading, Error> {
+    fn open(root: &Root, bus: &str, tables: [&str; N]) -> Result<Reading<N>, Error> {
         let directory = root.open(bus)?;
         let options = Options {
             lock: Lock::No,
@@ -404,11 +409,8 @@ impl Reading {
             ..options.clone()
         };
         let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
-        let (ring, definitions, images) = (
-            open(RING, &options)?,
-            open(DEFINITIONS, &sparse)?,
-            open(IMAGES, &sparse)?,
-        );
+        let ring = open(RING, &options)?;
+        let tables = each(tables, |file| open(file, &sparse))?;
         let table = |mapping: Mapping| {
             last_value::Reader::attach(mapping.clone())
                 .map_err(|refused| Error::contents(&mapping, refused))
@@ -416,15 +418,14 @@ impl Reading {
         Ok(Reading {
             ring: broadcast::Reader::attach(ring.clone())
                 .map_err(|refused| Error::contents(&ring, refused))?,
-            definitions: table(definitions)?,
-            images: table(images)?,
+            tables: each(tables, table)?,
             generation: 0,
             directory,
         })
     }
 
     /// Takes a place among those that the writer waits for.
-    fn registered(self) -> Result<(Reading, SlotGuard), Error> {
+    fn registered(self) -> Result<(Reading<N>, SlotGuard), Error> {
         let options = Options {
             lock: Lock::No,
             readers_write: true,
@@ -445,13 +446,18 @@ impl Reading {
 
     /// The writer that the tables belong to; `None` while one is just beginning.
     pub fn writer(&self) -> Option<u64> {
-        let generation = self.definitions.generation();
-        (generation != 0 && self.images.generation() == generation).then_some(generation)
+        let Some((first, others)) = self.tables.split_first() else {
+            return Some(self.ring.generation());
+        };
+        let generation = first.generation();
+        let is_one = others.iter().all(|table| table.generation() == generation);
+        (generation != 0 && is_one).then_some(generation)
     }
 
     /// Whether the tables belong to this writer, its number in the ring.
     pub fn is_of_writer(&self, generation: u64) -> bool {
-        self.definitions.generation() == generation && self.images.generation() == generation
+        let mut tables = self.tables.iter();
+        tables.all(|table| table.generation() == generation)
     }
 
     /// Whether the bus was begun anew in other files.
@@ -477,15 +483,15 @@ impl Reading {
 
     /// Whether the files are as long as they were.
     pub fn is_intact(&self) -> bool {
-        let tables = [self.definitions.memory(), self.images.memory()];
+        let tables = self.tables.iter().map(last_value::Reader::memory);
         self.ring.memory().intact() && tables.into_iter().all(Mapping::intact)
     }
 }
 
 /// Every message must fit, the shortest parts of long ones included.
-fn ring_of(bytes: u64) -> Result<Geometry, Error> {
+fn ring_of(bytes: u64, message_bytes_min: usize) -> Result<Geometry, Error> {
     let geometry = Geometry::new(bytes).map_err(Error::RingBytes)?;
-    if geometry.message_max() < native::PART_BYTES_MIN {
+    if geometry.message_max() < message_bytes_min {
         return Err(Error::RingTooSmall { bytes });
     }
     Ok(geometry)
@@ -496,7 +502,7 @@ const fn bytes_of(words: usize, page_bytes: usize) -> usize {
     (words * 8).next_multiple_of(page_bytes)
 }
 
-fn ring_options(settings: &Settings) -> Options {
+fn ring_options<const N: usize>(settings: &Layout<N>) -> Options {
     Options {
         huge_pages: settings.huge_pages,
         lock: settings.lock,
@@ -504,7 +510,7 @@ fn ring_options(settings: &Settings) -> Options {
     }
 }
 
-fn table_options(settings: &Settings) -> Options {
+fn table_options<const N: usize>(settings: &Layout<N>) -> Options {
     Options {
         lock: settings.lock,
         ..Options::sparse()

@@ -2,10 +2,18 @@
 
 use super::book_image::{Moment, SlotWriter, Written, words};
 use super::channel_image::{self, ChannelImage};
-use super::damage::Damage;
-use super::files::{DEFINITION_WORDS, Error, TableWriter};
-use std::sync::atomic::Ordering;
+use crate::bus::{Damage, Error, TableWriter};
+use std::sync::atomic::{AtomicU64, Ordering};
+use touchline_types::native;
 use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
+
+/// File of the definitions.
+pub const DEFINITIONS: &str = "definitions";
+/// File of the images.
+pub const IMAGES: &str = "images";
+
+/// Bytes of a definition's message are in the slot's first word, the message follows.
+pub const DEFINITION_WORDS: usize = 1 + native::PART_BYTES_MIN / 8;
 
 /// Instruments for which memory is taken at a time: so many, but no more than take so many words of
 /// images, and one at least.
@@ -34,8 +42,8 @@ pub struct PublishedMessage<'a> {
     pub sequence: u64,
     /// Position behind that.
     pub end: u64,
-    /// Its words.
-    pub message: &'a [u64],
+    /// Its words, in place.
+    pub words: &'a [AtomicU64],
     /// Its bytes.
     pub length: usize,
 }
@@ -179,8 +187,8 @@ impl Tables {
         let words = message.length.div_ceil(8).min(DEFINITION_WORDS - 1);
         let written = self.definitions.change(index, message.end, |content| {
             content[0].store(message.length as u64, Ordering::Relaxed);
-            for (word, value) in content[1..].iter().zip(&message.message[..words]) {
-                word.store(*value, Ordering::Relaxed);
+            for (word, value) in content[1..].iter().zip(&message.words[..words]) {
+                word.store(value.load(Ordering::Relaxed), Ordering::Relaxed);
             }
         });
         written.map_or(Stored::Refused, |()| Stored::Whole)

@@ -1,7 +1,7 @@
 //! A subscriber's memory: all of it taken when it joins.
 
-use crate::shm::book_image::{self, BookImage};
-use crate::shm::files::Reading;
+use crate::market::book_image::{self, BookImage};
+use crate::market::reading::{DEFINITIONS, IMAGES, MarketReading};
 use touchline_types::native::{self, Decoder, Malformed, Message};
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
@@ -25,14 +25,14 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    pub fn new(reading: &Reading, changes_max: usize, orders_max: usize) -> Scratch {
+    pub fn new(reading: &MarketReading, changes_max: usize, orders_max: usize) -> Scratch {
         let message_bytes_max = reading.ring.geometry().message_max();
-        let content_words = reading.images.shape().content_words;
+        let content_words = reading.tables[IMAGES].shape().content_words;
         Scratch {
             message: vec![0; message_bytes_max.div_ceil(8)].into(),
             content: vec![0; content_words].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),
-            definition: vec![0; reading.definitions.shape().content_words].into(),
+            definition: vec![0; reading.tables[DEFINITIONS].shape().content_words].into(),
             decoder: Decoder::new(),
             changes: vec![NO_CHANGE; changes_max].into(),
             levels: vec![Level::UNKNOWN; changes_max].into(),

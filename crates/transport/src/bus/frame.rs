@@ -1,0 +1,130 @@
+//! Writing a message in place, piece by piece.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use zerocopy::{Immutable, IntoBytes};
+
+/// A message that is being written in place: pieces of any length, one behind the other.
+///
+/// Shared memory is written by whole words. A word that a piece fills in part is kept here until the next
+/// pieces fill it, or [`finish`](Frame::finish) ends the message: so each word is stored once, and none is
+/// read back.
+#[derive(Debug)]
+pub struct Frame<'a> {
+    /// What is not written yet.
+    words: &'a [AtomicU64],
+    /// First bytes of the next word, in the byte order of memory; the others are 0.
+    part: u64,
+    /// Bits of it.
+    bits: u32,
+}
+
+impl<'a> Frame<'a> {
+    /// At the beginning of a message whose words these are.
+    #[inline(always)]
+    pub(super) fn new(words: &'a [AtomicU64]) -> Frame<'a> {
+        Frame {
+            words,
+            part: 0,
+            bits: 0,
+        }
+    }
+
+    /// Writes a piece behind those that are written.
+    ///
+    /// # Panics
+    /// If there is no room for it: the length that was claimed is not that of the message.
+    #[inline(always)]
+    pub fn put<T: IntoBytes + Immutable + ?Sized>(&mut self, piece: &T) {
+        let (whole, rest) = piece.as_bytes().as_chunks::<8>();
+        let (to, behind) = self.words.split_at(whole.len());
+        self.words = behind;
+        match self.bits {
+            0 => {
+                for (word, chunk) in to.iter().zip(whole) {
+                    word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
+                }
+            }
+            bits => {
+                for (word, chunk) in to.iter().zip(whole) {
+                    let value = u64::from_le_bytes(*chunk);
+                    // mutant: bus: a piece of a message begins at the next whole word
+                    word.store((self.part | value << bits).to_le(), Ordering::Relaxed);
+                    self.part = value >> (64 - bits);
+                }
+            }
+        }
+        if !rest.is_empty() {
+            self.put_rest(rest);
+        }
+    }
+
+    /// Less than a word.
+    #[inline(always)]
+    fn put_rest(&mut self, rest: &[u8]) {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        let value = u64::from_le_bytes(last);
+        let bits = self.bits + rest.len() as u32 * 8;
+        self.part |= value << self.bits;
+        if bits < 64 {
+            self.bits = bits;
+            return;
+        }
+        self.store_part();
+        // All of the piece is in the word that was stored, if it filled that exactly.
+        self.part = match bits - 64 {
+            0 => 0,
+            behind => value >> (rest.len() as u32 * 8 - behind),
+        };
+        self.bits = bits - 64;
+    }
+
+    /// Ends the message: its last word, if that is not full, is filled with zeros.
+    #[inline(always)]
+    pub fn finish(&mut self) {
+        if self.bits > 0 {
+            self.store_part();
+            (self.part, self.bits) = (0, 0);
+        }
+    }
+
+    #[inline(always)]
+    fn store_part(&mut self) {
+        let (word, behind) = self
+            .words
+            .split_first()
+            .expect("the claimed length is that of the message");
+        word.store(self.part.to_le(), Ordering::Relaxed);
+        self.words = behind;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever the pieces, the words are the bytes.
+    #[test]
+    fn pieces_of_any_length_lie_one_behind_the_other() {
+        for seed in touchline_lab::random::seeds(200) {
+            let mut random = touchline_lab::random::Random::from_seed(seed);
+            let pieces: Vec<Vec<u8>> = (0..random.below(9))
+                .map(|_| {
+                    let length = random.below(30);
+                    (0..length).map(|_| random.below(256) as u8).collect()
+                })
+                .collect();
+            let bytes = pieces.concat();
+            let words: Vec<AtomicU64> = (0..bytes.len().div_ceil(8))
+                .map(|_| AtomicU64::new(u64::MAX))
+                .collect();
+            let mut frame = Frame::new(&words);
+            pieces.iter().for_each(|piece| frame.put(&piece[..]));
+            frame.finish();
+            let words: Vec<u64> = words.into_iter().map(AtomicU64::into_inner).collect();
+            let (written, padding) = words.as_bytes().split_at(bytes.len());
+            assert_eq!(written, bytes, "SEED={seed}");
+            assert!(padding.iter().all(|byte| *byte == 0), "SEED={seed}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The writing side of a bus: messages of any kind into the ring, and its tables.
+
+use super::damage::Damage;
+use super::files::{Error, TableWriter, Writing};
+use super::flow_control::{FlowCounts, SlowReaderPolicy, Verdict};
+use super::{Activity, Flags, Frame, Layout, Root, Warning};
+use std::hint::spin_loop;
+use touchline_shm::broadcast::{self, NoRoom};
+use touchline_shm::segment::{Mapping, WriterLock};
+
+/// Publishes messages on a bus. It knows none of them: a message is bytes of a stated length.
+///
+/// A message is written once, in place: [`stage`](Publication::stage) claims its room in the ring and
+/// has it written there, [`release`](Publication::release) makes it visible. In between its tables are
+/// changed, with its position; a publisher that dies there leaves a message that never was.
+#[derive(Debug)]
+pub struct Publication {
+    ring: broadcast::Writer<Mapping>,
+    policy: Option<SlowReaderPolicy>,
+    flow: FlowCounts,
+    /// The right to write; given back last.
+    lock: WriterLock,
+}
+
+impl Publication {
+    /// Takes over a bus that nobody writes, or begins it; gives its tables, in the order of the layout.
+    /// All memory is taken here.
+    ///
+    /// # Errors
+    /// Among others who writes it already, and how much memory is missing.
+    pub fn open<const N: usize>(
+        root: &Root,
+        bus: &str,
+        layout: &Layout<N>,
+    ) -> Result<(Publication, [TableWriter; N]), Error> {
+        let Writing {
+            lock,
+            ring,
+            tables,
+            policy,
+        } = Writing::open(root, bus, layout)?;
+        let publication = Publication {
+            ring,
+            policy,
+            flow: FlowCounts::default(),
+            lock,
+        };
+        Ok((publication, tables))
+    }
+
+    /// Claims room for a message of `length` bytes and has `write` write it there, where no reader sees
+    /// it. Waits for slow readers, if the bus is lossless.
+    ///
+    /// # Panics
+    /// If a message is staged already, or the ring holds none of this length.
+    #[inline]
+    pub fn stage<T>(&mut self, length: usize, write: impl FnOnce(&mut Frame<'_>) -> T) -> T {
+        while let Err(no_room) = self.ring.stage(length) {
+            self.wait(no_room);
+        }
+        write(&mut Frame::new(self.ring.staged_words()))
+    }
+
+    /// The message that is staged, with its place in the stream; `None` if there is none.
+    #[inline]
+    pub fn staged(&self) -> Option<Staged<'_>> {
+        let broadcast::Staged { length, end } = self.ring.staged()?;
+        Some(Staged {
+            sequence: self.ring.next().sequence,
+            end,
+            length,
+            words: self.ring.staged_words(),
+        })
+    }
+
+    /// Makes the staged message visible, with these flags of its frame.
+    ///
+    /// # Panics
+    /// If no message is staged.
+    #[inline]
+    pub fn release(&mut self, flags: Flags) {
+        self.ring.commit_staged(flags);
+        if let Some(policy) = &mut self.policy {
+            policy.relax();
+        }
+    }
+
+    /// Number of the next message.
+    #[inline]
+    pub fn sequence_next(&self) -> u64 {
+        self.ring.next().sequence
+    }
+
+    /// Bytes of the longest message.
+    pub fn message_bytes_max(&self) -> usize {
+        self.ring.geometry().message_max()
+    }
+
+    /// States that the duty cycle runs and that what was published is current.
+    pub fn state_activity(&mut self, activity: Activity) {
+        self.ring.state_activity(activity);
+    }
+
+    /// What waiting for slow readers came to; `None` of a bus that is not lossless.
+    #[inline]
+    pub fn flow_counts(&self) -> Option<&FlowCounts> {
+        self.policy.as_ref().map(|_| &self.flow)
+    }
+
+    /// Name of the bus.
+    pub fn bus(&self) -> &str {
+        self.lock.directory().name()
+    }
+
+    /// How many writers the bus had, this one included.
+    pub fn generation(&self) -> u64 {
+        self.ring.generation()
+    }
+
+    /// The right to write the bus, for its other files.
+    pub fn lock(&self) -> &WriterLock {
+        &self.lock
+    }
+
+    /// What was asked of the system and could not be had, without which everything is but slower.
+    pub fn warnings(&self) -> &[Warning] {
+        self.ring.memory().warnings()
+    }
+
+    /// Whether its files are still what its readers find. Three system calls, five of a lossless bus.
+    ///
+    /// # Errors
+    /// What somebody did to them.
+    pub fn check(&self) -> Result<(), Damage> {
+        // mutant: names: the publisher does not look for its lock
+        Damage::of_name(self.lock.lost_name())?;
+        // mutant: names: the publisher does not look for its ring
+        Damage::of_file(self.ring.memory())?;
+        if let (Some(registered), Some(policy)) = (self.ring.registered(), &self.policy) {
+            // Not its length: readers of a group may cut it, and are not to end the publisher by that.
+            Damage::of_name(registered.memory().lost_name())?;
+            policy.check()?;
+        }
+        Ok(())
+    }
+
+    /// A reader of a lossless bus has not read what would be overwritten: wait a little, or give it up.
+    #[cold]
+    fn wait(&mut self, no_room: NoRoom) {
+        let (NoRoom::Full { slot }, Some(policy), Some(registered)) =
+            (no_room, &mut self.policy, self.ring.registered())
+        else {
+            unreachable!("messages fit the ring, and only a lossless one is ever full");
+        };
+        // Before it is judged: who takes the slot after that is another.
+        let Some(lease) = registered.lease(slot) else {
+            return;
+        };
+        match policy.judge(slot) {
+            Verdict::Wait => {
+                self.flow.waits += 1;
+                (0..64).for_each(|_| spin_loop());
+            }
+            Verdict::Dead => {
+                self.flow.readers_dead += 1;
+                registered.free(slot, lease);
+            }
+            Verdict::TooSlow => {
+                self.flow.readers_left_behind += 1;
+                registered.free(slot, lease);
+            }
+        }
+    }
+}
+
+/// A message that is written and not yet visible.
+#[derive(Clone, Copy, Debug)]
+pub struct Staged<'a> {
+    /// Its number.
+    pub sequence: u64,
+    /// Position behind it.
+    pub end: u64,
+    /// Its bytes.
+    pub length: usize,
+    /// Its words in place; the last one may hold zeros behind its end.
+    pub words: &'a [std::sync::atomic::AtomicU64],
+}

@@ -1,0 +1,206 @@
+//! The writing side of a bus.
+
+use super::Settings;
+use super::counters::PublisherCounters;
+use super::tables::{PublishedMessage, Stored, Tables};
+use super::tops::Tops;
+use crate::bus::{
+    Activity, Damage, END_OF_BATCH, Error, Flags as FrameFlags, Frame, Publication, Root, Warning,
+    WriterLock,
+};
+use crate::{Publish, stats};
+use std::sync::atomic::Ordering;
+use touchline_types::native::{self, FLAGS_AT, Flags, Sink};
+use touchline_types::{Timestamps, Update};
+use zerocopy::{Immutable, IntoBytes};
+
+/// Publishes on a bus: messages into the ring, and each book into its image.
+///
+/// A message becomes visible when the next one comes, or the batch ends: only then is it known
+/// whether it is the last of its batch. Its image is changed just before that.
+#[derive(Debug)]
+pub struct Publisher {
+    publication: Publication,
+    tables: Tables,
+    tops: Option<Tops>,
+    message_bytes_max: usize,
+    counters: PublisherCounters,
+}
+
+/// A message is written in place.
+impl Sink for Frame<'_> {
+    #[inline(always)]
+    fn put<T: IntoBytes + Immutable>(&mut self, piece: &T) {
+        Frame::put(self, piece);
+    }
+}
+
+impl Publisher {
+    /// Takes over a bus that nobody writes, or begins it. All memory is taken here.
+    ///
+    /// # Errors
+    /// Among others who writes it already, and how much memory is missing.
+    pub fn open(root: &Root, bus: &str, settings: &Settings) -> Result<Publisher, Error> {
+        let (publication, [definitions, images]) =
+            Publication::open(root, bus, &settings.layout())?;
+        stats::sweep_of(root, bus);
+        let message_bytes_max = publication.message_bytes_max().min(native::PART_BYTES_MAX);
+        Ok(Publisher {
+            counters: counted(publication.warnings()),
+            publication,
+            tables: Tables::new(
+                definitions,
+                images,
+                settings.instruments_max,
+                settings.image_levels_max,
+            )?,
+            tops: settings.tops.then(|| Tops::new(settings.instruments_max)),
+            message_bytes_max,
+        })
+    }
+
+    /// What it counted.
+    pub fn counters(&self) -> &PublisherCounters {
+        &self.counters
+    }
+
+    /// Name of the bus.
+    pub fn bus(&self) -> &str {
+        self.publication.bus()
+    }
+
+    /// How many writers the bus had, this one included.
+    pub fn generation(&self) -> u64 {
+        self.publication.generation()
+    }
+
+    /// The right to write the bus, for its other files.
+    pub fn lock(&self) -> &WriterLock {
+        self.publication.lock()
+    }
+
+    /// What was asked of the system and could not be had, without which everything is but slower.
+    pub fn warnings(&self) -> &[Warning] {
+        self.publication.warnings()
+    }
+
+    /// The top of book goes first: who waits for it alone has it soonest.
+    #[inline]
+    fn publish_top(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        let changed = self.tops.as_mut().and_then(|tops| tops.changed_by(update));
+        let Some(top) = changed else { return };
+        self.stage(native::TOP_OF_BOOK_BYTES, |sequence, frame| {
+            native::write_top_of_book(&top, sequence, Flags::NONE, timestamps, frame);
+        });
+        self.counters.tops_published += 1;
+    }
+
+    /// Writes one message behind those that are released, in place.
+    #[inline(always)]
+    fn stage(&mut self, length: usize, write: impl FnOnce(u64, &mut Frame<'_>)) {
+        self.release(Flags::NONE);
+        let sequence = self.publication.sequence_next();
+        self.publication.stage(length, |frame| {
+            write(sequence, frame);
+            frame.finish();
+        });
+        self.counters.messages_published += 1;
+        self.counters.bytes_published += length as u64;
+    }
+
+    /// What a late joiner needs of the update whose last message is staged.
+    #[inline]
+    fn store(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        let staged = self.publication.staged();
+        let staged = staged.expect("an update has one message at least");
+        let message = PublishedMessage {
+            sequence: staged.sequence,
+            end: staged.end,
+            words: staged.words,
+            length: staged.length,
+        };
+        match self.tables.store(update, timestamps, &message) {
+            Stored::Whole => {}
+            Stored::Cut => self.counters.images_cut += 1,
+            Stored::Refused => self.counters.images_refused += 1,
+        }
+    }
+
+    /// Makes the staged message visible, if there is one; whether there was.
+    #[inline]
+    fn release(&mut self, flags: Flags) -> bool {
+        let Some(staged) = self.publication.staged() else {
+            return false;
+        };
+        let mut frame = FrameFlags::default();
+        if flags.has(Flags::END_OF_BATCH) {
+            // The word was stored by this thread, and no reader looks at it before the head is there.
+            let word = &staged.words[FLAGS_AT / 8];
+            let bit = u64::from(Flags::END_OF_BATCH.0) << (FLAGS_AT % 8 * 8);
+            let flagged = word.load(Ordering::Relaxed) | bit.to_le();
+            // mutant: bus: the flags of a batch's end do not travel in the message
+            word.store(flagged, Ordering::Relaxed);
+            frame = END_OF_BATCH;
+        }
+        self.publication.release(frame);
+        if let Some(flow) = self.publication.flow_counts() {
+            self.counters.waits = flow.waits;
+            self.counters.readers_dead = flow.readers_dead;
+            self.counters.readers_left_behind = flow.readers_left_behind;
+        }
+        true
+    }
+}
+
+impl Publish for Publisher {
+    #[inline]
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        self.publish_top(update, timestamps);
+        for part in native::parts(update, self.message_bytes_max) {
+            self.stage(part.len(), |sequence, frame| {
+                part.write(sequence, Flags::NONE, timestamps, frame);
+            });
+        }
+        self.store(update, timestamps);
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        let is_any = self.release(Flags::END_OF_BATCH);
+        self.counters.batches_published += u64::from(is_any);
+    }
+
+    fn heartbeat(&mut self, timestamps: &Timestamps) {
+        self.stage(native::HEARTBEAT_BYTES, |sequence, frame| {
+            native::write_heartbeat(sequence, Flags::NONE, timestamps, frame);
+        });
+        self.release(Flags::END_OF_BATCH);
+    }
+
+    fn state_activity(&mut self, activity: Activity) {
+        self.publication.state_activity(activity);
+    }
+
+    fn counters(&self) -> Option<&PublisherCounters> {
+        Some(&self.counters)
+    }
+
+    /// Five system calls, seven of a lossless bus.
+    fn check(&self) -> Result<(), Damage> {
+        self.publication.check()?;
+        // mutant: names: the publisher does not look for its tables
+        self.tables.check()
+    }
+}
+
+/// What could not be had, as counters, so that it can be seen from outside.
+fn counted(warnings: &[Warning]) -> PublisherCounters {
+    let mut counters = PublisherCounters::default();
+    for warning in warnings {
+        match warning {
+            Warning::NotLocked { needed_bytes, .. } => counters.bytes_not_locked += needed_bytes,
+            Warning::NoHugePages { .. } => counters.huge_pages_refused += 1,
+        }
+    }
+    counters
+}

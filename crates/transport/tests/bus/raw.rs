@@ -1,0 +1,233 @@
+//! The bus without market data: messages as bytes, keyed latest values, late join.
+
+use crate::stage::{Market, Stage, definition};
+use std::sync::atomic::{AtomicU64, Ordering};
+use touchline_lab::random::Random;
+use touchline_transport::Publish;
+use touchline_transport::bus::{
+    BusEvent, END_OF_BATCH, Flags, Found, Layout, Lock, Polled, Publication, Shape, Subscription,
+    TableWriter,
+};
+use touchline_types::native;
+
+const SLOTS: usize = 8;
+
+fn layout() -> Layout<1> {
+    let latest = Shape {
+        slots: SLOTS,
+        content_words: 4,
+    };
+    Layout {
+        ring_bytes: 4096,
+        message_bytes_min: 64,
+        tables: [("latest", latest)],
+        lossless: None,
+        huge_pages: false,
+        lock: Lock::No,
+    }
+}
+
+fn open(stage: &Stage) -> (Publication, TableWriter) {
+    let (publication, [table]) =
+        Publication::open(&stage.root(), "raw", &layout()).expect("nobody else writes it");
+    (publication, table)
+}
+
+fn join(stage: &Stage) -> Subscription<1> {
+    Subscription::join(&stage.root(), "raw", ["latest"], false).expect("the bus is there")
+}
+
+/// Publishes a message of a key: the key, a value and noise of any length; its slot holds key and value.
+fn publish(bus: &mut (Publication, TableWriter), key: u64, value: u64, random: &mut Random) {
+    let noise: Vec<u8> = (0..random.below(40))
+        .map(|_| random.below(256) as u8)
+        .collect();
+    let (publication, table) = bus;
+    publication.stage(16 + noise.len(), |frame| {
+        frame.put(&key);
+        frame.put(&value);
+        frame.put(&noise[..]);
+        frame.finish();
+    });
+    let end = publication.staged().expect("it was staged").end;
+    table.change(key as usize, end, |content| {
+        content[0].store(key, Ordering::Relaxed);
+        content[1].store(value, Ordering::Relaxed);
+    });
+    publication.release(END_OF_BATCH);
+}
+
+/// What a reader holds of each key, with the position behind it.
+type Held = [Option<(u64, u64)>; SLOTS];
+
+/// Takes the tables: what stands when a reader joins.
+fn take_latest(subscription: &Subscription<1>) -> Held {
+    std::array::from_fn(|slot| {
+        let mut content = [0; 4];
+        match subscription.latest(0, slot, &mut content) {
+            Found::Content { position } => Some((content[1], position)),
+            Found::Nothing => None,
+            other => panic!("nobody writes meanwhile: {other:?}"),
+        }
+    })
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("it has so many bytes"))
+}
+
+/// Follows the ring to its end; what tables hold already is passed over. Gives messages and those lost.
+fn follow(subscription: &mut Subscription<1>, held: &mut Held) -> (u64, u64) {
+    let (mut taken, mut lost) = (0, 0);
+    loop {
+        let polled = subscription.poll(|message| {
+            assert!(message.is_batch_end && message.bytes.len() >= 16);
+            let (key, value) = (word(message.bytes, 0), word(message.bytes, 8));
+            (key as usize, value, message.end)
+        });
+        match polled {
+            Ok(Polled::Given((key, value, end))) => {
+                taken += 1;
+                if held[key].is_none_or(|(_, position)| position < end) {
+                    held[key] = Some((value, end));
+                }
+            }
+            Ok(Polled::Passed(_)) => {}
+            Ok(Polled::Nothing) => return (taken, lost),
+            Err(BusEvent::Overrun { messages, .. }) => {
+                lost += messages;
+                *held = take_latest(subscription);
+            }
+            Err(event) => panic!("nothing else happens: {event:?}"),
+        }
+    }
+}
+
+#[test]
+fn whoever_joins_when_holds_the_latest_value_of_each_key() {
+    for seed in touchline_lab::random::seeds(16) {
+        let mut random = Random::from_seed(seed);
+        let stage = Stage::new();
+        let mut bus = open(&stage);
+        let (mut early, mut early_held) = (join(&stage), [None; SLOTS]);
+        let (mut expected, mut published, mut seen) = ([None; SLOTS], 0, 0);
+        for _ in 0..40 {
+            for _ in 0..random.below(120) {
+                let (key, value) = (random.below(SLOTS as u64), random.below(u64::MAX));
+                publish(&mut bus, key, value, &mut random);
+                expected[key as usize] = Some(value);
+                published += 1;
+            }
+            let mut late = join(&stage);
+            let mut late_held = take_latest(&late);
+            follow(&mut late, &mut late_held);
+            let (taken, lost) = follow(&mut early, &mut early_held);
+            seen += taken + lost;
+            for held in [&early_held, &late_held] {
+                assert_eq!(
+                    held.map(|held| held.map(|(value, _)| value)),
+                    expected,
+                    "SEED={seed}"
+                );
+            }
+            assert_eq!(early.sequence_next(), published + 1, "SEED={seed}");
+            assert_eq!(late.position(), early.position(), "SEED={seed}");
+        }
+        assert_eq!(seen, published, "SEED={seed}: each is read or told as lost");
+    }
+}
+
+#[test]
+fn another_publisher_is_told_and_its_tables_are_empty() {
+    let stage = Stage::new();
+    let mut random = Random::from_seed(1);
+    let mut bus = open(&stage);
+    publish(&mut bus, 3, 33, &mut random);
+    let (mut reader, mut held) = (join(&stage), [None; SLOTS]);
+    assert_eq!(follow(&mut reader, &mut held), (1, 0));
+    // One that is staged and not released never was.
+    bus.0.stage(64, |frame| frame.put(&[7_u64; 8]));
+    drop(bus);
+    let mut bus = open(&stage);
+    publish(&mut bus, 4, 44, &mut random);
+    let event = loop {
+        match reader.poll(|_| ()) {
+            Err(BusEvent::PublisherGone) => {}
+            Err(event) => break event,
+            Ok(polled) => assert_eq!(polled.given(), None, "the staged one never was"),
+        }
+    };
+    assert_eq!(event, BusEvent::Restarted { generation: 2 });
+    assert_eq!(reader.generation(), 2);
+    let mut held = take_latest(&reader);
+    assert_eq!(held[3], None);
+    follow(&mut reader, &mut held);
+    assert_eq!(held[4].map(|(value, _)| value), Some(44));
+}
+
+/// A recorder of market data needs no update: bytes are messages of the native format, in order.
+#[test]
+fn market_data_is_read_as_bytes() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(7, 4);
+    let mut reader = Subscription::join(&stage.root(), "test", ["definitions"], false)
+        .expect("the bus is there");
+    market.define(&mut publisher);
+    (0..20).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let mut content = [0; 64];
+    assert!(matches!(
+        reader.latest(0, 2, &mut content),
+        Found::Content { .. }
+    ));
+    assert_eq!(reader.slots(0), 4);
+    let mut messages = 0;
+    while let Ok(Polled::Given(sequence)) = reader.poll(|message| {
+        let parsed = native::Message::parse(message.bytes).expect("a message");
+        assert_eq!(parsed.sequence(), message.sequence);
+        let is_last = parsed.flags().has(native::Flags::END_OF_BATCH);
+        assert_eq!(is_last, message.is_batch_end);
+        if message.sequence == 3 {
+            let native::Body::InstrumentDefinition(view) = parsed.body else {
+                panic!("definitions come first");
+            };
+            assert_eq!(view.value(), definition(2));
+        }
+        message.sequence
+    }) {
+        messages += 1;
+        assert_eq!(sequence, messages);
+    }
+    assert_eq!(messages, publisher.counters().messages_published);
+}
+
+#[test]
+fn what_a_message_holds_is_written_once_and_flags_travel_with_it() {
+    let stage = Stage::new();
+    let (mut publication, _table) = open(&stage);
+    let mut reader = join(&stage);
+    publication.stage(11, |frame| {
+        frame.put(b"eleven byte");
+        frame.finish();
+    });
+    let staged = publication.staged().expect("it is staged");
+    let words: Vec<u64> = staged.words.iter().map(load).collect();
+    assert_eq!(words.len(), 2);
+    assert_eq!(&words[1].to_le_bytes(), b"yte\0\0\0\0\0");
+    assert_eq!(
+        reader.poll(|_| ()),
+        Ok(Polled::Nothing),
+        "nobody sees it yet"
+    );
+    publication.release(Flags::default());
+    let read = reader.poll(|message| (message.bytes.to_vec(), message.is_batch_end));
+    assert_eq!(
+        read,
+        Ok(Polled::Given((b"eleven byte"[..].to_vec(), false)))
+    );
+}
+
+fn load(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Relaxed)
+}

@@ -1,0 +1,23 @@
+//! Where messages are written.
+
+use zerocopy::{Immutable, IntoBytes};
+
+/// Takes the pieces of a message, one behind the other: bytes, or shared memory in place.
+///
+/// Who writes has made room for the whole message; there is nothing that a piece could fail of.
+pub trait Sink {
+    /// Writes a piece behind those that are written.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    fn put<T: IntoBytes + Immutable>(&mut self, piece: &T);
+}
+
+impl Sink for &mut [u8] {
+    #[inline(always)]
+    fn put<T: IntoBytes + Immutable>(&mut self, piece: &T) {
+        let (to, behind) = core::mem::take(self).split_at_mut(size_of::<T>());
+        to.copy_from_slice(piece.as_bytes());
+        *self = behind;
+    }
+}
