@@ -11,20 +11,25 @@
 //!
 //! Source: FIX 4.4 volume 3 (market data); Deribit's own: `docs/venues/deribit.md`.
 
-mod asking;
+mod activity;
 mod cause;
 mod counters;
 mod download;
 mod feed;
 mod instruments;
 mod logon;
+mod market_data;
+mod messages;
 mod parts;
 mod pending_events;
 mod quotes;
 mod refresh;
 mod securities;
 mod settings;
+mod subscriptions;
 
 pub use counters::Counters;
 pub use feed::FixFeed;
+pub use market_data::{APPLICATION, MarketData};
+pub use messages::Step;
 pub use settings::{Chosen, Dialect, Settings};

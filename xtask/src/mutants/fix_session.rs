@@ -36,8 +36,8 @@ pub const SESSION: &[Mutant] = &[
     },
     Mutant {
         name: "fix market data: what the session rejected was no change of a book",
-        find: "Some(fix::Event::Invalid(_)) => Step::Missed(Cause::Invalid),",
-        replace: "            Some(fix::Event::Invalid(_)) => Step::Noted,",
+        find: "Said::Invalid(_) => Step::Missed(Cause::Invalid),",
+        replace: "            Said::Invalid(_) => Step::Noted,",
         test: "-p touchline-feed --test fix_md nothing_is_live_behind",
     },
     Mutant {

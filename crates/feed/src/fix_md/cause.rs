@@ -70,10 +70,74 @@ impl Cause {
     }
 }
 
+/// Failure of a connection: why it is given up, and what the venue said.
+///
+/// Invariant: the first cause stays.
+#[derive(Debug, Default)]
+pub struct Failure {
+    cause: Option<Cause>,
+    /// What the venue said as it logged us out, or refused a message of ours.
+    said: String,
+}
+
+impl Failure {
+    /// A connection stands, of which nothing is known.
+    pub fn clear(&mut self) {
+        self.cause = None;
+        self.said.clear();
+    }
+
+    /// The connection is gone; what was said stays until the next one.
+    pub fn forget_cause(&mut self) {
+        self.cause = None;
+    }
+
+    /// The connection is given up. `false`: it was already.
+    pub fn give_up(&mut self, cause: Cause) -> bool {
+        let is_first = self.cause.is_none();
+        self.cause.get_or_insert(cause);
+        is_first
+    }
+
+    /// Why it is given up, if it is.
+    #[inline]
+    pub fn cause(&self) -> Option<Cause> {
+        self.cause
+    }
+
+    /// The venue says something.
+    pub fn say(&mut self, text: String) {
+        self.said = text;
+    }
+
+    /// What the venue said.
+    pub fn said(&self) -> &str {
+        &self.said
+    }
+}
+
 /// What is the matter with a message. Of market data, a field that is missing counts as one without a value.
 fn predicate(why: Malformed) -> String {
     match why {
         Malformed::Value => "lacks a field, or has one without a value".to_owned(),
         why => why.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_cause_stays() {
+        let mut failure = Failure::default();
+        assert!(failure.give_up(Cause::Skipped));
+        assert!(!failure.give_up(Cause::LeftOut));
+        assert_eq!(failure.cause(), Some(Cause::Skipped));
+        failure.say("why".to_owned());
+        failure.forget_cause();
+        assert_eq!((failure.cause(), failure.said()), (None, "why"));
+        failure.clear();
+        assert_eq!(failure.said(), "");
     }
 }

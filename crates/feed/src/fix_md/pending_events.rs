@@ -1,48 +1,69 @@
 //! What subscribers are told apart from messages: downloads, silence, what was left out.
 
-use super::download::Stage;
-use super::feed::FixFeed;
-use super::instruments::{Book, Row};
-use crate::Batch;
-use touchline_types::{Event, Instrument, PacketInfo, Phase, Validity};
+use super::instruments::{Book, Row, Rows};
+use super::subscriptions::Subscriptions;
+use touchline_types::{Event, Instrument, Phase, Validity};
 
-/// Pending events: what subscribers are to be notified of, apart from messages.
+/// Pending events: what subscribers are to be notified of, apart from messages. Each is told once.
 #[derive(Debug, Default)]
 pub struct PendingEvents {
-    pub begun: bool,
-    pub ended: bool,
+    is_begun: bool,
+    is_ended: bool,
     /// Live books are shown as this from now on.
-    pub published_state: Option<Validity>,
+    published_state: Option<Validity>,
     /// Numbers that the venue left out.
-    pub lost: Option<(u64, u64)>,
+    lost: Option<(u64, u64)>,
     /// Some of the doubted books were not told of yet.
-    pub inconsistent: bool,
+    is_inconsistent: bool,
 }
 
 impl PendingEvents {
+    /// A download begins.
+    pub fn begin(&mut self) {
+        self.is_begun = true;
+    }
+
+    /// A download ended.
+    pub fn end(&mut self) {
+        self.is_ended = true;
+    }
+
+    /// Live books are shown as this from now on.
+    pub fn publish(&mut self, validity: Validity) {
+        self.published_state = Some(validity);
+    }
+
+    /// What comes from this number on is missing.
+    pub fn lose(&mut self, number: u64) {
+        self.lost = Some((number, number));
+    }
+
+    /// A book became inconsistent.
+    pub fn inconsistent(&mut self) {
+        self.is_inconsistent = true;
+    }
+
     /// Whether there are any.
     #[inline]
     pub fn is_any(&self) -> bool {
         let PendingEvents {
-            begun,
-            ended,
+            is_begun,
+            is_ended,
             published_state,
             lost,
-            inconsistent,
+            is_inconsistent,
         } = self;
-        *begun || *ended || *inconsistent || published_state.is_some() || lost.is_some()
+        *is_begun || *is_ended || *is_inconsistent || published_state.is_some() || lost.is_some()
     }
-}
 
-impl FixFeed {
-    /// Takes what is due apart from messages. Whether there was something.
-    pub(super) fn take_pending(&mut self, batch: &mut Batch) -> bool {
-        let pending = std::mem::take(&mut self.pending);
-        let events = &mut batch.events;
-        batch.packet_info = PacketInfo {
-            receive_ns: self.time.wall_ns,
-            ..PacketInfo::default()
-        };
+    /// Takes all of them. Whether that made events.
+    pub fn take(
+        &mut self,
+        rows: &Rows,
+        subscriptions: &Subscriptions,
+        events: &mut Vec<Event>,
+    ) -> bool {
+        let pending = std::mem::take(self);
         if let Some((first, last)) = pending.lost {
             events.push(Event::Lost { first, last });
         }
@@ -54,21 +75,20 @@ impl FixFeed {
             };
             // While the connection stands the others are told of as what they are; once it is gone, whatever was
             // shown is of a moment that is over.
-            let is_gone = self.stage == Stage::Down && validity == Validity::Stale;
+            let is_gone = !subscriptions.is_up() && validity == Validity::Stale;
             // mutant: fix market data: a sign of life makes every book live
             let is_published =
                 |row: &&Row| row.was_published && (is_gone || row.book == Book::Live);
-            let rows = self.rows.iter();
-            events.extend(rows.filter(is_published).map(shown));
+            events.extend(rows.iter().filter(is_published).map(shown));
         }
-        if pending.inconsistent {
+        if pending.is_inconsistent {
             let lost = |instrument: &Instrument| Event::BookLost(*instrument, Validity::Recovering);
-            events.extend(self.inconsistent.iter().map(lost));
+            events.extend(subscriptions.inconsistent().iter().map(lost));
         }
-        if pending.begun {
+        if pending.is_begun {
             events.push(Event::Download(Phase::Begun));
             // Those of the configuration are known without a list.
-            for row in self.rows.iter().filter(|row| row.is_listed) {
+            for row in rows.iter().filter(|row| row.is_listed) {
                 events.push(Event::Defined {
                     instrument: row.instrument,
                     price: row.validity(),
@@ -76,7 +96,7 @@ impl FixFeed {
                 });
             }
         }
-        if pending.ended {
+        if pending.is_ended {
             events.push(Event::Download(Phase::Ended));
         }
         !events.is_empty()

@@ -1,0 +1,376 @@
+//! Market data as an application of a session: messages in, events and requests out.
+
+use super::activity::Activity;
+use super::cause::{Cause, Failure};
+use super::counters::Counters;
+use super::instruments::{Book, Rows};
+use super::messages::{self, Step};
+use super::parts::Parts;
+use super::pending_events::PendingEvents;
+use super::quotes::Id;
+use super::refresh::Decoder;
+use super::settings::{Dialect, Settings};
+use super::subscriptions::{Request, Subscriptions};
+use crate::{Batch, ReceiveTime};
+use touchline_instruments::Instruments;
+use touchline_session::fix::{
+    Application, ApplicationId, Event as Said, ResendPolicy, Session, Store,
+};
+use touchline_types::{Instrument, PacketInfo, Validity};
+use touchline_wire::fix::tag;
+
+/// Market data of one venue, without the session that brings it: who owns both passes on what the session says, and lends
+/// the session for what is to be sent.
+#[derive(Debug)]
+pub struct MarketData {
+    settings: Settings,
+    rows: Rows,
+    counters: Counters,
+    subscriptions: Subscriptions,
+    pending: PendingEvents,
+    activity: Activity,
+    failure: Failure,
+    /// A mass quote that wants an answer.
+    unanswered: Option<Id>,
+    /// A quote set of which more is to come.
+    parts: Parts,
+}
+
+/// Its messages. A request is sent again when it is asked for: the venue has not seen it.
+pub const APPLICATION: Application<'static> = Application {
+    id: ApplicationId(0),
+    receives: &[b"W", b"X", b"i", b"y", b"f", b"Y", b"j", b"Z"],
+    sends: &[b"V", b"x", b"b"],
+    resend: ResendPolicy::SendAgain,
+};
+
+impl MarketData {
+    /// All memory is taken here, and nothing is asked for yet.
+    pub fn new(settings: Settings) -> MarketData {
+        let mut rows = Rows::new(settings.instruments_max);
+        named(&settings, &mut rows);
+        MarketData {
+            rows,
+            settings,
+            counters: Counters::default(),
+            subscriptions: Subscriptions::default(),
+            pending: PendingEvents::default(),
+            activity: Activity::default(),
+            failure: Failure::default(),
+            unanswered: None,
+            parts: Parts::default(),
+        }
+    }
+
+    /// What it was told at its start.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The table of instruments that it adds to, with those that its settings name.
+    pub fn instruments(&self) -> Instruments {
+        named(
+            &self.settings,
+            &mut Rows::new(self.settings.instruments_max),
+        )
+    }
+
+    /// A connection stands.
+    pub fn connected(&mut self, at: ReceiveTime) {
+        self.failure.clear();
+        self.activity.begin(at.mono_ns);
+    }
+
+    /// The connection is gone, and whatever it brought is of an earlier one.
+    pub fn disconnected(&mut self) {
+        if self.subscriptions.is_up() {
+            self.pending.publish(Validity::Stale);
+        }
+        self.activity.end();
+        let is_listed = self.settings.dialect == Dialect::Standard;
+        for row in self.rows.iter_mut() {
+            row.book = Book::Unasked;
+            row.is_listed = is_listed;
+        }
+        self.subscriptions.end();
+        self.counters.downloading = 0;
+        self.failure.forget_cause();
+        self.parts.clear();
+    }
+
+    /// Bytes of the venue came.
+    #[inline]
+    pub fn record_activity(&mut self, at: ReceiveTime) {
+        if self.activity.heard(at.mono_ns) {
+            self.pending.publish(Validity::Live);
+        }
+    }
+
+    /// Events apart from messages; whether there were any.
+    #[inline]
+    pub fn poll(&mut self, at: ReceiveTime, batch: &mut Batch) -> bool {
+        self.pending.is_any() && {
+            batch.packet_info = PacketInfo {
+                receive_ns: at.wall_ns,
+                ..PacketInfo::default()
+            };
+            self.pending
+                .take(&self.rows, &self.subscriptions, &mut batch.events)
+        }
+    }
+
+    /// Takes what the session says. What follows from it is for [`MarketData::carry_out`].
+    #[inline]
+    pub fn hear(
+        &mut self,
+        said: Said<'_>,
+        at: ReceiveTime,
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) -> Step {
+        let password = self.settings.password.as_ref();
+        match said {
+            // What comes behind a gap is of a book that nobody knows.
+            Said::Application(..) if self.failure.cause().is_some() => Step::Noted,
+            Said::Application(message, header, _) => {
+                batch.packet_info = PacketInfo {
+                    sequence: header.msg_seq_num.unwrap_or(0),
+                    sending_ns: header.sending_time_ns.unwrap_or(0),
+                    receive_ns: at.wall_ns,
+                };
+                if message.msg_type() == b"j" {
+                    self.failure.say(messages::text(&message, password));
+                }
+                let mut decoder = Decoder {
+                    rows: &mut self.rows,
+                    counters: &mut self.counters,
+                    out: batch.output(instruments),
+                    unanswered: &mut self.unanswered,
+                    parts: &mut self.parts,
+                };
+                messages::take(&message, &header, &self.settings, &mut decoder)
+            }
+            Said::LoggedOn { .. } => Step::LoggedOn,
+            Said::Rejected(message) => {
+                self.counters.requests_refused += 1;
+                // Behind another cause it is no reason.
+                if self.failure.cause().is_none() {
+                    self.failure.say(messages::text(&message, password));
+                }
+                Step::AllInconsistent(Cause::Refused)
+            }
+            Said::LoggedOut(message) => {
+                self.failure.say(messages::text(&message, password));
+                Step::Noted
+            }
+            // What the session takes for itself, and what never comes, may have been changes of books.
+            // mutant: fix market data: what the session rejected was no change of a book
+            Said::Invalid(_) => Step::Missed(Cause::Invalid),
+            Said::Gap { .. } => Step::Missed(Cause::LeftOut),
+            Said::Skipped { .. } => Step::Missed(Cause::Skipped),
+            Said::Restarted => Step::Missed(Cause::Restarted),
+            Said::Logon(_) => Step::Noted,
+        }
+    }
+
+    /// Carries out what follows from what was heard. Whether the batch has events.
+    #[inline]
+    pub fn carry_out<S: Store>(
+        &mut self,
+        step: Step,
+        session: &mut Session<S>,
+        at: ReceiveTime,
+        batch: &mut Batch,
+    ) -> bool {
+        if let Some(quote) = self.unanswered.take() {
+            self.answer(quote, session, at);
+        }
+        let mut request = Request {
+            settings: &self.settings,
+            rows: &mut self.rows,
+            counters: &mut self.counters,
+            session,
+            at,
+        };
+        let subscriptions = &mut self.subscriptions;
+        let cause = match step {
+            Step::Events => {
+                subscriptions.book_came();
+                return true;
+            }
+            Step::Answered => {
+                subscriptions.answered(at.mono_ns);
+                return !batch.events.is_empty();
+            }
+            Step::Idle | Step::Noted => None,
+            Step::LoggedOn => {
+                self.pending.begin();
+                subscriptions.begin(&mut request)
+            }
+            Step::Listed | Step::ListedInPart => {
+                let cause = subscriptions.listed(&mut request, step == Step::Listed);
+                if let Some(cause) = cause {
+                    self.give_up(cause, session);
+                }
+                return !batch.events.is_empty();
+            }
+            Step::AllInconsistent(cause) => Some(cause),
+            Step::Missed(cause) => subscriptions.is_up().then_some(cause),
+            Step::Inconsistent(instrument, cause) => {
+                self.inconsistent(instrument, cause, session);
+                None
+            }
+        };
+        if let Some(cause) = cause {
+            self.give_up(cause, session);
+        }
+        false
+    }
+
+    /// Sends what is due, once nothing more came.
+    pub fn ask<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) {
+        let mut request = Request {
+            settings: &self.settings,
+            rows: &mut self.rows,
+            counters: &mut self.counters,
+            session,
+            at,
+        };
+        let asked = self.subscriptions.ask(&mut request);
+        if asked.is_download_ended {
+            self.pending.end();
+        }
+        if let Some(cause) = asked.cause {
+            self.give_up(cause, session);
+        }
+    }
+
+    /// Time passed: the venue may be silent, or owe an answer.
+    pub fn handle_timeout<S: Store>(&mut self, session: &Session<S>, at: ReceiveTime) {
+        let is_up = self.subscriptions.is_up();
+        if is_up
+            && self
+                .activity
+                .is_too_long(at.mono_ns, self.settings.stale_ns)
+        {
+            self.counters.feed_timeouts += 1;
+            self.pending.publish(Validity::Stale);
+        }
+        if self.parts.is_late(at.mono_ns) {
+            self.give_up(Cause::PartMissing, session);
+        }
+        if self.subscriptions.is_late(at.mono_ns) {
+            self.give_up(Cause::Unanswered, session);
+        }
+    }
+
+    /// A change did not fit the book of an instrument.
+    pub fn book_inconsistent<S: Store>(&mut self, instrument: Instrument, session: &Session<S>) {
+        let cause = Cause::InconsistentUpdate(instrument);
+        self.inconsistent(instrument, cause, session);
+    }
+
+    /// Takes a book for wrong: it is shown as such, and asked for anew.
+    #[cold]
+    fn inconsistent<S: Store>(
+        &mut self,
+        instrument: Instrument,
+        cause: Cause,
+        session: &Session<S>,
+    ) {
+        if self.settings.dialect == Dialect::Standard {
+            // Not every venue ends one subscription and begins it again as it should: all are begun again.
+            return self.give_up(cause, session);
+        }
+        let row = self.rows.row_mut(instrument);
+        if row.book == Book::Inconsistent {
+            return;
+        }
+        row.book = Book::Inconsistent;
+        row.quotes.clear();
+        self.counters.books_inconsistent += 1;
+        match self.subscriptions.add_inconsistent(instrument) {
+            Ok(()) => self.pending.inconsistent(),
+            // So many at once: the connection is not worth more.
+            Err(cause) => self.give_up(cause, session),
+        }
+    }
+
+    /// Some book is wrong, and perhaps every one. Whole books come with a new connection.
+    #[cold]
+    fn give_up<S: Store>(&mut self, cause: Cause, session: &Session<S>) {
+        if self.failure.give_up(cause) {
+            self.counters.gaps += 1;
+            self.pending.lose(session.store().next_in());
+        }
+    }
+
+    /// Answers a mass quote, as a venue wants it that sends no more than is answered.
+    fn answer<S: Store>(&mut self, quote: Id, session: &mut Session<S>, at: ReceiveTime) {
+        let sent = session.send(b"b", at, |answer| {
+            answer.bytes(tag::QUOTE_ID, quote.as_bytes());
+        });
+        if let Err(error) = sent {
+            self.give_up(Cause::Unsent(error), session);
+        }
+    }
+
+    /// Whether events wait that [`MarketData::poll`] gives.
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        self.pending.is_any()
+    }
+
+    /// Whether the venue is heard, and nothing of it is missing.
+    pub fn is_fresh(&self) -> bool {
+        let is_heard = self.subscriptions.is_up() && !self.activity.is_timed_out();
+        is_heard && !self.is_over()
+    }
+
+    /// Whether a download has ended, on this connection or an earlier one.
+    pub fn is_downloaded(&self) -> bool {
+        self.subscriptions.was_downloaded()
+    }
+
+    /// The present validity of an instrument's book.
+    pub fn validity(&self, instrument: Instrument) -> Validity {
+        match self.rows.row(instrument).validity() {
+            Validity::Live if self.is_over() => Validity::Gapped,
+            validity => validity,
+        }
+    }
+
+    /// Whether the connection is to be closed, whatever the session thinks.
+    pub fn is_over(&self) -> bool {
+        self.failure.cause().is_some()
+    }
+
+    /// Why the connection is to be closed, for people; `of_session` is the session's reason, if it has one. It may hold what
+    /// the venue said.
+    pub fn reason(&self, of_session: Option<String>) -> String {
+        let cause = self.failure.cause().map(|cause| cause.text(&self.rows));
+        let cause = cause.map(|cause| format!("{cause}; everything is asked for anew"));
+        match (cause.or(of_session), self.failure.said()) {
+            (None, _) => String::new(),
+            (Some(reason), "") => reason,
+            (Some(reason), said) => format!("{reason}; it said {said:?}"),
+        }
+    }
+}
+
+/// The table of the instruments that the settings name, and their rows.
+fn named(settings: &Settings, rows: &mut Rows) -> Instruments {
+    let mut instruments = Instruments::by_symbol(settings.instruments_max);
+    for name in &settings.symbols {
+        if let Some(instrument) = rows.add(name, &mut instruments) {
+            rows.row_mut(instrument).is_listed = true;
+            instruments.definition_mut(instrument).defined = true;
+        }
+    }
+    instruments
+}
