@@ -26,7 +26,7 @@ fn the_second_writer_is_refused_and_told_by_whom() {
         .unwrap()
         .expect("it is written");
     assert_eq!(holder.pid, writer.child.id());
-    assert!(holder.command.starts_with("segment"), "{holder:?}");
+    assert!(holder.command.starts_with("shm"), "{holder:?}");
     let error = WriterLock::acquire(directory).unwrap_err();
     let text = error.to_string();
     println!("{text}");
