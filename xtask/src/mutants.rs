@@ -258,4 +258,42 @@ fn counts() {
             );
         }
     }
+
+    /// As cheap: where the test of a mutant went elsewhere, the run would end before it tries anything.
+    #[test]
+    fn the_test_of_every_mutant_is_where_it_says() {
+        for mutant in all() {
+            let words: Vec<&str> = mutant.test.split(' ').collect();
+            let package = words.iter().position(|word| *word == "-p").unwrap() + 1;
+            let folder = match words[package].strip_prefix("touchline-") {
+                Some(folder) => format!("crates/{folder}"),
+                None => "crates/touchline".to_owned(),
+            };
+            let test = words.last().and_then(|test| test.rsplit("::").next());
+            let test = test.unwrap_or_default();
+            assert!(
+                has_function(&crate::root().join(folder), test),
+                "no test of {} has '{test}' in its name, as mutant '{}' says",
+                words[package],
+                mutant.name
+            );
+        }
+    }
+
+    /// Whether a source file below `folder` defines a function with `part` in its name.
+    fn has_function(folder: &Path, part: &str) -> bool {
+        fs::read_dir(folder).unwrap().any(|entry| {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                return has_function(&path, part);
+            }
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let defines = |line: &str| {
+                let name = line.trim_start().strip_prefix("fn ");
+                name.and_then(|name| name.split('(').next())
+                    .is_some_and(|name| name.contains(part))
+            };
+            path.extension().is_some_and(|extension| extension == "rs") && text.lines().any(defines)
+        })
+    }
 }

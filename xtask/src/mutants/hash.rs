@@ -8,7 +8,7 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: every table has the same secret",
         find: "HashKeys::of(|number| source.hash_one(number))",
         replace: "HashKeys::of(|number| source.hash_one(number) ^ source.hash_one(number) ^ number as u64)",
-        test: "-p touchline-feed --lib each_table_has_a_secret_of_its_own",
+        test: "-p touchline-instruments --lib each_table_has_a_secret_of_its_own",
     },
     Mutant {
         name: "hash: order books have a secret that everybody knows",
@@ -20,7 +20,7 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: instruments have a secret that everybody knows",
         find: "HashKeys::drawn_from(&RandomState::new())",
         replace: "{ let _ = RandomState::new(); HashKeys::from_seed(1) }",
-        test: "-p touchline-feed --lib each_table_has_a_secret_of_its_own",
+        test: "-p touchline-instruments --lib each_table_has_a_secret_of_its_own",
     },
     Mutant {
         name: "hash: its lowest bits choose the chain",
@@ -50,7 +50,7 @@ pub const TABLES: &[Mutant] = &[
         name: "hash: a chain of instruments has no end",
         find: "if self.length(chain) >= CHAIN_MAX {",
         replace: "if self.length(chain) >= CHAIN_MAX + 1 {",
-        test: "-p touchline-feed --lib a_chain_has_an_end",
+        test: "-p touchline-instruments --lib a_chain_has_an_end",
     },
     Mutant {
         name: "hash: taking an order out takes the rest of its chain with it",
