@@ -15,7 +15,7 @@ pub use known::Known;
 use std::time::Duration;
 use touchline_gateway::bus;
 use touchline_gateway::config::{Symbols, bus_name};
-use touchline_transport::shm::{Item, Join, Root, Subscriber};
+use touchline_transport::shm::{Item, Join, Polled, Root, Subscriber};
 use touchline_transport::{BackOff, Idle, Idler, SubscriptionEvent};
 
 /// Follow a bus: every book as it is now, then everything that is published, a line each.
@@ -96,11 +96,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while tail.goes_on() && !interrupt.is_asked() {
         match subscriber.poll(|item| tail.item(&item)) {
-            Some(written) => {
+            Polled::Given(written) => {
                 written?;
                 idler.idle(1);
             }
-            None => {
+            // There is more: a reader of few symbols is not to sleep while it is behind.
+            Polled::Passed(passed) => idler.idle(passed),
+            Polled::Nothing => {
                 tail.output.flush()?;
                 idler.idle(0);
             }

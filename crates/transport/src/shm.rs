@@ -2,11 +2,11 @@
 //! [`market`](crate::market) and [`stats`](crate::stats) under one name.
 
 pub use crate::bus::{
-    Activity, Damage, Directory, Error, Holder, Liveness, Lock, Lossless, Root, Sharing, Warning,
-    remove,
+    Activity, Damage, Directory, Error, Holder, Liveness, Lock, Lossless, Polled, Root, Sharing,
+    Warning, remove,
 };
 pub use crate::market::{
-    BookImage, Filter, Images, Item, Join, Overview, Publisher, PublisherCounters, Received,
+    BookImage, Filter, Images, Item, Join, Kinds, Overview, Publisher, PublisherCounters, Received,
     RegisteredReader, Settings, Subscriber, Unseen, readers,
 };
 pub use crate::stats::{

@@ -185,6 +185,12 @@ pub const READERS: &[Mutant] = &[
         test: "-p touchline-transport --lib pieces_of_any_length",
     },
     Mutant {
+        name: "select: kinds that are left out are handed out",
+        find: "if is_in(self.left_out) {",
+        replace: "if false && is_in(self.left_out) {",
+        test: "-p touchline-transport --test bus selecting::kinds_that_are_left_out",
+    },
+    Mutant {
         name: "channel: live books that were held back do not come when the channel is live again",
         find: "match self.channel_unknown || self.live_only && is_back {",
         replace: "match self.channel_unknown || self.live_only && is_back && false {",

@@ -5,8 +5,9 @@ mod rows;
 mod scratch;
 mod stall;
 
+use super::Kinds;
 use super::reading::{self, MarketReading};
-use crate::bus::{Error, Holder, Liveness, Root, SlotGuard, Watch};
+use crate::bus::{END_OF_BATCH, Error, Holder, Liveness, Polled, Root, SlotGuard, Watch};
 use crate::stats::{ReaderCounters, ReaderStats};
 use crate::{Envelope, Subscribe, SubscriptionEvent};
 use joining::Joining;
@@ -30,6 +31,8 @@ pub struct Join {
     pub resync: bool,
     /// Which instruments; `None` is all of them.
     pub filter: Option<Filter>,
+    /// Which kinds of messages. The others are passed over by their heads, neither copied nor decoded.
+    pub kinds: Kinds,
     /// Most changes of one event, or levels of one book.
     pub changes_max: usize,
     /// Most orders of one whole order book, or changes of one event.
@@ -47,6 +50,7 @@ impl Default for Join {
             live_only: false,
             resync: true,
             filter: None,
+            kinds: Kinds::ALL,
             changes_max: 65_536,
             orders_max: 65_536,
         }
@@ -124,7 +128,15 @@ struct Frame {
     length: usize,
     sequence: u64,
     end: u64,
+    is_batch_end: bool,
+    /// Whether its head says that it may be for this subscriber; else it may not have been copied.
+    is_selected: bool,
 }
+
+/// Word of a message where its template is.
+const TEMPLATE_WORD: usize = 0;
+/// Word of a message where its instrument is.
+const INSTRUMENT_WORD: usize = 4;
 
 /// Messages that one poll may pass over.
 const PASSED_MAX: usize = 256;
@@ -140,6 +152,7 @@ impl Subscriber {
         let is_gone = reading.publisher()?.is_none();
         let watch = Watch::new(is_gone, reading.is_stalled());
         let mut rows = Rows::new(settings.filter.is_some(), settings.live_only, position);
+        rows.leave_out(settings.kinds);
         rows.set_stalled(watch.is_stalled);
         let mut subscriber = Subscriber {
             scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
@@ -161,26 +174,35 @@ impl Subscriber {
 
     /// Hands the next thing that happened to `take`, if there is one.
     ///
+    /// Passes over at most 256 messages that are not for this subscriber, and says how many: who gets that polls
+    /// again, and does not sleep.
+    ///
     /// Never waits: an image that the publisher is changing is tried again by the next poll, and this one
-    /// returns `None`. A publisher that died or was stopped in that change delays joining by 10 ms at most, if
+    /// finds nothing. A publisher that died or was stopped in that change delays joining by 10 ms at most, if
     /// it is not known to be gone already: then the book of that image is handed out as not live.
     #[inline]
-    pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Option<T> {
-        for _ in 0..PASSED_MAX {
+    pub fn poll<T>(&mut self, mut take: impl FnMut(Item<'_>) -> T) -> Polled<T> {
+        for passed in 0..PASSED_MAX {
             match self.step(&mut take) {
-                Step::Given(given) => return Some(given),
+                Step::Given(given) => return Polled::Given(given),
                 Step::Passed => {}
-                Step::Nothing => return None,
+                Step::Nothing if passed > 0 => return Polled::Passed(passed),
+                Step::Nothing => return Polled::Nothing,
             }
         }
-        None
+        Polled::Passed(PASSED_MAX)
     }
 
-    /// Hands at most `limit` things to a handler, and says how many there were.
+    /// Hands things to a handler until there is nothing, or `limit` were handed out or passed over. Says how many
+    /// there were: 0 if there was nothing.
     pub fn drain(&mut self, limit: usize, handler: &mut impl Subscribe) -> usize {
         let mut done = 0;
-        while done < limit && self.poll(|item| hand(item, handler)).is_some() {
-            done += 1;
+        while done < limit {
+            match self.poll(|item| hand(item, handler)) {
+                Polled::Given(()) => done += 1,
+                Polled::Passed(passed) => done += passed,
+                Polled::Nothing => break,
+            }
         }
         done
     }
@@ -235,13 +257,21 @@ impl Subscriber {
         if self.joining.is_some() {
             return self.join_step(take);
         }
-        let message = &mut self.scratch.message;
+        let (message, rows) = (&mut self.scratch.message, &self.rows);
+        let is_seen = self.settings.reader_stats.is_some();
         let read = self.reading.ring.read(|frame| {
-            frame.copy_to(message);
+            let is_batch_end = frame.flags.0 & END_OF_BATCH.0 != 0;
+            let is_selected = rows.selects(frame.word(TEMPLATE_WORD), frame.word(INSTRUMENT_WORD));
+            // The last one of a batch says how long things took, to who shows that.
+            if is_selected || is_batch_end && is_seen {
+                frame.copy_to(message);
+            }
             Frame {
                 length: frame.len(),
                 sequence: frame.sequence,
                 end: frame.end,
+                is_batch_end,
+                is_selected,
             }
         });
         match read {
@@ -256,6 +286,9 @@ impl Subscriber {
     /// A message was read: hands it out, or what is to be handed out instead.
     #[inline]
     fn message<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        if !frame.is_selected {
+            return self.pass_over(frame, take);
+        }
         if self.watch.is_stalled {
             self.distrust_message(frame.length);
         }
@@ -339,6 +372,21 @@ impl Subscriber {
             reader_stats.batch(consumed, frame.end);
         }
         self.close_batch(step, batch_end, take)
+    }
+
+    /// A message is not for this subscriber, by its head.
+    #[inline]
+    fn pass_over<T>(&mut self, frame: Frame, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
+        if let Some(reader_stats) = &mut self.settings.reader_stats {
+            match (frame.is_batch_end, self.scratch.decoding(frame.length).0) {
+                (true, Ok(message)) => {
+                    let consumed = reader_stats.consumed(&message.timestamps());
+                    reader_stats.batch(consumed, frame.end);
+                }
+                _ => reader_stats.message(),
+            }
+        }
+        self.close_batch(Step::Passed, frame.is_batch_end, take)
     }
 
     /// What was handed out last may have been the end of the batch, or not for this subscriber.

@@ -70,7 +70,8 @@ fn nothing(instrument: Instrument) -> TopOfBook {
     }
 }
 
-fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
+/// The top of a whole book.
+pub fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
     let best = |levels: &[Level]| levels.first().copied().unwrap_or(Level::UNKNOWN);
     let (bid, ask) = (best(book.bids), best(book.asks));
     TopOfBook {

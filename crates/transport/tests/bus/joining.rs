@@ -74,18 +74,21 @@ fn definitions_come_first_then_books_then_the_stream() {
     publisher.commit();
     let mut subscriber = stage.join(Join::default());
     let mut told = String::new();
-    while let Some(letter) = subscriber.poll(|item| match item {
-        Item::Update(received) => match (received.update, received.is_image) {
-            (Update::Definition(_), true) => 'd',
-            (Update::BookSnapshot(_), true) => 'b',
-            (_, true) => '?',
-            (_, false) => '.',
-        },
-        Item::Top { .. } => '.',
-        Item::BatchEnd => '|',
-        Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
-        Item::SubscriptionEvent(_) => '?',
-    }) {
+    while let Some(letter) = subscriber
+        .poll(|item| match item {
+            Item::Update(received) => match (received.update, received.is_image) {
+                (Update::Definition(_), true) => 'd',
+                (Update::BookSnapshot(_), true) => 'b',
+                (_, true) => '?',
+                (_, false) => '.',
+            },
+            Item::Top { .. } => '.',
+            Item::BatchEnd => '|',
+            Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
+            Item::SubscriptionEvent(_) => '?',
+        })
+        .given()
+    {
         told.push(letter);
     }
     let stream = told.strip_prefix("dbdbdb").expect(&told);
@@ -98,6 +101,7 @@ fn definitions_come_first_then_books_then_the_stream() {
     assert!(
         subscriber
             .poll(|item| matches!(item, Item::Update(_) | Item::Top { .. }))
+            .given()
             .unwrap()
     );
 }
@@ -185,7 +189,7 @@ fn told_by(subscriber: &mut Subscriber) -> String {
         Item::SubscriptionEvent(SubscriptionEvent::CaughtUp) => '!',
         Item::SubscriptionEvent(_) => '?',
     };
-    std::iter::from_fn(|| subscriber.poll(letter)).collect()
+    std::iter::from_fn(|| subscriber.poll(letter).given()).collect()
 }
 
 /// Downloads follow each other while a reader joins slowly: each phase that it is told is the one
@@ -200,14 +204,16 @@ fn joining_slowly_between_downloads_never_goes_back() {
         let mut subscriber = stage.join(Join::default());
         let (mut said, mut told) = (None, None);
         for _ in 0..300 {
-            subscriber.poll(|item| {
-                if let Item::Update(received) = item
-                    && let Update::Download(phase) = received.update
-                {
-                    assert_ne!(told, Some(phase), "SEED={seed}: told twice");
-                    told = Some(phase);
-                }
-            });
+            subscriber
+                .poll(|item| {
+                    if let Item::Update(received) = item
+                        && let Update::Download(phase) = received.update
+                    {
+                        assert_ne!(told, Some(phase), "SEED={seed}: told twice");
+                        told = Some(phase);
+                    }
+                })
+                .given();
             if market.random.below(15) == 0 {
                 let phase = match said {
                     Some(Phase::Begun) => Phase::Ended,
@@ -219,13 +225,16 @@ fn joining_slowly_between_downloads_never_goes_back() {
             market.event(&mut publisher);
         }
         publisher.commit();
-        while let Some(download) = subscriber.poll(|item| match item {
-            Item::Update(received) => match received.update {
-                Update::Download(phase) => Some(phase),
+        while let Some(download) = subscriber
+            .poll(|item| match item {
+                Item::Update(received) => match received.update {
+                    Update::Download(phase) => Some(phase),
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
-        }) {
+            })
+            .given()
+        {
             told = download.or(told);
         }
         assert_eq!(told, said, "SEED={seed}");

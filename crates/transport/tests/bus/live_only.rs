@@ -40,6 +40,7 @@ fn drain(subscriber: &mut touchline_transport::shm::Subscriber, mirror: &mut Mir
             Item::BatchEnd => {}
             Item::SubscriptionEvent(event) => mirror.event(&event),
         })
+        .given()
         .is_some()
     {}
     withheld

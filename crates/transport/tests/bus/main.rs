@@ -12,6 +12,7 @@ mod orders;
 mod raw;
 mod restarting;
 mod seen;
+mod selecting;
 mod stage;
 mod stalling;
 mod torn;

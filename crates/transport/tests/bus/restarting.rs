@@ -85,6 +85,7 @@ fn another_publisher_continues_and_books_begin_anew() {
             Item::Top { sequence, .. } => last = sequence,
             _ => {}
         })
+        .given()
         .is_some()
     {}
     assert_eq!(last, before + counts(&publisher).messages_published);

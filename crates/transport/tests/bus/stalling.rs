@@ -334,10 +334,12 @@ fn a_stall_is_noticed_in_time() {
     let start = Instant::now();
     while reader.0.events.last() != Some(&SubscriptionEvent::PublisherStalled) {
         assert!(start.elapsed() < Duration::from_secs(20));
-        subscriber.poll(|item| {
-            if let Item::SubscriptionEvent(event) = item {
-                reader.0.event(&event);
-            }
-        });
+        subscriber
+            .poll(|item| {
+                if let Item::SubscriptionEvent(event) = item {
+                    reader.0.event(&event);
+                }
+            })
+            .given();
     }
 }

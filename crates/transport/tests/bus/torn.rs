@@ -90,11 +90,13 @@ fn polled(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
 }
 
 fn poll(subscriber: &mut Subscriber, mirror: &mut Mirror, told: &mut String) -> bool {
-    let given = subscriber.poll(|item| {
-        let letter = letter(&item);
-        store(item, mirror);
-        letter
-    });
+    let given = subscriber
+        .poll(|item| {
+            let letter = letter(&item);
+            store(item, mirror);
+            letter
+        })
+        .given();
     told.extend(given);
     given.is_some()
 }

@@ -27,9 +27,11 @@ pub fn join(folder: &Path) -> Result<Subscriber, Failure> {
     let root = Root::at(folder);
     let mut subscriber = Subscriber::join(&root, BUS, Join::default()).map_err(Failure::run)?;
     while subscriber.is_joining() {
-        subscriber.poll(|item| {
-            black_box(&item);
-        });
+        subscriber
+            .poll(|item| {
+                black_box(&item);
+            })
+            .given();
     }
     Ok(subscriber)
 }
@@ -54,7 +56,10 @@ pub fn consume(
     let (mut since, mut told) = (Instant::now(), Instant::now());
     let mut idle = 0_u32;
     loop {
-        if let Some(batch_end) = subscriber.poll(|item| look(&item, &mut newest, &mut consumed)) {
+        if let Some(batch_end) = subscriber
+            .poll(|item| look(&item, &mut newest, &mut consumed))
+            .given()
+        {
             // Whole order books are published between packets, with the stamps of the last one.
             if batch_end
                 && let Some(timestamps) = newest.take()

@@ -16,10 +16,12 @@ mod tests;
 
 use super::{Item, Received, Step, Subscriber};
 use crate::SubscriptionEvent;
+use crate::market::Kinds;
 use crate::market::book_image;
 use crate::market::channel_image::{self, ChannelImage};
 use crate::market::reading::{DEFINITIONS, IMAGES};
 use crate::market::tables::slot_of;
+use crate::market::tops::top_of;
 use busy::Busy;
 use std::time::Instant;
 use touchline_shm::last_value::Found;
@@ -306,7 +308,8 @@ impl Subscriber {
         after: Part,
         take: &mut impl FnMut(Item<'_>) -> T,
     ) -> Step<T> {
-        if !self.rows.is_wanted(instrument) {
+        let kinds = self.settings.kinds;
+        if !self.rows.is_wanted(instrument) || !kinds.has_any(Kinds::BOOKS | Kinds::TOPS) {
             self.go_on(after);
             return Step::Passed;
         }
@@ -321,7 +324,10 @@ impl Subscriber {
         }
         self.go_on(after);
         match taken {
-            SlotCopy::Book => Step::Given(take(self.book_item(instrument, false))),
+            SlotCopy::Book if kinds.has_any(Kinds::BOOKS) => {
+                Step::Given(take(self.book_item(instrument, false)))
+            }
+            SlotCopy::Book => Step::Given(take(self.top_item(instrument))),
             SlotCopy::Unfit(validity) => Step::Given(take(state_item(instrument, validity))),
             SlotCopy::Nothing => self.join_unnamed(instrument, take),
             SlotCopy::Busy => self.join_without(instrument, take),
@@ -458,20 +464,34 @@ impl Subscriber {
         }
     }
 
-    /// The scratch book.
-    fn book_item(&self, instrument: Instrument, batch_end: bool) -> Item<'_> {
+    /// The top of the scratch book, for who takes no books.
+    fn top_item(&self, instrument: Instrument) -> Item<'_> {
         let book = &self.scratch.book;
-        let timestamps = Timestamps {
+        Item::Top {
+            sequence: book.sequence,
+            timestamps: self.image_timestamps(),
+            top: top_of(&book.snapshot(instrument)),
+        }
+    }
+
+    fn image_timestamps(&self) -> Timestamps {
+        let book = &self.scratch.book;
+        Timestamps {
             exchange_ns: book.exchange_ns,
             packet: PacketInfo {
                 receive_ns: book.receive_ns,
                 ..PacketInfo::default()
             },
             ..Timestamps::default()
-        };
+        }
+    }
+
+    /// The scratch book.
+    fn book_item(&self, instrument: Instrument, batch_end: bool) -> Item<'_> {
+        let book = &self.scratch.book;
         Item::Update(Received {
             sequence: book.sequence,
-            timestamps,
+            timestamps: self.image_timestamps(),
             update: Update::BookSnapshot(book.snapshot(instrument)),
             batch_end,
             is_image: true,

@@ -1,12 +1,35 @@
 //! What a subscriber was handed of each instrument, and what therefore is to be done with a message.
 
-use super::Filter;
+use super::{Filter, Kinds};
 use crate::market::channel_image::{ChannelImage, is_before};
+use touchline_types::native::layout::{self, Block};
 use touchline_types::native::{Body, DefinitionView, Message};
 use touchline_types::{ChannelState, Instrument, Validity};
 
 /// No bus has more instruments; a message of a higher one is from nobody who publishes.
 const INSTRUMENTS_MAX: usize = 1 << 20;
+
+/// Templates of messages that are passed over where their instrument is not wanted. Not definitions: they say
+/// whether it is.
+const OF_INSTRUMENT: u64 = {
+    let templates = [
+        layout::InstrumentState::TEMPLATE_ID,
+        layout::TradingStatus::TEMPLATE_ID,
+        layout::BookSnapshot::TEMPLATE_ID,
+        layout::BookUpdate::TEMPLATE_ID,
+        layout::TopOfBook::TEMPLATE_ID,
+        layout::OrdersSnapshot::TEMPLATE_ID,
+        layout::OrderUpdate::TEMPLATE_ID,
+        layout::Trade::TEMPLATE_ID,
+        layout::Statistics::TEMPLATE_ID,
+    ];
+    let (mut mask, mut at) = (0, 0);
+    while at < templates.len() {
+        mask |= 1 << templates[at];
+        at += 1;
+    }
+    mask
+};
 
 /// One row for each instrument.
 #[derive(Debug)]
@@ -16,6 +39,8 @@ pub struct Rows {
     unseen: Row,
     live_only: bool,
     filtered: bool,
+    /// Templates that are left out, a bit for each.
+    left_out: u64,
     /// While joining and shortly after: images may be ahead of the ring, up to here.
     ahead_until: Option<u64>,
     /// The reset, the loss and the state that were told with the images.
@@ -84,6 +109,7 @@ impl Rows {
             unseen,
             live_only,
             filtered,
+            left_out: 0,
             ahead_until: None,
             channel: ChannelImage::default(),
             state: ChannelState::LIVE,
@@ -91,6 +117,28 @@ impl Rows {
             orders_blank: true,
             stalled: false,
         }
+    }
+
+    /// Messages of other kinds are not handed out.
+    pub fn leave_out(&mut self, kinds: Kinds) {
+        self.left_out = kinds.left_out();
+    }
+
+    /// Whether a message may be for this subscriber, by two words of it: that of its template, and that of its
+    /// instrument. Any two words have an answer; it is to be believed once they are validated.
+    #[inline]
+    pub fn selects(&self, template: u64, instrument: u64) -> bool {
+        let (template, instrument) = (template.to_le() >> 16 & 0xFFFF, instrument.to_le() as u32);
+        let is_in = |mask: u64| template < 64 && mask >> template & 1 != 0;
+        // mutant: select: kinds that are left out are handed out
+        if is_in(self.left_out) {
+            return false;
+        }
+        if !self.filtered || !is_in(OF_INSTRUMENT) || instrument == u32::MAX {
+            return true;
+        }
+        let row = self.rows.get(instrument as usize);
+        row.unwrap_or(&self.unseen).wanted
     }
 
     /// The publisher is stalled from here on, or is no more.
@@ -440,7 +488,10 @@ impl Rows {
 
     /// Another publisher begins, at this position.
     pub fn restart(&mut self, position: u64) {
-        *self = Rows::new(self.filtered, self.live_only, position);
+        *self = Rows {
+            left_out: self.left_out,
+            ..Rows::new(self.filtered, self.live_only, position)
+        };
         // Its books begin empty, and every order book with them.
         self.unseen.orders_held = true;
     }

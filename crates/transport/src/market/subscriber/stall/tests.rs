@@ -58,7 +58,7 @@ fn state(publisher: &mut Publisher, ago_ns: u64, timeout_ns: u64) {
 /// Everything there is, up to a look at the publisher that shows nothing new.
 fn settle(subscriber: &mut Subscriber) -> Vec<Notified> {
     subscriber.look_again();
-    std::iter::from_fn(|| subscriber.poll(told)).collect()
+    std::iter::from_fn(|| subscriber.poll(told).given()).collect()
 }
 
 /// A bus with one live order book, which a subscriber holds.
