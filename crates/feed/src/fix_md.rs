@@ -11,7 +11,6 @@
 //!
 //! Source: FIX 4.4 volume 3 (market data); Deribit's own: `docs/venues/deribit.md`.
 
-mod activity;
 mod cause;
 mod counters;
 mod download;

@@ -20,6 +20,7 @@
 pub mod cme;
 mod feed;
 pub mod fix_md;
+mod health;
 mod request;
 
 pub use feed::{Batch, BookRules, Feed, Output, SessionFeed};

@@ -1,6 +1,6 @@
 //! Events: what a venue said, in our words, in order.
 
-use crate::{BookKind, Instrument, Price, Quantity, Side, Validity};
+use crate::{BookKind, ChannelState, Instrument, Price, Quantity, Side, Validity};
 
 /// What to do with a level, in the venue's positional terms.
 ///
@@ -235,17 +235,9 @@ pub enum Event {
     OrdersRebuilt(Instrument, Validity),
     /// The price book is unchanged and of this validity.
     Validity(Instrument, Validity),
-    /// What was shown of the instrument is of this validity from now on, also in the middle of an
-    /// event: packets are awaited that may change it, or repeat what was shown, or no longer. `None`: as
-    /// before.
-    PublishedState {
-        /// Which.
-        instrument: Instrument,
-        /// Of its price book.
-        price: Option<Validity>,
-        /// Of its order book.
-        orders: Option<Validity>,
-    },
+    /// What holds for every live book of the channel from now on, also in the middle of an event: nothing is heard,
+    /// packets are awaited that may change the books, or neither any longer.
+    Channel(ChannelState),
     /// An entry of the open event confirmed the price book: it is live with that event.
     Confirmed(Instrument),
     /// The venue's download has begun or ended.

@@ -102,7 +102,7 @@ pub const WITNESSES: &[Mutant] = &[
     },
     Mutant {
         name: "feed: doubtful books are live",
-        find: "self.unconfirmed_jump = true;",
+        find: "self.health.raise(Doubt::UnconfirmedJump);",
         replace: "",
         test: "-p touchline-gateway --test gateway a_restart_with_the_clock_behind_is_doubted_and_then_believed",
     },
@@ -126,8 +126,8 @@ pub const WITNESSES: &[Mutant] = &[
     },
     Mutant {
         name: "feed: books look fresh while packets are awaited",
-        find: "(false, true) => Validity::Gapped,",
-        replace: "(false, true) => Validity::Live,",
+        find: "_ => Validity::Gapped,",
+        replace: "_ => Validity::Live,",
         test: "-p touchline-gateway --test gateway while_packets_are_awaited_no_book_is_shown_as_live",
     },
 ];
@@ -267,12 +267,6 @@ pub const SNAPSHOTS: &[Mutant] = &[
         find: "other.began < *next && (other.is_agreed || is_of_now)",
         replace: "other.began < *next",
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
-    },
-    Mutant {
-        name: "stages: a book that is yet to be shown is live when a silence ends",
-        find: "(self.levels.rebuilt(instrument), price)",
-        replace: "(self.levels.rebuilt(instrument).filter(|_| false), price)",
-        test: "-p touchline-gateway --test gateway a_book_that_is_yet_to_be_shown",
     },
     Mutant {
         name: "feed: a forged packet of the highest number stops the feed",

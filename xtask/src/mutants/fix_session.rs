@@ -41,9 +41,9 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md nothing_is_live_behind",
     },
     Mutant {
-        name: "fix market data: a sign of life makes every book live",
-        find: "row.was_published && (is_gone || row.book == Book::Live)",
-        replace: "row.was_published || is_gone",
+        name: "fix market data: a new connection makes every book live",
+        find: "rows.iter().filter(|row| row.was_published)",
+        replace: "rows.iter().filter(|_| false)",
         test: "-p touchline-feed --test fix_md only_books_that_are_live",
     },
     Mutant {

@@ -6,8 +6,8 @@ use super::Mutant;
 pub const SOAKS: &[Mutant] = &[
     Mutant {
         name: "soak: books stay live while nothing is heard of the venue",
-        find: "self.feed_timeout.is_on = true;",
-        replace: "            self.feed_timeout.is_on = false;",
+        find: "self.health.raise(Doubt::Silent);",
+        replace: "",
         test: "-p touchline --test live whatever_is_stopped",
     },
     Mutant {

@@ -224,6 +224,16 @@ impl Channel {
         self.still_live(out);
     }
 
+    /// Loss makes every book doubtful to a subscriber; those that a snapshot had confirmed beyond
+    /// the lost packets are said to be live.
+    fn still_live(&self, out: &mut Output<'_>) {
+        for (instrument, row) in self.rows.iter() {
+            if self.validity(row) == Validity::Live {
+                out.push(Event::Validity(instrument, Validity::Live));
+            }
+        }
+    }
+
     /// Every book is empty and complete as of packet `packet`, sent at `sending_ns`; 0 where a numbering
     /// begins.
     pub fn reset(&mut self, packet: u32, sending_ns: u64, out: &mut Output<'_>) {

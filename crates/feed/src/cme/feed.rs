@@ -5,15 +5,15 @@ use super::arrival::{Arrival, ArrivedPacket};
 use super::channel::Channel;
 use super::counters::Counters;
 use super::early::EarlySnapshots;
-use super::feed_timeout::{FeedTimeout, WaitClock};
-use super::published_state::Telling;
 use super::settings::{FeedType, Line, Settings};
 use super::snapshots;
 use super::templates::Templates;
 use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness};
+use super::wait_clock::WaitClock;
+use crate::health::{ChannelHealth, Doubt};
 use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
 use touchline_instruments::Instruments;
-use touchline_types::{CounterInfo, Instrument, PacketInfo, Validity};
+use touchline_types::{CounterInfo, Event, Instrument, PacketInfo, Validity};
 use touchline_wire::mdp3::{Packet, PacketHeader};
 
 /// The feed handler of one MDP 3.0 channel.
@@ -23,16 +23,12 @@ pub struct CmeFeed {
     channel: Channel,
     /// A packet that waits until what was due before it is processed.
     arrived: ArrivedPacket,
-    /// Books are not as new as they could be: packets are awaited, or wait to be processed behind
-    /// those that were.
-    behind: bool,
-    /// Packets contradict what was processed, and nothing else came since.
-    unconfirmed_jump: bool,
+    health: ChannelHealth,
+    /// When the incremental feed was heard last, by the clock of waiting; 0 before the first packet.
+    activity_ns: u64,
     /// No packet will come any more.
     is_over: bool,
-    feed_timeout: FeedTimeout,
     waiting: WaitClock,
-    telling: Telling,
     early: EarlySnapshots,
     /// The request that stood last was filled, and nobody was told.
     is_filled: bool,
@@ -49,12 +45,10 @@ impl CmeFeed {
                 settings.replay,
             ),
             arrived: ArrivedPacket::new(settings.packet_bytes_max),
-            behind: false,
-            unconfirmed_jump: false,
+            health: ChannelHealth::default(),
+            activity_ns: 0,
             is_over: false,
-            feed_timeout: FeedTimeout::default(),
             waiting: WaitClock::default(),
-            telling: Telling::default(),
             early: EarlySnapshots::new(settings.packet_bytes_max),
             is_filled: false,
             channel: Channel::new(settings),
@@ -93,15 +87,13 @@ impl CmeFeed {
                     .incremental(&packet, &mut batch.output(instruments));
                 batch.delivered += 1;
                 self.record_activity(buffered.time);
-                if self.behind && self.arbiter.is_caught_up() {
-                    self.behind = false;
-                    self.telling.begin();
+                if self.health.has(Doubt::Behind) && self.arbiter.is_caught_up() {
+                    self.health.clear(Doubt::Behind);
                 }
             }
             Step::Awaited { .. } => {
                 counters.replays_requested += 1;
-                self.behind = true;
-                self.telling.begin();
+                self.health.raise(Doubt::Behind);
             }
             Step::Filled => {
                 counters.replays_filled += 1;
@@ -114,22 +106,20 @@ impl CmeFeed {
                 counters.packets_lost += u64::from(last - first) + 1;
                 counters.gaps += 1;
                 // The loss says more of every book.
-                self.behind = false;
+                self.health.clear(Doubt::Behind);
                 self.channel
                     .lose(first, last, &mut batch.output(instruments));
-                if !self.is_fresh() {
-                    self.channel.distrust(&mut batch.output(instruments));
-                }
             }
             Step::JumpUnconfirmed => {
                 counters.jumps_unconfirmed += 1;
                 // mutant: feed: doubtful books are live
-                self.unconfirmed_jump = true;
-                self.telling.begin();
+                self.health.raise(Doubt::UnconfirmedJump);
             }
             Step::Conflict(sequence) => {
                 counters.packets_conflicting += 1;
-                self.behind &= !self.arbiter.is_caught_up();
+                if self.arbiter.is_caught_up() {
+                    self.health.clear(Doubt::Behind);
+                }
                 // mutant: feed: snapshots that wait outlive a conflict
                 // They may be of an exchange that is gone.
                 self.early.clear();
@@ -142,7 +132,8 @@ impl CmeFeed {
                 sending_ns,
             } => {
                 counters.numbering_restarts += 1;
-                (self.behind, self.unconfirmed_jump) = (false, false);
+                self.health.clear(Doubt::Behind);
+                self.health.clear(Doubt::UnconfirmedJump);
                 // mutant: feed: a snapshot that waits outlives its numbering
                 // They may be of the numbering before.
                 self.early.clear();
@@ -297,15 +288,10 @@ impl CmeFeed {
         let is_of_now = |sending_ns| self.arbiter.is_of_now(sending_ns, time.wall_ns);
         self.channel
             .forget_wrong_times(is_of_now, self.arbiter.begun());
-        let known = self.channel.rows.len();
         let out = &mut batch.output(instruments);
         match feed {
             FeedType::Definition => self.channel.definitions(packet, out),
             _ => self.channel.snapshots(feed, packet, out),
-        }
-        if !self.is_fresh() {
-            self.channel.distrust(out);
-            self.channel.show_from(known, self.published_state(), out);
         }
     }
 
@@ -330,24 +316,9 @@ impl CmeFeed {
     /// ones are no sign of life: nothing is known to be new by them.
     #[inline]
     fn record_activity(&mut self, time: ReceiveTime) {
-        self.feed_timeout.activity_ns = time.mono_ns;
-        if self.feed_timeout.is_on || self.unconfirmed_jump {
-            (self.feed_timeout.is_on, self.unconfirmed_jump) = (false, false);
-            self.telling.begin();
-        }
-    }
-
-    /// What a live book is shown as.
-    fn published_state(&self) -> Validity {
-        match (
-            self.feed_timeout.is_on,
-            self.behind || self.unconfirmed_jump,
-        ) {
-            (true, _) => Validity::Stale,
-            // mutant: feed: books look fresh while packets are awaited
-            (false, true) => Validity::Gapped,
-            (false, false) => Validity::Live,
-        }
+        self.activity_ns = time.mono_ns;
+        self.health.clear(Doubt::Silent);
+        self.health.clear(Doubt::UnconfirmedJump);
     }
 
     /// Takes a replayed packet into the gap that it was lost in.
@@ -401,7 +372,6 @@ impl Feed for CmeFeed {
         assert!(self.arrived.is_none(), "poll-before-the-next-packet");
         self.channel.counters.note_arrival(feed, line);
         let time = self.waiting.pass(time);
-        self.telling.allow();
         self.arbiter.advance(time.mono_ns);
         let arrival = Arrival { feed, line, time };
         if self.is_idle() {
@@ -433,15 +403,13 @@ impl Feed for CmeFeed {
 
     fn handle_timeout(&mut self, time: ReceiveTime) {
         let time = self.waiting.pass(time);
-        let FeedTimeout { activity_ns, is_on } = self.feed_timeout;
-        let inactive_ns = time.mono_ns.saturating_sub(activity_ns);
-        if activity_ns > 0 && !is_on && inactive_ns >= self.channel.settings.stale_ns {
+        let inactive_ns = time.mono_ns.saturating_sub(self.activity_ns);
+        let is_silent = self.activity_ns > 0 && inactive_ns >= self.channel.settings.stale_ns;
+        if is_silent && !self.health.has(Doubt::Silent) {
             // mutant: soak: books stay live while nothing is heard of the venue
-            self.feed_timeout.is_on = true;
+            self.health.raise(Doubt::Silent);
             self.channel.counters.feed_timeouts += 1;
-            self.telling.begin();
         }
-        self.telling.allow();
         self.arbiter.advance(time.mono_ns);
     }
 
@@ -476,7 +444,7 @@ impl Feed for CmeFeed {
 
     /// The channel is heard, and nothing is awaited.
     fn is_fresh(&self) -> bool {
-        self.published_state() == Validity::Live
+        self.health.validity() == Validity::Live
     }
 
     fn is_defined(&self) -> bool {
@@ -501,16 +469,14 @@ impl CmeFeed {
     /// Whether nothing is due that goes before a packet that comes now.
     #[inline]
     fn is_idle(&self) -> bool {
-        self.arbiter.is_idle() && !self.telling.is_due() && !self.early.is_due(self.reached())
+        self.arbiter.is_idle() && !self.health.is_due() && !self.early.is_due(self.reached())
     }
 
     /// Does what is due apart from a packet that came; whether there was anything.
     #[cold]
     fn carry_on(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool {
-        if let Some(some) = self.telling.next(self.channel.rows.len()) {
-            let state = self.published_state();
-            self.channel
-                .show_range(some, state, &mut batch.output(instruments));
+        if let Some(state) = self.health.take(u64::from(self.newest())) {
+            batch.events.push(Event::Channel(state));
         } else if let Some(step) = self.arbiter.pop() {
             self.step(step, instruments, batch);
         } else if self.early.is_due(self.reached()) {
@@ -555,9 +521,7 @@ fn events_max(settings: &Settings) -> usize {
     // in the making, and a whole loop touches every instrument with an empty snapshot.
     let queued = 2 * settings.queue_entries_max;
     let assembled = 4 * settings.snapshot_orders_max;
-    // Where packets are awaited, it is said of each what it is besides.
-    let per_instrument = 3 + usize::from(settings.replay.is_some());
-    let from_recovery = queued + assembled + per_instrument * settings.instruments_max;
+    let from_recovery = queued + assembled + 3 * settings.instruments_max;
     from_entries + from_recovery + 16
 }
 

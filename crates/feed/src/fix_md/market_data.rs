@@ -1,6 +1,5 @@
 //! Market data as an application of a session: messages in, events and requests out.
 
-use super::activity::Activity;
 use super::cause::{Cause, Failure};
 use super::counters::Counters;
 use super::instruments::{Book, Rows};
@@ -11,6 +10,7 @@ use super::quotes::Id;
 use super::refresh::Decoder;
 use super::settings::{Dialect, Settings};
 use super::subscriptions::{Request, Subscriptions};
+use crate::health::{ChannelHealth, Doubt};
 use crate::{Batch, ReceiveTime};
 use touchline_instruments::Instruments;
 use touchline_session::fix::{
@@ -28,7 +28,9 @@ pub struct MarketData {
     counters: Counters,
     subscriptions: Subscriptions,
     pending: PendingEvents,
-    activity: Activity,
+    health: ChannelHealth,
+    /// When something came last, by the clock of waiting.
+    heard_ns: u64,
     failure: Failure,
     /// A mass quote that wants an answer.
     unanswered: Option<Id>,
@@ -55,7 +57,8 @@ impl MarketData {
             counters: Counters::default(),
             subscriptions: Subscriptions::default(),
             pending: PendingEvents::default(),
-            activity: Activity::default(),
+            health: ChannelHealth::default(),
+            heard_ns: 0,
             failure: Failure::default(),
             unanswered: None,
             parts: Parts::default(),
@@ -83,15 +86,16 @@ impl MarketData {
     /// A connection stands.
     pub fn connected(&mut self, at: ReceiveTime) {
         self.failure.clear();
-        self.activity.begin(at.mono_ns);
+        self.heard_ns = at.mono_ns;
     }
 
     /// The connection is gone, and whatever it brought is of an earlier one.
     pub fn disconnected(&mut self) {
         if self.subscriptions.is_up() {
-            self.pending.publish(Validity::Stale);
+            self.health.raise(Doubt::Down);
         }
-        self.activity.end();
+        // Nobody is expected to be heard.
+        self.health.clear(Doubt::Silent);
         let is_listed = self.settings.dialect == Dialect::Standard;
         for row in self.rows.iter_mut() {
             row.book = Book::Unasked;
@@ -106,21 +110,21 @@ impl MarketData {
     /// Bytes of the venue came.
     #[inline]
     pub fn record_activity(&mut self, at: ReceiveTime) {
-        if self.activity.heard(at.mono_ns) {
-            self.pending.publish(Validity::Live);
-        }
+        self.heard_ns = at.mono_ns;
+        self.health.clear(Doubt::Silent);
     }
 
     /// Events apart from messages; whether there were any.
     #[inline]
     pub fn poll(&mut self, at: ReceiveTime, batch: &mut Batch) -> bool {
-        self.pending.is_any() && {
+        self.has_pending() && {
             batch.packet_info = PacketInfo {
                 receive_ns: at.wall_ns,
                 ..PacketInfo::default()
             };
+            let channel = self.health.take(0);
             self.pending
-                .take(&self.rows, &self.subscriptions, &mut batch.events)
+                .take(channel, &self.rows, &self.subscriptions, &mut batch.events)
         }
     }
 
@@ -210,6 +214,7 @@ impl MarketData {
             Step::Idle | Step::Noted => None,
             Step::LoggedOn => {
                 self.pending.begin();
+                self.health.clear(Doubt::Down);
                 subscriptions.begin(&mut request)
             }
             Step::Listed | Step::ListedInPart => {
@@ -252,14 +257,11 @@ impl MarketData {
 
     /// Time passed: the venue may be silent, or owe an answer.
     pub fn handle_timeout<S: Store>(&mut self, session: &Session<S>, at: ReceiveTime) {
-        let is_up = self.subscriptions.is_up();
-        if is_up
-            && self
-                .activity
-                .is_too_long(at.mono_ns, self.settings.stale_ns)
-        {
+        let inactive_ns = at.mono_ns.saturating_sub(self.heard_ns);
+        let is_silent = self.subscriptions.is_up() && inactive_ns >= self.settings.stale_ns;
+        if is_silent && !self.health.has(Doubt::Silent) {
+            self.health.raise(Doubt::Silent);
             self.counters.feed_timeouts += 1;
-            self.pending.publish(Validity::Stale);
         }
         if self.parts.is_late(at.mono_ns) {
             self.give_up(Cause::PartMissing, session);
@@ -323,13 +325,13 @@ impl MarketData {
     /// Whether events wait that [`MarketData::poll`] gives.
     #[inline]
     pub fn has_pending(&self) -> bool {
-        self.pending.is_any()
+        self.pending.is_any() || self.health.is_due()
     }
 
     /// Whether the venue is heard, and nothing of it is missing.
     pub fn is_fresh(&self) -> bool {
-        let is_heard = self.subscriptions.is_up() && !self.activity.is_timed_out();
-        is_heard && !self.is_over()
+        let is_heard = self.health.validity() == Validity::Live;
+        is_heard && self.subscriptions.is_up() && !self.is_over()
     }
 
     /// Whether a download has ended, on this connection or an earlier one.

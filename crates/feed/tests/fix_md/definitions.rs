@@ -29,7 +29,7 @@ fn told(events: &[Event]) -> Vec<(&'static str, Validity)> {
     let told = |event: &Event| match event {
         Event::Defined { price, .. } => Some(("defined", *price)),
         Event::BookLost(_, validity) => Some(("emptied", *validity)),
-        Event::PublishedState { price, .. } => Some(("shown", price.expect("of the price book"))),
+        Event::Channel(state) => Some(("channel", state.price)),
         _ => None,
     };
     events.iter().filter_map(told).collect()

@@ -23,14 +23,13 @@ fn live() -> Stage {
     stage
 }
 
-fn shown(events: &[Event]) -> Vec<(u32, Option<Validity>)> {
-    let shown = |event: &Event| match event {
-        Event::PublishedState {
-            instrument, price, ..
-        } => Some((instrument.0, *price)),
+/// What is said of the channel.
+fn channel(events: &[Event]) -> Vec<Validity> {
+    let channel = |event: &Event| match event {
+        Event::Channel(state) => Some(state.price),
         _ => None,
     };
-    events.iter().filter_map(shown).collect()
+    events.iter().filter_map(channel).collect()
 }
 
 #[test]
@@ -256,11 +255,14 @@ fn what_was_not_asked_for_or_comes_too_early_is_dropped() {
 fn a_lost_connection_leaves_stale_books_until_their_next_snapshot() {
     let mut stage = live();
     let events = stage.disconnect();
-    assert_eq!(shown(&events), [(0, Some(Validity::Stale))]);
+    assert_eq!(channel(&events), [Validity::Stale]);
     assert_eq!(stage.feed.validity(Instrument(0)), Validity::Stale);
     assert!(!stage.feed.is_fresh());
     let events = stage.connect();
-    assert_eq!(events, [Event::Download(Phase::Begun)]);
+    let stale = Event::Validity(Instrument(0), Validity::Stale);
+    assert_eq!(events[0], stale, "before the channel is live again");
+    assert_eq!(channel(&events), [Validity::Live]);
+    assert_eq!(events[2..], [Event::Download(Phase::Begun)]);
     stage.send("y", LIST);
     assert_eq!(
         stage.feed.validity(Instrument(0)),
@@ -308,12 +310,12 @@ fn a_number_left_out_ends_the_connection_and_nothing_is_called_live() {
 #[test]
 fn silence_is_shown_and_ends_with_a_sign_of_life() {
     let mut stage = live();
-    assert_eq!(shown(&stage.pass(4)), []);
+    assert_eq!(channel(&stage.pass(4)), []);
     let events = stage.pass(2);
-    assert_eq!(shown(&events), [(0, Some(Validity::Stale))]);
+    assert_eq!(channel(&events), [Validity::Stale]);
     assert!(!stage.feed.is_fresh());
     let events = stage.send("0", "");
-    assert_eq!(shown(&events), [(0, Some(Validity::Live))]);
+    assert_eq!(channel(&events), [Validity::Live]);
     assert!(stage.feed.is_fresh());
 }
 
@@ -352,9 +354,11 @@ fn only_books_that_are_live_are_called_live_after_a_silence() {
     stage.send("Y", "262=2|281=0|");
     stage.pass(6);
     let events = stage.send("0", "");
-    assert_eq!(shown(&events), [(0, Some(Validity::Live))]);
+    assert_eq!(channel(&events), [Validity::Live]);
     stage.disconnect();
-    stage.connect();
+    let events = stage.connect();
+    let stale = Event::Validity(Instrument(0), Validity::Stale);
+    assert!(events.contains(&stale), "the first is of yesterday");
     stage.send(
         "y",
         "320=1|322=1|560=0|146=1|55=BTC-27SEP24|167=FUT|15=BTC|969=2.5|",
@@ -362,11 +366,7 @@ fn only_books_that_are_live_are_called_live_after_a_silence() {
     stage.send("W", &BOOK.replace("BTC-PERPETUAL", "BTC-27SEP24"));
     stage.pass(6);
     let events = stage.send("0", "");
-    assert_eq!(
-        shown(&events),
-        [(1, Some(Validity::Live))],
-        "the first is of yesterday"
-    );
+    assert_eq!(channel(&events), [Validity::Live]);
     assert_eq!(stage.feed.validity(Instrument(0)), Validity::Stale);
 }
 

@@ -76,14 +76,6 @@ impl<T: Copy> EventChanges<T> {
         touched
     }
 
-    /// The row of an instrument whose whole book is to be published at the end of the event.
-    #[cold]
-    pub fn rebuilt(&mut self, instrument: Instrument) -> Option<&mut InstrumentChanges> {
-        let row = *self.rows.get(instrument.index())?;
-        let touched = self.touched.get_mut(row as usize)?;
-        touched.rebuilt.then_some(touched)
-    }
-
     /// Lets `change` append what it does to an instrument, and gives the instrument's row.
     #[inline]
     pub fn add(

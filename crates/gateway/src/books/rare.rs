@@ -6,9 +6,7 @@ use touchline_book::ApplyResult;
 use touchline_book::price::STEPS_MAX;
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
-use touchline_types::{
-    Event, Gap, Instrument, LevelChange, OrderEvent, OrdersUpdate, State, Update, Validity,
-};
+use touchline_types::{Event, Gap, Instrument, LevelChange, OrderEvent, State, Update, Validity};
 
 impl MarketBooks {
     #[inline(never)]
@@ -62,11 +60,7 @@ impl MarketBooks {
             Event::Validity(instrument, validity) => {
                 self.validity(instrument, validity, instruments, out)
             }
-            Event::PublishedState {
-                instrument,
-                price,
-                orders,
-            } => self.published_state(instrument, price, orders, out),
+            Event::Channel(ref state) => self.publish(&Update::Channel(state), out),
             Event::Download(phase) => self.publish(&Update::Download(phase), out),
             // Its book may hold half of the event until the event ends.
             Event::Confirmed(instrument) => {
@@ -160,39 +154,6 @@ impl MarketBooks {
                 }),
                 out,
             );
-        }
-    }
-
-    /// What subscribers hold is of this validity now, whatever the open event has changed since. A book that was rebuilt in
-    /// the open event is not what they hold: nothing of theirs is live before it is shown.
-    fn published_state(
-        &mut self,
-        instrument: Instrument,
-        price: Option<Validity>,
-        orders: Option<Validity>,
-        out: &mut impl Publish,
-    ) {
-        // mutant: stages: a book that is yet to be shown is live when a silence ends
-        if let (Some(touched), Some(Validity::Live)) = (self.levels.rebuilt(instrument), price) {
-            touched.validity = Validity::Live;
-        } else if let Some(validity) = price {
-            let state = State {
-                instrument,
-                validity,
-            };
-            self.publish(&Update::State(state), out);
-        }
-        if let (Some(touched), Some(Validity::Live)) =
-            (self.order_changes.rebuilt(instrument), orders)
-        {
-            touched.validity = Validity::Live;
-        } else if let Some(validity) = orders {
-            let unchanged = OrdersUpdate {
-                instrument,
-                validity,
-                changes: &[],
-            };
-            self.publish(&Update::Orders(unchanged), out);
         }
     }
 

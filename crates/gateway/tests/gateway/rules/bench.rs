@@ -7,14 +7,14 @@ use touchline_gateway::Limits;
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_lab::cme::encode::packet;
-use touchline_transport::{Envelope, Local, Subscribe};
+use touchline_transport::{Envelope, Local, Mirror, Subscribe};
 use touchline_types::{BookKind, Instrument, Level, Side, Update, Validity};
 
 const MILLISECOND: u64 = 1_000_000;
 
 /// A path under test. Each packet is sent and received a millisecond after the one before.
 pub struct Bench {
-    path: CmePipeline<Local<Log>>,
+    path: CmePipeline<Local<(Log, Mirror)>>,
     now_ns: u64,
     is_joined: bool,
 }
@@ -98,7 +98,7 @@ impl Bench {
             default_depth: settings.default_depth,
             levels_max: 0,
         };
-        let publisher = Local::new(Log::default());
+        let publisher = Local::new((Log::default(), Mirror::new(8, 64)));
         Bench {
             path: build(settings, limits, Symbols::default(), publisher),
             now_ns: MILLISECOND,
@@ -213,19 +213,27 @@ impl Bench {
     /// What was published since the last time that this was asked, an update a line.
     #[track_caller]
     pub fn published(&mut self, expected: &[&str]) {
-        let log = &mut self.path.publisher_mut().inner_mut().subscriber.updates;
+        let log = &mut self.path.publisher_mut().inner_mut().subscriber.0.updates;
         assert_eq!(std::mem::take(log), expected);
     }
 
     /// The same, for a test that looks at it by itself.
     pub fn take_published(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.path.publisher_mut().inner_mut().subscriber.updates)
+        std::mem::take(&mut self.path.publisher_mut().inner_mut().subscriber.0.updates)
+    }
+
+    /// What a reader sees of a price book.
+    #[track_caller]
+    pub fn shown(&self, security_id: i32, expected: &str) {
+        let mirror = &self.path.publisher().inner().subscriber.1;
+        let seen = mirror.validity(self.find(security_id));
+        assert_eq!(name(seen), expected, "book of {security_id} as it is seen");
     }
 
     /// The instruments that were told of by their ids alone, in order, from the beginning.
     #[track_caller]
     pub fn announced(&self, expected: &[i64]) {
-        let log = &self.path.publisher().inner().subscriber;
+        let log = &self.path.publisher().inner().subscriber.0;
         assert_eq!(log.announced, expected);
     }
 

@@ -29,7 +29,7 @@ fn missing() -> [Vec<u8>; 2] {
 fn while_packets_are_awaited_no_book_is_shown_as_live() {
     let mut bench = awaiting();
     assert_eq!(bench.wanted(), Some((3, 3)));
-    bench.published(&["2: gapped", "2: orders gapped"]);
+    bench.published(&["channel gapped gapped"]);
     // The next packets wait as well.
     bench.sent_at(
         FeedType::Incremental,
@@ -43,14 +43,13 @@ fn while_packets_are_awaited_no_book_is_shown_as_live() {
 #[test]
 fn what_replay_brings_goes_on_where_it_was_lost() {
     let mut bench = awaiting();
-    bench.published(&["2: gapped", "2: orders gapped"]);
+    bench.published(&["channel gapped gapped"]);
     bench.sent_at(FeedType::Replay, 3, 3, &missing());
     bench.published(&[
         "3: book 7 live 101 | -",
         "3: orders live",
         "4: book 7 live 102 | -",
-        "4: live",
-        "4: orders live",
+        "channel live live",
     ]);
     bench.book(ID, "live 102 101 100 |");
     bench.orders(ID, "live 2:6@101 1:5@100 |");
@@ -78,12 +77,12 @@ fn a_copy_that_a_line_brings_late_is_as_good() {
 fn what_is_refused_or_does_not_come_in_time_is_lost() {
     for refused in [true, false] {
         let mut bench = awaiting();
-        bench.published(&["2: gapped", "2: orders gapped"]);
+        bench.published(&["channel gapped gapped"]);
         match refused {
             true => bench.failed(),
             false => (0..4).for_each(|_| bench.wait()),
         }
-        bench.published(&["lost 3-3", "whole book recovering 0"]);
+        bench.published(&["lost 3-3", "channel live live", "whole book recovering 0"]);
         assert_eq!(bench.wanted(), None);
         bench.book(ID, "recovering |");
         bench.orders(ID, "recovering |");
@@ -116,11 +115,13 @@ fn a_book_that_is_healed_meanwhile_is_not_live_before_the_others() {
     bench.sent_at(FeedType::Incremental, 1, 1, &[book(&[bid(2, NEW, 1, 100)])]);
     bench.sent_at(FeedType::Incremental, 3, 3, &[heartbeat()]);
     bench.wait();
-    bench.published(&["reset", "whole book recovering 0"]);
+    bench.published(&["reset", "whole book recovering 0", "channel gapped gapped"]);
     bench.snapshots(1, &[snapshot(1, 2, &[100, 99])]);
-    bench.published(&["whole book gapped 2"]);
+    bench.published(&["whole book live 2"]);
+    bench.shown(ID, "gapped");
     bench.sent_at(FeedType::Replay, 2, 2, &[heartbeat()]);
-    bench.published(&["3: live"]);
+    bench.published(&["channel live live"]);
+    bench.shown(ID, "live");
     bench.book(ID, "live 100 99 |");
 }
 
@@ -138,16 +139,16 @@ fn an_event_with_a_gap_in_it_is_seen_whole() {
     );
     bench.sent_at(FeedType::Incremental, 4, 4, &[end_of_event()]);
     bench.wait();
-    bench.published(&["reset", "1: book 7 live 100 | -", "2: gapped"]);
+    bench.published(&["reset", "1: book 7 live 100 | -", "channel gapped gapped"]);
     bench.sent_at(FeedType::Replay, 3, 3, &[open_book(&[bid(3, NEW, 1, 102)])]);
-    bench.published(&["4: book 7 live 102 | -", "4: live"]);
+    bench.published(&["4: book 7 live 102 | -", "channel live live"]);
 }
 
 /// After a numbering began anew, the old one's gap is of no interest.
 #[test]
 fn a_new_epoch_awaits_nothing_of_the_old_one() {
     let mut bench = awaiting();
-    bench.published(&["2: gapped", "2: orders gapped"]);
+    bench.published(&["channel gapped gapped"]);
     bench.both(1, &[book(&[bid(1, NEW, 1, 50)])]);
     bench.both(2, &[book(&[bid(2, NEW, 1, 51)])]);
     assert_eq!(bench.wanted(), None);

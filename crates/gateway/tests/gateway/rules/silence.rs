@@ -19,11 +19,11 @@ fn a_silent_channel_is_stale_until_it_is_heard_again() {
     bench.silence(99);
     bench.published(&[]);
     bench.silence(1);
-    bench.published(&["2: stale", "2: orders stale"]);
+    bench.published(&["channel stale stale"]);
     bench.silence(500);
     bench.published(&[]);
     bench.packet(3, &[book(&[bid(2, NEW, 1, 101)])]);
-    bench.published(&["3: book 7 live 101 | -", "3: live", "3: orders live"]);
+    bench.published(&["3: book 7 live 101 | -", "channel live live"]);
     assert_eq!(bench.counters().feed_timeouts, 1);
 }
 
@@ -36,7 +36,7 @@ fn a_book_that_is_yet_to_be_shown_is_not_live_when_a_silence_ends() {
     bench.silence(100);
     bench.take_published();
     bench.packet(4, &[heartbeat()]);
-    bench.published(&["4: orders live"]);
+    bench.published(&["channel live live"]);
     bench.packet(5, &[end_of_event()]);
     bench.published(&["whole book live 3"]);
     bench.book(ID, "live 103 102 100 |");
@@ -58,14 +58,14 @@ fn a_heartbeat_is_a_sign_of_life() {
 fn a_silence_that_ends_with_a_gap_ends_with_the_loss() {
     let mut bench = live();
     bench.silence(100);
-    bench.published(&["2: stale", "2: orders stale"]);
+    bench.published(&["channel stale stale"]);
     bench.packet(5, &[book(&[bid(4, NEW, 1, 104)])]);
     bench.published(&[]);
     bench.wait();
     let said = bench.take_published();
     assert_eq!(said[0], "lost 3-4", "{said:?}");
     assert!(
-        !said.iter().any(|update| update.contains(" live")),
+        said[1..] == ["whole book recovering 0", "channel live live"],
         "{said:?}"
     );
     bench.book(ID, "recovering |");
@@ -76,7 +76,7 @@ fn a_silence_that_ends_with_a_gap_ends_with_the_loss() {
 fn copies_and_broken_packets_end_no_silence() {
     let mut bench = live();
     bench.silence(100);
-    bench.published(&["2: stale", "2: orders stale"]);
+    bench.published(&["channel stale stale"]);
     bench.sent_at(
         FeedType::Incremental,
         2,
@@ -88,7 +88,7 @@ fn copies_and_broken_packets_end_no_silence() {
     bench.sent_at(FeedType::Incremental, 3_000_000, 4, &[heartbeat()]);
     bench.published(&[]);
     bench.packet(3, &[heartbeat()]);
-    bench.published(&["3: live", "3: orders live"]);
+    bench.published(&["channel live live"]);
 }
 
 /// The snapshot feeds may go on where the incremental feed does not: what they tell is old, too.
@@ -98,10 +98,12 @@ fn a_snapshot_does_not_make_a_silent_channel_live() {
     bench.packet(4, &[heartbeat()]);
     bench.wait();
     bench.silence(100);
-    bench.published(&["lost 3-3"]);
+    bench.published(&["lost 3-3", "channel stale stale"]);
     bench.snapshots(1, &[snapshot(4, 1, &[100])]);
-    bench.published(&["whole book gapped 1"]);
+    bench.published(&["whole book live 1"]);
+    bench.shown(ID, "stale");
     bench.packet(5, &[heartbeat()]);
-    bench.published(&["5: live"]);
+    bench.published(&["channel live live"]);
+    bench.shown(ID, "live");
     bench.book(ID, "live 100 |");
 }

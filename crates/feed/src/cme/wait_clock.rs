@@ -1,16 +1,6 @@
-//! Time that passes: the timeout of the incremental feed, and the clock that waiting is measured by.
+//! The clock that waiting is measured by.
 
 use crate::ReceiveTime;
-
-/// Feed timeout: whether the incremental feed is active. A venue that has nothing to say sends heartbeats, so
-/// a timeout means that neither line reaches us, and what books show grows old.
-#[derive(Debug, Default)]
-pub struct FeedTimeout {
-    /// When the last packet was polled, by the clock that is never set; 0 before the first.
-    pub activity_ns: u64,
-    /// The timeout has passed.
-    pub is_on: bool,
-}
 
 /// A clock that never steps back, out of times that may: those of a capture whose clock was set.
 #[derive(Debug, Default)]

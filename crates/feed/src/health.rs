@@ -1,0 +1,116 @@
+//! Health of a channel: what makes all its live books doubtful at once, and what of it was told.
+
+use touchline_types::{ChannelState, Validity};
+
+/// Why no book of a channel may be trusted further, whatever it is by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Doubt {
+    /// The feed timeout has passed: nothing was heard for too long.
+    Silent = 1,
+    /// The connection is gone.
+    Down = 2,
+    /// Packets are awaited, or wait to be processed behind those that were.
+    Behind = 4,
+    /// Packets contradict what was processed, and nothing else came since.
+    UnconfirmedJump = 8,
+}
+
+/// Health of a channel: the doubts that hold now, and the state that subscribers were told last.
+#[derive(Debug, Default)]
+pub struct ChannelHealth {
+    doubts: u8,
+    told: ChannelState,
+}
+
+impl ChannelHealth {
+    /// A doubt holds from now on.
+    #[inline]
+    pub fn raise(&mut self, doubt: Doubt) {
+        self.doubts |= doubt as u8;
+    }
+
+    /// A doubt holds no longer.
+    #[inline]
+    pub fn clear(&mut self, doubt: Doubt) {
+        self.doubts &= !(doubt as u8);
+    }
+
+    /// Whether a doubt holds.
+    #[inline]
+    #[must_use]
+    pub fn has(&self, doubt: Doubt) -> bool {
+        self.doubts & doubt as u8 != 0
+    }
+
+    /// What a live book of the channel is shown as.
+    #[inline]
+    #[must_use]
+    pub fn validity(&self) -> Validity {
+        const STALE: u8 = Doubt::Silent as u8 | Doubt::Down as u8;
+        match self.doubts {
+            0 => Validity::Live,
+            doubts if doubts & STALE != 0 => Validity::Stale,
+            // mutant: feed: books look fresh while packets are awaited
+            _ => Validity::Gapped,
+        }
+    }
+
+    /// Whether subscribers were told something else.
+    #[inline]
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.validity() != self.told.price
+    }
+
+    /// The state that subscribers are to be told now, if they were told another one; `sequence` is the number of the last
+    /// packet that the books hold.
+    pub fn take(&mut self, sequence: u64) -> Option<ChannelState> {
+        if !self.is_due() {
+            return None;
+        }
+        let validity = self.validity();
+        self.told = ChannelState {
+            price: validity,
+            orders: validity,
+            sequence,
+        };
+        Some(self.told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_is_told_once_and_the_worst_doubt_counts() {
+        let mut health = ChannelHealth::default();
+        let told = |health: &mut ChannelHealth| health.take(7).map(|state| state.price);
+        assert_eq!(told(&mut health), None, "it begins live");
+        health.raise(Doubt::Behind);
+        health.raise(Doubt::UnconfirmedJump);
+        assert!(health.is_due());
+        assert_eq!(told(&mut health), Some(Validity::Gapped));
+        assert_eq!(told(&mut health), None, "once");
+        health.raise(Doubt::Silent);
+        assert_eq!(told(&mut health), Some(Validity::Stale));
+        health.clear(Doubt::Behind);
+        assert!(!health.has(Doubt::Behind) && health.has(Doubt::Silent));
+        assert_eq!(told(&mut health), None, "stale as before");
+        health.clear(Doubt::Silent);
+        assert_eq!(told(&mut health), Some(Validity::Gapped));
+        health.clear(Doubt::UnconfirmedJump);
+        let state = health.take(9).expect("it is live again");
+        let live = (Validity::Live, Validity::Live, 9);
+        assert_eq!((state.price, state.orders, state.sequence), live);
+    }
+
+    #[test]
+    fn what_comes_and_goes_between_two_looks_is_not_told() {
+        let mut health = ChannelHealth::default();
+        health.raise(Doubt::Down);
+        health.clear(Doubt::Down);
+        assert_eq!(health.take(1), None);
+    }
+}
