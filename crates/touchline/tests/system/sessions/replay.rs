@@ -232,7 +232,7 @@ struct Events(Vec<String>);
 impl Subscribe for Events {
     fn update(&mut self, envelope: &Envelope<'_>) {
         let unchanged = match envelope.update {
-            Update::State(_) => true,
+            Update::State(_) | Update::Channel(_) => true,
             Update::Orders(update) => update.changes.is_empty(),
             _ => false,
         };
