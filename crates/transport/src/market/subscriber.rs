@@ -4,6 +4,7 @@ mod joining;
 mod rows;
 mod scratch;
 mod stall;
+mod starting_again;
 
 use super::Kinds;
 use super::reading::{self, MarketReading};
@@ -460,48 +461,6 @@ impl Subscriber {
         })))
     }
 
-    /// After a loss. It may have been so long that another writer's beginning is lost with it.
-    fn resync(&mut self) {
-        self.rows.forget_orders();
-        self.restart_missed = self.reading.ring.generation() != self.generation;
-        if self.restart_missed {
-            self.rows.restart(self.reading.ring.next().position);
-        }
-        if self.settings.resync || self.restart_missed {
-            self.joining = Some(Joining::new());
-        } else {
-            self.rows.forget_books();
-            self.joining = Some(Joining::state_alone());
-        }
-    }
-
-    /// Another writer has begun, and the ring may not say so any more: goes behind its beginning.
-    #[cold]
-    fn find_restart<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
-        let Some(generation) = self.reading.writer() else {
-            return self.nothing(take);
-        };
-        let lost = self.reading.ring.skip_to_join_point();
-        if lost.bytes > 0 {
-            self.show(|counters| {
-                counters.overruns += 1;
-                counters.overrun_messages += lost.messages;
-                counters.overrun_bytes += lost.bytes;
-            });
-            return Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Overrun {
-                messages: lost.messages,
-                bytes: lost.bytes,
-            })));
-        }
-        if self.reading.ring.generation() != generation {
-            return Step::Passed;
-        }
-        let event = self.interrupted(broadcast::RingEvent::Generation(generation));
-        self.rows.forget_orders();
-        self.joining = Some(Joining::new());
-        Step::Given(take(Item::SubscriptionEvent(event)))
-    }
-
     /// A file of the bus is not what it was: says so once, and waits for another.
     #[cold]
     fn damaged<T>(&mut self, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
@@ -574,36 +533,6 @@ impl Subscriber {
                 note(counters);
             });
         }
-    }
-
-    /// The bus was begun anew, in other files.
-    fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
-        // Its place was in the old files.
-        self.guard = None;
-        let (reading, guard) = reading::try_join(&self.root, &self.bus, self.settings.registered)?;
-        let next = reading.ring.next();
-        self.scratch = Scratch::new(
-            &reading,
-            self.settings.changes_max,
-            self.settings.orders_max,
-        );
-        self.rows.restart(next.position);
-        self.rows.forget_orders();
-        self.generation = reading.generation;
-        self.restart_missed = false;
-        self.joining = Some(Joining::new());
-        let is_gone = matches!(reading.publisher(), Ok(None));
-        self.watch = Watch::new(is_gone, reading.is_stalled());
-        self.rows.set_stalled(self.watch.is_stalled);
-        self.reading = reading;
-        self.guard = guard;
-        if let Some(reader_stats) = &mut self.settings.reader_stats {
-            reader_stats.follow();
-        }
-        self.show(|counters| counters.restarts += 1);
-        Ok(SubscriptionEvent::Restarted {
-            generation: self.generation,
-        })
     }
 }
 
