@@ -7,3 +7,4 @@ mod parts;
 mod quotes;
 mod rules;
 mod stage;
+mod two_applications;

@@ -525,3 +525,58 @@ fn whoever_is_refused_learns_nothing() {
     assert!(pair.them.poll_transmit().is_empty());
     assert_eq!(pair.them.store().next_out(), 1, "no number is used");
 }
+
+/// Whoever sleeps until the next timeout misses nothing: before it time alone does nothing, and at it something.
+#[test]
+fn time_alone_does_nothing_before_the_next_timeout() {
+    let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
+    assert_eq!(pair.us.next_timeout(), None, "there is no connection");
+    pair.us.connected(pair.now);
+    let logon_ns = pair.now.mono_ns + 10 * SECOND_NS;
+    assert_eq!(pair.us.next_timeout(), Some(logon_ns));
+    pair.them.connected(pair.now);
+    pair.settle();
+    let said = |session: &Session<Memory>| {
+        let counters = session.counters();
+        counters.messages_sent + counters.disconnects
+    };
+    // The other side is silent: a heartbeat, a test, more of both, and the end.
+    let mut steps = 0;
+    while let Some(at_ns) = pair.us.next_timeout() {
+        let before = said(&pair.us);
+        for (ns, is_due) in [(at_ns - 1, false), (at_ns, true)] {
+            let passed = ns - pair.now.mono_ns;
+            pair.now.mono_ns += passed;
+            pair.now.wall_ns += passed;
+            pair.us.handle_timeout(pair.now);
+            assert_eq!(said(&pair.us) > before, is_due, "step {steps}, {ns}");
+        }
+        steps += 1;
+    }
+    assert_eq!(
+        pair.us.disconnect_reason(),
+        Some(DisconnectReason::HeartbeatTimeout)
+    );
+    assert!(steps >= 3, "{steps}");
+
+    // A gap that is not filled is requested twice more.
+    let mut pair = Pair::new(session(Role::Initiator), session(Role::Acceptor));
+    pair.connect();
+    let ahead = "8=FIX.4.4|35=0|34=9|49=THEM|56=US|52=<TIME>|".replace('|', "\x01");
+    let ahead = touchline_lab::fix::scenario::filled(ahead.as_bytes(), BEGIN_NS);
+    pair.now.mono_ns += SECOND_NS;
+    pair.us.handle(&ahead, pair.now);
+    while pair.us.poll().is_some() {}
+    assert_eq!(pair.us.counters().resends_requested, 1);
+    let gap_ns = pair.now.mono_ns + 30 * SECOND_NS;
+    for _ in 0..4 {
+        let at_ns = pair.us.next_timeout().expect("it is up");
+        assert!(at_ns <= gap_ns);
+        pair.now.mono_ns = at_ns;
+        pair.us.handle_timeout(pair.now);
+        if at_ns == gap_ns {
+            break;
+        }
+    }
+    assert_eq!(pair.us.counters().resends_requested, 2);
+}
