@@ -160,13 +160,16 @@ fn a_killed_demo_leaves_nothing_in_the_temporary_folder() {
         child.kill().expect("our child");
         child.wait().expect("our child");
         until("an empty folder", || left(&desk).is_empty());
-        let is_there =
-            |process: &u32| std::path::Path::new(&format!("/proc/{process}/exe")).exists();
         until("no process", || {
-            !children.iter().any(|(process, _)| is_there(process))
+            !children.iter().any(|(process, _)| is_there(*process))
         });
         assert_eq!(left(&desk), [""; 0], "a process has written into it again");
     }
+}
+
+/// Whether the process runs; one that ended and was not waited for does not.
+fn is_there(process: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{process}/exe")).exists()
 }
 
 /// Where its cleaner was killed, too, the next demo cleans up, and spares those that run.
@@ -176,7 +179,8 @@ fn a_demo_removes_what_killed_ones_left() {
     let desk = Desk::bare("demo-sweep");
     let mut first = demo_with_folder(&desk);
     until("all processes", || children_of(&first).len() >= 4);
-    for (process, line) in children_of(&first) {
+    let children = children_of(&first);
+    for (process, line) in &children {
         if line.contains("--clean-up-after") {
             let kill = format!("kill -KILL {process}");
             assert!(
@@ -196,6 +200,10 @@ fn a_demo_removes_what_killed_ones_left() {
         desk.run("stat demo").stdout.contains("nobody")
     });
     assert!(desk.path("buses/demo").exists(), "nobody was to remove it");
+    // A folder is removed when its lock is free, and whoever is just dying may still have that.
+    until("no process", || {
+        !children.iter().any(|(process, _)| is_there(*process))
+    });
     let mut second = demo_with_folder(&desk);
     until("all processes", || children_of(&second).len() >= 4);
     let running = format!("touchline-demo-{}", second.id());
