@@ -20,6 +20,7 @@ mod normalise;
 mod orders;
 mod prices;
 mod queue;
+mod reference;
 mod reorder_buffer;
 pub mod replay;
 mod rows;

@@ -1,7 +1,7 @@
 //! The table: definitions by [`Instrument`], and one index over what the venue calls them.
 
 use crate::index::Index;
-use touchline_types::{Depth, Instrument, InstrumentDefinition, Symbol};
+use touchline_types::{Code, Depth, Instrument, InstrumentDefinition, Symbol};
 
 /// Longest symbol, bytes: what a [`Symbol`] holds.
 const SYMBOL_BYTES_MAX: usize = 32;
@@ -23,6 +23,7 @@ enum Names {
 #[derive(Debug)]
 pub struct Instruments {
     definitions: Vec<InstrumentDefinition>,
+    venue: Code,
     names: Names,
     max: usize,
     /// The security id looked up last, and its row; entries of one message are mostly of one instrument.
@@ -30,25 +31,32 @@ pub struct Instruments {
 }
 
 impl Instruments {
-    /// A table of instruments with security ids, with room for `instruments_max`.
+    /// A table of a venue's instruments with security ids, with room for `instruments_max`. Venue and security id
+    /// name an instrument on every bus and after every restart.
     #[must_use]
-    pub fn by_security_id(instruments_max: usize) -> Instruments {
+    pub fn by_security_id(venue: Code, instruments_max: usize) -> Instruments {
         Instruments::new(
+            venue,
             instruments_max,
             Names::SecurityIds(Index::new(instruments_max)),
         )
     }
 
-    /// A table of instruments with symbols alone, with room for `instruments_max`. The number of the row, from 1,
+    /// A table of a venue's instruments with symbols alone, with room for `instruments_max`. The number of the row, from 1,
     /// stands in place of the security id.
     #[must_use]
-    pub fn by_symbol(instruments_max: usize) -> Instruments {
-        Instruments::new(instruments_max, Names::Symbols(Index::new(instruments_max)))
+    pub fn by_symbol(venue: Code, instruments_max: usize) -> Instruments {
+        Instruments::new(
+            venue,
+            instruments_max,
+            Names::Symbols(Index::new(instruments_max)),
+        )
     }
 
-    fn new(max: usize, names: Names) -> Instruments {
+    fn new(venue: Code, max: usize, names: Names) -> Instruments {
         Instruments {
             definitions: Vec::with_capacity(max),
+            venue,
             names,
             max,
             recent: (0, u32::MAX),
@@ -113,7 +121,8 @@ impl Instruments {
 
     fn push(&mut self, security_id: i64, depth: Depth) -> Instrument {
         let instrument = Instrument(self.definitions.len() as u32);
-        let definition = InstrumentDefinition::unknown(instrument, security_id, depth);
+        let mut definition = InstrumentDefinition::unknown(instrument, security_id, depth);
+        definition.reference.venue = self.venue;
         self.definitions.push(definition);
         instrument
     }
@@ -172,7 +181,7 @@ mod tests {
 
     #[test]
     fn instruments_are_found_by_their_security_id_and_limited() {
-        let mut instruments = Instruments::by_security_id(2);
+        let mut instruments = Instruments::by_security_id(Code::lossy(b"venue"), 2);
         assert_eq!(
             instruments.find_security(0),
             None,
@@ -193,7 +202,7 @@ mod tests {
     #[test]
     fn symbols_are_found_by_every_byte_of_theirs() {
         let longest = [b'x'; SYMBOL_BYTES_MAX];
-        let mut instruments = Instruments::by_symbol(3);
+        let mut instruments = Instruments::by_symbol(Code::lossy(b"venue"), 3);
         let first = instruments.add_symbol(b"EUR/USD", DEPTH).unwrap();
         let second = instruments.add_symbol(&longest, DEPTH).unwrap();
         assert_eq!(instruments.add_symbol(b"EUR/USD", DEPTH), Some(first));

@@ -1,9 +1,10 @@
 //! Instrument definitions, on their own feed in a cycle and on the incremental feed.
 
 use super::channel::Channel;
+use super::reference::{self, part, reference};
 use super::snapshot_cycle::CompleteCycle;
 use crate::Output;
-use touchline_types::{Depth, Event, Instrument, Price, Symbol};
+use touchline_types::{Depth, Event, Instrument, Price, Quantity, ReferenceData, Symbol};
 use touchline_wire::mdp3::*;
 use touchline_wire::sbe::{Malformed, Text};
 
@@ -20,11 +21,12 @@ pub(super) struct Definition<'a> {
     tick: Price,
     direct_depth: Option<i8>,
     implied_depth: Option<i8>,
+    reference: ReferenceData,
 }
 
-/// All definition templates have these fields.
+/// All definition templates have these fields; the last argument names the parts of the reference data that only some have.
 macro_rules! read {
-    ($channel:ident, $view:ident, $raw:ident) => {{
+    ($channel:ident, $view:ident, $raw:ident, $parts:tt) => {{
         let message = $view::parse($raw.header.block_length, $raw.header.version, $raw.body)?;
         let depth = |feed_type: &str| {
             let mut entries = message.no_md_feed_types().iter();
@@ -43,6 +45,7 @@ macro_rules! read {
             tick: $channel.price(message.min_price_increment()),
             direct_depth: depth("GBX"),
             implied_depth: depth("GBI"),
+            reference: reference!(message, $raw.header.template_id, $parts),
         }
     }};
 }
@@ -97,15 +100,15 @@ impl Channel {
         raw: RawMessage<'a>,
     ) -> Result<Option<Definition<'a>>, Malformed> {
         Ok(Some(match raw.header.template_id {
-            27 => read!(self, MdInstrumentDefinitionFuture27, raw),
-            29 => read!(self, MdInstrumentDefinitionSpread29, raw),
-            41 => read!(self, MdInstrumentDefinitionOption41, raw),
-            54 => read!(self, MdInstrumentDefinitionFuture54, raw),
-            55 => read!(self, MdInstrumentDefinitionOption55, raw),
-            56 => read!(self, MdInstrumentDefinitionSpread56, raw),
-            57 => read!(self, MdInstrumentDefinitionFixedIncome57, raw),
-            58 => read!(self, MdInstrumentDefinitionRepo58, raw),
-            63 => read!(self, MdInstrumentDefinitionFx63, raw),
+            27 => read!(self, MdInstrumentDefinitionFuture27, raw, [contract month lot]),
+            29 => read!(self, MdInstrumentDefinitionSpread29, raw, [month lot legs]),
+            41 => read!(self, MdInstrumentDefinitionOption41, raw, [contract month lot option]),
+            54 => read!(self, MdInstrumentDefinitionFuture54, raw, [contract month lot]),
+            55 => read!(self, MdInstrumentDefinitionOption55, raw, [contract month lot option]),
+            56 => read!(self, MdInstrumentDefinitionSpread56, raw, [month lot legs]),
+            57 => read!(self, MdInstrumentDefinitionFixedIncome57, raw, [contract date lot]),
+            58 => read!(self, MdInstrumentDefinitionRepo58, raw, [contract lot]),
+            63 => read!(self, MdInstrumentDefinitionFx63, raw, [contract month]),
             _ => return Ok(None),
         }))
     }
@@ -127,6 +130,7 @@ impl Channel {
         definition.asset = Symbol::new(new.asset.as_bytes());
         definition.tick = new.tick;
         definition.depth = depth;
+        definition.reference = new.reference;
         definition.defined = true;
         let changed = *definition != old;
         let row = self.rows.row_mut(instrument);

@@ -346,7 +346,10 @@ impl Feed for CmeFeed {
     }
 
     fn instruments(&self) -> Instruments {
-        Instruments::by_security_id(self.channel.settings.instruments_max)
+        Instruments::by_security_id(
+            super::reference::venue(),
+            self.channel.settings.instruments_max,
+        )
     }
 
     fn batch(&self) -> Batch {

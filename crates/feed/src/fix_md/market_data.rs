@@ -367,7 +367,7 @@ impl MarketData {
 
 /// The table of the instruments that the settings name, and their rows.
 fn named(settings: &Settings, rows: &mut Rows) -> Instruments {
-    let mut instruments = Instruments::by_symbol(settings.instruments_max);
+    let mut instruments = Instruments::by_symbol(settings.venue(), settings.instruments_max);
     for name in &settings.symbols {
         if let Some(instrument) = rows.add(name, &mut instruments) {
             rows.row_mut(instrument).is_listed = true;

@@ -4,17 +4,26 @@ use super::counters::Counters;
 use super::instruments::{Book, Row, Rows};
 use super::settings::Chosen;
 use crate::Output;
-use touchline_types::{Event, Price, Symbol, TradingStatus};
-use touchline_wire::fix::{Field, Malformed, Message, decimal, tag, unsigned};
+use touchline_types::{
+    Code, Event, InstrumentDefinition, OptionRight, Price, Quantity, ReferenceData, SecurityType,
+    Symbol, TradingStatus,
+};
+use touchline_wire::fix::{Field, Malformed, Message, decimal, tag, timestamp, unsigned};
 
-const SECURITY_TYPE: u32 = 167;
-const CURRENCY: u32 = 15;
 const CONTRACT_MULTIPLIER: u32 = 231;
+const CURRENCY: u32 = 15;
 const HALT_REASON: u32 = 327;
 const LAST_FRAGMENT: u32 = 893;
+const MATURITY_DATE: u32 = 541;
+const MATURITY_TIME: u32 = 1_079;
 const MIN_PRICE_INCREMENT: u32 = 969;
+const MIN_TRADE_VOL: u32 = 562;
+const PUT_OR_CALL: u32 = 201;
 const SECURITY_REQUEST_RESULT: u32 = 560;
 const SECURITY_TRADING_STATUS: u32 = 326;
+const SECURITY_TYPE: u32 = 167;
+const SETTLEMENT_CURRENCY: u32 = 120;
+const STRIKE_PRICE: u32 = 202;
 
 /// What a message of the list was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +44,12 @@ struct Security<'a> {
     currency: &'a [u8],
     multiplier: &'a [u8],
     tick: &'a [u8],
+    quantity_min: &'a [u8],
+    settlement_currency: &'a [u8],
+    right: &'a [u8],
+    strike: &'a [u8],
+    maturity_date: &'a [u8],
+    maturity_time: &'a [u8],
 }
 
 /// Takes a list, or a part of one: instruments that are wanted are defined. Live books of those that became
@@ -71,6 +86,12 @@ pub fn take(
             CURRENCY => security.currency = value,
             CONTRACT_MULTIPLIER => security.multiplier = value,
             MIN_PRICE_INCREMENT => security.tick = value,
+            MIN_TRADE_VOL => security.quantity_min = value,
+            SETTLEMENT_CURRENCY => security.settlement_currency = value,
+            PUT_OR_CALL => security.right = value,
+            STRIKE_PRICE => security.strike = value,
+            MATURITY_DATE => security.maturity_date = value,
+            MATURITY_TIME => security.maturity_time = value,
             SECURITY_REQUEST_RESULT if value != b"0" => listed = Listed::Refused,
             LAST_FRAGMENT if value == b"N" && listed == Listed::Whole => listed = Listed::Part,
             _ => {}
@@ -108,6 +129,10 @@ fn define(
     definition.asset = Symbol::new(security.currency);
     definition.tick = number(security.tick, counters).map_or(Price::NULL, Price);
     definition.defined = true;
+    definition.reference = ReferenceData {
+        multiplier: row.multiplier.map_or(Price::NULL, Price),
+        ..reference(&security, definition)
+    };
     let now = (*definition, row.multiplier);
     if now.0 == was.0 && now.1 == was.1 {
         return;
@@ -127,6 +152,75 @@ fn define(
             orders: None,
         });
     }
+}
+
+/// What the list says of an instrument besides. What cannot be read is not stated: nothing of it changes what prices
+/// and quantities mean.
+fn reference(security: &Security<'_>, definition: &InstrumentDefinition) -> ReferenceData {
+    let number = |text: &[u8], decimals: u8| {
+        let number = decimal(text).and_then(|number| number.scaled(decimals));
+        number.ok().filter(|number| *number != i64::MAX)
+    };
+    let maturity = maturity_date(security.maturity_date).unwrap_or(0);
+    ReferenceData {
+        venue: definition.reference.venue,
+        security_type: security_type(security.kind),
+        currency: Code::new(security.currency).unwrap_or_default(),
+        settlement_currency: Code::new(security.settlement_currency).unwrap_or_default(),
+        quantity_min: number(
+            security.quantity_min,
+            definition.quantity_exponent.unsigned_abs(),
+        )
+        .map_or(Quantity::NULL, Quantity),
+        maturity,
+        expiry_ns: match maturity {
+            0 => 0,
+            _ => expiry_ns(security).unwrap_or(0),
+        },
+        strike: number(security.strike, Price::DECIMALS as u8).map_or(Price::NULL, Price),
+        right: match security.right {
+            b"0" => Some(OptionRight::Put),
+            b"1" => Some(OptionRight::Call),
+            _ => None,
+        },
+        ..ReferenceData::NULL
+    }
+}
+
+/// SecurityType (167): FIX 4.4's words, and Deribit's for combinations and indices.
+fn security_type(kind: &[u8]) -> Option<SecurityType> {
+    Some(match kind {
+        b"" => return None,
+        b"FUT" => SecurityType::Future,
+        b"OPT" => SecurityType::Option,
+        b"FUTCO" => SecurityType::FutureSpread,
+        b"OPTCO" => SecurityType::OptionSpread,
+        b"FXSPOT" => SecurityType::Spot,
+        b"FXFWD" | b"FXNDF" => SecurityType::Forward,
+        b"CS" | b"PS" => SecurityType::Stock,
+        b"REPO" => SecurityType::Repo,
+        b"INDEX" => SecurityType::Index,
+        _ => SecurityType::Other,
+    })
+}
+
+/// MaturityDate (541), `YYYYMMDD`, as a number.
+fn maturity_date(text: &[u8]) -> Option<u32> {
+    let digits: &[u8; 8] = text.try_into().ok()?;
+    u32::try_from(unsigned(digits).ok()?).ok()
+}
+
+/// When trading ends: MaturityDate (541) with MaturityTime (1079), whose first eight characters are the UTC time of
+/// day where a `Z` or nothing follows them. Without a time it is not known to the nanosecond, and not stated.
+fn expiry_ns(security: &Security<'_>) -> Option<u64> {
+    let (time, zone) = security.maturity_time.split_at_checked(8)?;
+    if !matches!(zone, b"" | b"Z") {
+        return None;
+    }
+    let mut text = [b'-'; 17];
+    text[..8].copy_from_slice(security.maturity_date.get(..8)?);
+    text[9..].copy_from_slice(time);
+    timestamp(&text).ok()
 }
 
 /// Whether the venue said one thing and says another: prices or quantities of the book mean something else from now on. The

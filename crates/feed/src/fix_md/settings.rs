@@ -3,6 +3,7 @@
 use std::fmt;
 use touchline_session::Secret;
 use touchline_session::fix;
+use touchline_types::Code;
 
 /// Whose rules apply where the standard leaves room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,4 +67,16 @@ pub struct Settings {
     pub request_fields: Vec<(u32, Vec<u8>)>,
     /// Books are shown as stale after so long without a byte from the venue.
     pub stale_ns: u64,
+}
+
+impl Settings {
+    /// The venue's name in every definition. A venue of the standard has that of its TargetCompID (56), as far as it
+    /// fits.
+    #[must_use]
+    pub fn venue(&self) -> Code {
+        match self.dialect {
+            Dialect::Deribit => Code::lossy(b"deribit"),
+            Dialect::Standard => Code::lossy(self.session.target.as_bytes()),
+        }
+    }
 }

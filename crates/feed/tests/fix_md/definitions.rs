@@ -3,7 +3,10 @@
 use crate::stage::{Stage, raw};
 use touchline_feed::fix_md::Dialect;
 use touchline_feed::{Feed, SessionFeed};
-use touchline_types::{Event, Instrument, Price, TradingStatus, Validity};
+use touchline_types::{
+    Code, Event, Instrument, OptionRight, Price, Quantity, ReferenceData, SecurityType,
+    TradingStatus, Validity,
+};
 
 const ROW: &str = "55=BTC-PERPETUAL|167=FUT|15=BTC|231=10|969=0.5|";
 const BOOK: &str = "55=BTC-PERPETUAL|268=2|269=0|270=100.5|271=10.0|269=1|270=101.0|271=20|";
@@ -181,4 +184,74 @@ fn no_definition_is_taken_and_not_told() {
     stage.disconnect();
     stage.connect();
     assert_eq!(defined(&stage.send("y", &list(&other))), [Validity::Stale]);
+}
+
+/// What the list says of an option, and what of it cannot be read.
+#[test]
+fn reference_data_of_a_list() {
+    const OPTION: &str = "55=BTC-27SEP19-10000-C|167=OPT|15=BTC|120=USD|201=1|202=10000|231=1|969=0.0005|562=0.1\
+        |541=20190927|1079=08:00:00|";
+    let reference = |row: &str| {
+        let mut stage = Stage::new(Dialect::Deribit);
+        stage.connect();
+        stage.send("y", &list(row));
+        stage.instruments.definition(BTC).reference
+    };
+    let code = |text: &str| Code::new(text.as_bytes()).unwrap();
+    let expected = ReferenceData {
+        venue: code("deribit"),
+        security_type: Some(SecurityType::Option),
+        currency: code("BTC"),
+        settlement_currency: code("USD"),
+        multiplier: Price(1_000_000_000),
+        quantity_min: Quantity(10_000_000),
+        expiry_ns: 1_569_571_200_000_000_000,
+        maturity: 20_190_927,
+        strike: Price(10_000_000_000_000),
+        right: Some(OptionRight::Call),
+        ..ReferenceData::NULL
+    };
+    assert_eq!(reference(OPTION), expected);
+    assert_eq!(
+        reference(&OPTION.replace("08:00:00", "08:00:00Z")),
+        expected
+    );
+    let timeless = ReferenceData {
+        expiry_ns: 0,
+        ..expected
+    };
+    for row in [
+        OPTION.replace("1079=08:00:00|", ""),
+        OPTION.replace("08:00:00", "08:00:00+01"),
+        OPTION.replace("08:00:00", "25:00:00"),
+        OPTION.replace("08:00:00", "8:00"),
+    ] {
+        assert_eq!(reference(&row), timeless, "{row}");
+    }
+    let unread = ReferenceData {
+        expiry_ns: 0,
+        maturity: 0,
+        strike: Price::NULL,
+        right: None,
+        quantity_min: Quantity::NULL,
+        ..expected
+    };
+    let row = OPTION
+        .replace("20190927", "2019-09-27")
+        .replace("202=10000", "202=1e4")
+        .replace("201=1", "201=2")
+        .replace("562=0.1", "562=0.000000001");
+    assert_eq!(reference(&row), unread);
+    let kinds = [
+        ("FUT", SecurityType::Future),
+        ("FUTCO", SecurityType::FutureSpread),
+        ("OPTCO", SecurityType::OptionSpread),
+        ("FXSPOT", SecurityType::Spot),
+        ("INDEX", SecurityType::Index),
+        ("WARRANT", SecurityType::Other),
+    ];
+    for (kind, expected) in kinds {
+        let row = ROW.replace("167=FUT", &format!("167={kind}"));
+        assert_eq!(reference(&row).security_type, Some(expected));
+    }
 }

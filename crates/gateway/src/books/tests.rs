@@ -5,7 +5,7 @@ use touchline_feed::BookRules;
 use touchline_instruments::Instruments;
 use touchline_transport::{Envelope, Local, Subscribe};
 use touchline_types::{
-    BookKind, Depth, Event, Instrument, LevelEvent, OrderAction, OrderEvent, Place, Price,
+    BookKind, Code, Depth, Event, Instrument, LevelEvent, OrderAction, OrderEvent, Place, Price,
     Quantity, Side, Update, UpdateAction, Validity,
 };
 
@@ -70,7 +70,7 @@ impl Bench {
             missing: Validity::Recovering,
             inconsistent: Validity::Gapped,
         };
-        let mut instruments = Instruments::by_security_id(4);
+        let mut instruments = Instruments::by_security_id(Code::EMPTY, 4);
         instruments.add_security(700, depth).expect("there is room");
         Bench {
             books: MarketBooks::new(limits, rules),

@@ -12,6 +12,7 @@ mod messages;
 mod order_snapshots;
 mod orders;
 mod price_snapshots;
+mod reference;
 mod replay;
 mod silence;
 mod visibility;

@@ -11,9 +11,9 @@ use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Received};
 use touchline_types::native::TopOfBook;
 use touchline_types::{
-    BookKind, BookSnapshot, BookUpdate, ChannelState, Instrument, InstrumentDefinition, Level,
-    LevelAction, OrderAction, OrderChange, Price, Quantity, Side, Statistic, Timestamps, Trade,
-    TradingStatus, Update, Validity,
+    BookKind, BookSnapshot, BookUpdate, ChannelState, Instrument, InstrumentDefinition, Legs,
+    Level, LevelAction, OptionRight, OrderAction, OrderChange, Price, Quantity, SecurityType, Side,
+    Statistic, Timestamps, Trade, TradingStatus, Update, Validity,
 };
 
 /// Writes an item as one line.
@@ -339,6 +339,77 @@ fn push_definition(line: &mut String, definition: &InstrumentDefinition) {
         definition.defined
     );
     push_price(line, definition.tick);
+    push_reference(line, definition);
+}
+
+/// What the venue states; what it does not state is left out.
+fn push_reference(line: &mut String, definition: &InstrumentDefinition) {
+    let reference = &definition.reference;
+    let texts = [
+        ("venue", reference.venue.as_str()),
+        (
+            "security_type",
+            reference.security_type.map_or("", SecurityType::name),
+        ),
+        ("currency", reference.currency.as_str()),
+        (
+            "settlement_currency",
+            reference.settlement_currency.as_str(),
+        ),
+        ("right", reference.right.map_or("", OptionRight::name)),
+    ];
+    for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        let text = serde_json::to_string(text).unwrap_or_default();
+        let _ = write!(line, ",\"{name}\":{text}");
+    }
+    if let Some(factor) = reference.display_factor {
+        let (numerator, denominator) = (factor.numerator(), factor.denominator());
+        let _ = write!(line, ",\"display_factor\":[{numerator},{denominator}]");
+    }
+    let prices = [
+        ("multiplier", reference.multiplier),
+        ("strike", reference.strike),
+        ("high_limit", reference.high_limit),
+        ("low_limit", reference.low_limit),
+    ];
+    for (name, price) in prices.into_iter().filter(|(_, price)| !price.is_null()) {
+        let _ = write!(line, ",\"{name}\":\"{price}\"");
+    }
+    let quantities = [
+        ("lot", reference.lot),
+        ("quantity_min", reference.quantity_min),
+        ("quantity_max", reference.quantity_max),
+    ];
+    for (name, quantity) in quantities.into_iter().filter(|(_, q)| !q.is_null()) {
+        let _ = write!(line, ",\"{name}\":");
+        push_quantity(line, quantity, definition.quantity_exponent);
+    }
+    let numbers = [
+        ("expiry_ns", reference.expiry_ns.into(), 0),
+        ("maturity", i128::from(reference.maturity), 0),
+        ("status", reference.status.into(), u8::MAX.into()),
+    ];
+    for (name, number, _) in numbers.into_iter().filter(|(_, n, null)| n != null) {
+        let _ = write!(line, ",\"{name}\":{number}");
+    }
+    if let Some(underlying) = reference.underlying {
+        let _ = write!(line, ",\"underlying\":{underlying}");
+    }
+    push_legs(line, &reference.legs);
+}
+
+/// Each leg as `[security id, side, ratio]`.
+fn push_legs(line: &mut String, legs: &Legs) {
+    if legs.count() == 0 {
+        return;
+    }
+    let _ = write!(line, ",\"leg_count\":{},\"legs\":[", legs.count());
+    for (index, leg) in legs.as_slice().iter().enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        let (security_id, side, ratio) = (leg.security_id, names::side(leg.side), leg.ratio);
+        let _ = write!(line, "{comma}[{security_id},\"{side}\",{ratio}]");
+    }
+    line.push(']');
 }
 
 fn push_amount(
@@ -351,4 +422,69 @@ fn push_amount(
     push_price(line, price);
     line.push_str(",\"quantity\":");
     push_quantity(line, quantity, definition.quantity_exponent);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_types::{Code, Depth, DisplayFactor, Leg, ReferenceData, Symbol};
+
+    /// What a venue states stands in the line; what it does not is left out.
+    #[test]
+    fn reference_data_of_a_definition() {
+        let depth = Depth {
+            direct: 10,
+            implied: 2,
+        };
+        let mut definition = InstrumentDefinition::unknown(Instrument(3), 118, depth);
+        definition.symbol = Symbol::new(b"OPT");
+        definition.quantity_exponent = -1;
+        let line = |definition: &InstrumentDefinition| {
+            let mut line = String::new();
+            push_definition(&mut line, definition);
+            line
+        };
+        let plain = line(&definition);
+        assert!(
+            plain.ends_with(",\"defined\":false,\"tick\":null"),
+            "{plain}"
+        );
+        let mut legs = Legs::NONE;
+        for side in Side::BOTH {
+            legs.push(Leg {
+                security_id: 7,
+                ratio: 2,
+                side,
+            });
+        }
+        definition.reference = ReferenceData {
+            venue: Code::lossy(b"cme"),
+            security_type: Some(SecurityType::OptionSpread),
+            currency: Code::lossy(b"USD"),
+            settlement_currency: Code::lossy(b"EUR"),
+            display_factor: DisplayFactor::new(1, 100),
+            multiplier: Price(50_000_000_000),
+            lot: Quantity(5),
+            quantity_min: Quantity(10),
+            quantity_max: Quantity(30_000),
+            expiry_ns: 1,
+            maturity: 20_240_900,
+            strike: Price(-500_000_000),
+            right: Some(OptionRight::Put),
+            underlying: Some(-8),
+            high_limit: Price(0),
+            low_limit: Price(1),
+            status: 17,
+            legs,
+        };
+        let stated = line(&definition);
+        let added = stated.strip_prefix(plain.as_str());
+        let expected = concat!(
+            r#","venue":"cme","security_type":"option_spread","currency":"USD","settlement_currency":"EUR","#,
+            r#""right":"put","display_factor":[1,100],"multiplier":"50","strike":"-0.5","high_limit":"0","#,
+            r#""low_limit":"0.000000001","lot":"0.5","quantity_min":1,"quantity_max":3000,"expiry_ns":1,"#,
+            r#""maturity":20240900,"status":17,"underlying":-8,"leg_count":2,"legs":[[7,"bid",2],[7,"ask",2]]"#,
+        );
+        assert_eq!(added, Some(expected));
+    }
 }

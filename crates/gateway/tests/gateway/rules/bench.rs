@@ -8,7 +8,7 @@ use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
 use touchline_lab::cme::encode::packet;
 use touchline_transport::{Envelope, Local, Mirror, Subscribe};
-use touchline_types::{BookKind, Instrument, Level, Side, Update, Validity};
+use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side, Update, Validity};
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -208,6 +208,13 @@ impl Bench {
         let validity = name(self.path.feed().orders_validity(instrument));
         let actual = format!("{validity} {}| {}", side(Side::Bid), side(Side::Ask));
         assert_eq!(actual.trim_end(), expected, "orders of {security_id}");
+    }
+
+    /// What is known of an instrument.
+    #[track_caller]
+    pub fn definition(&self, security_id: i32) -> InstrumentDefinition {
+        let instrument = self.find(security_id);
+        *self.path.instruments().definition(instrument)
     }
 
     /// What was published since the last time that this was asked, an update a line.
