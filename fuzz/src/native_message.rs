@@ -1,13 +1,16 @@
 //! Messages of the native format, one behind the other, through the check and the decoder.
 
 use crate::Target;
+use touchline_lab::orders::{ORDER_KINDS, order_of_kind, quote_changes, quote_stream};
+use touchline_lab::random::Random;
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_types::native::{
-    Decoder, Flags, Message, PART_BYTES_MAX, Scratch, encode, encoded_len, parts,
+    Body, Decoder, Flags, Message, PART_BYTES_MAX, PART_BYTES_MIN, QuotesView, Scratch, encode,
+    encode_order, encode_quote_update, encoded_len, layout, parts, quote_update_parts,
 };
 use touchline_types::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
-    Timestamps, Update,
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderMessage, Price,
+    Quantity, QuoteUpdate, Side, Timestamps, Update,
 };
 
 pub(crate) const TARGET: Target = Target {
@@ -34,6 +37,11 @@ fn run(bytes: &[u8]) {
         };
         let text = format!("{message:?}");
         assert!(!text.is_empty(), "a message prints");
+        match &message.body {
+            Body::Order(order) => order_holds(&order.value(), &message),
+            Body::QuoteUpdate(view) => quotes_hold(view, &message),
+            _ => {}
+        }
         if let Ok(Some(update)) = decoder.update(&message, room.scratch()) {
             holds(&update, &message.timestamps(), message.sequence());
         }
@@ -54,6 +62,49 @@ fn holds(update: &Update<'_>, timestamps: &Timestamps, sequence: u64) {
     let mut decoder = Decoder::new();
     let again = decoder.update(&message, room.scratch());
     assert_eq!(again, Ok(Some(*update)), "it means the same");
+}
+
+/// An order that was read, written and read once more.
+fn order_holds(order: &OrderMessage, message: &Message<'_>) {
+    let mut bytes = [0; 512];
+    let timestamps = message.timestamps();
+    let length = encode_order(
+        order,
+        message.sequence(),
+        Flags::NONE,
+        &timestamps,
+        &mut bytes,
+    );
+    let length = length.expect("what was read can be written");
+    let again = Message::parse(&bytes[..length]).expect("what was written can be read");
+    let Body::Order(again) = again.body else {
+        panic!("it is another message");
+    };
+    assert_eq!(again.value(), *order, "it means the same");
+}
+
+/// The same of quotes.
+fn quotes_hold(view: &QuotesView<'_, layout::QuoteChange>, message: &Message<'_>) {
+    let changes: Vec<_> = view.quotes.iter().collect();
+    let update = QuoteUpdate {
+        stream: view.stream(),
+        changes: &changes,
+    };
+    let mut bytes = vec![0; PART_BYTES_MAX];
+    let mut read = 0;
+    for (part, flags) in quote_update_parts(&update, PART_BYTES_MAX) {
+        let timestamps = message.timestamps();
+        let length = encode_quote_update(&part, 1, flags, &timestamps, &mut bytes);
+        let length = length.expect("what was read can be written");
+        let again = Message::parse(&bytes[..length]).expect("what was written can be read");
+        let Body::QuoteUpdate(again) = again.body else {
+            panic!("it is another message");
+        };
+        assert_eq!(again.stream(), update.stream, "it means the same");
+        assert!(again.quotes.iter().eq(part.changes.iter().copied()));
+        read += part.changes.len();
+    }
+    assert_eq!(read, changes.len(), "nothing is left out");
 }
 
 struct Room {
@@ -95,7 +146,7 @@ impl Room {
     }
 }
 
-/// Updates of every kind, each whole and in parts.
+/// Updates of every kind, each whole and in parts; orders and quotes.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for kind in 0..KINDS {
@@ -103,12 +154,34 @@ fn seeds() -> Vec<Vec<u8>> {
             let mut updates = RandomUpdates::from_seed(seed, 12);
             let timestamps = updates.timestamps();
             let update = updates.of_kind(kind);
-            for bytes_max in [256, PART_BYTES_MAX] {
+            for bytes_max in [PART_BYTES_MIN, PART_BYTES_MAX] {
                 seeds.push(stream(&update, &timestamps, bytes_max));
             }
         }
     }
+    let random = &mut Random::from_seed(1);
+    for kind in 0..ORDER_KINDS {
+        let order = order_of_kind(random, kind);
+        let mut bytes = [0; 512];
+        let length = encode_order(&order, 1, Flags::NONE, &Timestamps::default(), &mut bytes);
+        seeds.push(framed(&bytes[..length.expect("no order is longer")]));
+    }
+    for _ in 0..8 {
+        let (stream, changes) = (quote_stream(random), quote_changes(random, 8));
+        let update = QuoteUpdate {
+            stream,
+            changes: &changes,
+        };
+        let mut bytes = [0; 2_048];
+        let times = Timestamps::default();
+        let length = encode_quote_update(&update, 1, Flags::NONE, &times, &mut bytes);
+        seeds.push(framed(&bytes[..length.expect("eight quotes fit")]));
+    }
     seeds
+}
+
+fn framed(message: &[u8]) -> Vec<u8> {
+    [&(message.len() as u16).to_le_bytes(), message].concat()
 }
 
 fn stream(update: &Update<'_>, timestamps: &Timestamps, bytes_max: usize) -> Vec<u8> {

@@ -2,8 +2,8 @@
 //!
 //! Source: the schema of the messages, version 9; blocks by hand, field by field at its offset.
 
-use super::bench::Bench;
-use super::messages;
+use crate::rules::bench::Bench;
+use crate::rules::messages;
 use touchline_types::{
     Code, DisplayFactor, Leg, Legs, OptionRight, Price, Quantity, ReferenceData, SecurityType, Side,
 };
