@@ -20,7 +20,8 @@ mod place {
     pub const VALUES_AT: usize = 9;
     pub const HISTOGRAMS_AT: usize = 10;
     pub const HISTOGRAM_WORDS: usize = 11;
-    pub const END: usize = 12;
+    pub const WRITTEN_UNIX_NS: usize = 12;
+    pub const END: usize = 13;
 }
 
 const MAGIC: u64 = u64::from_le_bytes(*b"TLcount1");
@@ -138,6 +139,19 @@ impl Layout {
         for (place, value) in fields {
             words[place].store(value, Ordering::Relaxed);
         }
+    }
+
+    /// States when the numbers were last written; 0 is unknown, as in tables of older programs.
+    pub fn state_written(words: &[AtomicU64], unix_ns: u64) {
+        words[place::WRITTEN_UNIX_NS].store(unix_ns, Ordering::Relaxed);
+    }
+
+    /// When the numbers were last written, if their program says so.
+    pub fn written_unix_ns(&self, words: &[AtomicU64]) -> Option<u64> {
+        // The header of an older program may end before it.
+        let stands = self.descriptors_at > place::WRITTEN_UNIX_NS;
+        let written = words[place::WRITTEN_UNIX_NS].load(Ordering::Relaxed);
+        (stands && written > 0).then_some(written)
     }
 
     /// Says that all is complete.

@@ -65,6 +65,12 @@ impl<W: Words> Reader<W> {
         self.origin
     }
 
+    /// When the numbers were last written, nanoseconds since 1970-01-01 UTC; `None` where their program does not
+    /// say so.
+    pub fn written_unix_ns(&self) -> Option<u64> {
+        self.layout.written_unix_ns(self.words.words())
+    }
+
     /// What each counter is, by its number.
     pub fn counters(&self) -> &[Description] {
         &self.counters

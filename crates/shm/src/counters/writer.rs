@@ -104,6 +104,12 @@ impl<W: Words> Writer<W> {
         self.change(self.layout.value(counter), |_| value);
     }
 
+    /// States when the numbers were written: nanoseconds since 1970-01-01 UTC, above 0.
+    #[inline]
+    pub fn state_written(&mut self, unix_ns: u64) {
+        Layout::state_written(self.words.words(), unix_ns);
+    }
+
     /// Puts a value into a histogram.
     ///
     /// # Panics

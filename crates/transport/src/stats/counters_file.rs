@@ -1,7 +1,7 @@
 //! What a gateway counts, where every process can read it: the file `counters` of its bus.
 
 use crate::bus::{Damage, Error, Root};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_shm::counters::{self, Descriptor, words_needed};
 use touchline_shm::segment::{self, Access, Lock, Mapping, Options, WriterLock};
 use touchline_types::CounterInfo;
@@ -46,10 +46,9 @@ impl CountersFile {
             ..Options::default()
         };
         let draft = Mapping::create(lock, FILE, bytes, &options)?;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let origin = Origin {
             pid: std::process::id(),
-            start_unix_ns: since.map_or(0, |since| since.as_nanos() as u64),
+            start_unix_ns: unix_ns(),
             ns_per_tick,
         };
         let writer = counters::Writer::create(draft.mapping(), &origin, &counters, &histograms)
@@ -58,11 +57,21 @@ impl CountersFile {
         Ok(CountersFile { writer, file })
     }
 
-    /// Says what was counted, in the order of the tables.
+    /// Says what was counted, in the order of the tables, and that this was just now.
     ///
     /// # Panics
     /// If there are more values than counters.
     pub fn show(&mut self, values: impl IntoIterator<Item = u64>) {
+        self.show_at(unix_ns(), values);
+    }
+
+    /// The same at a time that is known: nanoseconds since 1970-01-01 UTC.
+    ///
+    /// # Panics
+    /// If there are more values than counters.
+    #[inline]
+    pub fn show_at(&mut self, unix_ns: u64, values: impl IntoIterator<Item = u64>) {
+        self.writer.state_written(unix_ns);
         for (counter, value) in values.into_iter().enumerate() {
             self.writer.set(counter, value);
         }
@@ -116,6 +125,14 @@ impl CountersView {
         self.reader.origin()
     }
 
+    /// How long ago the counters were written, by the clock of the system; `None` where their process does not say
+    /// so. Counters that are older than their process writes them are of a process that died or hangs.
+    pub fn age(&self) -> Option<Duration> {
+        let written = self.reader.written_unix_ns()?;
+        // A time that is ahead of ours is of a clock that was set, and as far away as an old one.
+        Some(Duration::from_nanos(unix_ns().abs_diff(written)))
+    }
+
     /// Each counter with its value at this moment.
     pub fn counters(&self) -> impl Iterator<Item = (&Description, u64)> {
         self.reader.values()
@@ -138,6 +155,11 @@ impl CountersView {
     pub fn is_replaced(&self) -> bool {
         self.reader.memory().is_replaced()
     }
+}
+
+fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
 }
 
 fn descriptor(info: &CounterInfo) -> Descriptor<'_> {

@@ -212,7 +212,7 @@ impl ReaderStats {
         counters.written_unix_ns = now;
         // The first of the table; the others have not changed.
         let changed = [position, counters.messages, counters.batches, now];
-        self.counters_file.show(changed);
+        self.counters_file.show_at(now, changed);
     }
 
     #[cold]

@@ -5,10 +5,13 @@ use crate::restarting::{Notified, drain, wait_for};
 use crate::stage::{Market, Stage, mirror, small};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_lab::random::Random;
-use touchline_transport::shm::{CountersFile, Damage, Error, Join, Lossless, Publisher, Settings};
+use touchline_transport::shm::{
+    CountersFile, CountersView, Damage, Error, Join, Lossless, Publisher, Settings,
+};
 use touchline_transport::{Publish, SubscriptionEvent};
-use touchline_types::{Instrument, Validity};
+use touchline_types::{CounterInfo, Instrument, Validity};
 
 fn lossless() -> Settings {
     Settings {
@@ -48,6 +51,33 @@ impl Deed {
 }
 
 /// Every file and folder, every deed, in an order of its own each time.
+/// Whoever reads counters judges how old they are, whether their process lives or not.
+#[test]
+fn counters_say_how_old_they_are() {
+    const COUNTERS: [CounterInfo; 1] = [CounterInfo {
+        name: "packets",
+        unit: "packets",
+        help: "Packets that came.",
+    }];
+    let stage = Stage::new();
+    let publisher = stage.publisher();
+    let mut file = CountersFile::create(publisher.lock(), 1.0, &COUNTERS, []).expect("room");
+    let view = CountersView::open(&stage.root(), "test").expect("a bus");
+    let view = view.expect("it has counters");
+    assert_eq!(view.age(), None, "nothing was written");
+    file.show([7]);
+    let age = view.age().expect("it was just written");
+    assert!(age < Duration::from_secs(60), "{age:?}");
+    assert_eq!(view.counter("packets"), Some(7));
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("after 1970");
+    file.show_at(now.as_nanos() as u64 - 3_600_000_000_000, [8]);
+    drop((file, publisher));
+    let age = view.age().expect("it was written once");
+    assert!(age >= Duration::from_secs(3_600), "{age:?}");
+}
+
 #[test]
 fn who_publishes_learns_that_a_name_was_lost_and_its_readers_find_the_next() {
     let seed = std::env::var("SEED").map_or(1, |seed| seed.parse().expect("a number"));
