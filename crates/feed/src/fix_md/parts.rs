@@ -18,12 +18,14 @@ const EVENTS_MAX: usize = 8_192;
 const PART_NS: u64 = 5_000_000_000;
 
 /// The set that goes on with the next message, if one does.
+///
+/// Invariant: events and an open book are kept only while the last part of a set is awaited.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// Its number, and how many entries of it came.
     begun: Option<(Id, u64)>,
     /// The book that it changed last, and whether the set is the whole of it.
-    pub book: Option<(Instrument, bool)>,
+    book: Option<(Instrument, bool)>,
     events: Vec<Event>,
     since_ns: Option<u64>,
 }
@@ -49,6 +51,21 @@ impl Parts {
         let is_awaited = self.is_awaited();
         let since_ns = *self.since_ns.get_or_insert(now_ns);
         is_awaited && now_ns.saturating_sub(since_ns) >= PART_NS
+    }
+
+    /// The book that an earlier part changed last, which goes on or ends with what follows.
+    #[inline]
+    pub fn take_book(&mut self) -> Option<(Instrument, bool)> {
+        self.book.take()
+    }
+
+    /// The book that goes on with the next part.
+    pub fn keep_book(&mut self, book: Option<(Instrument, bool)>) {
+        assert!(
+            self.is_awaited(),
+            "quote sets: a book is open while the last part of a set is awaited"
+        );
+        self.book = book;
     }
 
     /// Forgets the set that was begun.

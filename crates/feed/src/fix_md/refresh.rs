@@ -307,10 +307,10 @@ impl Decoder<'_> {
             }
         }
         let book = open.map(|(_, instrument, is_whole)| (instrument, is_whole));
-        let book = book.or(self.parts.book.take());
+        let book = book.or(self.parts.take_book());
         if !is_complete {
             self.counters.quotes_in_parts += 1;
-            self.parts.book = book;
+            self.parts.keep_book(book);
             return Ok(self.parts.hold(self.out.events)?);
         }
         self.close_book(book)?;
@@ -335,7 +335,7 @@ impl Decoder<'_> {
             return Ok(None);
         };
         let set = (quote.set, quote.symbol);
-        match self.parts.book.take() {
+        match self.parts.take_book() {
             // An earlier part opened it.
             Some((book, is_whole)) if book == instrument => {
                 return Ok(Some((set, instrument, is_whole)));
