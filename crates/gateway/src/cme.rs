@@ -1,13 +1,21 @@
 //! A CME gateway from its configuration.
 
 use crate::config::{Config, Symbols};
+use crate::live::Multicast;
+use crate::replay::Report;
 use crate::selection::Selected;
-use crate::{Limits, Pipeline};
-use touchline_feed::cme::{CmeFeed, Replay, Settings};
+use crate::{Limits, Pipeline, Recovery};
+use touchline_feed::cme::{CmeFeed, FeedType, Line, Replay, Settings};
 use touchline_transport::Publish;
 
 /// The path of one CME channel.
 pub type CmePipeline<P> = Pipeline<CmeFeed, Selected<P>>;
+
+/// The sockets of one CME channel, with TCP replay.
+pub type CmeMulticast<S> = Multicast<S, CmeFeed, Recovery>;
+
+/// What a replay saw of the packets of a CME channel.
+pub type CmeReport = Report<(FeedType, Line)>;
 
 /// Builds the path of a capture: nothing can be asked for again. All memory is taken here.
 pub fn pipeline<P: Publish>(config: &Config, publisher: P) -> CmePipeline<P> {

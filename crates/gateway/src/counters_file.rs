@@ -100,14 +100,15 @@ fn tables<F: Feed>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::{Gateway, Multicast};
+    use crate::cme::CmeMulticast;
+    use crate::live::Gateway;
     use std::collections::HashSet;
     use touchline_feed::cme::CmeFeed;
     use touchline_net::udp::UdpSource;
 
     #[test]
     fn no_two_counters_have_one_name() {
-        type Live = Gateway<Multicast<UdpSource>, Publisher>;
+        type Live = Gateway<CmeMulticast<UdpSource>, Publisher>;
         let all = || tables::<CmeFeed>(Live::tables()).chain(HISTOGRAMS);
         let names: HashSet<_> = all().map(|info| info.name).collect();
         assert_eq!(names.len(), all().count());

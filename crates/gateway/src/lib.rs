@@ -31,6 +31,8 @@ pub mod live;
 mod pipeline;
 mod recovery;
 pub mod replay;
+mod retransmission;
+mod routes;
 mod selection;
 pub mod similar;
 
@@ -41,4 +43,6 @@ pub use host_time::{Clocks, Now};
 pub use latency_trace::{HISTOGRAMS, LatencyTrace};
 pub use pipeline::Pipeline;
 pub use recovery::{Failure, Recovery, RecoveryCounters};
+pub use retransmission::Retransmission;
+pub use routes::{Doubled, Routes};
 pub use selection::Selected;

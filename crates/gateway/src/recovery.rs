@@ -13,6 +13,7 @@ use crate::Pipeline;
 use crate::config::cme::ChannelConfig;
 use crate::config::{Config, ConfigError};
 use crate::host_time::Now;
+use crate::retransmission::Retransmission;
 use pace::Pace;
 use std::net::SocketAddrV4;
 use touchline_feed::Request;
@@ -21,6 +22,7 @@ use touchline_feed::cme::{CmeFeed, FeedType, Line, Replay};
 use touchline_net::clock::ticks;
 use touchline_net::stream::{self, Stream};
 use touchline_transport::Publish;
+use touchline_types::CounterInfo;
 
 /// Reads of one look: what is more waits in the kernel, so that packets of the lines do not.
 const READS_MAX: usize = 4;
@@ -150,30 +152,6 @@ impl Recovery {
         self.session.reason()
     }
 
-    /// Does what can be done now, and never waits.
-    pub fn poll<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
-        let wanted = pipeline.request();
-        if self.work.map(|work| work.request) != wanted {
-            self.settle(pipeline, now);
-            // To settle may be to give up what is wanted now.
-            self.work = pipeline.request().map(|request| Work {
-                request,
-                attempts: 0,
-                until_ns: 0,
-            });
-        }
-        let Some(work) = self.work else { return };
-        let progress = match self.stream.is_some() {
-            true => self.converse(pipeline, work, now),
-            false => self.connect(pipeline, now),
-        };
-        match progress {
-            Ok(Progress::Waiting) => {}
-            Ok(Progress::Done) => self.settle(pipeline, now),
-            Err(failure) => self.failed(failure, pipeline, now),
-        }
-    }
-
     /// What was asked for is not awaited any more, for better or worse.
     fn settle<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
         self.disconnect();
@@ -298,6 +276,38 @@ impl Recovery {
     fn disconnect(&mut self) {
         self.stream = None;
         self.session.cancel();
+    }
+}
+
+impl Retransmission<CmeFeed> for Recovery {
+    const TABLE: &'static [CounterInfo] = RecoveryCounters::TABLE;
+
+    fn counted(this: Option<&Recovery>) -> impl Iterator<Item = u64> {
+        let counters = this.map(Recovery::counters).copied();
+        counters.unwrap_or_default().counts()
+    }
+
+    fn poll<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
+        let wanted = pipeline.request();
+        if self.work.map(|work| work.request) != wanted {
+            self.settle(pipeline, now);
+            // To settle may be to give up what is wanted now.
+            self.work = pipeline.request().map(|request| Work {
+                request,
+                attempts: 0,
+                until_ns: 0,
+            });
+        }
+        let Some(work) = self.work else { return };
+        let progress = match self.stream.is_some() {
+            true => self.converse(pipeline, work, now),
+            false => self.connect(pipeline, now),
+        };
+        match progress {
+            Ok(Progress::Waiting) => {}
+            Ok(Progress::Done) => self.settle(pipeline, now),
+            Err(failure) => self.failed(failure, pipeline, now),
+        }
     }
 }
 

@@ -1,13 +1,12 @@
 //! Replay: the path fed from captures, in capture order.
 
-use crate::config::cme::ChannelConfig;
-use crate::{CountersFile, Pipeline};
+use crate::{CountersFile, Pipeline, Routes};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-use touchline_feed::cme::{CmeFeed, FeedType, Line};
+use touchline_feed::Feed;
 use touchline_net::clock::{Clock, ticks};
 use touchline_net::{Packet, PacketSource, Received};
 use touchline_transport::Publish;
@@ -25,9 +24,9 @@ pub enum Speed {
 
 /// What a replay saw of its packets; what became of them is in the feed's counters.
 #[derive(Debug)]
-pub struct Report {
-    /// Packets by feed and line.
-    pub packets: BTreeMap<(FeedType, Line), u64>,
+pub struct Report<S> {
+    /// Packets by stream and line of the venue.
+    pub packets: BTreeMap<S, u64>,
     /// Packets to groups and ports that the channel does not have, by destination.
     pub unrouted: BTreeMap<SocketAddrV4, u64>,
     /// Nanoseconds from a packet's bytes in memory to its updates handed over; only packets of the
@@ -41,9 +40,9 @@ pub struct Report {
 
 /// A replay that ended before its source did.
 #[derive(Debug)]
-pub struct Interrupted {
+pub struct Interrupted<S> {
     /// What was replayed until then, nothing waiting any more.
-    pub report: Box<Report>,
+    pub report: Box<Report<S>>,
     /// Why it could not go on.
     pub error: Error,
 }
@@ -67,20 +66,23 @@ const UNROUTED_MAX: usize = 64;
 
 /// Feeds every packet of `source` to the pipeline and lets nothing wait at the end.
 ///
-/// `observe` sees each packet, with its feed and line if the channel has its destination, before
+/// `observe` sees each packet, with its stream and line if the channel has its destination, before
 /// the pipeline does; it may end the replay there, before this packet. `counters_file` is kept up to date, if
 /// there is one.
 ///
 /// # Errors
 /// A capture that is damaged, or a bus. What came before has been processed.
-pub fn replay<P: Publish>(
+pub fn replay<F: Feed, P: Publish>(
     source: &mut impl PacketSource,
-    channel: &ChannelConfig,
-    pipeline: &mut Pipeline<CmeFeed, P>,
+    routes: &Routes<F::Source>,
+    pipeline: &mut Pipeline<F, P>,
     speed: Speed,
     counters_file: &mut Option<CountersFile>,
-    mut observe: impl FnMut(&Packet<'_>, Option<(FeedType, Line)>) -> ControlFlow<()>,
-) -> Result<Report, Interrupted> {
+    mut observe: impl FnMut(&Packet<'_>, Option<F::Source>) -> ControlFlow<()>,
+) -> Result<Report<F::Source>, Interrupted<F::Source>>
+where
+    F::Source: Ord,
+{
     let clock = Clock::calibrated();
     let mut report = Report::new();
     let mut pace = Pace::new(speed);
@@ -93,7 +95,7 @@ pub fn replay<P: Publish>(
             Ok(Received::End) => break Ok(()),
             Err(error) => break Err(Error::Source(error)),
         };
-        let route = channel.route(packet.destination);
+        let route = routes.find(packet.destination);
         if observe(&packet, route).is_break() {
             break Ok(());
         }
@@ -147,9 +149,9 @@ pub fn replay<P: Publish>(
 }
 
 /// Shows on the counters file what was counted until now, in ticks.
-fn show<P: Publish>(
+fn show<F: Feed, P: Publish>(
     counters_file: &mut Option<CountersFile>,
-    pipeline: &Pipeline<CmeFeed, P>,
+    pipeline: &Pipeline<F, P>,
     now: u64,
 ) {
     if let Some(counters_file) = counters_file {
@@ -158,22 +160,22 @@ fn show<P: Publish>(
 }
 
 /// Whether what is published is still found by its readers.
-fn check<P: Publish>(
+fn check<F: Feed, P: Publish>(
     counters_file: &Option<CountersFile>,
-    pipeline: &Pipeline<CmeFeed, P>,
+    pipeline: &Pipeline<F, P>,
 ) -> Result<(), Damage> {
     // mutant: names: a replay does not ask whether its bus is there
     pipeline.publisher().check()?;
     counters_file.as_ref().map_or(Ok(()), CountersFile::check)
 }
 
-impl Report {
+impl<S: Copy + Ord> Report<S> {
     /// All packets to groups and ports of the channel.
     pub fn routed(&self) -> u64 {
         self.packets.values().sum()
     }
 
-    fn new() -> Report {
+    fn new() -> Report<S> {
         Report {
             packets: BTreeMap::new(),
             unrouted: BTreeMap::new(),
@@ -183,7 +185,7 @@ impl Report {
         }
     }
 
-    fn note(&mut self, packet: &Packet<'_>, route: Option<(FeedType, Line)>) {
+    fn note(&mut self, packet: &Packet<'_>, route: Option<S>) {
         let (first, last) = self
             .span_ns
             .unwrap_or((packet.receive_ns, packet.receive_ns));

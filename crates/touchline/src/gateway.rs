@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
+use touchline_gateway::cme::CmeMulticast;
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{
     AnyConfig, Config, ConfigError, Duty, FixVenue, VenueConfig, bus_name,
@@ -80,7 +81,7 @@ Exit status:
 
 /// A gateway of one kind of venue.
 type Live<L> = Gateway<L, Selected<Publisher>>;
-type Channel = Multicast<UdpSource>;
+type Channel = CmeMulticast<UdpSource>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -213,7 +214,7 @@ fn open_channel(config: &Config, log: &mut Log) -> Result<Opened<Channel>, Failu
     );
     let reach = recovery.as_ref().map(Recovery::reach);
     let pipeline = cme::live_pipeline(config, reach, publisher);
-    let link = Multicast::new(source, channel, recovery);
+    let link = Multicast::new(source, channel.routes().clone(), recovery);
     Ok(Opened {
         gateway: Gateway::new(link, pipeline, Some(counters_file), clock, &config.duty),
         last_error: LastError::default(),

@@ -16,10 +16,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use summary::Summary;
 use touchline_feed::cme::CmeFeed;
+use touchline_gateway::cme::CmeReport;
 use touchline_gateway::cme::{self, CmePipeline};
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{self, Config};
-use touchline_gateway::replay::{Interrupted, Report, Speed, replay};
+use touchline_gateway::replay::{Interrupted, Speed, replay};
 use touchline_gateway::{CountersFile, bus};
 use touchline_net::PcapSource;
 use touchline_net::clock::Clock;
@@ -199,7 +200,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let printer = &mut outputs.printer;
     let outcome = replay(
         &mut source,
-        &channel,
+        channel.routes(),
         &mut pipeline,
         arguments.speed,
         &mut counters_file,
@@ -325,7 +326,7 @@ fn counters_file(bus: &Publisher) -> Result<CountersFile, Failure> {
         .map_err(Failure::run)
 }
 
-fn stopped(error: &touchline_gateway::replay::Error, report: &Report) -> Failure {
+fn stopped(error: &touchline_gateway::replay::Error, report: &CmeReport) -> Failure {
     let routed = crate::format::counted(report.routed(), "packet");
     Failure::run(format!(
         "{error}; {routed} before it went through the path, no output is written"

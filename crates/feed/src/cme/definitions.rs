@@ -60,8 +60,9 @@ impl Channel {
         let in_cycle = self.definition_cycle.packet(sequence, sending_time_ns);
         for raw in packet.messages() {
             self.templates.count(raw);
-            // Every message of a valid packet parses; heartbeats and the like define nothing.
-            let Ok(Some(definition)) = self.definition(raw, out) else {
+            let definition = self.definition(raw, out);
+            // Heartbeats and the like define nothing.
+            let Some(definition) = definition.expect("a-valid-packet-has-valid-messages") else {
                 continue;
             };
             let (Some(total), true) = (definition.total, in_cycle) else {

@@ -42,7 +42,8 @@ impl Channel {
         for message in packet.messages() {
             self.counters.messages += 1;
             self.templates.count(message);
-            if let Ok(Some(ending)) = self.message(message, out) {
+            let ending = self.message(message, out);
+            if let Some(ending) = ending.expect("a-valid-packet-has-valid-messages") {
                 // mutant: gateway: changes are seen before the end of the event
                 self.event_open = !ending.indicator.end_of_event();
                 if !self.event_open {

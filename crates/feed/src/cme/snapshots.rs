@@ -203,8 +203,8 @@ impl Channel {
         };
         for raw in packet.messages() {
             self.templates.count(raw);
-            // Every message of a valid packet parses.
-            let _ = self.snapshot(raw, in_cycle, out);
+            self.snapshot(raw, in_cycle, out)
+                .expect("a-valid-packet-has-valid-messages");
         }
     }
 

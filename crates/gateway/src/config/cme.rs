@@ -6,6 +6,7 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
+use crate::Routes;
 use roxmltree::{Document, Node};
 use touchline_feed::cme::{FeedType, Line};
 
@@ -26,7 +27,7 @@ pub struct ChannelConfig {
     pub products: Vec<Product>,
     /// Every connection in the order of the file, also of feeds that are not read here.
     pub connections: Vec<Connection>,
-    routes: Box<[Route]>,
+    routes: Routes<(FeedType, Line)>,
 }
 
 /// A product of a channel.
@@ -70,14 +71,6 @@ pub enum Protocol {
     Other(String),
 }
 
-/// Where packets of one feed and line are sent to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Route {
-    destination: SocketAddrV4,
-    feed: FeedType,
-    line: Line,
-}
-
 impl ChannelConfig {
     /// Reads one channel out of a `config.xml`.
     ///
@@ -89,15 +82,9 @@ impl ChannelConfig {
         Self::parse(path, &read_text(path)?, channel)
     }
 
-    /// The feed and line that packets to this group and port belong to.
-    #[inline]
-    pub fn route(&self, destination: SocketAddrV4) -> Option<(FeedType, Line)> {
-        let found = self
-            .routes
-            .binary_search_by_key(&destination, |route| route.destination);
-        found
-            .ok()
-            .map(|at| (self.routes[at].feed, self.routes[at].line))
+    /// The feed and line that packets to each group and port belong to.
+    pub fn routes(&self) -> &Routes<(FeedType, Line)> {
+        &self.routes
     }
 
     fn parse(file: &Path, text: &str, channel: u32) -> Result<Self, ConfigError> {
@@ -203,13 +190,13 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The routes of all feeds that are read, sorted; each group and port must mean one thing.
+    /// The routes of all feeds that are read; each group and port must mean one thing.
     fn routes(
         self,
         channel: Node<'a, 'a>,
         connections: &[(Node<'a, 'a>, Connection)],
-    ) -> Result<Box<[Route]>, ConfigError> {
-        let mut routes: Vec<Route> = Vec::new();
+    ) -> Result<Routes<(FeedType, Line)>, ConfigError> {
+        let mut routes: Vec<(SocketAddrV4, (FeedType, Line))> = Vec::new();
         for (node, connection) in connections {
             let &Connection {
                 feed,
@@ -223,25 +210,20 @@ impl<'a> Source<'a> {
                 continue;
             };
             let destination = SocketAddrV4::new(group, port);
-            if routes.iter().any(|route| route.destination == destination) {
+            if routes.iter().any(|(other, _)| *other == destination) {
                 let what = format!("a second connection of the channel has {destination}");
                 return Err(self.refuse(*node, what, FETCH_AGAIN));
             }
-            routes.push(Route {
-                destination,
-                feed,
-                line,
-            });
+            routes.push((destination, (feed, line)));
         }
         if !routes
             .iter()
-            .any(|route| route.feed == FeedType::Incremental)
+            .any(|(_, (feed, _))| *feed == FeedType::Incremental)
         {
             let what = "the channel has no incremental feed (feed-type I over UDP/IP)";
             return Err(self.refuse(channel, what, FETCH_AGAIN));
         }
-        routes.sort_unstable_by_key(|route| route.destination);
-        Ok(routes.into())
+        Ok(Routes::new(routes).expect("an-address-has-one-route"))
     }
 
     fn ip(self, node: Node<'a, 'a>) -> Result<Ipv4Addr, ConfigError> {
@@ -466,7 +448,11 @@ mod tests {
             ("10.0.0.1:10000", None),
         ] {
             let destination = destination.parse().expect("an address");
-            assert_eq!(channel.route(destination), expected, "{destination}");
+            assert_eq!(
+                channel.routes().find(destination),
+                expected,
+                "{destination}"
+            );
         }
     }
 
@@ -571,7 +557,7 @@ mod tests {
                     let group = connection.group.expect("UDP has a group");
                     let destination = SocketAddrV4::new(group, connection.port);
                     assert_eq!(
-                        channel.route(destination),
+                        channel.routes().find(destination),
                         Some((feed, connection.line)),
                         "{id}"
                     );

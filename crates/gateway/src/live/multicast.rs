@@ -2,24 +2,24 @@
 
 use super::feed_link::{FeedLink, Work};
 use super::{Error, Pause};
-use crate::config::cme::ChannelConfig;
 use crate::host_time::{Clocks, Now};
 use crate::latency_trace::LatencyTrace;
 use crate::pipeline::Pipeline;
-use crate::recovery::{Recovery, RecoveryCounters};
-use touchline_feed::cme::CmeFeed;
+use crate::retransmission::Retransmission;
+use crate::routes::Routes;
+use touchline_feed::Feed;
 use touchline_net::clock::ticks;
 use touchline_net::udp::Totals;
 use touchline_net::{PacketSource, Received};
 use touchline_transport::Publish;
 use touchline_types::CounterInfo;
 
-/// The sockets of one CME channel.
+/// The sockets of one channel, `S`, of any venue's feed, and what asks for packets that were lost.
 #[derive(Debug)]
-pub struct Multicast<S> {
+pub struct Multicast<S, F: Feed, R> {
     source: S,
-    channel: ChannelConfig,
-    recovery: Option<Recovery>,
+    routes: Routes<F::Source>,
+    retransmission: Option<R>,
     counters: MulticastCounters,
     /// Packets that were delivered in their order as they came.
     delivered: u64,
@@ -34,13 +34,17 @@ touchline_types::counters! {
     }
 }
 
-impl<S: PacketSource> Multicast<S> {
-    /// A link that has received nothing yet. The pipeline must know how far `recovery` reaches.
-    pub fn new(source: S, channel: ChannelConfig, recovery: Option<Recovery>) -> Multicast<S> {
+impl<S: PacketSource, F: Feed, R: Retransmission<F>> Multicast<S, F, R> {
+    /// A link that has received nothing yet. The pipeline must know how far `retransmission` reaches.
+    pub fn new(
+        source: S,
+        routes: Routes<F::Source>,
+        retransmission: Option<R>,
+    ) -> Multicast<S, F, R> {
         Multicast {
             source,
-            channel,
-            recovery,
+            routes,
+            retransmission,
             counters: MulticastCounters::default(),
             delivered: 0,
             drained_at: None,
@@ -48,29 +52,27 @@ impl<S: PacketSource> Multicast<S> {
     }
 }
 
-impl<S: PacketSource> FeedLink for Multicast<S> {
-    type Feed = CmeFeed;
+impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F, R> {
+    type Feed = F;
 
-    const TABLES: &'static [&'static [CounterInfo]] =
-        &[MulticastCounters::TABLE, RecoveryCounters::TABLE];
+    const TABLES: &'static [&'static [CounterInfo]] = &[MulticastCounters::TABLE, R::TABLE];
 
     fn counted(&self) -> impl Iterator<Item = u64> {
-        let recovery = self.recovery.as_ref().map(Recovery::counters).copied();
-        let values = self.counters.counts();
-        values.chain(recovery.unwrap_or_default().counts())
+        let asked = R::counted(self.retransmission.as_ref());
+        self.counters.counts().chain(asked)
     }
 
     #[inline]
     fn receive<P: Publish>(
         &mut self,
-        pipeline: &mut Pipeline<CmeFeed, P>,
+        pipeline: &mut Pipeline<F, P>,
         clocks: &Clocks,
     ) -> Result<Work, Error> {
         let Received::Packet(packet) = self.source.receive()? else {
             return Ok(Work::None);
         };
         let polled = ticks();
-        let Some(route) = self.channel.route(packet.destination) else {
+        let Some(route) = self.routes.find(packet.destination) else {
             self.counters.packets_unrouted += 1;
             return Ok(Work::Done);
         };
@@ -85,10 +87,10 @@ impl<S: PacketSource> FeedLink for Multicast<S> {
     }
 
     /// Asks again for what is awaited, and takes what came. Keeps the groups joined.
-    fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<CmeFeed, P>, now: Now) {
+    fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
         self.source.look_after();
-        if let Some(recovery) = &mut self.recovery {
-            recovery.poll(pipeline, now);
+        if let Some(retransmission) = &mut self.retransmission {
+            retransmission.poll(pipeline, now);
         }
     }
 

@@ -4,3 +4,4 @@ mod client_link;
 mod fix_path;
 mod recovery;
 mod rules;
+mod toy_venue;

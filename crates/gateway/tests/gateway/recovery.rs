@@ -14,7 +14,7 @@ use touchline_feed::cme::{FeedType, Line, Replay, Settings};
 use touchline_feed::{ReceiveTime, Request};
 use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
-use touchline_gateway::{Failure, Limits, Now, Recovery, RecoveryCounters};
+use touchline_gateway::{Failure, Limits, Now, Recovery, RecoveryCounters, Retransmission};
 use touchline_lab::cme::encode::packet;
 use touchline_transport::Local;
 

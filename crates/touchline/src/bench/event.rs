@@ -149,7 +149,7 @@ fn recorded(pcap: &[PathBuf], config_xml: &PathBuf, channel: u32) -> Result<Stre
     let mut source = PcapSource::open(pcap).map_err(Failure::run)?;
     let mut stretch = Stretch::new();
     while let Some(packet) = source.receive().map_err(Failure::run)?.packet() {
-        if let Some((FeedType::Incremental, line)) = channel.route(packet.destination) {
+        if let Some((FeedType::Incremental, line)) = channel.routes().find(packet.destination) {
             stretch.add(
                 (FeedType::Incremental, line),
                 packet.receive_ns,

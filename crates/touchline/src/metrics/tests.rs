@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::CountersFile;
-use touchline_gateway::live::{Gateway, Multicast};
+use touchline_gateway::cme::CmeMulticast;
+use touchline_gateway::live::Gateway;
 use touchline_net::UdpSource;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
@@ -56,7 +57,7 @@ impl Everything {
         let _counters_file = CountersFile::create::<CmeFeed>(
             &publisher,
             clock,
-            Gateway::<Multicast<UdpSource>, Publisher>::tables(),
+            Gateway::<CmeMulticast<UdpSource>, Publisher>::tables(),
         )
         .expect("a board");
         let fine = FineClock {

@@ -6,9 +6,9 @@ use crate::output::{Failure, STDOUT};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme;
+use touchline_gateway::cme::CmeReport;
 use touchline_gateway::config::Config;
 use touchline_gateway::config::cme::channels_with;
-use touchline_gateway::replay::Report;
 
 /// The effective configuration: the file's or the defaults, and what the arguments override.
 pub fn config(arguments: &Arguments) -> Result<Config, Failure> {
@@ -89,7 +89,7 @@ pub fn check_paths(arguments: &Arguments, config: &Config) -> Result<(), Failure
 }
 
 /// Why no packet of the captures is the channel's, and whose they are.
-pub fn other_channel(config: &Config, report: &Report) -> Failure {
+pub fn other_channel(config: &Config, report: &CmeReport) -> Failure {
     let channel = config.venue.channel;
     let mut what = format!("no packet is for channel {channel}");
     let mut destinations: Vec<_> = report.unrouted.iter().collect();

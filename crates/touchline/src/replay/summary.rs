@@ -6,8 +6,8 @@ use std::fmt::{Display, Formatter, Result, Write};
 use touchline_feed::Feed;
 use touchline_feed::cme::{CmeFeed, Counters, FeedType, Line};
 use touchline_gateway::Pipeline;
+use touchline_gateway::cme::CmeReport;
 use touchline_gateway::config::cme::ChannelConfig;
-use touchline_gateway::replay::Report;
 use touchline_instruments::Instruments;
 use touchline_net::Skipped;
 use touchline_net::frame::NotUdp;
@@ -18,7 +18,7 @@ use touchline_wire::sbe::UtcTime;
 /// The summary of a replay; printed, it is a page of at most 80 columns.
 pub struct Summary<'a> {
     channel: &'a ChannelConfig,
-    report: &'a Report,
+    report: &'a CmeReport,
     skipped: Skipped,
     feed: &'a CmeFeed,
     instruments: &'a Instruments,
@@ -81,7 +81,7 @@ impl<'a> Summary<'a> {
     /// The summary of a finished replay.
     pub fn new<P: Publish>(
         channel: &'a ChannelConfig,
-        report: &'a Report,
+        report: &'a CmeReport,
         skipped: Skipped,
         pipeline: &'a Pipeline<CmeFeed, P>,
     ) -> Summary<'a> {

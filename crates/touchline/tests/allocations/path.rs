@@ -366,7 +366,7 @@ fn counted_replay(
     };
     let report = replay(
         &mut source,
-        &channel,
+        channel.routes(),
         &mut path,
         Speed::Max,
         &mut counters_file,

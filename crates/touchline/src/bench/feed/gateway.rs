@@ -4,6 +4,7 @@ use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_feed::cme::{CmeFeed, FeedType, Line};
+use touchline_gateway::cme::CmeMulticast;
 use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, Sources};
 use touchline_gateway::live::{self, Gateway, Multicast, endpoints, socket_settings};
@@ -71,7 +72,7 @@ pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-type Measured = Gateway<Multicast<UdpSource>, Selected<Publisher>>;
+type Measured = Gateway<CmeMulticast<UdpSource>, Selected<Publisher>>;
 
 fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     let config = configuration(arguments)?;
@@ -97,7 +98,7 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
         path.packet((FeedType::Incremental, Line::A), bytes, receive_ns, 0);
     }
     super::super::event::still_live(&path)?;
-    let link = Multicast::new(source, channel, None);
+    let link = Multicast::new(source, channel.routes().clone(), None);
     Ok(Gateway::new(
         link,
         path,

@@ -12,10 +12,11 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme::{FeedType, Join, Line};
+use touchline_gateway::cme::CmeReport;
 use touchline_gateway::cme::{CmePipeline, pipeline};
 use touchline_gateway::config::Config;
 use touchline_gateway::config::cme::ChannelConfig;
-use touchline_gateway::replay::{Report, Speed, replay};
+use touchline_gateway::replay::{Speed, replay};
 use touchline_lab::capture::{self, Arrival};
 use touchline_lab::picture::Picture;
 use touchline_lab::reference::cme as slow;
@@ -49,7 +50,7 @@ fn replayed<S: Subscribe>(
     config: &Config,
     capture: &Path,
     subscriber: S,
-) -> (CmePipeline<Local<(Mirror, S)>>, Report) {
+) -> (CmePipeline<Local<(Mirror, S)>>, CmeReport) {
     let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
         .expect("the channel's file is right");
     let mirror = Mirror::new(config.limits.instruments_max, config.limits.orders_max);
@@ -57,7 +58,7 @@ fn replayed<S: Subscribe>(
     let mut source = PcapSource::open([capture]).expect("the capture opens");
     let report = replay(
         &mut source,
-        &channel,
+        channel.routes(),
         &mut path,
         Speed::Max,
         &mut None,

@@ -95,7 +95,7 @@ fn recording() -> Option<(PathBuf, Config)> {
 
 fn channel_arrivals(capture: &Path, config: &Config) -> Vec<Arrival> {
     let channel = ChannelConfig::read(&config.venue.config_xml, CHANNEL).expect("CME's file");
-    arrivals(capture, |destination| channel.route(destination))
+    arrivals(capture, |destination| channel.routes().find(destination))
 }
 
 /// The recording behind snapshots that let every instrument start live.
