@@ -188,7 +188,7 @@ fn head(message: &Message<'_>, fields: &mut Fields) {
     if matches!(message.body, Body::TopOfBook(_) | Body::Order(_)) {
         return;
     }
-    fields.put("packetSequence", timestamps.packet.sequence);
+    fields.word("packetSequence", timestamps.packet.sequence);
     fields.word("sendingNs", timestamps.packet.sending_ns);
     fields.word("polled", timestamps.polled);
     fields.word("decoded", timestamps.decoded);
@@ -281,8 +281,8 @@ impl Fields {
     }
 
     fn gap(&mut self, gap: &Gap) -> &'static str {
-        self.put("firstLost", gap.first);
-        self.put("lastLost", gap.last);
+        self.word("firstLost", gap.first);
+        self.word("lastLost", gap.last);
         self.name("ordersValidity", Some(gap.orders));
         "Gap"
     }
