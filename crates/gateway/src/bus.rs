@@ -38,7 +38,7 @@ fn settings<V: VenueConfig>(config: &Config<V>) -> Settings {
     let publication = &config.publication;
     Settings {
         ring_bytes: publication.ring_bytes,
-        instruments_max: config.limits.instruments_max,
+        instruments_max: V::instruments_max(&config.limits),
         // An image that is cut is no book: who joins would wait for the next whole one.
         image_levels_max: publication.image_levels_max.max(config.venue.levels_max()),
         tops: publication.tops,

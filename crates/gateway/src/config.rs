@@ -36,8 +36,11 @@ pub use venue::{CmeVenue, Kind};
 
 /// The configuration of one gateway, complete with its defaults; `V` is what is said of the venue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Config<V = CmeVenue> {
+#[serde(
+    deny_unknown_fields,
+    bound(serialize = "V: VenueConfig", deserialize = "V: VenueConfig")
+)]
+pub struct Config<V: VenueConfig = CmeVenue> {
     /// Name of the bus to publish on: 1 to 64 letters, digits, `-`, `_` and `.`, the first one no `.`.
     #[serde(deserialize_with = "publication::bus")]
     pub bus: String,
@@ -45,10 +48,10 @@ pub struct Config<V = CmeVenue> {
     pub venue: V,
     /// What memory is taken at start, and so what is refused later.
     #[serde(default)]
-    pub limits: Limits,
-    /// How packets are received.
-    #[serde(default)]
-    pub network: Network,
+    pub limits: V::Limits,
+    /// How packets are received, where there are any.
+    #[serde(default, skip_serializing_if = "has_no_settings")]
+    pub network: V::Network,
     /// The gateway's thread.
     #[serde(default, rename = "gateway")]
     pub duty: Duty,
@@ -57,7 +60,7 @@ pub struct Config<V = CmeVenue> {
     pub publication: Publication,
 }
 
-/// Limits that memory is taken by. All are inclusive, and none can be changed while running.
+/// Limits of a channel that memory is taken by. All are inclusive, and none can be changed while running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
@@ -82,6 +85,24 @@ pub struct Limits {
     pub event_changes_max: usize,
 }
 
+/// Limits of a session that memory is taken by: no packets wait, and no single orders come this way. All are inclusive, and
+/// none can be changed while running.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionLimits {
+    /// Instruments of the session, 1..=1,048,576.
+    #[serde(deserialize_with = "within::<_, _, 1, 1_048_576>")]
+    pub instruments_max: usize,
+    /// Changes of books in one venue event, 1..=16,777,216.
+    #[serde(deserialize_with = "within::<_, _, 1, 16_777_216>")]
+    pub event_changes_max: usize,
+}
+
+/// The settings of a venue that has none of a kind: any key is refused.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoSettings {}
+
 /// Why a configuration cannot be used.
 ///
 /// Printed, it says file and line, what is wrong, and the fix, in one line.
@@ -102,6 +123,15 @@ pub trait VenueConfig: Clone + Serialize + for<'de> Deserialize<'de> {
     /// The kinds that it is said of.
     const KINDS: &'static [Kind];
 
+    /// What memory is taken by.
+    type Limits: Section;
+
+    /// How its packets are received; [`NoSettings`] where it has none.
+    type Network: Section;
+
+    /// Most instruments.
+    fn instruments_max(limits: &Self::Limits) -> usize;
+
     /// Which venue's rules apply.
     fn kind(&self) -> Kind;
 
@@ -112,6 +142,22 @@ pub trait VenueConfig: Clone + Serialize + for<'de> Deserialize<'de> {
     fn levels_max(&self) -> usize {
         0
     }
+}
+
+/// A table of settings, all of which have a default.
+pub trait Section:
+    Clone + std::fmt::Debug + PartialEq + Eq + Default + Serialize + serde::de::DeserializeOwned
+{
+}
+
+impl<T> Section for T where
+    T: Clone + std::fmt::Debug + PartialEq + Eq + Default + Serialize + serde::de::DeserializeOwned
+{
+}
+
+/// Whether a table has no settings, so that it is not written.
+fn has_no_settings<T: Section>(_: &T) -> bool {
+    size_of::<T>() == 0
 }
 
 /// The configuration of a gateway, whatever its venue.
@@ -241,6 +287,20 @@ impl Default for Limits {
             queue_entries_max: 262_144,
             orders_max: 1_048_576,
             event_changes_max: 65_536,
+        }
+    }
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        let Limits {
+            instruments_max,
+            event_changes_max,
+            ..
+        } = Limits::default();
+        Self {
+            instruments_max,
+            event_changes_max,
         }
     }
 }

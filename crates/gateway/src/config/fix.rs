@@ -1,6 +1,6 @@
 //! A venue that is reached by a FIX session: where, as whom, and what is asked for.
 
-use super::{Kind, SecretSource, Symbols, Tls, VenueConfig, within};
+use super::{Kind, NoSettings, SecretSource, SessionLimits, Symbols, Tls, VenueConfig, within};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::path::Path;
@@ -101,6 +101,13 @@ pub struct FixVenue {
 
 impl VenueConfig for FixVenue {
     const KINDS: &'static [Kind] = &[Kind::Deribit, Kind::Fix];
+
+    type Limits = SessionLimits;
+    type Network = NoSettings;
+
+    fn instruments_max(limits: &SessionLimits) -> usize {
+        limits.instruments_max
+    }
 
     fn kind(&self) -> Kind {
         self.kind
@@ -271,6 +278,23 @@ mod tests {
         }
         let no_port = LEAST.replace("localhost:9881", "localhost");
         assert!(read(&no_port).is_err_and(|error| error.to_string().contains("is no host")));
+    }
+
+    /// What only a multicast venue has would be a limit that limits nothing.
+    #[test]
+    fn settings_of_packets_are_refused() {
+        for (table, key) in [("limits", "orders_max"), ("network", "batch")] {
+            let error = read(&format!("{LEAST}[{table}]\n{key} = 2\n"));
+            let error = error.expect_err(key).to_string();
+            let said = format!(
+                "gateway.toml:7: unknown setting `{key}` in [{table}]; venues of kind \"cme\" have it"
+            );
+            assert!(error.starts_with(&said), "{error}");
+        }
+        let config = read(&format!("{LEAST}[limits]\ninstruments_max = 7\n"));
+        let config = config.expect("a limit of a session");
+        assert_eq!(config.limits.instruments_max, 7);
+        assert!(!config.to_toml().contains("[network]"), "there is none");
     }
 
     #[test]

@@ -70,6 +70,13 @@ impl Kind {
 impl VenueConfig for CmeVenue {
     const KINDS: &'static [Kind] = &[Kind::Cme];
 
+    type Limits = Limits;
+    type Network = Network;
+
+    fn instruments_max(limits: &Limits) -> usize {
+        limits.instruments_max
+    }
+
     fn kind(&self) -> Kind {
         self.kind
     }
