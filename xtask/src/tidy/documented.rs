@@ -75,7 +75,7 @@ impl Item {
         match self {
             Self::None => Self::None,
             Self::Announced if count('{') == count('}') => {
-                if code.ends_with(';') {
+                if code.ends_with(';') || code.ends_with("{}") {
                     Self::None
                 } else {
                     Self::Announced
@@ -196,6 +196,12 @@ pub(crate) enum Kind {
 
 #[derive(Deserialize)]
 struct Whole(u64);
+
+#[derive(Deserialize)]
+struct Nothing {}
+struct Behind {
+    it: u64,
+}
 
 fn f(a: u8) -> u8 {
     let b: u8 = c::d;
