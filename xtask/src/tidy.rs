@@ -10,6 +10,7 @@ mod links;
 mod repository;
 mod shape;
 mod source;
+mod stages;
 mod terms;
 mod unsafety;
 mod words;
@@ -23,6 +24,8 @@ type Rule = fn(&Repository) -> Vec<Finding>;
 /// Every rule, by the name that CONTRIBUTING.md explains it under.
 const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
+    ("layers unused", layers::unused),
+    ("stages", stages::check),
     ("names", shape::names),
     ("terms", terms::check),
     ("size", shape::size),

@@ -78,7 +78,6 @@ const PACKAGES: &[Package] = &[
             "touchline-types",
             "touchline-instruments",
             "touchline-wire",
-            "touchline-shm",
             "touchline-net",
             "touchline-session",
             "touchline-feed",
@@ -105,13 +104,11 @@ const PACKAGES: &[Package] = &[
         6,
         &[
             "touchline-types",
-            "touchline-instruments",
             "touchline-wire",
             "touchline-shm",
             "touchline-net",
             "touchline-session",
             "touchline-feed",
-            "touchline-book",
             "touchline-transport",
             "touchline-gateway",
             LAB,
@@ -146,6 +143,27 @@ pub fn check(repository: &Repository) -> Vec<Finding> {
                 format!("{} (layer {}) may not depend on {}", edge.from, package.layer, edge.to),
                 "move the code to the room that may know both, or change the design and the table in \
                  xtask/src/tidy/layers.rs",
+            ));
+        }
+    }
+    findings
+}
+
+/// Each edge of the table is used: one that nobody needs would let somebody in.
+pub fn unused(repository: &Repository) -> Vec<Finding> {
+    let is_used = |from: &str, to: &str| {
+        let mut edges = repository.edges.iter();
+        edges.any(|edge| edge.from == from && edge.to == to)
+    };
+    let mut findings = Vec::new();
+    for package in PACKAGES {
+        let spare = package.may_know.iter();
+        for known in spare.filter(|known| !is_used(package.name, known)) {
+            findings.push(Finding::new(
+                "xtask/src/tidy/layers.rs",
+                1,
+                format!("{} may depend on {known} and does not", package.name),
+                "take the edge out of the table",
             ));
         }
     }
@@ -221,6 +239,27 @@ mod tests {
                 ("crates/x/Cargo.toml", 4)
             );
         }
+    }
+
+    #[test]
+    fn an_edge_that_nobody_uses_is_found() {
+        let mut repository = Repository::of(&[]);
+        for package in PACKAGES {
+            for known in package.may_know {
+                repository.edges.insert(Edge {
+                    from: package.name.into(),
+                    to: (*known).into(),
+                    dev: false,
+                });
+            }
+        }
+        assert_eq!(unused(&repository), []);
+        repository
+            .edges
+            .retain(|edge| (&*edge.from, &*edge.to) != ("touchline-book", "touchline-types"));
+        let findings = unused(&repository);
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].what.contains("touchline-book"));
     }
 
     #[test]
