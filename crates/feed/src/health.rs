@@ -20,6 +20,8 @@ pub enum Doubt {
 #[derive(Debug, Default)]
 pub struct ChannelHealth {
     doubts: u8,
+    /// Subscribers were told something else than what holds.
+    is_due: bool,
     told: ChannelState,
 }
 
@@ -27,13 +29,23 @@ impl ChannelHealth {
     /// A doubt holds from now on.
     #[inline]
     pub fn raise(&mut self, doubt: Doubt) {
-        self.doubts |= doubt as u8;
+        if !self.has(doubt) {
+            self.change(doubt);
+        }
     }
 
     /// A doubt holds no longer.
     #[inline]
     pub fn clear(&mut self, doubt: Doubt) {
-        self.doubts &= !(doubt as u8);
+        if self.has(doubt) {
+            self.change(doubt);
+        }
+    }
+
+    #[cold]
+    fn change(&mut self, doubt: Doubt) {
+        self.doubts ^= doubt as u8;
+        self.is_due = self.validity() != self.told.price;
     }
 
     /// Whether a doubt holds.
@@ -60,13 +72,13 @@ impl ChannelHealth {
     #[inline]
     #[must_use]
     pub fn is_due(&self) -> bool {
-        self.validity() != self.told.price
+        self.is_due
     }
 
     /// The state that subscribers are to be told now, if they were told another one; `sequence` is the number of the last
     /// packet that the books hold.
     pub fn take(&mut self, sequence: u64) -> Option<ChannelState> {
-        if !self.is_due() {
+        if !std::mem::take(&mut self.is_due) {
             return None;
         }
         let validity = self.validity();

@@ -25,6 +25,13 @@ impl ChannelState {
         sequence: 0,
     };
 
+    /// A channel whose state cannot be read: no book may be trusted.
+    pub const UNKNOWN: ChannelState = ChannelState {
+        price: Validity::Stale,
+        orders: Validity::Stale,
+        sequence: 0,
+    };
+
     /// Validity of a price book of the channel that is `own` by itself.
     #[inline]
     pub const fn price_of(&self, own: Validity) -> Validity {

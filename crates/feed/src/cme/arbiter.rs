@@ -222,7 +222,7 @@ impl Arbiter {
         let sequence = u64::from(sequence);
         // mutant: feed: the sequence is not checked
         // mutant: sessions: packets behind a hole do not wait
-        let in_order = sequence == self.next && self.buffer.is_empty() && self.is_undisputed();
+        let in_order = sequence == self.next && self.is_idle() && self.awaited.is_none();
         if in_order && self.clock.fits(sending_ns, time.wall_ns) {
             self.delivered(sending_ns, time.wall_ns, payload.len());
             return Verdict::Deliver;

@@ -116,8 +116,13 @@ impl Channel {
             Some(instrument) => {
                 let mut price = PriceState::known_from(self.known_from);
                 price.gap = !self.settings.trust_undefined;
-                let orders = OrderState::new(self.known_from >= self.lost);
-                self.rows.add(instrument, price, orders);
+                let is_all_known = self.known_from >= self.lost;
+                self.rows
+                    .add(instrument, price, OrderState::new(is_all_known));
+                if is_all_known && price.gap {
+                    // Readers take what they never heard of for empty and live.
+                    out.push(Event::BookLost(instrument, self.missing()));
+                }
             }
             None => self.counters.instruments_full += 1,
         }
@@ -252,5 +257,9 @@ impl Channel {
         self.price_cycle.abandon();
         self.order_cycle.abandon();
         out.push(Event::Reset);
+        // To readers a reset makes every book live; of these nobody knows how many levels they have.
+        for (instrument, row) in self.rows.iter().filter(|(_, row)| row.price.gap) {
+            out.push(Event::BookLost(instrument, self.validity(row)));
+        }
     }
 }

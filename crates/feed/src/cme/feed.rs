@@ -189,6 +189,9 @@ impl CmeFeed {
                 .incremental(&packet, &mut batch.output(instruments));
             batch.delivered += 1;
             self.record_activity(arrival.time);
+            if self.health.has(Doubt::Behind) && self.arbiter.is_caught_up() {
+                self.health.clear(Doubt::Behind);
+            }
         }
     }
 
@@ -438,6 +441,10 @@ impl Feed for CmeFeed {
     }
 
     fn feedback(&mut self, feedback: &Feedback) {
+        assert!(
+            feedback.inconsistent.is_empty(),
+            "changes-by-position-fit-any-book"
+        );
         for instrument in &feedback.orders_overflowed {
             self.channel.counters.orders_overflowed += 1;
             let packet = self.channel.packet();

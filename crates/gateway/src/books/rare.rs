@@ -31,10 +31,14 @@ impl MarketBooks {
             Event::Lost { first, last } => self.lost(first, last, instruments, out),
             Event::Reset => self.reset(out),
             Event::BookLost(instrument, validity) => {
+                self.inconsistent.retain(|other| *other != instrument);
                 self.clear_book(instrument, validity);
                 self.publish_book(instrument, validity, out);
             }
-            Event::RebuildBook(instrument) => self.clear_book(instrument, Validity::Recovering),
+            Event::RebuildBook(instrument) => {
+                self.inconsistent.retain(|other| *other != instrument);
+                self.clear_book(instrument, Validity::Recovering);
+            }
             Event::RebuildLevel(ref level) => {
                 self.steps.clear();
                 let result = self.prices.apply(level, &mut self.steps);
@@ -122,12 +126,15 @@ impl MarketBooks {
             out,
         );
         self.flush(FlushReason::Gap, instruments, out);
+        self.spilled = false;
+        self.inconsistent.clear();
     }
 
     fn reset(&mut self, out: &mut impl Publish) {
         self.levels.clear();
         self.order_changes.clear();
         self.spilled = false;
+        self.inconsistent.clear();
         self.prices.clear();
         self.orders.clear_all();
         self.overflowed.clear();

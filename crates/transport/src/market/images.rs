@@ -146,6 +146,9 @@ impl Images {
     /// Why it cannot be seen.
     pub fn book(&mut self, instrument: Instrument) -> Result<&BookImage, Unseen> {
         let levels_max = book_image::levels_max(self.content.len());
+        // Before the image as well: where a book of an earlier connection is taken back one by one, the channel is live
+        // again only behind that, and may become so between the two looks.
+        let before = self.channel();
         let images = &self.reading.tables[IMAGES];
         let found = self.images_retry.read(images, |table| {
             table.read_parts(
@@ -170,7 +173,7 @@ impl Images {
             return Err(Unseen::TooDeep);
         }
         let own = channel.validity_since(position, self.book.validity);
-        self.book.validity = channel.state().price_of(own);
+        self.book.validity = before?.state().price_of(channel.state().price_of(own));
         let is_live = self.book.validity == Validity::Live;
         // After the image: what it held was current when the publisher last said so.
         // mutant: bus: the book of a publisher that is gone is live

@@ -42,7 +42,7 @@ impl Arbiter {
         let Some(awaited) = self.awaited else {
             return false;
         };
-        let asked = (awaited.first..=awaited.last).contains(&sequence);
+        let asked = (awaited.first.max(self.next)..=awaited.last).contains(&sequence);
         let in_time = (self.delivered_ns..=awaited.behind_ns).contains(&sending_ns);
         // mutant: feed: a replayed packet of another week is believed
         let kept = asked && in_time && self.buffer.keep(sequence, sending_ns, time, payload);

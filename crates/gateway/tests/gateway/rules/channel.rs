@@ -249,3 +249,17 @@ fn two_packets_of_one_number_leave_nothing_live() {
     bench.snapshots(1, &[snapshot(2, 2, &[101, 100])]);
     bench.book(ID, "live 102 101 100 |");
 }
+
+/// To a reader a reset makes every book empty and live: of an instrument without a definition nobody knows how many levels it
+/// has.
+#[test]
+fn an_instrument_without_a_definition_is_not_live_behind_a_reset() {
+    let mut bench = Bench::defined_only();
+    bench.packet(1, &[book(&[bid(1, NEW, 1, 100)])]);
+    bench.shown(ID, "recovering");
+    bench.packet(2, &[channel_reset()]);
+    bench.shown(ID, "recovering");
+    bench.packet(3, &[book(&[bid(1, NEW, 1, 50)])]);
+    bench.shown(ID, "recovering");
+    bench.book(ID, "recovering |");
+}

@@ -155,3 +155,28 @@ fn a_new_epoch_awaits_nothing_of_the_old_one() {
     bench.book(ID, "live 51 50 |");
     assert_eq!(bench.counters().replays_filled, 0);
 }
+
+/// What waited behind the gap was disputed and is gone; then a line brings what is awaited, and TCP brings it again.
+#[test]
+fn what_is_awaited_counts_also_where_nothing_waits_behind_it() {
+    let mut bench = awaiting();
+    let other = book(&[bid(3, NEW, 1, 777), bid(4, NEW, 2, 776)]);
+    bench.sent_at(FeedType::Incremental, 4, 4, &[other]);
+    bench.sent_at(FeedType::Incremental, 3, 3, &missing());
+    assert_eq!(bench.wanted(), None);
+    bench.sent_at(FeedType::Replay, 3, 3, &missing());
+    assert_eq!(bench.counters().packets_replay_unused, 1);
+    bench.orders(ID, "live 2:6@101 1:5@100 |");
+    bench.sent_at(FeedType::Incremental, 4, 4, &[book(&[bid(3, NEW, 1, 102)])]);
+    for sequence in 5..80 {
+        bench.sent_at(
+            FeedType::Incremental,
+            sequence,
+            u64::from(sequence),
+            &[heartbeat()],
+        );
+    }
+    bench.book(ID, "live 102 101 100 |");
+    bench.shown(ID, "live");
+    assert_eq!(bench.counters().packets_delivered, 79);
+}

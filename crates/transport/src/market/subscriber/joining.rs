@@ -27,7 +27,7 @@ use std::time::Instant;
 use touchline_shm::last_value::Found;
 use touchline_types::native::Body;
 use touchline_types::{
-    Instrument, OrdersUpdate, PacketInfo, Phase, State, Timestamps, Update, Validity,
+    ChannelState, Instrument, OrdersUpdate, PacketInfo, Phase, State, Timestamps, Update, Validity,
 };
 
 /// How far joining has come.
@@ -172,10 +172,12 @@ impl Subscriber {
         }
         self.rows
             .begin_images(self.reading.ring.next().position, channel);
-        self.go_on(match self.channel().state {
-            Some(_) => Part::State(true),
-            None => self.first_part(),
-        });
+        self.go_on(
+            match channel.is_some_and(|channel| channel.state.is_none()) {
+                true => self.first_part(),
+                false => Part::State(true),
+            },
+        );
         match (self.watch.is_gone, self.watch.is_stalled) {
             (true, _) => {
                 // mutant: bus: who is gone is told of twice
@@ -195,13 +197,21 @@ impl Subscriber {
     fn read_channel(&mut self) -> Result<Option<ChannelImage>, TryLater> {
         let mut content = [0; channel_image::WORDS];
         let found = self.reading.tables[IMAGES].read(channel_image::SLOT, &mut content);
-        Ok(match found {
+        let mut channel = match found {
             Found::Content { .. } => Some(ChannelImage::take(&content)),
             Found::Nothing => Some(NOTHING_HAPPENED),
             Found::Busy(_) | Found::Overwritten if self.tries_later() => return Err(TryLater),
             // mutant: image: a reset that is being written never was
             Found::Busy(_) | Found::Overwritten => None,
-        })
+        };
+        // Who was told that it is doubtful is told that it is not.
+        if let Some(channel) = &mut channel
+            && channel.state.is_none()
+            && self.rows.is_doubted()
+        {
+            channel.state = Some((0, ChannelState::LIVE));
+        }
+        Ok(channel)
     }
 
     /// What comes first of the tables, behind the state of the channel.
@@ -214,7 +224,7 @@ impl Subscriber {
 
     /// Hands out the state of the channel: what was handed out before may be from before a loss.
     fn join_state<T>(&mut self, goes_on: bool, take: &mut impl FnMut(Item<'_>) -> T) -> Step<T> {
-        let state = self.channel().state();
+        let state = self.rows.state();
         match goes_on {
             true => self.go_on(self.first_part()),
             false => self.joining = None,
@@ -228,18 +238,13 @@ impl Subscriber {
         let Ok(channel) = self.read_channel() else {
             return Step::Nothing;
         };
-        // One that is being changed: its message is yet to come.
-        let channel = channel.unwrap_or(NOTHING_HAPPENED);
         if !self.is_of_the_same_writer() {
             return Step::Passed;
         }
-        self.rows.note_channel(&channel);
-        if let Some(joining) = &mut self.joining {
-            joining.channel = Some(channel);
-        }
-        match channel.state {
-            Some(_) => self.go_on(Part::State(false)),
-            None => self.joining = None,
+        self.rows.note_channel(channel.as_ref());
+        match channel.is_some_and(|channel| channel.state.is_none()) {
+            true => self.joining = None,
+            false => self.go_on(Part::State(false)),
         }
         Step::Passed
     }

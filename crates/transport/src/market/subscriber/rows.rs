@@ -161,18 +161,29 @@ impl Rows {
 
     /// Images are being taken, and this was told with them; `None` if it could not be had.
     pub fn begin_images(&mut self, position: u64, channel: Option<ChannelImage>) {
-        if let Some(channel) = &channel {
-            self.state = channel.state();
-        }
+        self.state = channel
+            .as_ref()
+            .map_or(ChannelState::UNKNOWN, ChannelImage::state);
         self.channel = channel.unwrap_or_default();
         self.channel_unknown = channel.is_none();
         self.ahead_until = Some(position);
     }
 
-    /// The state of the channel is handed out by itself.
-    pub fn note_channel(&mut self, channel: &ChannelImage) {
-        self.channel.state = channel.state;
-        self.state = channel.state();
+    /// State of the channel as it is to be handed out.
+    pub fn state(&self) -> ChannelState {
+        self.state
+    }
+
+    /// Whether the channel was last handed out as one whose live books may not be trusted.
+    pub fn is_doubted(&self) -> bool {
+        (self.state.price, self.state.orders) != (Validity::Live, Validity::Live)
+    }
+
+    /// The state of the channel is handed out by itself; `None` if it could not be had.
+    pub fn note_channel(&mut self, channel: Option<&ChannelImage>) {
+        self.channel.state = channel.and_then(|channel| channel.state);
+        self.state = channel.map_or(ChannelState::UNKNOWN, ChannelImage::state);
+        self.channel_unknown |= channel.is_none();
     }
 
     /// What a reader sees of a price book that is `own` by itself.
