@@ -162,8 +162,8 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: a book is shown whatever may hold for the channel",
-        find: "let channel = channel?;",
-        replace: "let channel = channel.unwrap_or_default();",
+        find: "let (before, channel) = (before?, channel?);",
+        replace: "        let (before, channel) = (before.unwrap_or_default(), channel.unwrap_or_default());",
         test: "-p touchline-transport --test bus no_book_is_taken_while",
     },
     Mutant {

@@ -165,7 +165,7 @@ impl Images {
         }
         let position = position(found)?.ok_or(Unseen::Nothing)?;
         // mutant: image: a book is shown whatever may hold for the channel
-        let channel = channel?;
+        let (before, channel) = (before?, channel?);
         let whole = self.book.take(&self.content, levels_max);
         if channel.is_reset_since(position) {
             self.book.clear(Validity::Live);
@@ -173,7 +173,7 @@ impl Images {
             return Err(Unseen::TooDeep);
         }
         let own = channel.validity_since(position, self.book.validity);
-        self.book.validity = before?.state().price_of(channel.state().price_of(own));
+        self.book.validity = before.state().price_of(channel.state().price_of(own));
         let is_live = self.book.validity == Validity::Live;
         // After the image: what it held was current when the publisher last said so.
         // mutant: bus: the book of a publisher that is gone is live
