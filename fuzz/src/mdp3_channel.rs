@@ -11,7 +11,7 @@ use touchline_feed::{
     Feed,
     cme::{Counters, FeedType, Join, Line, Replay, Settings},
 };
-use touchline_gateway::{Limits, cme, config::Symbols};
+use touchline_gateway::{Limits, config::Symbols, venues::cme};
 use touchline_lab::{
     capture::{self, Arrival},
     cme::{Options, generate},

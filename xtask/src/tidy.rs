@@ -13,6 +13,7 @@ mod source;
 mod stages;
 mod terms;
 mod unsafety;
+mod venues;
 mod words;
 
 use anyhow::{Result, bail};
@@ -26,6 +27,7 @@ const RULES: &[(&str, Rule)] = &[
     ("layers", layers::check),
     ("layers unused", layers::unused),
     ("stages", stages::check),
+    ("venues", venues::check),
     ("names", shape::names),
     ("terms", terms::check),
     ("size", shape::size),

@@ -1,6 +1,7 @@
 //! The bus of a gateway: opened as the configuration says.
 
-use crate::config::{Config, LockMemory, VenueConfig};
+use crate::config::{Config, LockMemory};
+use crate::venues::Venue;
 use std::path::Path;
 use std::time::Duration;
 use touchline_net::clock::{Clock, ticks};
@@ -12,7 +13,7 @@ use touchline_transport::shm::{
 ///
 /// # Errors
 /// Among others who writes it already, and how much memory is missing.
-pub fn open<V: VenueConfig>(config: &Config<V>) -> Result<Publisher, Error> {
+pub fn open<V: Venue>(config: &Config<V>) -> Result<Publisher, Error> {
     let root = root(config.publication.directory.as_deref());
     Publisher::open(&root, &config.bus, &settings(config))
 }
@@ -34,7 +35,7 @@ pub fn reader_stats(root: &Root, bus: &str, name: &str) -> Result<ReaderStats, E
     ReaderStats::create(root, bus, name, clock)
 }
 
-fn settings<V: VenueConfig>(config: &Config<V>) -> Settings {
+fn settings<V: Venue>(config: &Config<V>) -> Settings {
     let publication = &config.publication;
     Settings {
         ring_bytes: publication.ring_bytes,

@@ -8,39 +8,35 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::venues::{VENUES, Venue, Venues};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::Spanned;
 
 mod annotated;
-pub mod cme;
 mod duty;
-mod fix;
 mod mistake;
 mod network;
 mod publication;
-mod replay;
 mod secret;
 mod symbols;
 mod tls;
-mod venue;
 
+pub use annotated::{Guide, OPERATIONS};
 pub use duty::{Duty, IdleKind};
-pub use fix::FixVenue;
 pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
-pub use replay::{PASSWORD_VARIABLE, Replay};
 pub use secret::SecretSource;
 pub use symbols::Symbols;
 pub use tls::Tls;
-pub use venue::{CmeVenue, Kind};
 
 /// The configuration of one gateway, complete with its defaults; `V` is what is said of the venue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
-    bound(serialize = "V: VenueConfig", deserialize = "V: VenueConfig")
+    bound(serialize = "V: Venue", deserialize = "V: Venue")
 )]
-pub struct Config<V: VenueConfig = CmeVenue> {
+pub struct Config<V: Venue> {
     /// Name of the bus to publish on: 1 to 64 letters, digits, `-`, `_` and `.`, the first one no `.`.
     #[serde(deserialize_with = "publication::bus")]
     pub bus: String,
@@ -118,32 +114,6 @@ pub struct ConfigError {
     pub fix: String,
 }
 
-/// What is said of a venue, for each kind of venue its own.
-pub trait VenueConfig: Clone + Serialize + for<'de> Deserialize<'de> {
-    /// The kinds that it is said of.
-    const KINDS: &'static [Kind];
-
-    /// What memory is taken by.
-    type Limits: Section;
-
-    /// How its packets are received; [`NoSettings`] where it has none.
-    type Network: Section;
-
-    /// Most instruments.
-    fn instruments_max(limits: &Self::Limits) -> usize;
-
-    /// Which venue's rules apply.
-    fn kind(&self) -> Kind;
-
-    /// Paths of a file that lies in `folder` become paths that can be opened as they stand.
-    fn resolve(&mut self, folder: &Path);
-
-    /// Levels a side that its books can have, so that their images must hold as many.
-    fn levels_max(&self) -> usize {
-        0
-    }
-}
-
 /// A table of settings, all of which have a default.
 pub trait Section:
     Clone + std::fmt::Debug + PartialEq + Eq + Default + Serialize + serde::de::DeserializeOwned
@@ -160,48 +130,7 @@ fn has_no_settings<T: Section>(_: &T) -> bool {
     size_of::<T>() == 0
 }
 
-/// The configuration of a gateway, whatever its venue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AnyConfig {
-    /// Of CME.
-    Cme(Config<CmeVenue>),
-    /// Of a FIX session.
-    Fix(Config<FixVenue>),
-}
-
-impl AnyConfig {
-    /// Reads a TOML file, as [`Config::read`].
-    ///
-    /// # Errors
-    /// As [`Config::read`].
-    pub fn read(path: impl AsRef<Path>) -> Result<AnyConfig, ConfigError> {
-        let path = path.as_ref();
-        let text = read_text(path)?;
-        let kind = kind(path, &text)?;
-        if FixVenue::KINDS.contains(&kind) {
-            return Config::parse(path, &text).map(AnyConfig::Fix);
-        }
-        Config::parse(path, &text).map(AnyConfig::Cme)
-    }
-
-    /// As [`Config::to_toml`].
-    pub fn to_toml(&self) -> String {
-        match self {
-            AnyConfig::Cme(config) => config.to_toml(),
-            AnyConfig::Fix(config) => config.to_toml(),
-        }
-    }
-
-    /// As [`Config::to_file`].
-    pub fn to_file(&self) -> String {
-        match self {
-            AnyConfig::Cme(config) => config.to_file(),
-            AnyConfig::Fix(config) => config.to_file(),
-        }
-    }
-}
-
-impl<V: VenueConfig> Config<V> {
+impl<V: Venue> Config<V> {
     /// Reads a TOML file.
     ///
     /// # Errors
@@ -209,7 +138,7 @@ impl<V: VenueConfig> Config<V> {
     /// its venue is of another kind.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
-        Self::parse(path, &read_text(path)?)
+        Self::parse(VENUES, path, &read_text(path)?)
     }
 
     /// Takes the text of a TOML file; `name` stands for the file in errors, and relative paths start there.
@@ -217,7 +146,7 @@ impl<V: VenueConfig> Config<V> {
     /// # Errors
     /// As [`Config::read`].
     pub fn from_text(name: impl AsRef<Path>, text: &str) -> Result<Self, ConfigError> {
-        Self::parse(name.as_ref(), text)
+        Self::parse(VENUES, name.as_ref(), text)
     }
 
     /// The effective configuration, defaults included, as a file that [`Config::read`] takes. What is
@@ -234,7 +163,7 @@ impl<V: VenueConfig> Config<V> {
             // mutant: print-config: paths stay relative
             config.starts_at(&here);
         }
-        annotated::annotated(&config.to_toml(), config.venue.kind())
+        annotated::annotated(&config.to_toml(), &V::GUIDE)
     }
 
     fn starts_at(&mut self, folder: &Path) {
@@ -244,38 +173,46 @@ impl<V: VenueConfig> Config<V> {
         }
     }
 
-    fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        secret::refuse_written(path, text)?;
-        let kind = kind(path, text)?;
-        if !V::KINDS.contains(&kind) {
+    /// As [`Config::from_text`], where these are the venues that there are.
+    pub(crate) fn parse(venues: Venues, path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let kind = kind(venues, path, text)?;
+        if !V::KINDS.contains(&kind.as_str()) {
             return Err(ConfigError {
                 file: path.to_owned(),
                 line: None,
-                what: format!("its venue is of kind \"{}\"", kind.name()),
-                fix: "this command is for captures of CME; `touchline gateway` takes every kind"
-                    .to_owned(),
+                what: format!("its venue is of kind \"{kind}\""),
+                fix: format!(
+                    "this command is for kind {}; `touchline gateway` takes every kind",
+                    mistake::quoted(V::KINDS)
+                ),
             });
         }
+        let venue = venues.find(&kind);
         let mut config: Self = toml::from_str(text)
-            .map_err(|error| mistake::explained(path, text, Some(kind), &error))?;
+            .map_err(|error| mistake::explained(path, text, venues, venue, &error))?;
         config.starts_at(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 }
 
 /// The kind of venue that a file is about: which other settings there are depends on it.
-fn kind(path: &Path, text: &str) -> Result<Kind, ConfigError> {
+pub(crate) fn kind(venues: Venues, path: &Path, text: &str) -> Result<String, ConfigError> {
     #[derive(Deserialize)]
     struct Any {
         venue: AnyVenue,
     }
     #[derive(Deserialize)]
     struct AnyVenue {
-        kind: Kind,
+        kind: Spanned<String>,
     }
-    let any: Any =
-        toml::from_str(text).map_err(|error| mistake::explained(path, text, None, &error))?;
-    Ok(any.venue.kind)
+    secret::refuse_written(path, text)?;
+    let any: Any = toml::from_str(text)
+        .map_err(|error| mistake::explained(path, text, venues, None, &error))?;
+    let kind = any.venue.kind;
+    match venues.find(kind.get_ref()) {
+        Some(_) => Ok(kind.into_inner()),
+        None => Err(mistake::unknown_kind(path, text, venues, &kind)),
+    }
 }
 
 impl Default for Limits {
@@ -326,7 +263,7 @@ impl std::error::Error for ConfigError {}
 /// A configuration beyond this is no configuration; CME's has 300 KB.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-fn read_text(path: &Path) -> Result<String, ConfigError> {
+pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
     let refuse = |what: String, fix: &str| ConfigError {
         file: path.to_owned(),
         line: None,
@@ -355,7 +292,9 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
 }
 
 /// A number that must be in `MIN..=MAX`; refused while reading, so that the message shows the place.
-fn within<'de, D, T, const MIN: i64, const MAX: i64>(deserializer: D) -> Result<T, D::Error>
+pub(crate) fn within<'de, D, T, const MIN: i64, const MAX: i64>(
+    deserializer: D,
+) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: TryFrom<i64>,
@@ -369,7 +308,8 @@ where
     }
 }
 
-fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+/// A path as text.
+pub(crate) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
 }
 

@@ -100,8 +100,8 @@ fn tables<F: Feed>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cme::CmeMulticast;
     use crate::live::Gateway;
+    use crate::venues::cme::CmeMulticast;
     use std::collections::HashSet;
     use touchline_feed::cme::CmeFeed;
     use touchline_net::udp::UdpSource;

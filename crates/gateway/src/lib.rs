@@ -20,21 +20,19 @@
 
 mod books;
 pub mod bus;
-pub mod cme;
 pub mod config;
 mod counters;
 mod counters_file;
-pub mod fix;
 mod host_time;
 mod latency_trace;
 pub mod live;
 mod pipeline;
-mod recovery;
 pub mod replay;
 mod retransmission;
 mod routes;
 mod selection;
 pub mod similar;
+pub mod venues;
 
 pub use books::Limits;
 pub use counters::Counters;
@@ -42,7 +40,6 @@ pub use counters_file::CountersFile;
 pub use host_time::{Clocks, Now};
 pub use latency_trace::{HISTOGRAMS, LatencyTrace};
 pub use pipeline::Pipeline;
-pub use recovery::{Failure, Recovery, RecoveryCounters};
 pub use retransmission::Retransmission;
 pub use routes::{Doubled, Routes};
 pub use selection::Selected;

@@ -7,7 +7,6 @@
 mod affinity;
 mod client_link;
 mod counters;
-mod endpoints;
 mod feed_link;
 mod liveness;
 mod multicast;
@@ -27,10 +26,9 @@ use touchline_transport::shm::{Activity, Damage};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{CounterInfo, Timestamps};
 
-pub use affinity::bind_to;
+pub use affinity::{NotBound, bind_to};
 pub use client_link::{ClientLink, ClientLinkCounters, Dial, Host, LastError, Phase};
 pub use counters::{LiveCounters, OF_A_LIVE_GATEWAY};
-pub use endpoints::{endpoints, socket_settings};
 pub use feed_link::{FeedLink, Work};
 pub use liveness::Pause;
 pub use multicast::{Multicast, MulticastCounters};

@@ -5,8 +5,8 @@ use crate::output::{Failure, Output};
 use std::fmt::Write;
 use touchline_book::{LevelList, OrderBooks};
 use touchline_feed::Feed;
-use touchline_gateway::cme::CmePipeline;
 use touchline_gateway::config::Symbols;
+use touchline_gateway::venues::cme::CmePipeline;
 use touchline_transport::Publish;
 use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side, Validity};
 

@@ -12,20 +12,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
-use touchline_gateway::cme::CmeMulticast;
-use touchline_gateway::config::cme::ChannelConfig;
-use touchline_gateway::config::{
-    AnyConfig, Config, ConfigError, Duty, FixVenue, VenueConfig, bus_name,
-};
-use touchline_gateway::fix::{self, FixLink};
-use touchline_gateway::live::{
-    self, FeedLink, Gateway, LastError, Multicast, endpoints, socket_settings,
-};
-use touchline_gateway::{CountersFile, Recovery, Selected, bus, cme};
-use touchline_net::clock::Clock;
-use touchline_net::udp::UdpSource;
-use touchline_transport::Idler;
-use touchline_transport::shm::{CountersView, Publisher};
+use touchline_gateway::config::{Duty, bus_name};
+use touchline_gateway::live::{self, LastError};
+use touchline_gateway::venues::{AnyConfig, Running, StartError, VENUES, Work};
+use touchline_transport::shm::CountersView;
 
 /// Connect to a venue, keep its books, and publish them in shared memory, until it is stopped.
 ///
@@ -79,48 +69,36 @@ Exit status:
      interface or address of this host is not there; another try may succeed
   2  bad arguments or configuration: another try fails the same way";
 
-/// A gateway of one kind of venue.
-type Live<L> = Gateway<L, Selected<Publisher>>;
-type Channel = CmeMulticast<UdpSource>;
-
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let config = AnyConfig::read(&arguments.config);
-    match config.map_err(|error| Failure::configuration(&error))? {
-        AnyConfig::Cme(config) => arguments.run(config, open_channel),
-        AnyConfig::Fix(config) => arguments.run(config, open_session),
+    let config = VENUES.read(&arguments.config);
+    let mut config = config.map_err(|error| Failure::configuration(&error))?;
+    if let Some(bus) = &arguments.bus {
+        config.set_bus(bus);
     }
+    if let Some(dir) = &arguments.dir {
+        config.set_directory(dir.clone());
+    }
+    if arguments.print_config {
+        return say(&config.to_file());
+    }
+    arguments.serve(&*config)
 }
 
 impl Arguments {
-    fn run<V: VenueConfig, L: FeedLink + Send>(
-        &self,
-        mut config: Config<V>,
-        open: impl FnOnce(&Config<V>, &mut Log) -> Result<Opened<L>, Failure>,
-    ) -> Result<(), Failure>
-    where
-        L::Feed: Send,
-    {
-        if let Some(bus) = &self.bus {
-            config.bus.clone_from(bus);
-        }
-        if let Some(dir) = &self.dir {
-            config.publication.directory = Some(dir.clone());
-        }
-        if self.print_config {
-            return say(&config.to_file());
-        }
+    fn serve(&self, config: &dyn AnyConfig) -> Result<(), Failure> {
         let interrupt = Interrupt::catch()?;
         if self.until_eof {
             interrupt.at_end_of_input();
         }
-        let mut log = Log::to_stderr(&format!("gateway {}", config.bus));
-        try_affinity(&config.duty)?;
-        let Opened {
-            gateway,
+        let mut log = Log::to_stderr(&format!("gateway {}", config.bus()));
+        try_affinity(config.duty())?;
+        let started = config.start(&mut |event, what| log.say(event, what));
+        let Running {
+            work,
             last_error,
             counters_file,
-        } = open(&config, &mut log)?;
+        } = started.map_err(|error| refused(&error))?;
         let watch = Watch {
             interrupt,
             notify: Notify::from_environment(),
@@ -128,7 +106,15 @@ impl Arguments {
             last_error,
             end: self.seconds.map(Duration::from_secs),
         };
-        serve(gateway, &config.duty, watch, log)
+        watch.over(work, log)
+    }
+}
+
+fn refused(error: &StartError) -> Failure {
+    match error {
+        StartError::Config(error) => Failure::configuration(error),
+        StartError::Source(error) => Failure::source(error),
+        StartError::Bus(error) => Failure::run(error),
     }
 }
 
@@ -143,115 +129,6 @@ fn try_affinity(duty: &Duty) -> Result<(), Failure> {
         .map_err(Failure::usage)
 }
 
-/// A gateway that can begin.
-struct Opened<L: FeedLink> {
-    gateway: Live<L>,
-    last_error: LastError,
-    /// What it counts, as others see it.
-    counters_file: Option<CountersView>,
-}
-
-/// The bus, and the board on it.
-struct Published {
-    publisher: Publisher,
-    counters_file: CountersFile,
-    view: Option<CountersView>,
-    clock: Clock,
-}
-
-/// Begins the bus, before anybody is told that it is there: whoever is told may remove it.
-fn publish<V: VenueConfig, L: FeedLink>(
-    config: &Config<V>,
-    log: &mut Log,
-) -> Result<Published, Failure> {
-    let publisher = bus::open(config).map_err(Failure::run)?;
-    for warning in publisher.warnings() {
-        log.say("bus", warning);
-    }
-    let clock = Clock::calibrated();
-    let counters_file = CountersFile::create::<L::Feed>(&publisher, clock, Live::<L>::tables());
-    let counters_file = counters_file.map_err(Failure::run)?;
-    let root = bus::root(config.publication.directory.as_deref());
-    Ok(Published {
-        view: CountersView::open(&root, &config.bus).map_err(Failure::run)?,
-        publisher,
-        counters_file,
-        clock,
-    })
-}
-
-/// The sockets of a channel: everything that can be refused, before anything is done.
-fn open_channel(config: &Config, log: &mut Log) -> Result<Opened<Channel>, Failure> {
-    let channel = ChannelConfig::read(&config.venue.config_xml, config.venue.channel)
-        .map_err(|error| Failure::configuration(&error))?;
-    let recovery = Recovery::open(config, &channel);
-    let recovery = recovery.map_err(|error| Failure::configuration(&error))?;
-    let endpoints = endpoints(config, &channel);
-    let source = UdpSource::open(&endpoints, &socket_settings(config));
-    let source = source.map_err(|error| Failure::source(&error))?;
-    for warning in source.warnings() {
-        log.say("socket", warning);
-    }
-    let Published {
-        publisher,
-        counters_file,
-        view,
-        clock,
-    } = publish::<_, Channel>(config, log)?;
-    log.say(
-        "listening",
-        format_args!(
-            "listening: channel {} on {} groups of {}, publishing as epoch {}",
-            channel.id,
-            endpoints.len(),
-            config
-                .venue
-                .interface
-                .as_deref()
-                .unwrap_or("the system's interface"),
-            publisher.generation(),
-        ),
-    );
-    let reach = recovery.as_ref().map(Recovery::reach);
-    let pipeline = cme::live_pipeline(config, reach, publisher);
-    let link = Multicast::new(source, channel.routes().clone(), recovery);
-    Ok(Opened {
-        gateway: Gateway::new(link, pipeline, Some(counters_file), clock, &config.duty),
-        last_error: LastError::default(),
-        counters_file: view,
-    })
-}
-
-/// A FIX session, which connects when the gateway begins to work.
-fn open_session(config: &Config<FixVenue>, log: &mut Log) -> Result<Opened<FixLink>, Failure> {
-    let refused = |error: ConfigError| Failure::configuration(&error);
-    // A password that cannot be read is no reason to take a bus away from somebody.
-    fix::settings(config).map_err(refused)?;
-    let link = fix::link(config).map_err(refused)?;
-    let Published {
-        publisher,
-        counters_file,
-        view,
-        clock,
-    } = publish::<_, FixLink>(config, log)?;
-    log.say(
-        "connecting",
-        format_args!(
-            "connecting as {} to {} at {}, publishing as epoch {}",
-            config.venue.sender,
-            config.venue.target,
-            config.venue.hosts.join(", "),
-            publisher.generation(),
-        ),
-    );
-    let pipeline = fix::pipeline(config, publisher).map_err(refused)?;
-    Ok(Opened {
-        last_error: link.last_error(),
-        gateway: Gateway::new(link, pipeline, Some(counters_file), clock, &config.duty),
-        counters_file: view,
-    })
-}
-
 /// What the main thread looks after while the other one works.
 struct Watch {
     interrupt: Interrupt,
@@ -261,54 +138,28 @@ struct Watch {
     end: Option<Duration>,
 }
 
-fn serve<L: FeedLink + Send>(
-    gateway: Live<L>,
-    duty: &Duty,
-    watch: Watch,
-    mut log: Log,
-) -> Result<(), Failure>
-where
-    L::Feed: Send,
-{
-    let stop = AtomicBool::new(false);
-    let outcome = thread::scope(|scope| {
-        let worker = thread::Builder::new()
-            .name("gateway".to_owned())
-            .spawn_scoped(scope, || work(gateway, duty, &stop))
-            .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
-        watch.until_the_end(&worker, &mut log);
-        stop.store(true, Ordering::Relaxed);
-        let joined = worker.join();
-        joined.map_err(|_| Failure::run("the gateway's thread died; this is a mistake of ours"))?
-    });
-    match &outcome {
-        Ok(()) => log.say("stopped", "stopped; what is on the bus stays, as stale"),
-        Err(_) => watch.notify.say("STATUS=failed"),
-    }
-    outcome
-}
-
-/// How long a venue has to answer our leave.
-const LOGOUT_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The thread of the path.
-fn work<L: FeedLink>(mut gateway: Live<L>, duty: &Duty, stop: &AtomicBool) -> Result<(), Failure> {
-    if let Some(processor) = duty.loop_cpu_affinity {
-        live::bind_to(processor).map_err(Failure::run)?;
-    }
-    let mut idler = Idler::new(duty.idle());
-    while !stop.load(Ordering::Relaxed) {
-        idler.idle(gateway.do_work().map_err(Failure::run)?);
-    }
-    let asked = Instant::now();
-    while !gateway.log_out() && asked.elapsed() < LOGOUT_TIMEOUT {
-        idler.idle(gateway.do_work().map_err(Failure::run)?);
-    }
-    gateway.finish();
-    Ok(())
-}
-
 impl Watch {
+    /// A thread for the path, and what is to be seen of it until it ends.
+    fn over(self, work: Box<Work>, mut log: Log) -> Result<(), Failure> {
+        let stop = AtomicBool::new(false);
+        let outcome = thread::scope(|scope| {
+            let worker = thread::Builder::new()
+                .name("gateway".to_owned())
+                .spawn_scoped(scope, || work(&stop).map_err(Failure::run))
+                .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+            self.until_the_end(&worker, &mut log);
+            stop.store(true, Ordering::Relaxed);
+            let joined = worker.join();
+            joined
+                .map_err(|_| Failure::run("the gateway's thread died; this is a mistake of ours"))?
+        });
+        match &outcome {
+            Ok(()) => log.say("stopped", "stopped; what is on the bus stays, as stale"),
+            Err(_) => self.notify.say("STATUS=failed"),
+        }
+        outcome
+    }
+
     /// Returns when the gateway is to end, or has ended by itself.
     fn until_the_end(&self, worker: &ScopedJoinHandle<'_, Result<(), Failure>>, log: &mut Log) {
         const TURN: Duration = Duration::from_millis(20);

@@ -16,11 +16,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use summary::Summary;
 use touchline_feed::cme::CmeFeed;
-use touchline_gateway::cme::CmeReport;
-use touchline_gateway::cme::{self, CmePipeline};
-use touchline_gateway::config::cme::ChannelConfig;
-use touchline_gateway::config::{self, Config};
+use touchline_gateway::config;
 use touchline_gateway::replay::{Interrupted, Speed, replay};
+use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmePipeline, CmeReport};
 use touchline_gateway::{CountersFile, bus};
 use touchline_net::PcapSource;
 use touchline_net::clock::Clock;
@@ -283,7 +281,7 @@ impl Outputs {
     }
 
     /// Writes them all before the first one takes its name.
-    fn write(mut self, config: &Config, pipeline: &mut ReplayPipeline) -> Result<(), Failure> {
+    fn write(mut self, config: &CmeConfig, pipeline: &mut ReplayPipeline) -> Result<(), Failure> {
         let symbols = &config.venue.symbols;
         if let Some(books) = &mut self.books {
             write_books(pipeline, symbols, books)?;
@@ -305,7 +303,7 @@ impl Outputs {
 }
 
 /// The bus, if it is to be published on, and what could not be had of it.
-fn publisher(arguments: &Arguments, config: &Config) -> Result<Option<Publisher>, Failure> {
+fn publisher(arguments: &Arguments, config: &CmeConfig) -> Result<Option<Publisher>, Failure> {
     if !arguments.publish {
         return Ok(None);
     }

@@ -7,7 +7,12 @@ const OPERATIONS: &str = "docs/operations.md";
 /// Each setting of the gateway's configuration stands in the operations guide, in back-ticks.
 pub fn settings(repository: &Repository) -> Vec<Finding> {
     let is_configuration = |path: &str| {
-        path == "crates/gateway/src/config.rs" || path.starts_with("crates/gateway/src/config/")
+        let places = [
+            "crates/gateway/src/config.rs",
+            "crates/gateway/src/config/",
+            "crates/gateway/src/venues/",
+        ];
+        places.iter().any(|place| path.starts_with(place))
     };
     let guide = repository.files.get(OPERATIONS).map_or("", String::as_str);
     let mut findings = Vec::new();
@@ -235,7 +240,7 @@ fn f(a: u8) -> u8 {
     #[test]
     fn settings_in_the_files_of_the_configuration_count_too() {
         let files = [
-            ("crates/gateway/src/config/cme.rs", CONFIG),
+            ("crates/gateway/src/venues/cme.rs", CONFIG),
             ("crates/feed/src/lib.rs", CONFIG),
         ];
         assert_eq!(settings(&Repository::of(&files)).len(), 4);

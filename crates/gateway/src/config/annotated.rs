@@ -1,10 +1,31 @@
 //! A configuration with what each setting means, its values and its default as comments. The words are those of the
 //! tables in `docs/operations.md`, so that they are written once.
 
-use super::Kind;
 use std::fmt::Write;
 
-const GUIDE: &str = include_str!("../../../../docs/operations.md");
+/// The guide to operations, which describes the settings that every gateway has.
+pub const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+
+/// Guide: where the settings of a venue are described, in Markdown.
+#[derive(Clone, Copy, Debug)]
+pub struct Guide {
+    /// The text.
+    pub text: &'static str,
+    /// The venue's own tables, in the order in which they are written, and below which line of the text the rows of each
+    /// begin.
+    pub tables: &'static [(&'static str, &'static str)],
+}
+
+/// Tables of every gateway, before and behind the venue's own.
+const BEFORE: &[(&str, &str)] = &[("", "## A gateway's configuration")];
+const BEHIND: &[(&str, &str)] = &[
+    ("gateway", "### `[gateway]`"),
+    ("publication", "### `[publication]`"),
+    ("publication.lossless", "`[publication.lossless]`"),
+];
+
+/// Where `kind` is described, whatever the venue is.
+const KIND: &str = "### `[venue]`";
 
 /// One row of the guide.
 pub(super) struct Setting {
@@ -14,62 +35,37 @@ pub(super) struct Setting {
     pub default: &'static str,
 }
 
-/// Below which line of the guide the table of a TOML table begins.
-fn heading(table: &str, kind: Kind) -> &'static str {
-    match (table, kind) {
-        ("", _) => "## A gateway's configuration",
-        ("venue", Kind::Cme) => "### `[venue]`",
-        ("venue", Kind::Deribit | Kind::Fix) => "#### Venues with a FIX session",
-        ("venue.replay", _) => "`[venue.replay]`:",
-        ("venue.tls", _) => "### TLS",
-        ("limits", Kind::Cme) => "### `[limits]`",
-        ("limits", Kind::Deribit | Kind::Fix) => "Of a FIX session `[limits]` are:",
-        ("network", _) => "### `[network]`",
-        ("gateway", _) => "### `[gateway]`",
-        ("publication", _) => "### `[publication]`",
-        _ => "`[publication.lossless]`",
-    }
-}
-
-/// The tables that the configuration of a kind of venue can have, in the order in which they are written.
-pub(super) fn tables(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::Cme => &[
-            "",
-            "venue",
-            "venue.replay",
-            "limits",
-            "network",
-            "gateway",
-            "publication",
-            "publication.lossless",
-        ],
-        Kind::Deribit | Kind::Fix => &[
-            "",
-            "venue",
-            "venue.tls",
-            "limits",
-            "gateway",
-            "publication",
-            "publication.lossless",
-        ],
-    }
+/// The tables that the configuration of a venue can have, in the order in which they are written.
+pub(super) fn tables(guide: &Guide) -> Vec<&'static str> {
+    let all = BEFORE.iter().chain(guide.tables).chain(BEHIND);
+    all.map(|(table, _)| *table).collect()
 }
 
 /// The settings of a TOML table, as the guide has them.
-pub(super) fn settings(table: &str, kind: Kind) -> Vec<Setting> {
-    let start = heading(table, kind);
-    let behind = GUIDE.lines().skip_while(|line| !line.starts_with(start));
+pub(super) fn settings(table: &str, guide: &Guide) -> Vec<Setting> {
+    let of = |tables: &[(&str, &'static str)]| {
+        let found = tables.iter().find(|(name, _)| *name == table);
+        found.map(|(_, line)| *line)
+    };
+    let Some(line) = of(guide.tables) else {
+        let line = of(BEFORE).or_else(|| of(BEHIND));
+        return line.map_or(Vec::new(), |line| rows(OPERATIONS, line));
+    };
+    let mut settings = rows(guide.text, line);
+    if table == "venue" && settings.iter().all(|one| one.name != "kind") {
+        let of_all = rows(OPERATIONS, KIND).into_iter();
+        settings.splice(0..0, of_all.filter(|one| one.name == "kind"));
+    }
+    settings
+}
+
+/// The rows of the first table behind a line.
+fn rows(text: &'static str, line: &str) -> Vec<Setting> {
+    let behind = text.lines().skip_while(|each| !each.starts_with(line));
     let rows = behind
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'));
-    let mut settings: Vec<Setting> = rows.filter_map(setting).collect();
-    if table == "venue" && kind != Kind::Cme {
-        // Whatever the venue is, its kind is described with the first of them.
-        let of_all = self::settings("venue", Kind::Cme);
-        settings.splice(0..0, of_all.into_iter().filter(|one| one.name == "kind"));
-    }
-    settings
+    rows.filter_map(setting).collect()
 }
 
 fn setting(row: &'static str) -> Option<Setting> {
@@ -85,29 +81,30 @@ fn setting(row: &'static str) -> Option<Setting> {
 
 /// Writes comments to a configuration as TOML writes it: a key on one line, a table's keys behind its heading.
 /// Settings that are not set, and tables that are not there, stand in comments alone.
-pub(super) fn annotated(toml: &str, kind: Kind) -> String {
+pub(super) fn annotated(toml: &str, guide: &Guide) -> String {
     let mut text = String::from(
         "# The configuration of a gateway, complete: what is set, what is not, and what it means. Paths are absolute.\n\n",
     );
     let sections = sections(toml);
-    for &table in tables(kind) {
+    let tables = tables(guide);
+    for &table in &tables {
         let section = sections.iter().find(|(name, _)| *name == table);
         if !table.is_empty() {
-            describe(&mut text, table, kind);
+            describe(&mut text, table, guide);
             let _ = match section {
                 Some(_) => writeln!(text, "[{table}]"),
                 None => writeln!(text, "# [{table}]"),
             };
         }
         let lines = section.map_or(&[][..], |(_, lines)| lines);
-        for setting in settings(table, kind) {
+        for setting in settings(table, guide) {
             let key = lines.iter().find(|line| key_of(line) == setting.name);
             let below = match table {
                 "" => setting.name.to_owned(),
                 _ => format!("{table}.{}", setting.name),
             };
             // A table of its own follows below, with its own words.
-            if key.is_none() && tables(kind).contains(&below.as_str()) {
+            if key.is_none() && tables.contains(&below.as_str()) {
                 continue;
             }
             push_words(&mut text, &setting);
@@ -132,9 +129,9 @@ pub(super) fn annotated(toml: &str, kind: Kind) -> String {
 }
 
 /// What a table is for, above it.
-fn describe(text: &mut String, table: &str, kind: Kind) {
+fn describe(text: &mut String, table: &str, guide: &Guide) {
     let (parent, name) = table.rsplit_once('.').unwrap_or(("", table));
-    let settings = settings(parent, kind);
+    let settings = settings(parent, guide);
     if let Some(setting) = settings.iter().find(|setting| setting.name == name) {
         push_words(text, setting);
     }
@@ -205,8 +202,11 @@ fn key_of(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AnyConfig, Config};
     use super::*;
+    use crate::config::Config;
+    use crate::venues::cme::CmeVenue;
+    use crate::venues::fix::FixVenue;
+    use crate::venues::{AnyConfig, VENUES, Venue};
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -221,11 +221,8 @@ mod tests {
         user = \"id\"\npassword = { file = \"s\" }\ntls = { roots_file = \"r.pem\", client_certificate_file = \"c.pem\", \
         client_key = { env = \"KEY\" } }\n";
 
-    fn parse(name: &Path, text: &str) -> AnyConfig {
-        let any = match text.contains("kind = \"cme\"") {
-            true => Config::parse(name, text).map(AnyConfig::Cme),
-            false => Config::parse(name, text).map(AnyConfig::Fix),
-        };
+    fn parse(name: &Path, text: &str) -> Box<dyn AnyConfig> {
+        let any = VENUES.from_text(name, text);
         any.unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
@@ -235,15 +232,15 @@ mod tests {
             let here = std::env::current_dir().expect("a folder");
             let original = parse(&here.join("a/gateway.toml"), text);
             assert_eq!(
-                parse(Path::new("/elsewhere/saved.toml"), &original.to_file()),
-                original
+                parse(Path::new("/elsewhere/saved.toml"), &original.to_file()).to_toml(),
+                original.to_toml()
             );
             // Of a file that was named by a relative path, too.
             let relative = parse(Path::new("a/gateway.toml"), text);
             let printed = relative.to_file();
             assert_eq!(
-                parse(Path::new("/elsewhere/saved.toml"), &printed),
-                original,
+                parse(Path::new("/elsewhere/saved.toml"), &printed).to_toml(),
+                original.to_toml(),
                 "{printed}"
             );
         }
@@ -252,8 +249,8 @@ mod tests {
     /// The keys that serde knows of a table: it lists them where it is given another.
     fn keys(text: &str) -> BTreeSet<String> {
         let error = match text.contains("kind = \"cme\"") {
-            true => toml::from_str::<Config<super::super::CmeVenue>>(text).map(|_| ()),
-            false => toml::from_str::<Config<super::super::FixVenue>>(text).map(|_| ()),
+            true => toml::from_str::<Config<CmeVenue>>(text).map(|_| ()),
+            false => toml::from_str::<Config<FixVenue>>(text).map(|_| ()),
         };
         let said = error.expect_err("no such key").to_string();
         let list = said.split_once("expected").expect("a list").1;
@@ -263,9 +260,10 @@ mod tests {
 
     #[test]
     fn every_key_that_can_be_set_stands_in_it_with_words_of_its_own() {
-        for (text, kind) in [(CME, Kind::Cme), (FIX, Kind::Fix), (DERIBIT, Kind::Deribit)] {
+        let [cme, fix] = [&CmeVenue::GUIDE, &FixVenue::GUIDE];
+        for (text, guide) in [(CME, cme), (FIX, fix), (DERIBIT, fix)] {
             let printed = parse(Path::new("f"), text).to_file();
-            for &table in tables(kind) {
+            for table in tables(guide) {
                 let begin = text.find("[venue]").expect("a venue");
                 let with_nonsense = match table {
                     "" => format!("nonsense = 1\n{text}"),
@@ -281,7 +279,7 @@ mod tests {
                 };
                 let known = keys(&with_nonsense);
                 assert!(known.len() > 1, "{table}");
-                let described = settings(table, kind);
+                let described = settings(table, guide);
                 let described: BTreeSet<_> =
                     described.iter().map(|one| one.name.to_owned()).collect();
                 assert_eq!(described, known, "[{table}]");

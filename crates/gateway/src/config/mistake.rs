@@ -5,8 +5,9 @@
 
 use super::annotated::{plain, settings, tables};
 use super::duty::read_duration;
-use super::{ConfigError, Kind};
+use super::{ConfigError, Guide};
 use crate::similar::nearest;
+use crate::venues::{Entry, Venues};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -15,16 +16,15 @@ use toml::de::{DeTable, DeValue};
 /// What is wrong, and what to do.
 type Words = (String, String);
 
-/// A mistake that the parser found; `kind` is what the file says of its venue, as far as that is known.
+/// A mistake that the parser found; `venue` is what the file is about, as far as that is known.
 pub(super) fn explained(
     path: &Path,
     text: &str,
-    kind: Option<Kind>,
+    venues: Venues,
+    venue: Option<&'static Entry>,
     error: &toml::de::Error,
 ) -> ConfigError {
-    let start = error.span().map_or(0, |span| span.start);
-    let before = &text.as_bytes()[..start.min(text.len())];
-    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    let line = line_of(text, error.span());
     let message = error.message();
     let (what, fix) = match DeTable::parse(text) {
         Err(_) => no_toml(text.lines().nth(line - 1).unwrap_or_default(), message),
@@ -34,11 +34,50 @@ pub(super) fn explained(
             let place = span.and_then(|span| Place::find(document.get_ref(), &span));
             Mistake {
                 place: place.unwrap_or_default(),
-                kind: kind.unwrap_or(Kind::Cme),
+                venues,
+                // Where the venue is not known, what is said of all is in the words of the first.
+                guide: &venue.unwrap_or(&venues.0[0]).guide,
             }
             .words(message)
         }
     };
+    refused(path, line, (what, fix))
+}
+
+/// A kind that no venue of the table has.
+pub(super) fn unknown_kind(
+    path: &Path,
+    text: &str,
+    venues: Venues,
+    kind: &Spanned<String>,
+) -> ConfigError {
+    let mistake = Mistake {
+        place: Place {
+            table: "venue".to_owned(),
+            key: Some("kind".to_owned()),
+            ..Place::default()
+        },
+        venues,
+        guide: &venues.0[0].guide,
+    };
+    let words = mistake.not_among(kind.get_ref(), venues.kinds().collect());
+    refused(path, line_of(text, Some(kind.span())), words)
+}
+
+/// Names in quotes, as `"a" and "b"`.
+pub(super) fn quoted(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    names.join(" and ")
+}
+
+/// The line that a span begins on, from 1.
+fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
+    let start = span.map_or(0, |span| span.start);
+    let before = &text.as_bytes()[..start.min(text.len())];
+    1 + before.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+fn refused(path: &Path, line: usize, (what, fix): Words) -> ConfigError {
     ConfigError {
         file: path.to_owned(),
         line: Some(line as u32),
@@ -127,14 +166,15 @@ impl Place {
 /// A mistake at a place.
 struct Mistake {
     place: Place,
-    kind: Kind,
+    venues: Venues,
+    guide: &'static Guide,
 }
 
 impl Mistake {
     /// The parser's message in other words.
     fn words(&self, message: &str) -> Words {
         let key = self.key();
-        if self.place.is_list && self.place.is_table && tables(self.kind).contains(&key) {
+        if self.place.is_list && self.place.is_table && tables(self.guide).contains(&key) {
             let what = format!("`{key}` is a list of tables");
             return (
                 what,
@@ -188,8 +228,8 @@ impl Mistake {
     fn unknown(&self, name: &str) -> Words {
         if self.place.is_table {
             let last = |table: &'static str| table.rsplit('.').next().unwrap_or(table);
-            let meant = nearest(name, tables(self.kind).iter().copied().map(last));
-            let mut known = tables(self.kind).iter();
+            let meant = nearest(name, tables(self.guide).into_iter().map(last));
+            let mut known = tables(self.guide).into_iter();
             let fix = match known.find(|table| Some(last(table)) == meant) {
                 Some(table) => format!("did you mean [{table}]? All tables are in {GUIDE}"),
                 None => format!("all tables are in {GUIDE}"),
@@ -197,7 +237,7 @@ impl Mistake {
             return (format!("unknown table `{name}`"), fix);
         }
         let what = format!("unknown setting `{name}` in {}", self.place.heading());
-        let own = names(&self.place.table, self.kind);
+        let own = names(&self.place.table, self.guide);
         // mutant: config: nothing was meant by a misspelt key
         let fix = if let Some(meant) = nearest(name, own.iter().copied()) {
             format!("did you mean `{meant}`? All settings are in {GUIDE}")
@@ -209,21 +249,15 @@ impl Mistake {
         (what, fix)
     }
 
-    /// Where a setting of this name belongs: in this table, of another kind of venue, or in another table.
+    /// Where a setting of this name belongs: in this table, of another venue, or in another table.
     fn other_home(&self, name: &str) -> Option<String> {
-        let kinds = [
-            (Kind::Cme, "\"cme\""),
-            (Kind::Fix, "\"deribit\" and \"fix\""),
-        ];
-        let mut kinds = kinds.into_iter();
-        if let Some((_, kinds)) =
-            kinds.find(|(kind, _)| names(&self.place.table, *kind).contains(&name))
-        {
-            return Some(format!("venues of kind {kinds} have it"));
+        let has_it = |venue: &&Entry| names(&self.place.table, &venue.guide).contains(&name);
+        if let Some(venue) = self.venues.0.iter().find(has_it) {
+            return Some(format!("venues of kind {} have it", quoted(venue.kinds)));
         }
-        let mut tables = tables(self.kind).iter();
-        let table = tables.find(|table| names(table, self.kind).contains(&name))?;
-        Some(match *table {
+        let mut tables = tables(self.guide).into_iter();
+        let table = tables.find(|table| names(table, self.guide).contains(&name))?;
+        Some(match table {
             "" => "it belongs above the first table".to_owned(),
             table => format!("it belongs in [{table}]"),
         })
@@ -234,11 +268,11 @@ impl Mistake {
             "" => "the file".to_owned(),
             _ => self.place.heading(),
         };
-        if self.place.table.is_empty() && tables(self.kind).contains(&name) {
+        if self.place.table.is_empty() && tables(self.guide).contains(&name) {
             let fix = format!("{GUIDE} begins with an example");
             return (format!("{inside} has no table [{name}]"), fix);
         }
-        let row = setting(&self.place.table, name, self.kind);
+        let row = setting(&self.place.table, name, self.guide);
         let meaning = row.map_or(String::new(), |row| plain(row.meaning));
         // Behind that are the details.
         let meaning = meaning.split([':', ';']).next().unwrap_or_default();
@@ -284,7 +318,7 @@ impl Mistake {
 
     /// What the guide says that a setting takes.
     fn values(&self, name: &str) -> String {
-        let Some(setting) = setting(&self.place.table, name, self.kind) else {
+        let Some(setting) = setting(&self.place.table, name, self.guide) else {
             return format!("see {GUIDE}");
         };
         let mut words = match setting.values {
@@ -303,9 +337,9 @@ const GUIDE: &str = "docs/operations.md";
 const WHOLE_NUMBER: &str = "a whole number";
 const TEXT: &str = "text in quotes";
 
-fn names(table: &str, kind: Kind) -> Vec<&'static str> {
-    match tables(kind).contains(&table) {
-        true => settings(table, kind)
+fn names(table: &str, guide: &Guide) -> Vec<&'static str> {
+    match tables(guide).contains(&table) {
+        true => settings(table, guide)
             .iter()
             .map(|setting| setting.name)
             .collect(),
@@ -313,11 +347,11 @@ fn names(table: &str, kind: Kind) -> Vec<&'static str> {
     }
 }
 
-fn setting(table: &str, name: &str, kind: Kind) -> Option<super::annotated::Setting> {
-    if !tables(kind).contains(&table) {
+fn setting(table: &str, name: &str, guide: &Guide) -> Option<super::annotated::Setting> {
+    if !tables(guide).contains(&table) {
         return None;
     }
-    let mut all = settings(table, kind).into_iter();
+    let mut all = settings(table, guide).into_iter();
     all.find(|setting| setting.name == name)
 }
 

@@ -1,14 +1,15 @@
 use super::*;
+use crate::venues::cme::{CmeVenue, Kind};
 use touchline_feed::cme::Join;
 
 const LEAST: &str =
     "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
 
-fn read(text: &str) -> Result<Config, ConfigError> {
-    Config::parse(Path::new("gateway.toml"), text)
+fn read(text: &str) -> Result<Config<CmeVenue>, ConfigError> {
+    Config::from_text(Path::new("gateway.toml"), text)
 }
 
-fn least() -> Config {
+fn least() -> Config<CmeVenue> {
     read(LEAST).expect("the least that works")
 }
 

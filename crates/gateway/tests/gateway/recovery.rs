@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use touchline_feed::cme::replay::Credentials;
 use touchline_feed::cme::{FeedType, Line, Replay, Settings};
 use touchline_feed::{ReceiveTime, Request};
-use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
-use touchline_gateway::{Failure, Limits, Now, Recovery, RecoveryCounters, Retransmission};
+use touchline_gateway::venues::cme::{CmePipeline, build};
+use touchline_gateway::venues::cme::{Failure, Recovery, RecoveryCounters};
+use touchline_gateway::{Limits, Now, Retransmission};
 use touchline_lab::cme::encode::packet;
 use touchline_transport::Local;
 

@@ -1,281 +1,34 @@
 //! A venue that nothing of ours knows: a feed of its own, its retransmission, and routes. What lies around them serves any.
+//! It is added as any is: its own files, and a line of the table.
 
+mod feed;
+mod venue;
+
+use feed::{FIRST, Stream, ToyFeed, packets};
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::ControlFlow;
-use touchline_feed::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use touchline_feed::Request;
 use touchline_gateway::live::{FeedLink, Multicast, Work};
 use touchline_gateway::replay::{Speed, replay};
-use touchline_gateway::{Clocks, Limits, Now, Pipeline, Retransmission, Routes};
-use touchline_instruments::Instruments;
+use touchline_gateway::venues::{Entry, VENUES, Venues};
+use touchline_gateway::{Clocks, Pipeline};
+use touchline_net::Packet;
 use touchline_net::clock::Clock;
-use touchline_net::{Error, Packet, PacketSource, Received, TimestampSource};
-use touchline_transport::{Local, Mirror, Publish};
-use touchline_types::{
-    BookKind, Code, CounterInfo, Depth, Event, Instrument, LevelEvent, PacketInfo, Place, Price,
-    Quantity, Side, UpdateAction, Validity,
-};
+use touchline_transport::shm::{Images, Root};
+use touchline_transport::{Local, Mirror};
+use touchline_types::{BookKind, Side, Validity};
+use venue::{Sent, Store, ToyVenue, address, limits, lossy, routes};
 
-/// Numbers of this venue need 64 bits.
-const FIRST: u64 = (1 << 40) + 1;
-const DEPTH: Depth = Depth {
-    direct: Depth::ALL,
-    implied: 0,
-};
-
-/// The lines of the venue, and what is sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Stream {
-    A,
-    B,
-    C,
-    Again,
-}
-
-/// One packet, one level: number, symbol, bid price; the quantity is 1.
-fn packet(sequence: u64, symbol: &[u8; 4], price: i64) -> Vec<u8> {
-    let mut bytes = sequence.to_be_bytes().to_vec();
-    bytes.extend_from_slice(symbol);
-    bytes.extend_from_slice(&price.to_be_bytes());
-    bytes
-}
-
-struct ToyFeed {
-    next: u64,
-    waiting: Vec<Vec<u8>>,
-    is_asking: bool,
-    is_filled: bool,
-    lost_to: Option<u64>,
-    packets: u64,
-    copies: u64,
-}
-
-impl ToyFeed {
-    fn new() -> ToyFeed {
-        ToyFeed {
-            next: FIRST,
-            waiting: Vec::new(),
-            is_asking: true,
-            is_filled: false,
-            lost_to: None,
-            packets: 0,
-            copies: 0,
-        }
-    }
-
-    fn number(bytes: &[u8]) -> u64 {
-        u64::from_be_bytes(bytes[..8].try_into().expect("a number"))
-    }
-
-    fn lowest(&self) -> Option<u64> {
-        self.waiting
-            .iter()
-            .map(|bytes| ToyFeed::number(bytes))
-            .min()
-    }
-
-    fn process(&mut self, bytes: &[u8], instruments: &mut Instruments, batch: &mut Batch) {
-        self.packets += 1;
-        self.next += 1;
-        batch.delivered += 1;
-        batch.packet_info = PacketInfo {
-            sequence: ToyFeed::number(bytes),
-            ..PacketInfo::default()
-        };
-        let instrument = instruments.add_symbol(&bytes[8..12], DEPTH);
-        let instrument = instrument.expect("there is room");
-        let level = LevelEvent {
-            instrument,
-            orders: -1,
-            price: Price(i64::from_be_bytes(bytes[12..].try_into().expect("a price"))),
-            quantity: Quantity(1),
-            place: Place::Price,
-            action: UpdateAction::New,
-            side: Side::Bid,
-            book: BookKind::Direct,
-        };
-        batch.events.push(Event::Level(level, Validity::Live));
-        batch.events.push(Event::EndOfEvent { transact_ns: 0 });
-    }
-}
-
-impl Feed for ToyFeed {
-    type Source = Stream;
-
-    const TABLES: &'static [&'static [CounterInfo]] = &[];
-
-    fn counted(&self) -> impl Iterator<Item = u64> {
-        std::iter::empty()
-    }
-
-    fn instruments(&self) -> Instruments {
-        Instruments::by_symbol(Code::new(b"TOY").expect("a short name"), 8)
-    }
-
-    fn batch(&self) -> Batch {
-        Batch::new(8)
-    }
-
-    fn book_rules(&self) -> BookRules {
-        BookRules {
-            missing: Validity::Recovering,
-            inconsistent: Validity::Gapped,
-        }
-    }
-
-    fn handle(
-        &mut self,
-        _: Stream,
-        bytes: &[u8],
-        _: ReceiveTime,
-        instruments: &mut Instruments,
-        batch: &mut Batch,
-    ) -> usize {
-        let number = ToyFeed::number(bytes);
-        let waits = self.waiting.iter().any(|other| other == bytes);
-        if number < self.next || waits {
-            self.copies += 1;
-        } else if number == self.next {
-            self.process(bytes, instruments, batch);
-            self.is_filled |= self.lowest() == Some(self.next);
-        } else {
-            self.waiting.push(bytes.to_vec());
-        }
-        bytes.len()
-    }
-
-    fn poll(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool {
-        batch.events.clear();
-        if let Some(last) = self.lost_to.take() {
-            let first = self.next;
-            batch.events.push(Event::Lost { first, last });
-            self.next = last + 1;
-            return true;
-        }
-        let next = self.next;
-        let due = |bytes: &Vec<u8>| ToyFeed::number(bytes) == next;
-        let Some(at) = self.waiting.iter().position(due) else {
-            return false;
-        };
-        let bytes = self.waiting.swap_remove(at);
-        self.process(&bytes, instruments, batch);
-        true
-    }
-
-    fn handle_timeout(&mut self, _: ReceiveTime) {}
-
-    fn finish(&mut self) {
-        self.request_failed(0);
-    }
-
-    fn request(&self) -> Option<Request> {
-        let last = self.lowest().filter(|_| self.is_asking)? - 1;
-        let first = self.next;
-        Some(Request::Retransmit { first, last })
-    }
-
-    fn take_filled(&mut self) -> bool {
-        std::mem::take(&mut self.is_filled)
-    }
-
-    fn request_failed(&mut self, _: u64) {
-        self.lost_to = self.lowest().map(|lowest| lowest - 1);
-    }
-
-    fn feedback(&mut self, _: &Feedback) {}
-
-    fn is_fresh(&self) -> bool {
-        true
-    }
-
-    fn is_defined(&self) -> bool {
-        true
-    }
-
-    fn orders_seen(&self) -> bool {
-        false
-    }
-
-    fn validity(&self, _: Instrument) -> Validity {
-        Validity::Live
-    }
-
-    fn orders_validity(&self, _: Instrument) -> Validity {
-        Validity::Recovering
-    }
-}
-
-/// Packets of a list.
-struct Sent {
-    packets: Vec<(SocketAddrV4, Vec<u8>)>,
-    next: usize,
-}
-
-impl PacketSource for Sent {
-    fn receive(&mut self) -> Result<Received<'_>, Error> {
-        let Some((destination, payload)) = self.packets.get(self.next) else {
-            return Ok(Received::End);
-        };
-        self.next += 1;
-        Ok(Received::Packet(Packet {
-            receive_ns: self.next as u64,
-            timestamp: TimestampSource::Kernel,
-            destination: *destination,
-            source: address(1),
-            payload,
-        }))
-    }
-}
-
-/// The venue's own way to send again: it has every packet.
-struct Store(Vec<Vec<u8>>);
-
-impl Retransmission<ToyFeed> for Store {
-    const TABLE: &'static [CounterInfo] = &[];
-
-    fn counted(_: Option<&Store>) -> impl Iterator<Item = u64> {
-        std::iter::empty()
-    }
-
-    fn poll<P: Publish>(&mut self, pipeline: &mut Pipeline<ToyFeed, P>, now: Now) {
-        while let Some(Request::Retransmit { first, .. }) = pipeline.request() {
-            let is_it = |bytes: &&Vec<u8>| ToyFeed::number(bytes) == first;
-            let bytes = self.0.iter().find(is_it).expect("it has every packet");
-            pipeline.packet_at(Stream::Again, bytes, now.time, 0);
-        }
-    }
-}
-
-fn address(port: u16) -> SocketAddrV4 {
-    SocketAddrV4::new(Ipv4Addr::new(239, 0, 0, 1), port)
-}
-
-/// Three lines.
-fn routes() -> Routes<Stream> {
-    let lines = [(9, Stream::C), (7, Stream::A), (8, Stream::B)];
-    let routes = lines.map(|(port, stream)| (address(port), stream));
-    Routes::new(routes.to_vec()).expect("three addresses")
-}
+/// Every venue, and one more.
+const WITH_TOY: Venues = Venues(&[VENUES.0[0], VENUES.0[1], Entry::of::<ToyVenue>()]);
 
 type Path = Pipeline<ToyFeed, Local<Mirror>>;
 
 fn path() -> Path {
-    let limits = Limits {
-        instruments_max: 8,
-        orders_max: 1,
-        event_changes_max: 8,
-        default_depth: DEPTH,
-        levels_max: 16,
-    };
-    Pipeline::new(ToyFeed::new(), Local::new(Mirror::new(8, 1)), limits)
-}
-
-fn packets() -> Vec<Vec<u8>> {
-    let of = |at: u64| match at % 2 {
-        0 => packet(FIRST + at, b"AAPL", 100 + at as i64),
-        _ => packet(FIRST + at, b"MSFT", 200 + at as i64),
-    };
-    (0..6).map(of).collect()
+    Pipeline::new(ToyFeed::new(), Local::new(Mirror::new(8, 1)), limits())
 }
 
 /// Best bids of both instruments, and what they are seen as.
@@ -325,17 +78,12 @@ fn captures_of_any_venue_are_replayed() {
 /// What all lines lose is asked for in the venue's way, with numbers of 64 bits; where there is none it is lost.
 #[test]
 fn sockets_and_retransmission_serve_any_venue() {
-    let lossy = |line: u16| {
-        let kept = packets().into_iter().enumerate();
-        let kept = kept.filter(|(at, _)| ![2, 3].contains(at));
-        kept.map(move |(_, bytes)| (address(line), bytes)).collect()
-    };
     let clock = Clock::calibrated();
-    let clocks = Clocks::new(clock, std::time::Duration::from_millis(1));
+    let clocks = Clocks::new(clock, Duration::from_millis(1));
     let now = clocks.now(touchline_net::clock::ticks());
 
     let source = |packets| Sent { packets, next: 0 };
-    let mut asking = Multicast::new(source(lossy(8)), routes(), Some(Store(packets())));
+    let mut asking = Multicast::new(source(lossy(address(8))), routes(), Some(Store(packets())));
     let mut path_asking = path();
     while asking.receive(&mut path_asking, &clocks).expect("no error") != Work::None {}
     let awaited = Request::Retransmit {
@@ -347,7 +95,8 @@ fn sockets_and_retransmission_serve_any_venue() {
     assert!(path_asking.take_filled());
     shown(&path_asking, [(104, Validity::Live), (205, Validity::Live)]);
 
-    let mut alone = Multicast::<_, ToyFeed, Infallible>::new(source(lossy(8)), routes(), None);
+    let mut alone =
+        Multicast::<_, ToyFeed, Infallible>::new(source(lossy(address(8))), routes(), None);
     let mut path_alone = path();
     while alone.receive(&mut path_alone, &clocks).expect("no error") != Work::None {}
     alone.control(&mut path_alone, now);
@@ -358,4 +107,112 @@ fn sockets_and_retransmission_serve_any_venue() {
         (path_alone.feed().packets, path_alone.feed().copies),
         (4, 0)
     );
+}
+
+const LEAST: &str = "bus = \"toy\"\n[venue]\nkind = \"toy\"\nport = 8\n";
+
+/// A bus of its own, gone in the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left of it hurts nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A gateway of the toy venue, from its configuration to its bus.
+#[test]
+fn a_venue_is_its_files_and_a_line_of_the_table() {
+    let folder = std::env::temp_dir().join(format!("touchline-toy-{}", std::process::id()));
+    let folder = Folder(folder);
+    let text = format!("{LEAST}[publication]\nring_bytes = 65536\nlock_memory = \"no\"\n");
+    let mut config = WITH_TOY.from_text("toy.toml", &text).expect("it is right");
+    config.set_directory(folder.0.clone());
+    let printed = config.to_file();
+    let words = "# the line that is listened to. Values: 7, 8, 9. Default: required.\nport = 8\n";
+    assert!(printed.contains(words), "{printed}");
+    assert_eq!(
+        WITH_TOY
+            .from_text("again.toml", &printed)
+            .map(|again| again.to_toml()),
+        Ok(config.to_toml())
+    );
+
+    let mut log = Vec::new();
+    let running = config.start(&mut |event, what| log.push(format!("{event}: {what}")));
+    let running = running.expect("nothing is missing");
+    assert_eq!(log[0], "socket: this is a toy");
+    assert_eq!(
+        log.last().map(String::as_str),
+        Some("listening: listening to 239.0.0.1:8, publishing as epoch 1")
+    );
+    let stop = AtomicBool::new(false);
+    let prices = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| (running.work)(&stop));
+        let prices = best_bids(&Root::at(&folder.0));
+        stop.store(true, Ordering::Relaxed);
+        worker.join().expect("it lives").expect("it ends well");
+        prices
+    });
+    assert_eq!(prices, [104, 205]);
+}
+
+/// The best bids of AAPL and MSFT on the bus, once they are those of the last packets.
+fn best_bids(root: &Root) -> [i64; 2] {
+    let mut images = Images::open(root, "toy").expect("the bus is there");
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        images.refresh().expect("the bus stays");
+        let instruments: Vec<_> = images.instruments().collect();
+        let bids: Vec<i64> = instruments
+            .into_iter()
+            .filter_map(|instrument| {
+                let image = images.book(instrument).ok()?;
+                Some(image.levels(BookKind::Direct, Side::Bid).first()?.price.0)
+            })
+            .collect();
+        if bids == [104, 205] || Instant::now() >= end {
+            return bids.try_into().expect("two books");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What is wrong with its configuration is said as of any venue, and the others know of it.
+#[test]
+fn its_settings_are_its_own() {
+    let said = |text: &str| {
+        let read = WITH_TOY.from_text("toy.toml", text);
+        read.expect_err(text).to_string()
+    };
+    for (more, expected) in [
+        (
+            "prot = 7",
+            "toy.toml:5: unknown setting `prot` in [venue]; did you mean `port`?",
+        ),
+        (
+            "wait_ms = 20",
+            "toy.toml:5: unknown setting `wait_ms` in [venue]; venues of kind \"cme\" have it",
+        ),
+        (
+            "[network]\nbatch = 2",
+            "toy.toml:6: unknown setting `batch` in [network]; venues of kind \"cme\" have it",
+        ),
+    ] {
+        let error = said(&format!("{LEAST}{more}\n"));
+        assert!(error.starts_with(expected), "{error}");
+    }
+    let of_fix =
+        "bus = \"f\"\n[venue]\nkind = \"fix\"\nhosts = [\"h:1\"]\nsender = \"S\"\nport = 8\n";
+    let error = said(of_fix);
+    let expected = "toy.toml:6: unknown setting `port` in [venue]; venues of kind \"toy\" have it";
+    assert!(error.starts_with(expected), "{error}");
+    let error = said(
+        &LEAST
+            .replace("\"toy\"\n[", "\"b\"\n[")
+            .replace("\"toy\"", "\"tyo\""),
+    );
+    let expected = "toy.toml:3: `kind` is \"tyo\", and takes \"cme\", \"deribit\", \"fix\" or \"toy\"; did you mean \"toy\"?";
+    assert!(error.starts_with(expected), "{error}");
 }

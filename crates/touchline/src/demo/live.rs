@@ -19,6 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use touchline_gateway::bus;
 use touchline_gateway::config::{Config, Limits, Publication};
+use touchline_gateway::venues::cme::CmeConfig;
 use touchline_lab::cme::config::{CHANNEL, GROUP_SETS, config_xml_of};
 use touchline_transport::shm::{Overview, Root};
 
@@ -283,7 +284,7 @@ impl<'a> Plan<'a> {
     }
 
     /// A gateway of few instruments, which shares the processor with everything else here.
-    fn configuration(&self, config_xml: PathBuf) -> Config {
+    fn configuration(&self, config_xml: PathBuf) -> CmeConfig {
         let mut config = Config::of_cme_channel(config_xml, u32::from(CHANNEL));
         config.bus = self.bus.clone();
         config.venue.interface = Some(Ipv4Addr::LOCALHOST.to_string());

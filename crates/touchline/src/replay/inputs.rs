@@ -6,17 +6,17 @@ use crate::output::{Failure, STDOUT};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme;
-use touchline_gateway::cme::CmeReport;
-use touchline_gateway::config::Config;
-use touchline_gateway::config::cme::channels_with;
+use touchline_gateway::venues::cme::CmeConfig;
+use touchline_gateway::venues::cme::CmeReport;
+use touchline_gateway::venues::cme::channels_with;
 
 /// The effective configuration: the file's or the defaults, and what the arguments override.
-pub fn config(arguments: &Arguments) -> Result<Config, Failure> {
+pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     let mut config = match (&arguments.config, &arguments.config_xml, arguments.channel) {
         (Some(file), None, None) => {
-            Config::read(file).map_err(|error| Failure::configuration(&error))?
+            CmeConfig::read(file).map_err(|error| Failure::configuration(&error))?
         }
-        (None, Some(config_xml), Some(channel)) => Config::of_cme_channel(config_xml, channel),
+        (None, Some(config_xml), Some(channel)) => CmeConfig::of_cme_channel(config_xml, channel),
         (Some(_), _, _) => {
             return Err(Failure::usage(
                 "--config says which channel it is; leave --config-xml and --channel out",
@@ -50,7 +50,7 @@ pub fn config(arguments: &Arguments) -> Result<Config, Failure> {
 }
 
 /// No file is given twice, no output would replace what is read, and standard output has one writer.
-pub fn check_paths(arguments: &Arguments, config: &Config) -> Result<(), Failure> {
+pub fn check_paths(arguments: &Arguments, config: &CmeConfig) -> Result<(), Failure> {
     if arguments.pcap.is_empty() {
         return Err(Failure::usage(
             "there is nothing to replay; give captures with --pcap FILE...",
@@ -89,7 +89,7 @@ pub fn check_paths(arguments: &Arguments, config: &Config) -> Result<(), Failure
 }
 
 /// Why no packet of the captures is the channel's, and whose they are.
-pub fn other_channel(config: &Config, report: &CmeReport) -> Failure {
+pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> Failure {
     let channel = config.venue.channel;
     let mut what = format!("no packet is for channel {channel}");
     let mut destinations: Vec<_> = report.unrouted.iter().collect();

@@ -4,8 +4,8 @@
 //! Method: that of `path`.
 
 use touchline_feed::{ReceiveTime, SessionFeed};
-use touchline_gateway::config::{Config, FixVenue};
-use touchline_gateway::fix::{self, FixPipeline};
+use touchline_gateway::config::Config;
+use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
 use touchline_lab::bench::session::{CONFIG, Stretch};
 use touchline_lab::frozen::{Count, Frozen};
 use touchline_transport::shm::{Lock, Publisher, Root, Settings};

@@ -10,10 +10,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use touchline_feed::Request;
 use touchline_feed::cme::{CmeFeed, FeedType, Join, Line, Replay, Settings};
-use touchline_gateway::cme::{CmePipeline, build, pipeline};
-use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, LockMemory, Symbols};
 use touchline_gateway::replay::{Speed, replay};
+use touchline_gateway::venues::cme::{ChannelConfig, CmeConfig};
+use touchline_gateway::venues::cme::{CmePipeline, build, pipeline};
 use touchline_gateway::{CountersFile, Limits, bus};
 use touchline_lab::capture::{self, Arrival, write_pcap};
 use touchline_lab::cme::config::{CHANNEL, config_xml};
@@ -342,7 +342,7 @@ fn answer<P: Publish>(path: &mut CmePipeline<P>, arrivals: &[Arrival], now_ns: u
 /// Replays a capture of `packets` packets, frozen from its second packet on: the first begins the
 /// report's table of packets by feed and line, which is not the path's.
 fn counted_replay(
-    config: &Config,
+    config: &CmeConfig,
     capture: &Path,
     packets: usize,
     bus: Option<Publisher>,

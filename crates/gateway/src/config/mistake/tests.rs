@@ -1,13 +1,14 @@
 //! Bad files and what is said of each, word by word.
 
-use super::super::{CmeVenue, Config};
+use super::super::Config;
+use crate::venues::cme::CmeVenue;
 use std::path::Path;
 
 const LEAST: &str =
     "bus = \"cme-340\"\n[venue]\nkind = \"cme\"\nchannel = 340\nconfig_xml = \"config.xml\"\n";
 
 fn said(text: &str) -> String {
-    let read = Config::<CmeVenue>::parse(Path::new("gateway.toml"), text);
+    let read = Config::<CmeVenue>::from_text(Path::new("gateway.toml"), text);
     read.expect_err(text).to_string()
 }
 

@@ -6,8 +6,8 @@
 use touchline_book::LevelList;
 use touchline_feed::cme::{FeedType, Line, Settings};
 use touchline_gateway::Limits;
-use touchline_gateway::cme::{CmePipeline, build};
 use touchline_gateway::config::Symbols;
+use touchline_gateway::venues::cme::{CmePipeline, build};
 use touchline_lab::capture;
 use touchline_lab::cme::expected_books::{BookState, Checker, Verdict, hash};
 use touchline_lab::cme::live::{Live, Moment};

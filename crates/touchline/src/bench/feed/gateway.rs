@@ -4,11 +4,12 @@ use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use touchline_feed::cme::{CmeFeed, FeedType, Line};
-use touchline_gateway::cme::CmeMulticast;
-use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::config::{Config, Sources};
-use touchline_gateway::live::{self, Gateway, Multicast, endpoints, socket_settings};
-use touchline_gateway::{CountersFile, Selected, bus, cme};
+use touchline_gateway::live::{self, Gateway, Multicast};
+use touchline_gateway::venues::cme::{
+    self, ChannelConfig, CmeConfig, CmeMulticast, endpoints, socket_settings,
+};
+use touchline_gateway::{CountersFile, Selected, bus};
 use touchline_lab::bench::{feed, ipc};
 use touchline_lab::cme::config;
 use touchline_net::UdpSource;
@@ -108,7 +109,7 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     ))
 }
 
-fn configuration(arguments: &GatewayArguments) -> Result<Config, Failure> {
+fn configuration(arguments: &GatewayArguments) -> Result<CmeConfig, Failure> {
     let path = arguments.folder.join("config.xml");
     write(&path, &feed::config_xml(arguments.network))?;
     let mut config = Config::of_cme_channel(path, u32::from(config::CHANNEL));

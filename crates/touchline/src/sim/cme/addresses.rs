@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use touchline_feed::cme as feed;
-use touchline_gateway::config::cme::{ChannelConfig, Protocol};
+use touchline_gateway::venues::cme::{ChannelConfig, Protocol};
 use touchline_lab::capture::{Feed, Line};
 use touchline_lab::claim::{Claim, Refused};
 use touchline_lab::cme::config;

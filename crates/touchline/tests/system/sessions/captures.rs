@@ -12,11 +12,11 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme::{FeedType, Join, Line};
-use touchline_gateway::cme::CmeReport;
-use touchline_gateway::cme::{CmePipeline, pipeline};
-use touchline_gateway::config::Config;
-use touchline_gateway::config::cme::ChannelConfig;
 use touchline_gateway::replay::{Speed, replay};
+use touchline_gateway::venues::cme::ChannelConfig;
+use touchline_gateway::venues::cme::CmeConfig;
+use touchline_gateway::venues::cme::CmeReport;
+use touchline_gateway::venues::cme::{CmePipeline, pipeline};
 use touchline_lab::capture::{self, Arrival};
 use touchline_lab::picture::Picture;
 use touchline_lab::reference::cme as slow;
@@ -47,7 +47,7 @@ fn at_hand(variable: &str, what: &str) -> Option<PathBuf> {
 
 /// The path as a gateway builds it from its configuration, fed from a capture as `replay` does.
 fn replayed<S: Subscribe>(
-    config: &Config,
+    config: &CmeConfig,
     capture: &Path,
     subscriber: S,
 ) -> (CmePipeline<Local<(Mirror, S)>>, CmeReport) {

@@ -5,8 +5,8 @@ use crate::sessions::path::{mirror_agrees, picture, run, subscriber};
 use crate::sessions::watch::Tops;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme::{FeedType, Join, Line};
-use touchline_gateway::config::Config;
-use touchline_gateway::config::cme::ChannelConfig;
+use touchline_gateway::venues::cme::ChannelConfig;
+use touchline_gateway::venues::cme::CmeConfig;
 use touchline_lab::bench::endless::Endless;
 use touchline_lab::capture::{self, Arrival};
 use touchline_lab::picture::State;
@@ -87,13 +87,13 @@ fn a_recorded_channel_that_is_live_agrees_with_the_reference() {
 }
 
 /// The capture and the configuration of its channel, where both are at hand.
-fn recording() -> Option<(PathBuf, Config)> {
+fn recording() -> Option<(PathBuf, CmeConfig)> {
     let capture = captures("a recorded channel")?.join(FILE);
     let config_xml = schemas("a recorded channel")?.join("cme/config_PROD_2023-08-14.xml");
-    Some((capture, Config::of_cme_channel(config_xml, CHANNEL)))
+    Some((capture, CmeConfig::of_cme_channel(config_xml, CHANNEL)))
 }
 
-fn channel_arrivals(capture: &Path, config: &Config) -> Vec<Arrival> {
+fn channel_arrivals(capture: &Path, config: &CmeConfig) -> Vec<Arrival> {
     let channel = ChannelConfig::read(&config.venue.config_xml, CHANNEL).expect("CME's file");
     arrivals(capture, |destination| channel.routes().find(destination))
 }

@@ -10,7 +10,7 @@ use crate::Routes;
 use roxmltree::{Document, Node};
 use touchline_feed::cme::{FeedType, Line};
 
-use super::{ConfigError, read_text};
+use crate::config::{ConfigError, read_text};
 
 mod owners;
 

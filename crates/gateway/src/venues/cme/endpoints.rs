@@ -1,17 +1,17 @@
 //! The sockets of a channel: one for each feed and line, as the venue's configuration says.
 
-use crate::config::cme::{ChannelConfig, Protocol};
-use crate::config::{Config, Sources};
+use super::{ChannelConfig, CmeConfig, Connection, Protocol};
+use crate::config::Sources;
 use touchline_feed::cme::FeedType;
 use touchline_net::udp::{Endpoint, Settings};
 
 /// Where to listen: every feed and line that is read here. Those of the incremental feed are urgent.
-pub fn endpoints(config: &Config, channel: &ChannelConfig) -> Vec<Endpoint> {
-    let is_read = |connection: &&crate::config::cme::Connection| {
+pub fn endpoints(config: &CmeConfig, channel: &ChannelConfig) -> Vec<Endpoint> {
+    let is_read = |connection: &&Connection| {
         connection.feed.is_some() && connection.protocol == Protocol::Udp
     };
     let connections = channel.connections.iter().filter(is_read);
-    let endpoint = |connection: &crate::config::cme::Connection| {
+    let endpoint = |connection: &Connection| {
         let address = std::net::SocketAddrV4::new(connection.group?, connection.port);
         Some(Endpoint {
             address,
@@ -26,7 +26,7 @@ pub fn endpoints(config: &Config, channel: &ChannelConfig) -> Vec<Endpoint> {
 }
 
 /// The settings of these sockets.
-pub fn socket_settings(config: &Config) -> Settings {
+pub fn socket_settings(config: &CmeConfig) -> Settings {
     let network = &config.network;
     Settings {
         interface: config.venue.interface.clone(),

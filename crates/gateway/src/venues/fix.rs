@@ -1,22 +1,95 @@
-//! A gateway that speaks FIX from its configuration.
+//! Venues that are reached by a FIX 4.4 session: Deribit, and whoever sends market data as the standard has it.
 
-use crate::config::{Config, ConfigError, FixVenue, Kind};
+mod section;
+
+use super::{Opened, StartError, Venue};
+use crate::config::{Config, ConfigError, Guide, NoSettings, OPERATIONS, SessionLimits, Symbols};
 use crate::live::{ClientLink, Dial, Host};
 use crate::selection::Selected;
 use crate::{Limits, Pipeline};
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
 use touchline_session::Secret;
 use touchline_session::fix::{self, Checks, Role};
 use touchline_transport::Publish;
 use touchline_types::Depth;
 
+pub use section::{FixVenue, Kind};
+
 /// The path of one FIX session.
 pub type FixPipeline<P> = Pipeline<FixFeed, Selected<P>>;
 
 /// The connection of one FIX session.
 pub type FixLink = ClientLink<FixFeed>;
+
+impl Venue for FixVenue {
+    const KINDS: &'static [&'static str] = &["deribit", "fix"];
+
+    const GUIDE: Guide = Guide {
+        text: OPERATIONS,
+        tables: &[
+            ("venue", "#### Venues with a FIX session"),
+            ("venue.tls", "### TLS"),
+            ("limits", "Of a FIX session `[limits]` are:"),
+        ],
+    };
+
+    type Limits = SessionLimits;
+    type Network = NoSettings;
+    type Link = FixLink;
+
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Deribit => "deribit",
+            Kind::Fix => "fix",
+        }
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    fn resolve(&mut self, folder: &Path) {
+        if let Some(password) = &mut self.password {
+            password.starts_at(folder);
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.starts_at(folder);
+        }
+    }
+
+    fn instruments_max(limits: &SessionLimits) -> usize {
+        limits.instruments_max
+    }
+
+    fn levels_max(&self) -> usize {
+        self.levels_max
+    }
+
+    /// The session, which connects when the gateway begins to work.
+    fn open(config: &Config<FixVenue>) -> Result<Opened<FixLink>, StartError> {
+        let venue = &config.venue;
+        // A password that cannot be read is no reason to take a bus away from somebody.
+        let feed = FixFeed::new(settings(config)?);
+        let link = link(config)?;
+        Ok(Opened {
+            feed,
+            limits: limits(config),
+            warnings: Vec::new(),
+            event: "connecting",
+            what: format!(
+                "connecting as {} to {} at {}",
+                venue.sender,
+                venue.target,
+                venue.hosts.join(", "),
+            ),
+            last_error: link.last_error(),
+            link,
+        })
+    }
+}
 
 /// Builds the path. All memory is taken here, and nothing is connected yet.
 ///
@@ -68,7 +141,7 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
     let venue = &config.venue;
     let dialect = match venue.kind {
         Kind::Deribit => Dialect::Deribit,
-        Kind::Fix | Kind::Cme => Dialect::Standard,
+        Kind::Fix => Dialect::Standard,
     };
     let names = venue.symbols.names().unwrap_or_default();
     if dialect == Dialect::Standard && names.is_empty() {

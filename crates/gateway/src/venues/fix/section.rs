@@ -1,9 +1,8 @@
 //! A venue that is reached by a FIX session: where, as whom, and what is asked for.
 
-use super::{Kind, NoSettings, SecretSource, SessionLimits, Symbols, Tls, VenueConfig, within};
+use crate::config::{SecretSource, Symbols, Tls, within};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::path::Path;
 
 /// One FIX session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,32 +98,14 @@ pub struct FixVenue {
     pub reconnect_ms_max: u64,
 }
 
-impl VenueConfig for FixVenue {
-    const KINDS: &'static [Kind] = &[Kind::Deribit, Kind::Fix];
-
-    type Limits = SessionLimits;
-    type Network = NoSettings;
-
-    fn instruments_max(limits: &SessionLimits) -> usize {
-        limits.instruments_max
-    }
-
-    fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    fn levels_max(&self) -> usize {
-        self.levels_max
-    }
-
-    fn resolve(&mut self, folder: &Path) {
-        if let Some(password) = &mut self.password {
-            password.starts_at(folder);
-        }
-        if let Some(tls) = &mut self.tls {
-            tls.starts_at(folder);
-        }
-    }
+/// The kinds that have this section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Deribit, FIX 4.4.
+    Deribit,
+    /// A FIX 4.4 session that sends market data, as banks and aggregators have it.
+    Fix,
 }
 
 impl FixVenue {
@@ -234,14 +215,17 @@ fn default_reconnect_ms_max() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AnyConfig, Config, ConfigError};
     use super::*;
+    use crate::config::{Config, ConfigError};
+    use crate::venues::VENUES;
+    use crate::venues::cme::CmeVenue;
+    use std::path::Path;
 
     const LEAST: &str = "bus = \"deribit\"\n[venue]\nkind = \"deribit\"\n\
                          hosts = [\"localhost:9881\"]\nsender = \"FIRM\"\n";
 
     fn read(text: &str) -> Result<Config<FixVenue>, ConfigError> {
-        Config::parse(Path::new("gateway.toml"), text)
+        Config::from_text(Path::new("gateway.toml"), text)
     }
 
     #[test]
@@ -299,9 +283,9 @@ mod tests {
 
     #[test]
     fn a_configuration_of_another_venue_is_not_misread() {
-        let error = Config::<super::super::CmeVenue>::parse(Path::new("f"), LEAST);
+        let error = Config::<CmeVenue>::from_text(Path::new("f"), LEAST);
         let error = error.expect_err("it is of Deribit").to_string();
         assert!(error.contains("kind \"deribit\""), "{error}");
-        assert!(matches!(AnyConfig::read("/nowhere"), Err(error) if error.line.is_none()));
+        assert!(matches!(VENUES.read("/nowhere"), Err(error) if error.line.is_none()));
     }
 }

@@ -1,13 +1,12 @@
 //! How packets that both lines lost are asked for over TCP: whom, as whom, how often.
 
-use super::{ConfigError, SecretSource, within};
+use super::{ChannelConfig, Protocol};
+use crate::config::{ConfigError, SecretSource, within};
 use serde::{Deserialize, Serialize, Serializer};
 use std::net::SocketAddrV4;
 use std::path::{Path, PathBuf};
 use touchline_feed::cme::FeedType;
 use touchline_feed::cme::replay::Credentials;
-
-use super::cme::{ChannelConfig, Protocol};
 
 /// TCP replay, the first thing that is tried after a loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

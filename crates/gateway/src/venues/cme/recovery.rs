@@ -9,9 +9,9 @@ mod pace;
 
 pub use counters::RecoveryCounters;
 
+use super::{ChannelConfig, CmeConfig};
 use crate::Pipeline;
-use crate::config::cme::ChannelConfig;
-use crate::config::{Config, ConfigError};
+use crate::config::ConfigError;
 use crate::host_time::Now;
 use crate::retransmission::Retransmission;
 use pace::Pace;
@@ -81,7 +81,10 @@ impl Recovery {
     ///
     /// # Errors
     /// No host to ask, or no password.
-    pub fn open(config: &Config, channel: &ChannelConfig) -> Result<Option<Recovery>, ConfigError> {
+    pub fn open(
+        config: &CmeConfig,
+        channel: &ChannelConfig,
+    ) -> Result<Option<Recovery>, ConfigError> {
         let wanted = config.venue.replay.as_ref();
         let Some(replay) = wanted.filter(|replay| replay.enabled) else {
             return Ok(None);

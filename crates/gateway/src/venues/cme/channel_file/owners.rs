@@ -5,7 +5,8 @@ use std::path::Path;
 
 use roxmltree::{Document, Node};
 
-use super::{below, elements, number, read_text, text};
+use super::{below, elements, number, text};
+use crate::config::read_text;
 
 /// The numbers of all channels of a `config.xml` that send to this group and port.
 ///

@@ -1,11 +1,10 @@
 //! One channel of CME: which, and how it is joined.
 
-use super::{
-    Config, Duty, Limits, Network, Publication, Replay, Symbols, VenueConfig, lossy, within,
-};
+use super::Replay;
+use crate::config::{Config, Duty, Limits, Network, Publication, Symbols, lossy, within};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use touchline_feed::cme::Join;
 
 /// One channel of CME.
@@ -44,50 +43,12 @@ pub struct CmeVenue {
     pub replay: Option<Replay>,
 }
 
-/// The venues that a gateway can connect to.
+/// The kinds that have this section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// CME Globex, MDP 3.0 over multicast.
     Cme,
-    /// Deribit, FIX 4.4.
-    Deribit,
-    /// A FIX 4.4 session that sends market data, as banks and aggregators have it.
-    Fix,
-}
-
-impl Kind {
-    /// As it is written.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Cme => "cme",
-            Kind::Deribit => "deribit",
-            Kind::Fix => "fix",
-        }
-    }
-}
-
-impl VenueConfig for CmeVenue {
-    const KINDS: &'static [Kind] = &[Kind::Cme];
-
-    type Limits = Limits;
-    type Network = Network;
-
-    fn instruments_max(limits: &Limits) -> usize {
-        limits.instruments_max
-    }
-
-    fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    fn resolve(&mut self, folder: &Path) {
-        self.config_xml = folder.join(&self.config_xml);
-        let replay = self.replay.as_mut();
-        if let Some(file) = replay.and_then(|replay| replay.password_file.as_mut()) {
-            *file = folder.join(&file);
-        }
-    }
 }
 
 impl Config<CmeVenue> {

@@ -1,0 +1,168 @@
+//! CME Globex: MDP 3.0 over multicast, its channels in a `config.xml`, TCP replay beside them.
+
+mod channel_file;
+mod endpoints;
+mod recovery;
+mod replay_section;
+mod section;
+
+use super::{Opened, StartError, Venue};
+use crate::config::{self, Config, Guide, Network, OPERATIONS, Symbols};
+use crate::live::{LastError, Multicast};
+use crate::replay::Report;
+use crate::selection::Selected;
+use crate::{Limits, Pipeline};
+use std::path::Path;
+use touchline_feed::cme::{self, CmeFeed, FeedType, Line, Settings};
+use touchline_net::udp::UdpSource;
+use touchline_transport::Publish;
+
+pub use channel_file::{ChannelConfig, Connection, Product, Protocol, channels_with};
+pub use endpoints::{endpoints, socket_settings};
+pub use recovery::{Failure, Recovery, RecoveryCounters};
+pub use replay_section::{PASSWORD_VARIABLE, Replay};
+pub use section::{CmeVenue, Kind};
+
+/// The configuration of a CME channel.
+pub type CmeConfig = Config<CmeVenue>;
+
+/// The path of one CME channel.
+pub type CmePipeline<P> = Pipeline<CmeFeed, Selected<P>>;
+
+/// The sockets of one CME channel, with TCP replay.
+pub type CmeMulticast<S> = Multicast<S, CmeFeed, Recovery>;
+
+/// What a replay saw of the packets of a CME channel.
+pub type CmeReport = Report<(FeedType, Line)>;
+
+impl Venue for CmeVenue {
+    const KINDS: &'static [&'static str] = &["cme"];
+
+    const GUIDE: Guide = Guide {
+        text: OPERATIONS,
+        tables: &[
+            ("venue", "### `[venue]`"),
+            ("venue.replay", "`[venue.replay]`:"),
+            ("limits", "### `[limits]`"),
+            ("network", "### `[network]`"),
+        ],
+    };
+
+    type Limits = config::Limits;
+    type Network = Network;
+    type Link = CmeMulticast<UdpSource>;
+
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Cme => "cme",
+        }
+    }
+
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    fn resolve(&mut self, folder: &Path) {
+        self.config_xml = folder.join(&self.config_xml);
+        let replay = self.replay.as_mut();
+        if let Some(file) = replay.and_then(|replay| replay.password_file.as_mut()) {
+            *file = folder.join(&file);
+        }
+    }
+
+    fn instruments_max(limits: &config::Limits) -> usize {
+        limits.instruments_max
+    }
+
+    /// The sockets of a channel, and whom to ask for what both lines lose.
+    fn open(config: &CmeConfig) -> Result<Opened<Self::Link>, StartError> {
+        let venue = &config.venue;
+        let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
+        let recovery = Recovery::open(config, &channel)?;
+        let endpoints = endpoints(config, &channel);
+        let source = UdpSource::open(&endpoints, &socket_settings(config))?;
+        let warnings = source.warnings().iter().map(ToString::to_string).collect();
+        let interface = venue.interface.as_deref();
+        let reach = recovery.as_ref().map(Recovery::reach);
+        Ok(Opened {
+            feed: CmeFeed::new(live_settings(config, reach)),
+            link: Multicast::new(source, channel.routes().clone(), recovery),
+            limits: limits(config),
+            warnings,
+            event: "listening",
+            what: format!(
+                "listening: channel {} on {} groups of {}",
+                channel.id,
+                endpoints.len(),
+                interface.unwrap_or("the system's interface"),
+            ),
+            last_error: LastError::default(),
+        })
+    }
+}
+
+/// Builds the path of a capture: nothing can be asked for again. All memory is taken here.
+pub fn pipeline<P: Publish>(config: &CmeConfig, publisher: P) -> CmePipeline<P> {
+    let symbols = config.venue.symbols.clone();
+    build(settings(config), limits(config), symbols, publisher)
+}
+
+/// Builds the path of a live gateway, whose gaps wait for TCP replay if there is any. Its channel
+/// repeats the definitions, so no book is live before its own.
+pub fn live_pipeline<P: Publish>(
+    config: &CmeConfig,
+    replay: Option<cme::Replay>,
+    publisher: P,
+) -> CmePipeline<P> {
+    let symbols = config.venue.symbols.clone();
+    let settings = live_settings(config, replay);
+    build(settings, limits(config), symbols, publisher)
+}
+
+fn live_settings(config: &CmeConfig, replay: Option<cme::Replay>) -> Settings {
+    Settings {
+        replay,
+        trust_undefined: false,
+        ..settings(config)
+    }
+}
+
+/// Builds the path from settings of its parts, for tests and benchmarks.
+pub fn build<P: Publish>(
+    settings: Settings,
+    limits: Limits,
+    symbols: Symbols,
+    publisher: P,
+) -> CmePipeline<P> {
+    let publisher = Selected::new(publisher, symbols, limits.instruments_max);
+    Pipeline::new(CmeFeed::new(settings), publisher, limits)
+}
+
+/// The feed's settings, without replay.
+pub fn settings(config: &CmeConfig) -> Settings {
+    Settings {
+        join: config.venue.join,
+        wait_ns: config.venue.wait_ms * 1_000_000,
+        hold_packets_max: config.limits.hold_packets_max,
+        packet_bytes_max: config.limits.packet_bytes_max,
+        instruments_max: config.limits.instruments_max,
+        queue_entries_max: config.limits.queue_entries_max,
+        stale_ns: match config.duty.stale_after_ms {
+            0 => u64::MAX,
+            ms => ms * 1_000_000,
+        },
+        ..Settings::default()
+    }
+}
+
+/// The limits of the books.
+pub fn limits(config: &CmeConfig) -> Limits {
+    Limits {
+        instruments_max: config.limits.instruments_max,
+        orders_max: config.limits.orders_max,
+        event_changes_max: config.limits.event_changes_max,
+        default_depth: Settings::default().default_depth,
+        // Every book is kept by position.
+        levels_max: 0,
+    }
+}

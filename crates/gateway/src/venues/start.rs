@@ -1,0 +1,178 @@
+//! From a configuration of any venue to a gateway at work.
+//!
+//! This is where the venue's types end: what is behind is the same for all, and no call through a table is made on the path.
+
+use super::{Opened, Venue};
+use crate::config::{Config, ConfigError, Duty};
+use crate::live::{self, Gateway, LastError, NotBound};
+use crate::selection::Selected;
+use crate::{CountersFile, Pipeline, bus};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use touchline_net::clock::Clock;
+use touchline_transport::Idler;
+use touchline_transport::shm::{self, CountersView, Publisher};
+
+/// A configuration, whatever its venue.
+pub trait AnyConfig: fmt::Debug {
+    /// The name of its bus.
+    fn bus(&self) -> &str;
+
+    /// Another bus takes its place.
+    fn set_bus(&mut self, name: &str);
+
+    /// Another directory of the buses takes its place.
+    fn set_directory(&mut self, directory: PathBuf);
+
+    /// Its thread.
+    fn duty(&self) -> &Duty;
+
+    /// As [`Config::to_toml`].
+    fn to_toml(&self) -> String;
+
+    /// As [`Config::to_file`].
+    fn to_file(&self) -> String;
+
+    /// Opens the venue, then takes over the bus. `log` is told what happened: a word for the event, and a sentence.
+    ///
+    /// # Errors
+    /// What cannot be had; nothing was changed unless it is the bus.
+    fn start(
+        &self,
+        log: &mut dyn FnMut(&'static str, &dyn fmt::Display),
+    ) -> Result<Running, StartError>;
+}
+
+/// Why a gateway cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration, or a file that it names.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The sockets.
+    #[error(transparent)]
+    Source(#[from] touchline_net::Error),
+    /// The bus.
+    #[error(transparent)]
+    Bus(#[from] shm::Error),
+}
+
+/// Why a gateway at work ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Its thread cannot be bound.
+    #[error(transparent)]
+    NotBound(#[from] NotBound),
+    /// It cannot go on.
+    #[error(transparent)]
+    Live(#[from] live::Error),
+}
+
+/// A gateway that can begin.
+pub struct Running {
+    /// Works on the caller's thread until that is set.
+    pub work: Box<Work>,
+    /// Why the connection failed or was lost last.
+    pub last_error: LastError,
+    /// What it counts, as others see it.
+    pub counters_file: Option<CountersView>,
+}
+
+/// The whole life of a gateway on its thread.
+pub type Work = dyn FnOnce(&AtomicBool) -> Result<(), RunError> + Send;
+
+impl<V: Venue> AnyConfig for Config<V> {
+    fn bus(&self) -> &str {
+        &self.bus
+    }
+
+    fn set_bus(&mut self, name: &str) {
+        name.clone_into(&mut self.bus);
+    }
+
+    fn set_directory(&mut self, directory: PathBuf) {
+        self.publication.directory = Some(directory);
+    }
+
+    fn duty(&self) -> &Duty {
+        &self.duty
+    }
+
+    fn to_toml(&self) -> String {
+        Config::to_toml(self)
+    }
+
+    fn to_file(&self) -> String {
+        Config::to_file(self)
+    }
+
+    fn start(
+        &self,
+        log: &mut dyn FnMut(&'static str, &dyn fmt::Display),
+    ) -> Result<Running, StartError> {
+        let Opened {
+            link,
+            feed,
+            limits,
+            warnings,
+            event,
+            what,
+            last_error,
+        } = V::open(self)?;
+        for warning in &warnings {
+            log("socket", warning);
+        }
+        let publisher = bus::open(self)?;
+        for warning in publisher.warnings() {
+            log("bus", warning);
+        }
+        // Before anybody is told that the bus is there: whoever is told may remove it.
+        let clock = Clock::calibrated();
+        let tables = Gateway::<V::Link, Selected<Publisher>>::tables();
+        let counters_file =
+            CountersFile::create::<<V::Link as live::FeedLink>::Feed>(&publisher, clock, tables)?;
+        let root = bus::root(self.publication.directory.as_deref());
+        let view = CountersView::open(&root, &self.bus)?;
+        let generation = publisher.generation();
+        log(
+            event,
+            &format_args!("{what}, publishing as epoch {generation}"),
+        );
+        let symbols = self.venue.symbols().clone();
+        let publisher = Selected::new(publisher, symbols, limits.instruments_max);
+        let pipeline = Pipeline::new(feed, publisher, limits);
+        let gateway = Gateway::new(link, pipeline, Some(counters_file), clock, &self.duty);
+        let duty = self.duty.clone();
+        Ok(Running {
+            work: Box::new(move |stop| work(gateway, &duty, stop)),
+            last_error,
+            counters_file: view,
+        })
+    }
+}
+
+/// How long a venue has to answer our leave.
+const LOGOUT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The thread of the path.
+fn work<L: live::FeedLink>(
+    mut gateway: Gateway<L, Selected<Publisher>>,
+    duty: &Duty,
+    stop: &AtomicBool,
+) -> Result<(), RunError> {
+    if let Some(processor) = duty.loop_cpu_affinity {
+        live::bind_to(processor)?;
+    }
+    let mut idler = Idler::new(duty.idle());
+    while !stop.load(Ordering::Relaxed) {
+        idler.idle(gateway.do_work()?);
+    }
+    let asked = Instant::now();
+    while !gateway.log_out() && asked.elapsed() < LOGOUT_TIMEOUT {
+        idler.idle(gateway.do_work()?);
+    }
+    gateway.finish();
+    Ok(())
+}
