@@ -2,13 +2,14 @@
 
 pub mod find;
 
-use crate::books::{push_head, push_lists};
+use crate::books::{head, lists};
 use crate::format::{age, count};
 use crate::ladder::{ladder, spread_word};
 use crate::missing;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
 use crate::place::Place;
+use crate::record::Record;
 use crate::screen;
 use find::find;
 use std::fmt::Write;
@@ -188,14 +189,14 @@ fn json(images: &mut Images, found: &[InstrumentDefinition]) -> String {
         let Ok(book) = images.book(definition.instrument) else {
             continue;
         };
-        push_head(&mut text, definition, book.validity.name());
-        let _ = write!(
-            text,
-            ",\"sequence\":{},\"exchange_ns\":\"{}\",\"receive_ns\":\"{}\"",
-            book.sequence, book.exchange_ns, book.receive_ns
-        );
-        push_lists(&mut text, definition, |kind, side| book.levels(kind, side));
-        text.push_str("}\n");
+        let mut row = Record::json(&mut text);
+        head(&mut row, definition, book.validity);
+        row.number("sequence", book.sequence);
+        row.exact("exchange_ns", book.exchange_ns);
+        row.exact("receive_ns", book.receive_ns);
+        lists(&mut row, definition, |kind, side| book.levels(kind, side));
+        row.end();
+        text.push('\n');
     }
     text
 }

@@ -1,8 +1,7 @@
 //! Books and order books as JSON lines: the output contract.
 
-use crate::json::{push_price, push_quantity};
 use crate::output::{Failure, Output};
-use std::fmt::Write;
+use crate::record::{List, Record};
 use touchline_book::{LevelList, OrderBooks};
 use touchline_feed::Feed;
 use touchline_gateway::config::Symbols;
@@ -65,15 +64,11 @@ pub fn price_row<'a, L: IntoIterator<Item = &'a Level>>(
     levels: impl Fn(BookKind, Side) -> L,
 ) -> String {
     let mut line = String::new();
-    push_head(&mut line, definition, validity.name());
-    match last_rpt_seq {
-        Some(number) => {
-            let _ = write!(line, ",\"last_rpt_seq\":{number}");
-        }
-        None => line.push_str(",\"last_rpt_seq\":null"),
-    }
-    push_lists(&mut line, definition, levels);
-    line.push('}');
+    let mut row = Record::json(&mut line);
+    head(&mut row, definition, validity);
+    row.optional("last_rpt_seq", last_rpt_seq);
+    lists(&mut row, definition, levels);
+    row.end();
     line
 }
 
@@ -90,38 +85,33 @@ pub fn order_row(
     books: &OrderBooks,
 ) -> String {
     let mut line = String::new();
-    push_head(&mut line, definition, validity.name());
+    let mut row = Record::json(&mut line);
+    head(&mut row, definition, validity);
     for (name, side) in [("orders_bids", Side::Bid), ("orders_asks", Side::Ask)] {
-        let _ = write!(line, ",\"{name}\":[");
-        let mut separator = "";
-        books.visit(definition.instrument, side, |order| {
-            let _ = write!(line, "{separator}[\"{}\",", order.order_id);
-            push_price(&mut line, order.price);
-            line.push(',');
-            push_quantity(&mut line, order.quantity, definition.quantity_exponent);
-            line.push(']');
-            separator = ",";
+        row.list(name, |list| {
+            books.visit(definition.instrument, side, |order| {
+                list.list(|fields| {
+                    fields.exact(order.order_id);
+                    fields.price(order.price);
+                    fields.quantity(order.quantity, definition.quantity_exponent);
+                });
+            });
         });
-        line.push(']');
     }
-    line.push('}');
+    row.end();
     line
 }
 
-/// The beginning of an instrument's object: who it is, and how far it may be trusted.
-pub fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &str) {
-    let _ = write!(
-        line,
-        "{{\"security_id\":{},\"symbol\":",
-        definition.security_id
-    );
-    push_symbol(line, definition);
-    let _ = write!(line, ",\"state\":\"{state}\"");
+/// The beginning of a book's object: whose it is, and how far it may be trusted.
+pub fn head(row: &mut Record<'_>, definition: &InstrumentDefinition, validity: Validity) {
+    row.number("security_id", definition.security_id);
+    row.symbol(definition);
+    row.word("state", validity.name());
 }
 
 /// The four lists of a price book.
-pub fn push_lists<'a, L: IntoIterator<Item = &'a Level>>(
-    line: &mut String,
+pub fn lists<'a, L: IntoIterator<Item = &'a Level>>(
+    row: &mut Record<'_>,
     definition: &InstrumentDefinition,
     levels: impl Fn(BookKind, Side) -> L,
 ) {
@@ -131,46 +121,29 @@ pub fn push_lists<'a, L: IntoIterator<Item = &'a Level>>(
         ("implied_bids", BookKind::Implied, Side::Bid),
         ("implied_asks", BookKind::Implied, Side::Ask),
     ] {
-        let _ = write!(line, ",\"{name}\":[");
-        for (index, level) in levels(kind, side).into_iter().enumerate() {
-            line.push_str(if index > 0 { "," } else { "" });
-            push_level(line, level, kind, definition);
-        }
-        line.push(']');
+        row.list(name, |list| {
+            for shown in levels(kind, side) {
+                match shown.known {
+                    true => list.list(|fields| level(fields, shown, kind, definition)),
+                    false => list.null(),
+                }
+            }
+        });
     }
 }
 
-/// An instrument's symbol; `null` where there is none.
-pub fn push_symbol(line: &mut String, definition: &InstrumentDefinition) {
-    if definition.symbol.is_empty() {
-        line.push_str("null");
-    } else {
-        let symbol = serde_json::to_string(definition.symbol.as_str());
-        line.push_str(symbol.as_deref().unwrap_or("null"));
-    }
-}
-
-/// A level as `[price, quantity, orders]`, an implied one without orders; `null` if it is unknown.
-pub fn push_level(
-    line: &mut String,
+/// Price, quantity and orders of a level; an implied one has no orders.
+pub fn level(
+    fields: &mut List<'_>,
     level: &Level,
     kind: BookKind,
     definition: &InstrumentDefinition,
 ) {
-    if !level.known {
-        line.push_str("null");
-        return;
-    }
-    line.push('[');
-    push_price(line, level.price);
-    line.push(',');
-    push_quantity(line, level.quantity, definition.quantity_exponent);
+    fields.price(level.price);
+    fields.quantity(level.quantity, definition.quantity_exponent);
     match (kind, level.orders) {
         (BookKind::Implied, _) => {}
-        (BookKind::Direct, -1) => line.push_str(",null"),
-        (BookKind::Direct, orders) => {
-            let _ = write!(line, ",{orders}");
-        }
+        (BookKind::Direct, -1) => fields.null(),
+        (BookKind::Direct, orders) => fields.number(orders),
     }
-    line.push(']');
 }

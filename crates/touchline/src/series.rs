@@ -1,11 +1,10 @@
 //! Quotes and trades as series: a row whenever the best bid or offer of an instrument is another one, and one for each
 //! trade, as CSV or JSON lines. The output contract of `replay --quotes --trades`.
 
-mod form;
 mod row;
 
 use crate::output::{Failure, Output};
-use form::Form;
+use crate::record::Form;
 use row::{Quote, QuoteRow, TradeRow};
 use std::path::Path;
 use touchline_book::PriceBook;

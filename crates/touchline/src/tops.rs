@@ -1,8 +1,7 @@
 //! The top of book after each end of event, as JSON lines: the output contract.
 
-use crate::json::push_best;
 use crate::output::{Failure, Output};
-use std::fmt::Write;
+use crate::record::Record;
 use touchline_transport::{Envelope, Subscribe};
 use touchline_types::{BookUpdate, Instrument, Update};
 
@@ -39,19 +38,16 @@ impl Tops {
     }
 
     fn write(&mut self, update: &BookUpdate<'_>, sequence: u64) {
-        let security_id = update.security_id;
         let exponents = &self.exponents;
         let exponent = exponents.get(update.instrument.index()).copied();
         let exponent = exponent.unwrap_or_default();
         self.line.clear();
-        let _ = write!(
-            self.line,
-            "{{\"seq\":{sequence},\"security_id\":{security_id},\"bid\":"
-        );
-        push_best(&mut self.line, update.best_bid, exponent);
-        self.line.push_str(",\"ask\":");
-        push_best(&mut self.line, update.best_ask, exponent);
-        self.line.push('}');
+        let mut row = Record::json(&mut self.line);
+        row.number("seq", sequence);
+        row.number("security_id", update.security_id);
+        row.best("bid", update.best_bid, exponent);
+        row.best("ask", update.best_ask, exponent);
+        row.end();
         if self.failure.is_none() {
             self.failure = self.output.line(&self.line).err();
         }

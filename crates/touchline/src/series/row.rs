@@ -1,9 +1,9 @@
 //! The rows of the two series, column by column.
 
-use super::form::{Form, Row};
+use crate::record::{Form, Record};
 use touchline_book::Touch;
 use touchline_types::{
-    Decimal, InstrumentDefinition, Quantity, Side, Timestamps, Trade, UpdateAction, Validity,
+    InstrumentDefinition, Price, Quantity, Side, Timestamps, Trade, UpdateAction, Validity,
 };
 
 /// What a row of quotes says.
@@ -46,16 +46,17 @@ impl QuoteRow<'_> {
 
     /// Writes it.
     pub fn write(&self, line: &mut String, form: Form) {
-        let mut row = Row::new(line, form);
+        let exponent = self.definition.quantity_exponent;
+        let mut row = Record::new(line, form);
         head(&mut row, self.timestamps, self.definition, self.quote.state);
         for (names, touch) in [
             (["bid_price", "bid_quantity", "bid_book"], self.quote.bid),
             (["ask_price", "ask_quantity", "ask_book"], self.quote.ask),
         ] {
-            row.decimal(names[0], touch.map(|touch| touch.price));
+            row.price(names[0], touch.map_or(Price::NULL, |touch| touch.price));
             let quantity = touch.map_or(Quantity::NULL, |touch| touch.quantity);
-            push_quantity(&mut row, names[1], self.definition.decimal(quantity));
-            row.text(names[2], touch.map(|touch| touch.source.name()));
+            row.quantity(names[1], quantity, exponent);
+            row.exact_or_none(names[2], touch.map(|touch| touch.source.name()));
         }
         row.end();
     }
@@ -69,52 +70,39 @@ impl TradeRow<'_> {
     /// Writes it.
     pub fn write(&self, line: &mut String, form: Form) {
         let trade = self.trade;
-        let mut row = Row::new(line, form);
+        let mut row = Record::new(line, form);
         head(&mut row, self.timestamps, self.definition, self.state);
-        let price = (!trade.price.is_null()).then_some(trade.price);
-        row.decimal("price", price);
-        push_quantity(
-            &mut row,
-            "quantity",
-            self.definition.decimal(trade.quantity),
-        );
+        row.price("price", trade.price);
+        let exponent = self.definition.quantity_exponent;
+        row.quantity("quantity", trade.quantity, exponent);
         let aggressor = trade.aggressor.map(|side| match side {
             Side::Bid => "buy",
             Side::Ask => "sell",
         });
-        row.text("aggressor", aggressor);
+        row.exact_or_none("aggressor", aggressor);
         row.optional("trade_id", (trade.trade_id != 0).then_some(trade.trade_id));
         let action = match trade.action {
             UpdateAction::Change => "correction",
             UpdateAction::Delete => "bust",
             _ => "new",
         };
-        row.text("action", Some(action));
+        row.word("action", action);
         row.end();
-    }
-}
-
-/// As in every output: in JSON a number when it is whole, else a string.
-fn push_quantity(row: &mut Row<'_>, name: &str, quantity: Option<Decimal>) {
-    match quantity {
-        Some(whole) if whole.is_whole() => row.number(name, whole),
-        other => row.decimal(name, other),
     }
 }
 
 /// When, of which instrument, and how far it may be trusted.
 fn head(
-    row: &mut Row<'_>,
+    row: &mut Record<'_>,
     timestamps: &Timestamps,
     definition: &InstrumentDefinition,
     state: Validity,
 ) {
     let exchange_ns = (timestamps.exchange_ns != 0).then_some(timestamps.exchange_ns);
-    row.decimal("exchange_ns", exchange_ns);
-    row.decimal("receive_ns", Some(timestamps.packet.receive_ns));
+    row.exact_or_none("exchange_ns", exchange_ns);
+    row.exact("receive_ns", timestamps.packet.receive_ns);
     row.number("sequence", timestamps.packet.sequence);
     row.number("security_id", definition.security_id);
-    let symbol = definition.symbol.as_str();
-    row.text("symbol", (!symbol.is_empty()).then_some(symbol));
-    row.text("state", Some(state.name()));
+    row.symbol(definition);
+    row.word("state", state.name());
 }

@@ -1,4 +1,7 @@
 //! A message as a person reads it.
+//!
+//! It does not go over the fields as [`json`](super::json) does: a line of a screen chooses some of them, and puts the
+//! best prices and quantities at prices (`12@4500.25`) before what changed. Only the words are shared ([`names`]).
 
 use super::books::Books;
 use super::known::Known;

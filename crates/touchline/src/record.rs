@@ -1,0 +1,341 @@
+//! Records: the fields of an output one after the other, as JSON or CSV. How a price, a quantity or a text of a venue is
+//! written in an output stands here and nowhere else.
+
+use std::fmt::{Display, Write};
+use std::path::Path;
+use touchline_types::{Decimal, InstrumentDefinition, Level, Price, Quantity};
+
+/// How records are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `.csv`: a head, then a record a line (RFC 4180, with a line feed alone); what is not there is empty.
+    Csv,
+    /// `.jsonl`: one object a line; what is not there is `null`.
+    JsonLines,
+}
+
+impl Form {
+    /// The form of a file.
+    ///
+    /// # Errors
+    /// Its name has another ending.
+    pub fn of(path: &Path) -> Result<Form, String> {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csv") => Ok(Form::Csv),
+            Some("jsonl") => Ok(Form::JsonLines),
+            // mutant: series: the ending of a name says nothing
+            _ => Err(format!(
+                "{}: the ending says the form of a series; give a file that ends with .csv or .jsonl",
+                path.display()
+            )),
+        }
+    }
+}
+
+/// One record while it is written: fields in the order of the calls.
+pub struct Record<'a> {
+    line: &'a mut String,
+    form: Form,
+    is_first: bool,
+}
+
+impl<'a> Record<'a> {
+    /// Begins a record.
+    pub fn new(line: &'a mut String, form: Form) -> Record<'a> {
+        if form == Form::JsonLines {
+            line.push('{');
+        }
+        Record {
+            line,
+            form,
+            is_first: true,
+        }
+    }
+
+    /// Begins a JSON object.
+    pub fn json(line: &'a mut String) -> Record<'a> {
+        Record::new(line, Form::JsonLines)
+    }
+
+    /// A number that every reader takes exactly, or a flag: in JSON as it is.
+    pub fn number(&mut self, name: &str, value: impl Display) {
+        self.name(name);
+        let _ = write!(self.line, "{value}");
+    }
+
+    /// The same, of one that may not be there.
+    pub fn optional(&mut self, name: &str, value: Option<impl Display>) {
+        match (self.form, value) {
+            (_, Some(value)) => self.number(name, value),
+            (Form::Csv, None) => self.name(name),
+            (Form::JsonLines, None) => self.number(name, "null"),
+        }
+    }
+
+    /// A number of 64 bits: in JSON a string, which no reader rounds.
+    pub fn exact(&mut self, name: &str, value: impl Display) {
+        self.name(name);
+        let _ = match self.form {
+            Form::Csv => write!(self.line, "{value}"),
+            Form::JsonLines => write!(self.line, "\"{value}\""),
+        };
+    }
+
+    /// The same, of one that may not be there.
+    pub fn exact_or_none(&mut self, name: &str, value: Option<impl Display>) {
+        match value {
+            Some(value) => self.exact(name, value),
+            None => self.optional(name, None::<u8>),
+        }
+    }
+
+    /// A price as the shortest plain decimal, in JSON a string.
+    pub fn price(&mut self, name: &str, price: Price) {
+        self.exact_or_none(name, (!price.is_null()).then_some(price));
+    }
+
+    /// A quantity in units of ten to the `exponent`: in JSON a number when it is whole, else a decimal string, so that
+    /// no reader rounds it.
+    pub fn quantity(&mut self, name: &str, quantity: Quantity, exponent: i8) {
+        match decimal(quantity, exponent) {
+            Some(whole) if whole.is_whole() => self.number(name, whole),
+            other => self.exact_or_none(name, other),
+        }
+    }
+
+    /// A word of ours, which needs no escape.
+    pub fn word(&mut self, name: &str, word: &'static str) {
+        self.exact(name, word);
+    }
+
+    /// Text of a venue, in quotes where the form needs them.
+    pub fn text(&mut self, name: &str, text: &str) {
+        self.name(name);
+        match self.form {
+            Form::Csv if text.contains([',', '"', '\n', '\r']) => {
+                let _ = write!(self.line, "\"{}\"", text.replace('"', "\"\""));
+            }
+            Form::Csv => self.line.push_str(text),
+            Form::JsonLines => {
+                let quoted = serde_json::to_string(text);
+                self.line.push_str(quoted.as_deref().unwrap_or("null"));
+            }
+        }
+    }
+
+    /// An instrument's symbol, which it may not have.
+    pub fn symbol(&mut self, definition: &InstrumentDefinition) {
+        match definition.symbol.as_str() {
+            "" => self.optional("symbol", None::<u8>),
+            symbol => self.text("symbol", symbol),
+        }
+    }
+
+    /// The best level as `[price, quantity]`, or `null`. JSON alone.
+    pub fn best(&mut self, name: &str, best: Option<Level>, exponent: i8) {
+        let Some(level) = best else {
+            return self.optional(name, None::<u8>);
+        };
+        self.list(name, |list| {
+            list.price(level.price);
+            list.quantity(level.quantity, exponent);
+        });
+    }
+
+    /// A list. JSON alone: a cell of CSV holds one value.
+    pub fn list(&mut self, name: &str, write: impl FnOnce(&mut List<'_>)) {
+        assert!(self.form == Form::JsonLines, "one value a cell of CSV");
+        self.name(name);
+        List::write(self.line, write);
+    }
+
+    /// Ends the record.
+    pub fn end(self) {
+        if self.form == Form::JsonLines {
+            self.line.push('}');
+        }
+    }
+
+    fn name(&mut self, name: &str) {
+        if !std::mem::take(&mut self.is_first) {
+            self.line.push(',');
+        }
+        if self.form == Form::JsonLines {
+            let _ = write!(self.line, "\"{name}\":");
+        }
+    }
+}
+
+/// A JSON list while it is written: values in the order of the calls, as [`Record`] writes them.
+pub struct List<'a> {
+    line: &'a mut String,
+    is_first: bool,
+}
+
+impl List<'_> {
+    fn write(line: &mut String, write: impl FnOnce(&mut List<'_>)) {
+        line.push('[');
+        write(&mut List {
+            line: &mut *line,
+            is_first: true,
+        });
+        line.push(']');
+    }
+
+    /// A number that every reader takes exactly.
+    pub fn number(&mut self, value: impl Display) {
+        self.separate();
+        let _ = write!(self.line, "{value}");
+    }
+
+    /// A number of 64 bits, or a word of ours: a string.
+    pub fn exact(&mut self, value: impl Display) {
+        self.separate();
+        let _ = write!(self.line, "\"{value}\"");
+    }
+
+    /// What is not there.
+    pub fn null(&mut self) {
+        self.number("null");
+    }
+
+    /// A price.
+    pub fn price(&mut self, price: Price) {
+        match price.is_null() {
+            true => self.null(),
+            false => self.exact(price),
+        }
+    }
+
+    /// A quantity in units of ten to the `exponent`.
+    pub fn quantity(&mut self, quantity: Quantity, exponent: i8) {
+        match decimal(quantity, exponent) {
+            None => self.null(),
+            Some(whole) if whole.is_whole() => self.number(whole),
+            Some(part) => self.exact(part),
+        }
+    }
+
+    /// A list in the list.
+    pub fn list(&mut self, write: impl FnOnce(&mut List<'_>)) {
+        self.separate();
+        List::write(self.line, write);
+    }
+
+    /// An object in the list.
+    pub fn record(&mut self, write: impl FnOnce(&mut Record<'_>)) {
+        self.separate();
+        let mut record = Record::json(self.line);
+        write(&mut record);
+        record.end();
+    }
+
+    fn separate(&mut self) {
+        if !std::mem::take(&mut self.is_first) {
+            self.line.push(',');
+        }
+    }
+}
+
+fn decimal(quantity: Quantity, exponent: i8) -> Option<Decimal> {
+    (!quantity.is_null()).then_some(Decimal {
+        mantissa: quantity.0,
+        exponent,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ending_says_the_form_and_another_is_refused_with_what_to_do() {
+        assert_eq!(Form::of(Path::new("a/q.csv")), Ok(Form::Csv));
+        assert_eq!(Form::of(Path::new("q.b.jsonl")), Ok(Form::JsonLines));
+        for other in ["q.json", "q", "-", "q.CSV", ".csv", "csv"] {
+            let refused = Form::of(Path::new(other)).expect_err(other);
+            assert!(refused.contains(".csv or .jsonl"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_empty_or_null_and_names_of_venues_are_quoted() {
+        let write = |form| {
+            let mut line = String::new();
+            let mut record = Record::new(&mut line, form);
+            record.number("n", 1);
+            record.exact("d", "0.5");
+            record.exact_or_none("e", None::<u8>);
+            record.text("s", "A,\"B\"");
+            record.optional("t", None::<u8>);
+            record.price("p", Price(-1));
+            record.end();
+            line
+        };
+        assert_eq!(write(Form::Csv), "1,0.5,,\"A,\"\"B\"\"\",,-0.000000001");
+        assert_eq!(
+            write(Form::JsonLines),
+            "{\"n\":1,\"d\":\"0.5\",\"e\":null,\"s\":\"A,\\\"B\\\"\",\"t\":null,\"p\":\"-0.000000001\"}"
+        );
+    }
+
+    #[test]
+    fn quantities_are_numbers_when_whole_and_strings_when_not() {
+        let cases = [
+            (12, 0, "12"),
+            (0, -8, "0"),
+            (150_000_000, -8, "\"1.5\""),
+            (200_000_000, -8, "2"),
+            (3, 2, "300"),
+            (-5, -1, "\"-0.5\""),
+            (i64::MAX, -8, "null"),
+        ];
+        for (mantissa, exponent, text) in cases {
+            let mut line = String::new();
+            let mut record = Record::json(&mut line);
+            record.quantity("q", Quantity(mantissa), exponent);
+            record.list("l", |list| list.quantity(Quantity(mantissa), exponent));
+            record.end();
+            assert_eq!(line, format!("{{\"q\":{text},\"l\":[{text}]}}"));
+        }
+    }
+
+    #[test]
+    fn a_best_level_may_lack_anything() {
+        let level = Level {
+            price: Price(250_000_000),
+            quantity: Quantity::NULL,
+            orders: 3,
+            known: true,
+        };
+        let other = Level {
+            price: Price::NULL,
+            quantity: Quantity(7),
+            ..level
+        };
+        let mut line = String::new();
+        let mut record = Record::json(&mut line);
+        record.best("a", None, 0);
+        record.best("b", Some(level), 0);
+        record.best("c", Some(other), -1);
+        record.end();
+        assert_eq!(
+            line,
+            "{\"a\":null,\"b\":[\"0.25\",null],\"c\":[null,\"0.7\"]}"
+        );
+    }
+
+    #[test]
+    fn lists_hold_lists_and_objects() {
+        let mut line = String::new();
+        let mut record = Record::json(&mut line);
+        record.list("l", |list| {
+            list.null();
+            list.list(|_| {});
+            list.record(|record| record.word("w", "x"));
+            list.record(|_| {});
+        });
+        record.end();
+        assert_eq!(line, "{\"l\":[null,[],{\"w\":\"x\"},{}]}");
+    }
+}
