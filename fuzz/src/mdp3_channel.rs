@@ -7,10 +7,7 @@
 //! ```
 
 use crate::Target;
-use touchline_feed::{
-    Feed,
-    cme::{Counters, FeedType, Join, Line, Replay, Settings},
-};
+use touchline_feed::cme::{Counters, FeedType, Join, Line, Replay, Settings};
 use touchline_gateway::{Limits, config::Symbols, venues::cme};
 use touchline_lab::{
     capture::{self, Arrival},

@@ -18,6 +18,7 @@ mod market;
 mod names;
 mod options;
 mod place;
+mod readiness;
 mod ring;
 mod simulator;
 mod soaks;

@@ -2,7 +2,7 @@
 
 use crate::{Feedback, Request};
 use touchline_instruments::Instruments;
-use touchline_types::{CounterInfo, Event, Instrument, PacketInfo, ReceiveTime, Validity};
+use touchline_types::{CounterInfo, Event, PacketInfo, ReceiveTime, Validity};
 
 /// Batch: the events of one packet, in order.
 #[derive(Debug)]
@@ -106,6 +106,10 @@ pub trait Feed {
     /// Time passed and nothing is there to be handled: what waited long enough is let go.
     fn handle_timeout(&mut self, now: ReceiveTime);
 
+    /// When [`Feed::handle_timeout`] has something to do at the earliest, in nanoseconds of [`ReceiveTime::mono_ns`]; looked
+    /// at then, it may be nothing. `None`: never, unless something comes. A clock that steps back is the feed's to bear.
+    fn next_timeout(&self) -> Option<u64>;
+
     /// No packet will come any more: nothing waits any longer.
     fn finish(&mut self);
 
@@ -127,20 +131,11 @@ pub trait Feed {
     /// What the books found in the last batch.
     fn feedback(&mut self, feedback: &Feedback);
 
-    /// Whether the venue is heard, so that a book that is live is shown as live.
-    fn is_fresh(&self) -> bool;
-
     /// Whether the venue has told of every instrument that it has.
     fn is_defined(&self) -> bool;
 
     /// Whether the venue tells of single orders, as far as was seen.
     fn orders_seen(&self) -> bool;
-
-    /// The present validity of an instrument's price book.
-    fn validity(&self, instrument: Instrument) -> Validity;
-
-    /// The present validity of an instrument's order book.
-    fn orders_validity(&self, instrument: Instrument) -> Validity;
 }
 
 /// A session feed: a feed with a connection of its own: what its venue sends comes through

@@ -10,17 +10,14 @@ mod counters;
 mod feed_link;
 mod liveness;
 mod multicast;
-mod readiness_scan;
 mod refresh;
 
 use crate::config::Duty;
 use crate::host_time::Clocks;
-use crate::{CountersFile, Pipeline};
+use crate::{BookHealth, CountersFile, Pipeline};
 use liveness::Liveness;
-use readiness_scan::ReadinessScan;
 use refresh::OrderRefresh;
 use std::time::Duration;
-use touchline_feed::Feed;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::shm::{Activity, Damage};
 use touchline_transport::{Publish, boot_ns};
@@ -32,7 +29,6 @@ pub use counters::{LiveCounters, OF_A_LIVE_GATEWAY};
 pub use feed_link::{FeedLink, Work};
 pub use liveness::Pause;
 pub use multicast::{Multicast, MulticastCounters};
-pub use readiness_scan::BookHealth;
 
 /// A gateway at work.
 #[derive(Debug)]
@@ -43,7 +39,6 @@ pub struct Gateway<L: FeedLink, P> {
     clocks: Clocks,
     timers: Timers,
     liveness: Liveness,
-    readiness_scan: ReadinessScan,
     refresh: OrderRefresh,
     counters: LiveCounters,
 }
@@ -127,7 +122,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             clocks: Clocks::new(clock, ROUND_MAX + duty.loop_sleep),
             timers: Timers::new(duty, &clock),
             liveness: Liveness::new(duty, boot_ns()),
-            readiness_scan: ReadinessScan::default(),
             refresh: OrderRefresh::default(),
             counters: LiveCounters::default(),
         }
@@ -184,8 +178,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             self.refresh_orders(now);
         }
         self.link.control(&mut self.pipeline, self.clocks.now(now));
-        let known = self.pipeline.instruments().len();
-        self.readiness_scan.step(self.pipeline.feed(), known);
         self.send_heartbeat(now);
         self.state_activity(is_empty);
         if self.timers.intact.is_due(now) {
@@ -267,7 +259,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         self.timers.received = self.counters.rounds_busy;
         // It would be told of as live, and is not to look fresh while nothing is heard or packets are
         // awaited.
-        if (is_quiet || refresh.is_late(now)) && self.pipeline.feed().is_fresh() {
+        if (is_quiet || refresh.is_late(now)) && self.pipeline.states().is_channel_live() {
             refresh.restart(now);
             let is_done = self.refresh.step(&mut self.pipeline);
             self.counters.order_books_refreshed += u64::from(is_done);
@@ -291,9 +283,9 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     fn count(&mut self) {
         let totals = self.link.tally();
         let book_health = match self.liveness.pause() {
-            None => self.readiness_scan.book_health(),
+            None => self.pipeline.book_health(),
             Some(_) => BookHealth {
-                known: self.readiness_scan.book_health().known,
+                known: self.pipeline.book_health().known,
                 ..BookHealth::default()
             },
         };

@@ -3,6 +3,7 @@
 use crate::books::{Limits, MarketBooks};
 use crate::counters::Counters;
 use crate::latency_trace::LatencyTrace;
+use crate::published::{BookHealth, Noted, PublishedStates};
 use touchline_book::{OrderBooks, PriceBooks};
 use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed};
 use touchline_instruments::Instruments;
@@ -17,6 +18,7 @@ pub struct Pipeline<F, P> {
     instruments: Instruments,
     books: MarketBooks,
     publisher: P,
+    states: PublishedStates,
     batch: Batch,
 }
 
@@ -27,6 +29,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             instruments: feed.instruments(),
             books: MarketBooks::new(limits, feed.book_rules()),
             publisher,
+            states: PublishedStates::new(limits.instruments_max),
             batch: feed.batch(),
             feed,
         }
@@ -79,10 +82,13 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         self.advance_at(ReceiveTime::at(now_ns));
     }
 
-    /// Time passed without a packet: the wall clock, and the clock of what waits.
+    /// Time passed without a packet: the wall clock, and the clock of what waits. The feed is called when something is due.
     pub fn advance_at(&mut self, now: ReceiveTime) {
-        self.feed.handle_timeout(now);
-        self.run();
+        let next_ns = self.feed.next_timeout();
+        if next_ns.is_some_and(|next_ns| now.mono_ns >= next_ns) {
+            self.feed.handle_timeout(now);
+            self.run();
+        }
     }
 
     /// No packet will come any more.
@@ -123,6 +129,7 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             instruments,
             books,
             publisher,
+            states,
             batch,
         } = self;
         if batch.events.is_empty() {
@@ -132,25 +139,37 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
         if books.trace {
             books.timestamps.decoded = ticks();
         }
-        books.apply(&batch.events, batch.event_open, instruments, publisher);
+        let mut noted = Noted { states, publisher };
+        books.apply(&batch.events, batch.event_open, instruments, &mut noted);
         let feedback = books.feedback();
         if !feedback.is_empty() {
             feed.feedback(feedback);
             feedback.clear();
         }
-        publisher.commit();
+        noted.commit();
     }
 
     /// Publishes an order book whole, for those who joined late. `false` if it is not to be shown now:
     /// the venue is in the middle of an event, or the book is too long to be published beside the
     /// path (4,096 orders).
     pub fn refresh_orders(&mut self, instrument: Instrument) -> bool {
-        let validity = self.feed.orders_validity(instrument);
+        let validity = self.states.orders(instrument);
         let shown = self
             .books
             .refresh_orders(instrument, validity, &mut self.publisher);
         self.publisher.commit();
         shown
+    }
+
+    /// What was published of the books and the channel.
+    pub fn states(&self) -> &PublishedStates {
+        &self.states
+    }
+
+    /// How the channel stands for subscribers.
+    pub fn book_health(&self) -> BookHealth {
+        let (known, is_defined) = (self.instruments.len(), self.feed.is_defined());
+        self.states.book_health(known, is_defined)
     }
 
     /// When the packet that went through last passed each stage.

@@ -2,7 +2,7 @@
 
 use super::{
     Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, image, market, names,
-    ring, simulator, soaks, sockets, stalled,
+    readiness, ring, simulator, soaks, sockets, stalled,
 };
 
 /// All of them. The tests need nothing from outside the repository.
@@ -31,6 +31,7 @@ pub const ALL: &[&[Mutant]] = &[
     believed::SNAPSHOTS,
     fix_session::SESSION,
     names::NAMES,
+    readiness::READINESS,
     stalled::STALLED,
     simulator::SIMULATOR,
     market::MARKET,

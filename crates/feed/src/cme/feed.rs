@@ -70,6 +70,17 @@ impl CmeFeed {
         self.channel.rows.row(instrument).price.last_rpt
     }
 
+    /// The present validity of an instrument's price book, also where subscribers are to be told of it later.
+    pub fn validity(&self, instrument: Instrument) -> Validity {
+        self.channel.validity(self.channel.rows.row(instrument))
+    }
+
+    /// The present validity of an instrument's order book, likewise.
+    pub fn orders_validity(&self, instrument: Instrument) -> Validity {
+        self.channel
+            .orders_validity(self.channel.rows.row(instrument))
+    }
+
     /// Carries a due step out.
     fn step(&mut self, step: Step, instruments: &mut Instruments, batch: &mut Batch) {
         let Channel { counters, .. } = &mut self.channel;
@@ -419,6 +430,15 @@ impl Feed for CmeFeed {
         self.arbiter.advance(time.mono_ns);
     }
 
+    fn next_timeout(&self) -> Option<u64> {
+        let is_expected = self.activity_ns > 0 && !self.health.has(Doubt::Silent);
+        let stale_ns = self.channel.settings.stale_ns;
+        let silent_ns = is_expected.then(|| self.activity_ns.saturating_add(stale_ns));
+        let next_ns = [silent_ns, self.arbiter.next_timeout()];
+        let next_ns = next_ns.into_iter().flatten().min()?;
+        Some(self.waiting.given_by(next_ns))
+    }
+
     fn finish(&mut self) {
         self.arbiter.finish();
         self.is_over = true;
@@ -452,26 +472,12 @@ impl Feed for CmeFeed {
         }
     }
 
-    /// The channel is heard, and nothing is awaited.
-    fn is_fresh(&self) -> bool {
-        self.health.validity() == Validity::Live
-    }
-
     fn is_defined(&self) -> bool {
         self.channel.definition_cycle.was_complete()
     }
 
     fn orders_seen(&self) -> bool {
         self.channel.orders_seen
-    }
-
-    fn validity(&self, instrument: Instrument) -> Validity {
-        self.channel.validity(self.channel.rows.row(instrument))
-    }
-
-    fn orders_validity(&self, instrument: Instrument) -> Validity {
-        self.channel
-            .orders_validity(self.channel.rows.row(instrument))
     }
 }
 

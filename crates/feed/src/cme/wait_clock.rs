@@ -22,6 +22,13 @@ impl WaitClock {
             ..time
         }
     }
+
+    /// When the time of waiting will be `at_ns`, by the clock that times are given by.
+    #[inline]
+    pub fn given_by(&self, at_ns: u64) -> u64 {
+        let left_ns = at_ns.saturating_sub(self.passed_ns);
+        self.last_ns.saturating_add(left_ns)
+    }
 }
 
 #[cfg(test)]
@@ -36,5 +43,7 @@ mod tests {
             [pass(1_000), pass(1_010), pass(400), pass(420)],
             [1_000, 1_010, 1_010, 1_030]
         );
+        assert_eq!(clock.given_by(1_100), 490, "70 from then on");
+        assert_eq!(clock.given_by(1_000), 420, "it is over");
     }
 }

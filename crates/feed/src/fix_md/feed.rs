@@ -38,14 +38,19 @@ impl FixFeed {
         self.market_data.counters()
     }
 
+    /// Whether the venue is heard, and nothing of it is missing.
+    pub fn is_fresh(&self) -> bool {
+        self.market_data.is_fresh()
+    }
+
+    /// The present validity of an instrument's book, also where subscribers are to be told of it later.
+    pub fn validity(&self, instrument: Instrument) -> Validity {
+        self.market_data.validity(instrument)
+    }
+
     /// The session under it.
     pub fn session(&self) -> &Session<Memory> {
         &self.session
-    }
-
-    /// When time alone has something to do for the session at the earliest, in nanoseconds of [`ReceiveTime::mono_ns`].
-    pub fn next_timeout(&self) -> Option<u64> {
-        self.session.next_timeout()
     }
 }
 
@@ -133,6 +138,11 @@ impl Feed for FixFeed {
         self.market_data.handle_timeout(&self.session, now);
     }
 
+    fn next_timeout(&self) -> Option<u64> {
+        let next_ns = [self.session.next_timeout(), self.market_data.next_timeout()];
+        next_ns.into_iter().flatten().min()
+    }
+
     fn finish(&mut self) {}
 
     fn feedback(&mut self, feedback: &Feedback) {
@@ -142,24 +152,12 @@ impl Feed for FixFeed {
         }
     }
 
-    fn is_fresh(&self) -> bool {
-        self.market_data.is_fresh()
-    }
-
     fn is_defined(&self) -> bool {
         self.market_data.is_downloaded()
     }
 
     fn orders_seen(&self) -> bool {
         false
-    }
-
-    fn validity(&self, instrument: Instrument) -> Validity {
-        self.market_data.validity(instrument)
-    }
-
-    fn orders_validity(&self, _: Instrument) -> Validity {
-        Validity::Recovering
     }
 }
 

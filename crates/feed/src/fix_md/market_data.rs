@@ -271,6 +271,20 @@ impl MarketData {
         }
     }
 
+    /// When time alone has something to do at the earliest: for the venue's silence, an answer, the rest of a quote set, or
+    /// what had no room to be sent.
+    pub fn next_timeout(&self) -> Option<u64> {
+        let is_expected = self.subscriptions.is_up() && !self.health.has(Doubt::Silent);
+        let silent_ns = is_expected.then(|| self.heard_ns.saturating_add(self.settings.stale_ns));
+        // mutant: fix market data: a missing part has no timeout
+        let next_ns = [
+            silent_ns,
+            self.parts.next_timeout(),
+            self.subscriptions.next_timeout(&self.rows),
+        ];
+        next_ns.into_iter().flatten().min()
+    }
+
     /// A change did not fit the book of an instrument.
     pub fn book_inconsistent<S: Store>(&mut self, instrument: Instrument, session: &Session<S>) {
         let cause = Cause::InconsistentUpdate(instrument);

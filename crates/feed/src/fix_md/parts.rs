@@ -53,6 +53,12 @@ impl Parts {
         is_awaited && now_ns.saturating_sub(since_ns) >= PART_NS
     }
 
+    /// When it has been awaited for too long, by the clock of waiting; 0 until that was looked at for the first time.
+    pub fn next_timeout(&self) -> Option<u64> {
+        let late_ns = |since_ns: u64| since_ns.saturating_add(PART_NS);
+        self.is_awaited().then(|| self.since_ns.map_or(0, late_ns))
+    }
+
     /// The book that an earlier part changed last, which goes on or ends with what follows.
     #[inline]
     pub fn take_book(&mut self) -> Option<(Instrument, bool)> {

@@ -96,6 +96,23 @@ impl Subscriptions {
         is_waiting && now_ns.saturating_sub(self.progress_ns) >= ANSWER_NS
     }
 
+    /// When an answer is overdue, or something may be asked for, at the earliest.
+    pub fn next_timeout(&self, rows: &Rows) -> Option<u64> {
+        let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
+        let late_ns = is_waiting.then(|| self.progress_ns.saturating_add(ANSWER_NS));
+        let may_ask = matches!(self.stage, Stage::Asking | Stage::Done);
+        // There was no room for it.
+        let unsent_ns = (may_ask && self.is_due).then_some(0);
+        let again = self.inconsistent.iter().filter(|_| may_ask);
+        let again_ns = again.map(|instrument| {
+            rows.row(*instrument)
+                .resubscribed_ns
+                .saturating_add(RESUBSCRIBE_NS)
+        });
+        let next_ns = [late_ns, unsent_ns, again_ns.min()];
+        next_ns.into_iter().flatten().min()
+    }
+
     /// The venue let us in. Why the connection is to be given up, if it is.
     pub fn begin<S: Store>(&mut self, request: &mut Request<'_, S>) -> Option<Cause> {
         request.counters.downloading = 1;

@@ -1,8 +1,8 @@
 //! Quotes with names, as banks and aggregators send them.
 
 use crate::stage::Stage;
+use touchline_feed::SessionFeed;
 use touchline_feed::fix_md::Dialect;
-use touchline_feed::{Feed, SessionFeed};
 use touchline_types::{Event, Instrument, UpdateAction, Validity};
 
 const SNAPSHOT: &str = "55=EUR/USD|262=1|268=3|269=0|270=1.11941|271=1000000|299=0|106=7|\

@@ -83,7 +83,14 @@ impl Stage {
             wall_ns: self.now.wall_ns + ns,
             mono_ns: self.now.mono_ns + ns,
         };
-        self.feed.handle_timeout(self.now);
+        // What is not due is nothing: a duty cycle does not call it then.
+        if self
+            .feed
+            .next_timeout()
+            .is_some_and(|at_ns| self.now.mono_ns >= at_ns)
+        {
+            self.feed.handle_timeout(self.now);
+        }
         let mut events = self.events();
         self.venue.handle_timeout(self.now);
         events.extend(self.exchange());

@@ -16,7 +16,6 @@ use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use touchline_feed::Feed;
 use touchline_feed::cme::{FeedType, Line, Settings};
 use touchline_gateway::Limits;
 use touchline_gateway::config::Symbols;

@@ -69,6 +69,16 @@ impl Arbiter {
             && !self.buffer.waiting(self.next).any(overdue)
     }
 
+    /// When time alone lets something go at the earliest, by the clock of waiting. What contradicts, and what is awaited, is
+    /// looked at each time: there is little of it.
+    pub fn next_timeout(&self) -> Option<u64> {
+        if !self.is_undisputed() {
+            return Some(0);
+        }
+        // mutant: feed: a gap has no timeout
+        (self.oldest_ns != u64::MAX).then(|| self.oldest_ns.saturating_add(self.wait_ns))
+    }
+
     /// A number came that may have been asked for.
     pub(super) fn came(&mut self, sequence: u64) {
         if let Some(awaited) = &mut self.awaited

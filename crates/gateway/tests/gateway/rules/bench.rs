@@ -1,8 +1,8 @@
 //! A path, a clock that the test moves, and what can be asked of them as one line of text.
 
 use touchline_book::LevelList;
+use touchline_feed::Request;
 use touchline_feed::cme::{Counters, FeedType, Join, Line, Replay, Settings};
-use touchline_feed::{Feed, Request};
 use touchline_gateway::Limits;
 use touchline_gateway::config::Symbols;
 use touchline_gateway::venues::cme::{CmePipeline, build};

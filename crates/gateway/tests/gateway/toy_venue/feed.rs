@@ -3,8 +3,8 @@
 use touchline_feed::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
 use touchline_instruments::Instruments;
 use touchline_types::{
-    BookKind, Code, CounterInfo, Depth, Event, Instrument, LevelEvent, PacketInfo, Place, Price,
-    Quantity, Side, UpdateAction, Validity,
+    BookKind, Code, CounterInfo, Depth, Event, LevelEvent, PacketInfo, Place, Price, Quantity,
+    Side, UpdateAction, Validity,
 };
 
 /// Numbers of this venue need 64 bits.
@@ -165,6 +165,10 @@ impl Feed for ToyFeed {
 
     fn handle_timeout(&mut self, _: ReceiveTime) {}
 
+    fn next_timeout(&self) -> Option<u64> {
+        None
+    }
+
     fn finish(&mut self) {
         self.request_failed(0);
     }
@@ -185,23 +189,11 @@ impl Feed for ToyFeed {
 
     fn feedback(&mut self, _: &Feedback) {}
 
-    fn is_fresh(&self) -> bool {
-        true
-    }
-
     fn is_defined(&self) -> bool {
         true
     }
 
     fn orders_seen(&self) -> bool {
         false
-    }
-
-    fn validity(&self, _: Instrument) -> Validity {
-        Validity::Live
-    }
-
-    fn orders_validity(&self, _: Instrument) -> Validity {
-        Validity::Recovering
     }
 }

@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use touchline_feed::fix_md::FixFeed;
-use touchline_feed::{Feed, ReceiveTime, SessionFeed};
+use touchline_feed::{ReceiveTime, SessionFeed};
 use touchline_gateway::Pipeline;
 use touchline_gateway::config::Config;
 use touchline_gateway::replay::latency_histogram;

@@ -1,7 +1,6 @@
 //! The path under test: arrivals in, a picture and a subscriber's mirror out.
 
 use touchline_book::LevelList;
-use touchline_feed::Feed;
 use touchline_feed::cme::{FeedType, Join, Line, Settings};
 use touchline_gateway::Limits;
 use touchline_gateway::config::Symbols;
@@ -131,6 +130,11 @@ pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
             path.feed().orders_validity(instrument),
             "{what}: orders of {id}"
         );
+        assert_eq!(
+            mirror.orders_validity(instrument),
+            path.states().orders(instrument),
+            "{what}: orders of {id} as they were published"
+        );
     }
 }
 
@@ -159,6 +163,11 @@ pub fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &s
             mirror.validity(instrument),
             path.feed().validity(instrument),
             "{what}: {id}"
+        );
+        assert_eq!(
+            mirror.validity(instrument),
+            path.states().price(instrument),
+            "{what}: {id} as it was published"
         );
     }
 }

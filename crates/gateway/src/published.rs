@@ -1,0 +1,279 @@
+//! Published states: what subscribers were told of each book and of the channel, counted as it is told.
+//!
+//! Whoever asks how a channel stands reads these, so that nobody asks the feed, and nobody has to look at every instrument.
+
+use touchline_transport::Publish;
+use touchline_transport::shm::{Activity, Damage, PublisherCounters};
+use touchline_types::{ChannelState, Instrument, Timestamps, Update, Validity};
+
+/// Book health: how many books are live for subscribers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BookHealth {
+    /// Instruments of the channel.
+    pub known: u64,
+    /// Price books that are live.
+    pub live: u64,
+    /// Order books that are live.
+    pub orders_live: u64,
+    /// Every definition was seen and every price book is live.
+    pub ready: bool,
+}
+
+/// States of the books as they were published.
+#[derive(Debug)]
+pub struct PublishedStates {
+    prices: States,
+    orders: States,
+    channel: ChannelState,
+}
+
+/// States of the books of one kind.
+///
+/// Invariant: `live` is how many of `rows` are live.
+#[derive(Debug)]
+struct States {
+    rows: Vec<Validity>,
+    live: usize,
+    /// What a book is that no update has named yet.
+    unnamed: Validity,
+}
+
+impl PublishedStates {
+    /// Room for `instruments_max` instruments is taken now.
+    pub fn new(instruments_max: usize) -> PublishedStates {
+        PublishedStates {
+            prices: States::new(instruments_max, Validity::Gapped),
+            orders: States::new(instruments_max, Validity::Recovering),
+            channel: ChannelState::LIVE,
+        }
+    }
+
+    /// How the channel stands, of so many instruments; `is_defined` says that these are all there are.
+    pub fn book_health(&self, known: usize, is_defined: bool) -> BookHealth {
+        // Where the channel is not, they are shown as gapped or stale.
+        let count = |state, books: &States| match state {
+            Validity::Live => books.live_among(known) as u64,
+            _ => 0,
+        };
+        let live = count(self.channel.price, &self.prices);
+        BookHealth {
+            known: known as u64,
+            live,
+            orders_live: count(self.channel.orders, &self.orders),
+            ready: is_defined && known > 0 && live == known as u64,
+        }
+    }
+
+    /// Whether the channel was published as live, or nothing else was.
+    pub fn is_channel_live(&self) -> bool {
+        self.channel.price == Validity::Live && self.channel.orders == Validity::Live
+    }
+
+    /// What an instrument's price book was published as, by itself.
+    pub fn price(&self, instrument: Instrument) -> Validity {
+        self.prices.get(instrument)
+    }
+
+    /// What an instrument's order book was published as, by itself.
+    pub fn orders(&self, instrument: Instrument) -> Validity {
+        self.orders.get(instrument)
+    }
+
+    /// Takes down what an update says. It is what a subscriber makes of it.
+    #[inline]
+    fn note(&mut self, update: &Update<'_>) {
+        match update {
+            Update::Book(update) => self.prices.set(update.instrument, update.validity),
+            Update::Orders(update) => self.orders.set(update.instrument, update.validity),
+            Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {}
+            _ => self.note_rare(update),
+        }
+    }
+
+    #[cold]
+    fn note_rare(&mut self, update: &Update<'_>) {
+        match update {
+            Update::BookSnapshot(snapshot) => {
+                self.prices.set(snapshot.instrument, snapshot.validity);
+            }
+            Update::OrdersSnapshot(snapshot) => {
+                self.orders.set(snapshot.instrument, snapshot.validity);
+            }
+            Update::State(state) => self.prices.set(state.instrument, state.validity),
+            Update::Gap(gap) => {
+                self.prices.set_all(|validity| match validity {
+                    Validity::Live => Validity::Gapped,
+                    other => other,
+                });
+                self.orders.set_all(|_| gap.orders);
+            }
+            Update::Reset => {
+                self.prices.set_all(|_| Validity::Live);
+                self.orders.set_all(|_| Validity::Live);
+            }
+            // mutant: readiness: a silent channel is ready
+            Update::Channel(state) => self.channel = **state,
+            _ => {}
+        }
+    }
+}
+
+impl States {
+    fn new(instruments_max: usize, unnamed: Validity) -> States {
+        States {
+            rows: Vec::with_capacity(instruments_max),
+            live: 0,
+            unnamed,
+        }
+    }
+
+    /// How many of so many books are live.
+    fn live_among(&self, known: usize) -> usize {
+        let unnamed = known.saturating_sub(self.rows.len());
+        self.live + unnamed * usize::from(self.unnamed == Validity::Live)
+    }
+
+    fn get(&self, instrument: Instrument) -> Validity {
+        let row = self.rows.get(instrument.index()).copied();
+        row.unwrap_or(self.unnamed)
+    }
+
+    #[inline]
+    fn set(&mut self, instrument: Instrument, validity: Validity) {
+        if self.rows.get(instrument.index()) != Some(&validity) {
+            self.change(instrument, validity);
+        }
+    }
+
+    #[cold]
+    fn change(&mut self, instrument: Instrument, validity: Validity) {
+        let missing = (instrument.index() + 1).saturating_sub(self.rows.len());
+        if missing > 0 {
+            self.rows.resize(instrument.index() + 1, self.unnamed);
+            self.live += missing * usize::from(self.unnamed == Validity::Live);
+        }
+        let row = &mut self.rows[instrument.index()];
+        let before = std::mem::replace(row, validity);
+        // mutant: readiness: a book that is lost stays counted
+        self.live -= usize::from(before == Validity::Live);
+        self.live += usize::from(validity == Validity::Live);
+    }
+
+    fn set_all(&mut self, change: impl Fn(Validity) -> Validity) {
+        self.unnamed = change(self.unnamed);
+        for row in &mut self.rows {
+            *row = change(*row);
+        }
+        let live = self.rows.iter().filter(|row| **row == Validity::Live);
+        self.live = live.count();
+    }
+}
+
+/// A publisher, and the states of what goes through it.
+#[derive(Debug)]
+pub struct Noted<'a, P> {
+    pub states: &'a mut PublishedStates,
+    pub publisher: &'a mut P,
+}
+
+impl<P: Publish> Publish for Noted<'_, P> {
+    #[inline]
+    fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
+        self.states.note(update);
+        self.publisher.publish(update, timestamps);
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        self.publisher.commit();
+    }
+
+    fn heartbeat(&mut self, timestamps: &Timestamps) {
+        self.publisher.heartbeat(timestamps);
+    }
+
+    fn state_activity(&mut self, activity: Activity) {
+        self.publisher.state_activity(activity);
+    }
+
+    fn counters(&self) -> Option<&PublisherCounters> {
+        self.publisher.counters()
+    }
+
+    fn check(&self) -> Result<(), Damage> {
+        self.publisher.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use touchline_types::{Gap, State};
+
+    fn state(instrument: u32, validity: Validity) -> Update<'static> {
+        Update::State(State {
+            instrument: Instrument(instrument),
+            validity,
+        })
+    }
+
+    const LOSS: Update<'_> = Update::Gap(Gap {
+        first: 1,
+        last: 2,
+        orders: Validity::Recovering,
+    });
+
+    /// What was published last counts, of each book once, and of all of them when the channel is lost.
+    #[test]
+    fn live_books_are_counted_as_they_are_published() {
+        let mut states = PublishedStates::new(4);
+        let ready = |states: &PublishedStates, known| states.book_health(known, true);
+        assert!(!ready(&states, 0).ready, "nothing is known");
+        states.note(&state(1, Validity::Live));
+        let health = ready(&states, 2);
+        assert_eq!((health.live, health.ready), (1, false));
+        for _ in 0..2 {
+            states.note(&state(0, Validity::Live));
+        }
+        let health = ready(&states, 2);
+        assert_eq!((health.live, health.ready), (2, true));
+        assert!(!states.book_health(2, false).ready, "there may be more");
+        states.note(&LOSS);
+        assert_eq!(ready(&states, 2).live, 0);
+        assert_eq!(states.price(Instrument(1)), Validity::Gapped);
+        states.note(&state(1, Validity::Live));
+        states.note(&state(1, Validity::Recovering));
+        assert_eq!(ready(&states, 2).live, 0);
+        states.note(&Update::Reset);
+        let health = ready(&states, 2);
+        assert_eq!((health.live, health.orders_live), (2, 2));
+    }
+
+    /// Books of a channel that is not live are none for a subscriber, and are again when it is.
+    #[test]
+    fn of_a_silent_channel_no_book_is_live() {
+        let mut states = PublishedStates::new(1);
+        states.note(&state(0, Validity::Live));
+        let stale = ChannelState {
+            price: Validity::Stale,
+            orders: Validity::Stale,
+            sequence: 7,
+        };
+        states.note(&Update::Channel(&stale));
+        let health = states.book_health(1, true);
+        assert_eq!((health.live, health.ready), (0, false));
+        assert!(!states.is_channel_live());
+        states.note(&Update::Channel(&ChannelState::LIVE));
+        assert!(states.book_health(1, true).ready && states.is_channel_live());
+    }
+
+    /// Behind a reset an instrument that nobody has named is empty, so it is live as soon as it is named.
+    #[test]
+    fn whoever_is_named_behind_a_reset_is_live() {
+        let mut states = PublishedStates::new(3);
+        states.note(&Update::Reset);
+        states.note(&state(2, Validity::Recovering));
+        assert_eq!(states.book_health(3, true).live, 2);
+        assert_eq!(states.price(Instrument(0)), Validity::Live);
+    }
+}

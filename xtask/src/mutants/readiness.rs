@@ -1,0 +1,30 @@
+//! Timeouts that a feed states, and readiness as it was published.
+
+use super::Mutant;
+
+pub const READINESS: &[Mutant] = &[
+    Mutant {
+        name: "feed: a gap has no timeout",
+        find: "(self.oldest_ns != u64::MAX).then(",
+        replace: "false.then(",
+        test: "-p touchline-gateway --test gateway rules::",
+    },
+    Mutant {
+        name: "fix market data: a missing part has no timeout",
+        find: "silent_ns, self.parts.next_timeout(),",
+        replace: "silent_ns,",
+        test: "-p touchline-feed --test fix_md a_last_part_that_does_not_come",
+    },
+    Mutant {
+        name: "readiness: a silent channel is ready",
+        find: "Update::Channel(state) => self.channel = **state,",
+        replace: "",
+        test: "-p touchline-gateway --lib of_a_silent_channel",
+    },
+    Mutant {
+        name: "readiness: a book that is lost stays counted",
+        find: "self.live -= usize::from(before == Validity::Live);",
+        replace: "",
+        test: "-p touchline-gateway --lib live_books_are_counted",
+    },
+];
