@@ -161,8 +161,8 @@ fn cancel_all(random: &mut Random) -> CancelAll {
 fn execution_report(random: &mut Random) -> ExecutionReport {
     ExecutionReport {
         route: route(random),
-        execution_type: *random.pick(&EXECUTION_TYPES),
-        state: *random.pick(&ORDER_STATES),
+        execution_type: *random.pick(ExecutionType::ALL),
+        state: *random.pick(OrderState::ALL),
         side: *random.pick(&Side::BOTH),
         price: Price(number(random)),
         quantity: Quantity(number(random)),
@@ -187,16 +187,10 @@ fn execution_report(random: &mut Random) -> ExecutionReport {
 }
 
 fn order_rejected(random: &mut Random) -> OrderRejected {
-    const REQUESTS: [OrderRequest; 4] = [
-        OrderRequest::New,
-        OrderRequest::Cancel,
-        OrderRequest::Replace,
-        OrderRequest::CancelAll,
-    ];
     OrderRejected {
         route: route(random),
-        request: *random.pick(&REQUESTS),
-        risk_check: random.chance(0.7).then(|| *random.pick(&RISK_CHECKS)),
+        request: *random.pick(OrderRequest::ALL),
+        risk_check: random.chance(0.7).then(|| *random.pick(RiskCheck::ALL)),
         reject_code: reject_code(random),
         venue_reject_code: small(random),
         client_order_id: fixed_text(random),
@@ -229,71 +223,10 @@ fn limits(random: &mut Random) -> Limits {
 }
 
 fn reject_code(random: &mut Random) -> Option<RejectCode> {
-    const CODES: [RejectCode; 8] = [
-        RejectCode::LastLookPrice,
-        RejectCode::LastLookLatency,
-        RejectCode::Liquidity,
-        RejectCode::Credit,
-        RejectCode::StaticData,
-        RejectCode::Other,
-        RejectCode::NotSupported,
-        RejectCode::NeverArrived,
-    ];
-    random.chance(0.7).then(|| *random.pick(&CODES))
+    random.chance(0.7).then(|| *random.pick(RejectCode::ALL))
 }
 
 /// Any but the number that stands for none.
 fn small(random: &mut Random) -> Option<u16> {
     Some(word(random) as u16).filter(|code| *code != u16::MAX)
 }
-
-const EXECUTION_TYPES: [ExecutionType; 16] = [
-    ExecutionType::Sent,
-    ExecutionType::PendingNew,
-    ExecutionType::New,
-    ExecutionType::Trade,
-    ExecutionType::Canceled,
-    ExecutionType::Replaced,
-    ExecutionType::PendingCancel,
-    ExecutionType::PendingReplace,
-    ExecutionType::Rejected,
-    ExecutionType::Expired,
-    ExecutionType::Status,
-    ExecutionType::TradeCorrect,
-    ExecutionType::TradeCancel,
-    ExecutionType::TimedOut,
-    ExecutionType::SessionLost,
-    ExecutionType::Resolved,
-];
-
-const ORDER_STATES: [OrderState; 12] = [
-    OrderState::Sent,
-    OrderState::PendingNew,
-    OrderState::New,
-    OrderState::PartiallyFilled,
-    OrderState::Filled,
-    OrderState::Rejected,
-    OrderState::Canceled,
-    OrderState::Expired,
-    OrderState::PendingCancel,
-    OrderState::PendingReplace,
-    OrderState::Unknown,
-    OrderState::Disputed,
-];
-
-const RISK_CHECKS: [RiskCheck; 14] = [
-    RiskCheck::Other,
-    RiskCheck::Kill,
-    RiskCheck::DuplicateId,
-    RiskCheck::BadOrder,
-    RiskCheck::Duplicate,
-    RiskCheck::OrderQuantity,
-    RiskCheck::Rate,
-    RiskCheck::NoMid,
-    RiskCheck::Collar,
-    RiskCheck::Net,
-    RiskCheck::Gross,
-    RiskCheck::Credit,
-    RiskCheck::Disabled,
-    RiskCheck::NoSession,
-];

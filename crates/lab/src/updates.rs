@@ -104,7 +104,7 @@ impl RandomUpdates {
                 orders: validity(&mut self.random),
             }),
             10 => Update::Reset,
-            11 => Update::Download(*self.random.pick(&[Phase::Begun, Phase::Ended])),
+            11 => Update::Download(*self.random.pick(Phase::ALL)),
             12 => {
                 self.channel = channel(&mut self.random);
                 Update::Channel(&self.channel)
@@ -133,9 +133,7 @@ impl RandomUpdates {
     }
 
     fn orders(&mut self) -> Update<'_> {
-        self.fill_orders(|random| {
-            *random.pick(&[OrderAction::New, OrderAction::Update, OrderAction::Delete])
-        });
+        self.fill_orders(|random| *random.pick(OrderAction::ALL));
         Update::Orders(OrdersUpdate {
             instrument: instrument(&mut self.random),
             validity: validity(&mut self.random),
@@ -204,12 +202,7 @@ fn level_change(random: &mut Random) -> LevelChange {
         level: level(random),
         book: *random.pick(&[BookKind::Direct, BookKind::Implied]),
         side: *random.pick(&Side::BOTH),
-        action: *random.pick(&[
-            LevelAction::Insert,
-            LevelAction::Replace,
-            LevelAction::Remove,
-            LevelAction::Clear,
-        ]),
+        action: *random.pick(LevelAction::ALL),
         index: place(random),
     }
 }
@@ -247,26 +240,9 @@ fn trade(random: &mut Random) -> Trade {
 }
 
 fn statistic(random: &mut Random) -> Statistic {
-    const KINDS: [StatisticKind; 15] = [
-        StatisticKind::Open,
-        StatisticKind::High,
-        StatisticKind::Low,
-        StatisticKind::Vwap,
-        StatisticKind::HighestBid,
-        StatisticKind::LowestAsk,
-        StatisticKind::Settlement,
-        StatisticKind::ClearedVolume,
-        StatisticKind::OpenInterest,
-        StatisticKind::Fixing,
-        StatisticKind::Volume,
-        StatisticKind::HighLimit,
-        StatisticKind::LowLimit,
-        StatisticKind::PriceBand,
-        StatisticKind::Other,
-    ];
     Statistic {
         instrument: instrument(random),
-        kind: *random.pick(&KINDS),
+        kind: *random.pick(StatisticKind::ALL),
         action: action(random),
         price: Price(number(random)),
         quantity: Quantity(number(random)),
@@ -310,19 +286,6 @@ fn definition(random: &mut Random) -> InstrumentDefinition {
 }
 
 fn reference(random: &mut Random) -> ReferenceData {
-    const TYPES: [SecurityType; 11] = [
-        SecurityType::Other,
-        SecurityType::Future,
-        SecurityType::Option,
-        SecurityType::FutureSpread,
-        SecurityType::OptionSpread,
-        SecurityType::Spot,
-        SecurityType::Forward,
-        SecurityType::Stock,
-        SecurityType::Bond,
-        SecurityType::Repo,
-        SecurityType::Index,
-    ];
     let mut legs = Legs::NONE;
     for _ in 0..[0, 2, 4, LEGS_MAX, LEGS_MAX + 3][random.index(5)] {
         legs.push(Leg {
@@ -333,7 +296,7 @@ fn reference(random: &mut Random) -> ReferenceData {
     }
     ReferenceData {
         venue: fixed_text(random),
-        security_type: random.chance(0.8).then(|| *random.pick(&TYPES)),
+        security_type: random.chance(0.8).then(|| *random.pick(SecurityType::ALL)),
         currency: fixed_text(random),
         settlement_currency: fixed_text(random),
         display_factor: DisplayFactor::new(word(random) >> 1, word(random) >> 1),
@@ -372,25 +335,11 @@ pub(crate) fn fixed_text<const N: usize>(random: &mut Random) -> FixedText<N> {
 }
 
 fn action(random: &mut Random) -> UpdateAction {
-    *random.pick(&[
-        UpdateAction::New,
-        UpdateAction::Change,
-        UpdateAction::Delete,
-        UpdateAction::DeleteThru,
-        UpdateAction::DeleteFrom,
-        UpdateAction::Overlay,
-    ])
+    *random.pick(UpdateAction::ALL)
 }
 
 pub(crate) fn validity(random: &mut Random) -> Validity {
-    *random.pick(&[
-        Validity::Live,
-        Validity::Gapped,
-        Validity::Recovering,
-        Validity::Natural,
-        Validity::Stale,
-        Validity::Closed,
-    ])
+    *random.pick(Validity::ALL)
 }
 
 /// Any but the number that stands for none.

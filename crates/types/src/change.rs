@@ -2,18 +2,19 @@
 
 use crate::{BookKind, Level, Price, Quantity, Side};
 
-/// What happened to a list of levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum LevelAction {
-    /// The level came in at the index; the ones from there on moved down by one.
-    Insert = 0,
-    /// The level at the index has these values now.
-    Replace = 1,
-    /// The level at the index went away; the ones behind it moved up by one.
-    Remove = 2,
-    /// The whole list went away.
-    Clear = 3,
+coded! {
+    /// What happened to a list of levels.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LevelAction {
+        /// The level came in at the index; the ones from there on moved down by one.
+        Insert = 0,
+        /// The level at the index has these values now.
+        Replace = 1,
+        /// The level at the index went away; the ones behind it moved up by one.
+        Remove = 2,
+        /// The whole list went away.
+        Clear = 3,
+    }
 }
 
 /// One step of a list of levels. A reader who plays the steps of an update on its own list has
@@ -32,16 +33,17 @@ pub struct LevelChange {
     pub index: u16,
 }
 
-/// What happened to an order; on an event, what the venue says should.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum OrderAction {
-    /// It came in.
-    New = 0,
-    /// It has these values now.
-    Update = 1,
-    /// It went away.
-    Delete = 2,
+coded! {
+    /// What happened to an order; on an event, what the venue says should.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum OrderAction {
+        /// It came in.
+        New = 0,
+        /// It has these values now.
+        Update = 1,
+        /// It went away.
+        Delete = 2,
+    }
 }
 
 /// One step of an order book, with the order's full values after it.

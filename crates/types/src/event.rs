@@ -2,25 +2,26 @@
 
 use crate::{BookKind, ChannelState, Instrument, Price, Quantity, Side, Validity};
 
-/// What to do with a level, in the venue's positional terms.
-///
-/// Source: FIX tag 279 MDUpdateAction; the CME client systems wiki leaves `DeleteThru` and
-/// `DeleteFrom` open, see `docs/venues/cme.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum UpdateAction {
-    /// Insert at the position; worse levels move down.
-    New = 0,
-    /// Replace the level at the position.
-    Change = 1,
-    /// Remove the level at the position; worse levels move up.
-    Delete = 2,
-    /// Remove the best level down to the position.
-    DeleteThru = 3,
-    /// Remove the position and every worse level.
-    DeleteFrom = 4,
-    /// As `Change`.
-    Overlay = 5,
+coded! {
+    /// What to do with a level, in the venue's positional terms.
+    ///
+    /// Source: FIX tag 279 MDUpdateAction; the CME client systems wiki leaves `DeleteThru` and
+    /// `DeleteFrom` open, see `docs/venues/cme.md`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum UpdateAction {
+        /// Insert at the position; worse levels move down.
+        New = 0,
+        /// Replace the level at the position.
+        Change = 1,
+        /// Remove the level at the position; worse levels move up.
+        Delete = 2,
+        /// Remove the best level down to the position.
+        DeleteThru = 3,
+        /// Remove the position and every worse level.
+        DeleteFrom = 4,
+        /// As `Change`.
+        Overlay = 5,
+    }
 }
 
 /// How the venue names the level that changes.
@@ -106,40 +107,41 @@ pub struct Statistic {
     pub quantity: Quantity,
 }
 
-/// Which figure a [`Statistic`] gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum StatisticKind {
-    /// Opening price, traded or indicative.
-    Open,
-    /// Highest trade.
-    High,
-    /// Lowest trade.
-    Low,
-    /// Volume-weighted average price.
-    Vwap,
-    /// Highest bid.
-    HighestBid,
-    /// Lowest offer.
-    LowestAsk,
-    /// Settlement price.
-    Settlement,
-    /// Cleared volume.
-    ClearedVolume,
-    /// Open interest.
-    OpenInterest,
-    /// Fixing price.
-    Fixing,
-    /// Electronic volume traded so far.
-    Volume,
-    /// Upper price limit.
-    HighLimit,
-    /// Lower price limit.
-    LowLimit,
-    /// Largest price variation that the venue accepts.
-    PriceBand,
-    /// A figure that the venue added after this was written.
-    Other,
+coded! {
+    /// Which figure a [`Statistic`] gives.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum StatisticKind {
+        /// Opening price, traded or indicative.
+        Open = 0,
+        /// Highest trade.
+        High = 1,
+        /// Lowest trade.
+        Low = 2,
+        /// Volume-weighted average price.
+        Vwap = 3,
+        /// Highest bid.
+        HighestBid = 4,
+        /// Lowest offer.
+        LowestAsk = 5,
+        /// Settlement price.
+        Settlement = 6,
+        /// Cleared volume.
+        ClearedVolume = 7,
+        /// Open interest.
+        OpenInterest = 8,
+        /// Fixing price.
+        Fixing = 9,
+        /// Electronic volume traded so far.
+        Volume = 10,
+        /// Upper price limit.
+        HighLimit = 11,
+        /// Lower price limit.
+        LowLimit = 12,
+        /// Largest price variation that the venue accepts.
+        PriceBand = 13,
+        /// A figure that the venue added after this was written.
+        Other = 14,
+    }
 }
 
 /// The trading state of an instrument or of a whole product group.
@@ -157,16 +159,17 @@ pub struct TradingStatus {
     pub event: u8,
 }
 
-/// How far a venue's download is: after a logon it sends the definitions and whole books of all
-/// instruments that were chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Phase {
-    /// It has begun: instruments that are not told of yet may come.
-    Begun = 0,
-    /// It has ended: every chosen instrument was defined, and its book was asked for and came, or
-    /// is told of as one that is not live.
-    Ended = 1,
+coded! {
+    /// How far a venue's download is: after a logon it sends the definitions and whole books of all
+    /// instruments that were chosen.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Phase {
+        /// It has begun: instruments that are not told of yet may come.
+        Begun = 0,
+        /// It has ended: every chosen instrument was defined, and its book was asked for and came, or
+        /// is told of as one that is not live.
+        Ended = 1,
+    }
 }
 
 /// Packet info: the venue packet that the events of a batch come from.

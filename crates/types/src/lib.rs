@@ -16,6 +16,9 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod coded;
+
 pub mod change;
 pub mod channel;
 pub mod counter;

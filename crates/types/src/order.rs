@@ -21,36 +21,38 @@ pub enum OrderMessage {
     Limits(Limits),
 }
 
-/// How an order is priced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum OrderType {
-    /// At any price.
-    Market = 0,
-    /// At this price or better.
-    Limit = 1,
-    /// Against a quote, by its id, at its price.
-    PreviouslyQuoted = 2,
-    /// At any price once the stop price traded.
-    Stop = 3,
-    /// At this price or better once the stop price traded.
-    StopLimit = 4,
+coded! {
+    /// How an order is priced.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum OrderType {
+        /// At any price.
+        Market = 0,
+        /// At this price or better.
+        Limit = 1,
+        /// Against a quote, by its id, at its price.
+        PreviouslyQuoted = 2,
+        /// At any price once the stop price traded.
+        Stop = 3,
+        /// At this price or better once the stop price traded.
+        StopLimit = 4,
+    }
 }
 
-/// How long an order works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum TimeInForce {
-    /// To the end of the trading day.
-    Day = 0,
-    /// What does not trade at once is cancelled.
-    ImmediateOrCancel = 1,
-    /// All of it at once, or nothing.
-    FillOrKill = 2,
-    /// Until it is cancelled.
-    GoodTillCancel = 3,
-    /// Until `expiry_ns`.
-    GoodTillDate = 4,
+coded! {
+    /// How long an order works.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TimeInForce {
+        /// To the end of the trading day.
+        Day = 0,
+        /// What does not trade at once is cancelled.
+        ImmediateOrCancel = 1,
+        /// All of it at once, or nothing.
+        FillOrKill = 2,
+        /// Until it is cancelled.
+        GoodTillCancel = 3,
+        /// Until `expiry_ns`.
+        GoodTillDate = 4,
+    }
 }
 
 /// What every request and report of an order says: for whom, where, and of what.

@@ -30,16 +30,17 @@ pub struct Quote {
     pub quote_id: Id,
 }
 
-/// What happened to a quote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum QuoteAction {
-    /// It has these values now, new or not.
-    Set = 0,
-    /// It went away; its values mean nothing.
-    Remove = 1,
-    /// Every quote of the provider in the instrument went away; the values mean nothing.
-    Clear = 2,
+coded! {
+    /// What happened to a quote.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum QuoteAction {
+        /// It has these values now, new or not.
+        Set = 0,
+        /// It went away; its values mean nothing.
+        Remove = 1,
+        /// Every quote of the provider in the instrument went away; the values mean nothing.
+        Clear = 2,
+    }
 }
 
 /// One step in the quotes of a provider.

@@ -3,32 +3,33 @@
 use crate::{Code, Price, Quantity, Side};
 use core::fmt;
 
-/// What kind of contract an instrument is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum SecurityType {
-    /// One that is not in this list.
-    Other = 0,
-    /// A future, a perpetual one too (`expiry_ns` 0).
-    Future = 1,
-    /// An option.
-    Option = 2,
-    /// A combination of futures: its legs say which.
-    FutureSpread = 3,
-    /// A combination with options: its legs say which.
-    OptionSpread = 4,
-    /// Currencies or coins, delivered at once or on the usual day.
-    Spot = 5,
-    /// Currencies, delivered on a later day.
-    Forward = 6,
-    /// A share.
-    Stock = 7,
-    /// A bond or a bill.
-    Bond = 8,
-    /// A repurchase agreement.
-    Repo = 9,
-    /// An index; nobody trades it.
-    Index = 10,
+coded! {
+    /// What kind of contract an instrument is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum SecurityType {
+        /// One that is not in this list.
+        Other = 0,
+        /// A future, a perpetual one too (`expiry_ns` 0).
+        Future = 1,
+        /// An option.
+        Option = 2,
+        /// A combination of futures: its legs say which.
+        FutureSpread = 3,
+        /// A combination with options: its legs say which.
+        OptionSpread = 4,
+        /// Currencies or coins, delivered at once or on the usual day.
+        Spot = 5,
+        /// Currencies, delivered on a later day.
+        Forward = 6,
+        /// A share.
+        Stock = 7,
+        /// A bond or a bill.
+        Bond = 8,
+        /// A repurchase agreement.
+        Repo = 9,
+        /// An index; nobody trades it.
+        Index = 10,
+    }
 }
 
 impl SecurityType {
@@ -50,14 +51,15 @@ impl SecurityType {
     }
 }
 
-/// The right that an option gives. Numbers of FIX PutOrCall (201).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum OptionRight {
-    /// To sell at the strike.
-    Put = 0,
-    /// To buy at the strike.
-    Call = 1,
+coded! {
+    /// The right that an option gives. Numbers of FIX PutOrCall (201).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum OptionRight {
+        /// To sell at the strike.
+        Put = 0,
+        /// To buy at the strike.
+        Call = 1,
+    }
 }
 
 impl OptionRight {

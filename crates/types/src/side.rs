@@ -1,13 +1,14 @@
 //! Which side of the book, and which book.
 
-/// The side of an order, a level or a quote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Side {
-    /// Buyers; the best is the highest price.
-    Bid = 0,
-    /// Sellers; the best is the lowest price.
-    Ask = 1,
+coded! {
+    /// The side of an order, a level or a quote.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Side {
+        /// Buyers; the best is the highest price.
+        Bid = 0,
+        /// Sellers; the best is the lowest price.
+        Ask = 1,
+    }
 }
 
 impl Side {

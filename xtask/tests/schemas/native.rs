@@ -2,6 +2,11 @@
 
 use touchline_types::native::layout::{Field, Kind, MESSAGES};
 use touchline_types::native::{Flags, SCHEMA_ID, SCHEMA_VERSION, code};
+use touchline_types::{
+    ExecutionType, LevelAction, Liquidity, OptionRight, OrderAction, OrderRequest, OrderState,
+    OrderType, Phase, QuoteAction, RejectCode, RiskCheck, SecurityType, Side, StatisticKind,
+    TimeInForce, UpdateAction, Validity,
+};
 use xtask::codegen::merge::merge;
 use xtask::codegen::read;
 use xtask::codegen::schema::{self, Body, ByteOrder, Encoding, Primitive, Schema};
@@ -224,38 +229,40 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
     type Named = fn(u8) -> Option<String>;
     let enums: [(&str, &str, Named); 15] = [
         ("InstrumentState", "validity", |n| {
-            code::validity(n).map(name)
+            Validity::from_code(n).map(name)
         }),
-        ("Download", "phase", |n| code::phase(n).map(name)),
-        ("Trade", "aggressor", |n| code::side(n).map(name)),
-        ("Trade", "action", |n| code::update_action(n).map(name)),
+        ("Download", "phase", |n| Phase::from_code(n).map(name)),
+        ("Trade", "aggressor", |n| Side::from_code(n).map(name)),
+        ("Trade", "action", |n| UpdateAction::from_code(n).map(name)),
         ("BookUpdate", "changes.action", |n| {
-            code::level_action(n).map(name)
+            LevelAction::from_code(n).map(name)
         }),
         ("OrderUpdate", "changes.action", |n| {
-            code::order_action(n).map(name)
+            OrderAction::from_code(n).map(name)
         }),
         ("InstrumentDefinition", "optionRight", |n| {
-            code::option_right(n).map(name)
+            OptionRight::from_code(n).map(name)
         }),
         ("QuoteUpdate", "changes.action", |n| {
-            code::quote_action(n).map(name)
+            QuoteAction::from_code(n).map(name)
         }),
-        ("NewOrder", "orderType", |n| code::order_type(n).map(name)),
+        ("NewOrder", "orderType", |n| {
+            OrderType::from_code(n).map(name)
+        }),
         ("NewOrder", "timeInForce", |n| {
-            code::time_in_force(n).map(name)
+            TimeInForce::from_code(n).map(name)
         }),
         ("ExecutionReport", "executionType", |n| {
-            code::execution_type(n).map(name)
+            ExecutionType::from_code(n).map(name)
         }),
         ("ExecutionReport", "orderState", |n| {
-            code::order_state(n).map(name)
+            OrderState::from_code(n).map(name)
         }),
         ("ExecutionReport", "liquidity", |n| {
-            code::liquidity(n).map(name)
+            Liquidity::from_code(n).map(name)
         }),
         ("OrderRejected", "request", |n| {
-            code::order_request(n).map(name)
+            OrderRequest::from_code(n).map(name)
         }),
         ("BookUpdate", "bidState", |n| match n {
             code::LEVEL_ABSENT => Some("Absent".to_owned()),
@@ -287,15 +294,17 @@ fn enums_have_the_names_and_numbers_of_the_schema() {
 fn enums_that_may_grow_read_the_unknown_as_other() {
     type Named = fn(u8) -> String;
     let enums: [(&str, &str, usize, Named); 4] = [
-        ("Statistics", "kind", 15, |n| name(code::statistic_kind(n))),
+        ("Statistics", "kind", 15, |n| {
+            name(StatisticKind::from_code(n).unwrap_or(StatisticKind::Other))
+        }),
         ("InstrumentDefinition", "securityType", 11, |n| {
-            name(code::security_type(n))
+            name(SecurityType::from_code(n).unwrap_or(SecurityType::Other))
         }),
         ("ExecutionReport", "rejectCode", 8, |n| {
-            name(code::reject_code(n))
+            name(RejectCode::from_code(n).unwrap_or(RejectCode::Other))
         }),
         ("OrderRejected", "riskCheck", 14, |n| {
-            name(code::risk_check(n))
+            name(RiskCheck::from_code(n).unwrap_or(RiskCheck::Other))
         }),
     ];
     let schema = schema();

@@ -1,9 +1,17 @@
 //! What only the room itself can build: tables of later programs, and damaged ones.
 
+#[path = "../../../lab/src/random.rs"]
+#[allow(
+    dead_code,
+    reason = "these tests do not draw everything that can be drawn"
+)]
+mod random;
+
 use super::layout::Layout;
 use super::{BUCKETS, Corrupt, Descriptor, Origin, Reader, Writer, words_needed};
 use crate::atomic::{AtomicU64, Ordering};
 use crate::{Words, zeroed};
+use random::{Random, seeds};
 use std::sync::Arc;
 
 const ORIGIN: Origin = Origin {
@@ -109,38 +117,10 @@ fn copy(word: &AtomicU64) -> AtomicU64 {
     AtomicU64::new(word.load(Ordering::Relaxed))
 }
 
-/// SplitMix64: stable for ever, so that a seed means the same.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
-
-/// `SEED` alone, or as many seeds as `SEEDS` says.
-fn seeds() -> std::ops::Range<u64> {
-    let number = |variable: &str| {
-        let text = std::env::var(variable).ok()?;
-        Some(
-            text.parse::<u64>()
-                .unwrap_or_else(|_| panic!("{variable}={text}")),
-        )
-    };
-    match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("SEEDS").unwrap_or(1),
-    }
-}
-
 /// Flips bits, most of them in header and descriptors, and reads everything that can be read.
 #[test]
 fn damaged_memory_is_refused_or_read_and_nothing_else() {
-    for seed in seeds() {
+    for seed in seeds(1) {
         println!("SEED={seed}");
         let mut damage = Damage::new(seed);
         let (mut read, mut refused) = (0, 0);
@@ -176,7 +156,7 @@ impl Damage {
         let layout = Layout::new(3, 2);
         let sound = filled(layout);
         Self {
-            random: Random(seed),
+            random: Random::from_seed(seed),
             layout,
             memory: sound.iter().map(copy).collect(),
             sound,
@@ -185,12 +165,12 @@ impl Damage {
 
     /// One to three bits.
     fn flip(&mut self) -> Vec<usize> {
-        let flips = 1 + self.random.next() % 3;
+        let flips = 1 + self.random.next_u64() % 3;
         let places: Vec<usize> = (0..flips)
             .map(|_| target(&mut self.random, self.layout))
             .collect();
         for &place in &places {
-            let bit = 1 << (self.random.next() % 64);
+            let bit = 1 << (self.random.next_u64() % 64);
             self.memory[place].store(
                 self.memory[place].load(Ordering::Relaxed) ^ bit,
                 Ordering::Relaxed,
@@ -208,12 +188,12 @@ impl Damage {
 
 /// Mostly the header, which everything hangs on.
 fn target(random: &mut Random, layout: Layout) -> usize {
-    let bound = match random.next() % 4 {
+    let bound = match random.next_u64() % 4 {
         0 | 1 => layout.descriptors_at,
         2 => layout.values_at,
         _ => layout.end(),
     };
-    (random.next() % bound as u64) as usize
+    (random.next_u64() % bound as u64) as usize
 }
 
 fn read_all(reader: &Reader<Arc<[AtomicU64]>>) {

@@ -2,6 +2,7 @@
 
 #![cfg(not(any(loom, miri)))]
 
+use crate::random::{Random, seeds};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use touchline_shm::counters::{Descriptor, Origin, Reader, Refused, Writer, words_needed};
@@ -21,42 +22,14 @@ fn named(name: &str) -> Descriptor<'_> {
     }
 }
 
-/// SplitMix64: stable for ever, so that a seed means the same.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-}
-
-/// `SEED` alone, or as many seeds as `SEEDS` says.
-fn seeds() -> std::ops::Range<u64> {
-    let number = |variable: &str| {
-        let text = std::env::var(variable).ok()?;
-        Some(
-            text.parse::<u64>()
-                .unwrap_or_else(|_| panic!("{variable}={text}")),
-        )
-    };
-    match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("SEEDS").unwrap_or(1),
-    }
-}
-
 #[test]
 fn quantiles_are_those_of_the_values_within_the_bound() {
-    for seed in seeds() {
+    for seed in seeds(1) {
         println!("SEED={seed}");
-        let mut random = Random(seed);
+        let mut random = Random::from_seed(seed);
         let count = 50_000;
         let mut check = |value: &mut dyn FnMut(u64) -> u64| {
-            check_quantiles((0..count).map(|_| value(random.next())).collect());
+            check_quantiles((0..count).map(|_| value(random.next_u64())).collect());
         };
         check(&mut |any| any % 200); // small, exact
         check(&mut |any| 300 + any % 1_000); // a narrow band

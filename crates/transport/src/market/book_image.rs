@@ -290,7 +290,7 @@ impl BookImage {
     }
 
     fn take_lists(&mut self, content: &[u64], levels_max: usize) -> Option<()> {
-        let validity = native::code::validity((content[STATE] & 0xFF) as u8)?;
+        let validity = Validity::from_code((content[STATE] & 0xFF) as u8)?;
         for (list, levels) in self.lists.iter_mut().enumerate() {
             let count = usize::from((content[COUNTS] >> (16 * list)) as u16);
             let begin = HEAD + first_row(list, levels_max) * ROW;

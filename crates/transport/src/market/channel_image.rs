@@ -75,14 +75,14 @@ impl ChannelImage {
             validities,
             sequence,
         ] = *content;
-        let orders = native::code::validity(orders as u8).unwrap_or(Validity::Recovering);
+        let orders = Validity::from_code(orders as u8).unwrap_or(Validity::Recovering);
         let gap = Gap {
             first,
             last,
             orders,
         };
         // A validity that no publisher writes is none to trust.
-        let validity = |code| native::code::validity(code).unwrap_or(Validity::Stale);
+        let validity = |code| Validity::from_code(code).unwrap_or(Validity::Stale);
         let state = ChannelState {
             price: validity(validities as u8),
             orders: validity((validities >> 8) as u8),
@@ -91,7 +91,7 @@ impl ChannelImage {
         ChannelImage {
             reset: (flags & 1 != 0).then_some(reset),
             gap: (flags & 2 != 0).then_some((gap_at, gap)),
-            download: native::code::phase((flags >> 8) as u8)
+            download: Phase::from_code((flags >> 8) as u8)
                 .filter(|_| flags & 4 != 0)
                 .map(|phase| (download_at, phase)),
             state: (flags & 8 != 0).then_some((state_at, state)),

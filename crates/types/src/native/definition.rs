@@ -6,8 +6,8 @@ use super::message::Source;
 use super::{Entry, Group, Malformed, Sink, code, encode};
 use crate::text::FixedText;
 use crate::{
-    Depth, DisplayFactor, Instrument, InstrumentDefinition, Leg, Legs, Price, Quantity,
-    ReferenceData, Symbol,
+    Depth, DisplayFactor, Instrument, InstrumentDefinition, Leg, Legs, OptionRight, Price,
+    Quantity, ReferenceData, SecurityType, Side, Symbol,
 };
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -135,11 +135,12 @@ impl<'a> DefinitionView<'a> {
 
     fn reference(&self, block: &layout::InstrumentDefinition) -> Result<ReferenceData, Malformed> {
         let underlying = block.underlying.get();
-        let right = code::optional(block.option_right, code::option_right);
+        let right = code::optional(block.option_right, OptionRight::from_code);
         Ok(ReferenceData {
             venue: text(&block.venue_name, "venueName")?,
-            security_type: (block.security_type != code::NULL)
-                .then(|| code::security_type(block.security_type)),
+            security_type: (block.security_type != code::NULL).then(|| {
+                SecurityType::from_code(block.security_type).unwrap_or(SecurityType::Other)
+            }),
             currency: text(&block.currency, "currency")?,
             settlement_currency: text(&block.settlement_currency, "settlementCurrency")?,
             display_factor: display_factor(block)?,
@@ -221,7 +222,7 @@ impl Entry for layout::Leg {
     }
 
     fn check(&self) -> Result<(), Malformed> {
-        code::side(self.side)
+        Side::from_code(self.side)
             .map(drop)
             .ok_or(Malformed::Value("side"))
     }
@@ -230,7 +231,7 @@ impl Entry for layout::Leg {
         Leg {
             security_id: self.leg_id.get(),
             ratio: self.ratio.get(),
-            side: code::side(self.side).unwrap_or(crate::Side::Bid),
+            side: Side::from_code(self.side).unwrap_or(Side::Bid),
         }
     }
 }

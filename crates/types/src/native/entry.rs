@@ -101,8 +101,8 @@ impl Entry for layout::LevelChange {
             } else {
                 BookKind::Implied
             },
-            side: code::side(self.side).unwrap_or(Side::Bid),
-            action: code::level_action(self.action).unwrap_or(LevelAction::Clear),
+            side: Side::from_code(self.side).unwrap_or(Side::Bid),
+            action: LevelAction::from_code(self.action).unwrap_or(LevelAction::Clear),
             // A writer of version 0 has the first alone, and the second reads as 0.
             // mutant: native: a deep place is what a byte says of it
             index: self.deep_index.get().max(self.index.into()),
@@ -140,7 +140,7 @@ impl Entry for layout::Order {
             priority: self.priority.get(),
             price: Price(self.price.get()),
             quantity: Quantity(self.quantity.get()),
-            side: code::side(self.side).unwrap_or(Side::Bid),
+            side: Side::from_code(self.side).unwrap_or(Side::Bid),
             action: OrderAction::New,
         }
     }
@@ -180,8 +180,8 @@ impl Entry for layout::OrderChange {
             priority: self.priority.get(),
             price: Price(self.price.get()),
             quantity: Quantity(self.quantity.get()),
-            side: code::side(self.side).unwrap_or(Side::Bid),
-            action: code::order_action(self.action).unwrap_or(OrderAction::Delete),
+            side: Side::from_code(self.side).unwrap_or(Side::Bid),
+            action: OrderAction::from_code(self.action).unwrap_or(OrderAction::Delete),
         }
     }
 }

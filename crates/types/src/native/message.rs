@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     BookUpdate, ChannelState, Gap, Instrument, Level, LevelChange, PacketInfo, Phase, Price,
-    Quantity, State, Statistic, Timestamps, Trade, TradingStatus, Validity,
+    Quantity, Side, State, Statistic, StatisticKind, Timestamps, Trade, TradingStatus,
+    UpdateAction, Validity,
 };
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{I32, I64};
@@ -185,7 +186,7 @@ impl<'a> Message<'a> {
     /// How far the book that it is of may be trusted after it; `None` where it is of none.
     #[inline]
     pub fn validity(&self) -> Option<Validity> {
-        code::validity(self.head.validity)
+        Validity::from_code(self.head.validity)
     }
 
     /// When things happened. What the message does not carry is 0.
@@ -333,7 +334,7 @@ impl<'a> Source<'a> {
 
     #[inline(always)]
     pub(super) fn validity(&self) -> Result<Validity, Malformed> {
-        code::validity(self.head.validity).ok_or(Malformed::Value("validity"))
+        Validity::from_code(self.head.validity).ok_or(Malformed::Value("validity"))
     }
 
     /// Nothing may follow the last group, unless a newer writer has added groups.
@@ -397,7 +398,7 @@ fn trade<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
     let block: &layout::Trade = source.block()?;
     let aggressor = match block.aggressor {
         code::NULL => None,
-        side => Some(code::side(side).ok_or(Malformed::Value("aggressor"))?),
+        side => Some(Side::from_code(side).ok_or(Malformed::Value("aggressor"))?),
     };
     Ok(Body::Trade(Trade {
         instrument: source.instrument()?,
@@ -405,7 +406,7 @@ fn trade<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
         price: Price(block.price.get()),
         quantity: Quantity(block.quantity.get()),
         aggressor,
-        action: code::update_action(block.action).ok_or(Malformed::Value("action"))?,
+        action: UpdateAction::from_code(block.action).ok_or(Malformed::Value("action"))?,
         trade_id: block.trade_id.get(),
     }))
 }
@@ -425,7 +426,7 @@ fn rare<'a>(source: &mut Source<'a>) -> Result<Body<'a>, Malformed> {
         }
         layout::Download::TEMPLATE_ID => {
             let block: &layout::Download = source.block()?;
-            Body::Download(code::phase(block.phase).ok_or(Malformed::Value("phase"))?)
+            Body::Download(Phase::from_code(block.phase).ok_or(Malformed::Value("phase"))?)
         }
         layout::ChannelState::TEMPLATE_ID => channel_state(source.block()?)?,
         layout::InstrumentDefinition::TEMPLATE_ID => {
@@ -468,13 +469,16 @@ fn gap<'a>(block: &layout::Gap) -> Result<Body<'a>, Malformed> {
     Ok(Body::Gap(Gap {
         first: block.first_lost.get(),
         last: block.last_lost.get(),
-        orders: code::validity(block.orders_validity).ok_or(Malformed::Value("ordersValidity"))?,
+        orders: Validity::from_code(block.orders_validity)
+            .ok_or(Malformed::Value("ordersValidity"))?,
     }))
 }
 
 fn channel_state<'a>(block: &layout::ChannelState) -> Result<Body<'a>, Malformed> {
-    let price = code::validity(block.price_validity).ok_or(Malformed::Value("priceValidity"))?;
-    let orders = code::validity(block.orders_validity).ok_or(Malformed::Value("ordersValidity"))?;
+    let price =
+        Validity::from_code(block.price_validity).ok_or(Malformed::Value("priceValidity"))?;
+    let orders =
+        Validity::from_code(block.orders_validity).ok_or(Malformed::Value("ordersValidity"))?;
     Ok(Body::Channel(ChannelState {
         price,
         orders,
@@ -510,8 +514,9 @@ fn statistics<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
     let block: &layout::Statistics = source.block()?;
     Ok(Body::Statistics(Statistic {
         instrument: source.instrument()?,
-        kind: code::statistic_kind(block.kind),
-        action: code::update_action(block.action).ok_or(Malformed::Value("action"))?,
+        // Venues invent figures, and newer writers will name them: what is not known here is another figure.
+        kind: StatisticKind::from_code(block.kind).unwrap_or(StatisticKind::Other),
+        action: UpdateAction::from_code(block.action).ok_or(Malformed::Value("action"))?,
         price: Price(block.price.get()),
         quantity: Quantity(block.quantity.get()),
     }))

@@ -6,8 +6,9 @@ use super::layout::{self, Block, Head, Text, Zeros};
 use super::message::Source;
 use super::{Flags, Malformed, code};
 use crate::{
-    CancelAll, CancelOrder, ExecutionReport, Instrument, Limits, NewOrder, OrderMessage,
-    OrderRejected, OrderRoute, OrderTerms, Price, Quantity, ReplaceOrder, Timestamps,
+    CancelAll, CancelOrder, ExecutionReport, ExecutionType, Instrument, Limits, Liquidity,
+    NewOrder, OrderMessage, OrderRejected, OrderRequest, OrderRoute, OrderState, OrderTerms,
+    OrderType, Price, Quantity, RejectCode, ReplaceOrder, RiskCheck, Side, TimeInForce, Timestamps,
 };
 
 /// An order, a report or limits in a message.
@@ -129,9 +130,9 @@ fn terms_block(terms: &OrderTerms, created_ns: u64) -> layout::Terms {
 
 fn terms(terms: &layout::Terms) -> Result<OrderTerms, Malformed> {
     Ok(OrderTerms {
-        side: required(terms.side, code::side, "side")?,
-        order_type: required(terms.order_type, code::order_type, "orderType")?,
-        time_in_force: required(terms.time_in_force, code::time_in_force, "timeInForce")?,
+        side: required(terms.side, Side::from_code, "side")?,
+        order_type: required(terms.order_type, OrderType::from_code, "orderType")?,
+        time_in_force: required(terms.time_in_force, TimeInForce::from_code, "timeInForce")?,
         is_post_only: terms.order_flags & code::POST_ONLY != 0,
         is_reduce_only: terms.order_flags & code::REDUCE_ONLY != 0,
         price: Price(terms.price.get()),
@@ -188,7 +189,7 @@ fn cancel_order_block(order: &CancelOrder, tag: &Tag<'_>) -> layout::CancelOrder
 fn cancel_order(block: &layout::CancelOrder) -> Result<CancelOrder, Malformed> {
     Ok(CancelOrder {
         route: route(&block.head, &block.route)?,
-        side: required(block.side, code::side, "side")?,
+        side: required(block.side, Side::from_code, "side")?,
         quantity: Quantity(block.quantity.get()),
         client_order_id: text(&block.client_order_id, "clientOrderId")?,
         original_client_order_id: text(&block.original_client_order_id, "originalClientOrderId")?,
@@ -242,7 +243,7 @@ fn cancel_all(block: &layout::CancelAll) -> Result<CancelAll, Malformed> {
     }
     Ok(CancelAll {
         route: route(&block.head, &block.route)?,
-        side: optional(block.side, code::side, "side")?,
+        side: optional(block.side, Side::from_code, "side")?,
         is_kill: block.kill != 0,
         client_order_id: text(&block.client_order_id, "clientOrderId")?,
         requested_by: text(&block.requested_by, "requestedBy")?,
@@ -287,9 +288,13 @@ fn execution_report_block(report: &ExecutionReport, tag: &Tag<'_>) -> layout::Ex
 fn execution_report(block: &layout::ExecutionReport) -> Result<ExecutionReport, Malformed> {
     Ok(ExecutionReport {
         route: route(&block.head, &block.route)?,
-        execution_type: required(block.execution_type, code::execution_type, "executionType")?,
-        state: required(block.order_state, code::order_state, "orderState")?,
-        side: required(block.side, code::side, "side")?,
+        execution_type: required(
+            block.execution_type,
+            ExecutionType::from_code,
+            "executionType",
+        )?,
+        state: required(block.order_state, OrderState::from_code, "orderState")?,
+        side: required(block.side, Side::from_code, "side")?,
         price: Price(block.price.get()),
         quantity: Quantity(block.quantity.get()),
         last_price: Price(block.last_price.get()),
@@ -298,9 +303,9 @@ fn execution_report(block: &layout::ExecutionReport) -> Result<ExecutionReport, 
         leaves_quantity: Quantity(block.leaves_quantity.get()),
         average_price: Price(block.average_price.get()),
         value_date: block.value_date.get(),
-        reject_code: known(block.reject_code, code::reject_code),
+        reject_code: known(block.reject_code, RejectCode::from_code, RejectCode::Other),
         venue_reject_code: venue_code(block.venue_reject_code.get()),
-        liquidity: optional(block.liquidity, code::liquidity, "liquidity")?,
+        liquidity: optional(block.liquidity, Liquidity::from_code, "liquidity")?,
         is_possible_resend: block.report_flags & code::POSSIBLE_RESEND != 0,
         is_late: block.report_flags & code::LATE != 0,
         is_last_of_list: block.report_flags & code::LAST_OF_LIST != 0,
@@ -335,9 +340,9 @@ fn order_rejected_block(rejected: &OrderRejected, tag: &Tag<'_>) -> layout::Orde
 fn order_rejected(block: &layout::OrderRejected) -> Result<OrderRejected, Malformed> {
     Ok(OrderRejected {
         route: route(&block.head, &block.route)?,
-        request: required(block.request, code::order_request, "request")?,
-        risk_check: known(block.risk_check, code::risk_check),
-        reject_code: known(block.reject_code, code::reject_code),
+        request: required(block.request, OrderRequest::from_code, "request")?,
+        risk_check: known(block.risk_check, RiskCheck::from_code, RiskCheck::Other),
+        reject_code: known(block.reject_code, RejectCode::from_code, RejectCode::Other),
         venue_reject_code: venue_code(block.venue_reject_code.get()),
         client_order_id: text(&block.client_order_id, "clientOrderId")?,
         original_client_order_id: text(&block.original_client_order_id, "originalClientOrderId")?,
@@ -418,7 +423,7 @@ fn optional<T>(
     code::optional(code, of).ok_or(Malformed::Value(field))
 }
 
-/// A code that may be absent, of an enum whose unknown codes are one more case.
-fn known<T>(code: u8, of: fn(u8) -> T) -> Option<T> {
-    (code != code::NULL).then(|| of(code))
+/// A code that may be absent, of an enum in which what is not known here is another one, not a fault.
+fn known<T>(code: u8, of: fn(u8) -> Option<T>, other: T) -> Option<T> {
+    (code != code::NULL).then(|| of(code).unwrap_or(other))
 }

@@ -63,12 +63,11 @@ pub fn encode_quote_update(
     timestamps: &Timestamps,
     out: &mut [u8],
 ) -> Option<usize> {
-    let tag = Tag::new(sequence, flags.only(FLAGS), timestamps);
-    let (head, trace) = tag.of_book(update.stream.instrument, update.stream.validity);
+    let (head, trace, stream) = begin(&update.stream, sequence, flags, timestamps);
     let block = layout::QuoteUpdate {
         head,
         trace,
-        stream: stream(&update.stream),
+        stream,
     };
     write::<_, layout::QuoteChange>(block, update.changes, out)
 }
@@ -82,12 +81,11 @@ pub fn encode_quote_snapshot(
     timestamps: &Timestamps,
     out: &mut [u8],
 ) -> Option<usize> {
-    let tag = Tag::new(sequence, flags.only(FLAGS), timestamps);
-    let (head, trace) = tag.of_book(snapshot.stream.instrument, snapshot.stream.validity);
+    let (head, trace, stream) = begin(&snapshot.stream, sequence, flags, timestamps);
     let block = layout::QuoteSnapshot {
         head,
         trace,
-        stream: stream(&snapshot.stream),
+        stream,
     };
     write::<_, layout::Quote>(block, snapshot.quotes, out)
 }
@@ -103,7 +101,19 @@ fn write<B: Block, E: Entry>(block: B, values: &[E::Value], out: &mut [u8]) -> O
     Some(length)
 }
 
-fn stream(stream: &QuoteStream) -> layout::QuoteStream {
+/// What a block of quotes begins with.
+fn begin(
+    stream: &QuoteStream,
+    sequence: u64,
+    flags: Flags,
+    timestamps: &Timestamps,
+) -> (layout::Head, layout::LatencyTrace, layout::QuoteStream) {
+    let tag = Tag::new(sequence, flags.only(FLAGS), timestamps);
+    let (head, trace) = tag.of_book(stream.instrument, stream.validity);
+    (head, trace, layout_of(stream))
+}
+
+fn layout_of(stream: &QuoteStream) -> layout::QuoteStream {
     layout::QuoteStream {
         security_id: stream.security_id.into(),
         provider: Text(stream.provider.bytes()),
@@ -174,14 +184,14 @@ impl Entry for layout::Quote {
     }
 
     fn check(&self) -> Result<(), Malformed> {
-        code::side(self.side).ok_or(Malformed::Value("side"))?;
+        Side::from_code(self.side).ok_or(Malformed::Value("side"))?;
         text(&self.quote_id, "quoteId").map(drop)
     }
 
     fn value(&self) -> Quote {
         Quote {
             entry: self.entry.get(),
-            side: code::side(self.side).unwrap_or(Side::Bid),
+            side: Side::from_code(self.side).unwrap_or(Side::Bid),
             price: Price(self.price.get()),
             quantity: Quantity(self.quantity.get()),
             quantity_min: Quantity(self.quantity_min.get()),
@@ -217,13 +227,13 @@ impl Entry for layout::QuoteChange {
     }
 
     fn check(&self) -> Result<(), Malformed> {
-        code::quote_action(self.action).ok_or(Malformed::Value("action"))?;
+        QuoteAction::from_code(self.action).ok_or(Malformed::Value("action"))?;
         self.quote().check()
     }
 
     fn value(&self) -> QuoteChange {
         QuoteChange {
-            action: code::quote_action(self.action).unwrap_or(QuoteAction::Clear),
+            action: QuoteAction::from_code(self.action).unwrap_or(QuoteAction::Clear),
             quote: self.quote().value(),
         }
     }

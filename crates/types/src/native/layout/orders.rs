@@ -49,15 +49,27 @@ fields! {
     }
 }
 
-block! {
+/// A block of an order: each begins with the head and where the order goes, in the words that are given.
+macro_rules! order_block {
+    ($(#[$about:meta])* $name:ident = $id:literal, $size:literal, $route:literal { $($body:tt)+ }) => {
+        block! {
+            $(#[$about])*
+            $name = $id, [], $size {
+                /// Number, times, instrument, no validity, flags.
+                0 head: Head,
+                /// Not used.
+                30 reserved: Zeros<2>,
+                #[doc = $route]
+                32 route: Route,
+                $($body)+
+            }
+        }
+    };
+}
+
+order_block! {
     /// A new order.
-    NewOrder = 60, [], 344 {
-        /// Number, times, instrument, no validity, flags.
-        0 head: Head,
-        /// Not used.
-        30 reserved: Zeros<2>,
-        /// Where it goes.
-        32 route: Route,
+    NewOrder = 60, 344, " Where it goes." {
         /// What it is to do.
         72 terms: Terms,
         /// Our id of it.
@@ -69,15 +81,9 @@ block! {
     }
 }
 
-block! {
+order_block! {
     /// The request to cancel an order.
-    CancelOrder = 61, [], 288 {
-        /// Number, times, instrument, no validity, flags.
-        0 head: Head,
-        /// Not used.
-        30 reserved: Zeros<2>,
-        /// Where the order is.
-        32 route: Route,
+    CancelOrder = 61, 288, " Where the order is." {
         /// Its quantity.
         72 quantity: I64,
         /// When the request was made, nanoseconds since the Unix epoch.
@@ -95,15 +101,9 @@ block! {
     }
 }
 
-block! {
+order_block! {
     /// The request to give an order other terms.
-    ReplaceOrder = 62, [], 344 {
-        /// Number, times, instrument, no validity, flags.
-        0 head: Head,
-        /// Not used.
-        30 reserved: Zeros<2>,
-        /// Where the order is.
-        32 route: Route,
+    ReplaceOrder = 62, 344, " Where the order is." {
         /// All of the new terms.
         72 terms: Terms,
         /// Our id of the request.
@@ -115,15 +115,9 @@ block! {
     }
 }
 
-block! {
+order_block! {
     /// The request to cancel every order that fits.
-    CancelAll = 63, [], 168 {
-        /// Number, times, instrument, no validity, flags.
-        0 head: Head,
-        /// Not used.
-        30 reserved: Zeros<2>,
-        /// Of which instrument, venue and account.
-        32 route: Route,
+    CancelAll = 63, 168, " Of which instrument, venue and account." {
         /// When the request was made, nanoseconds since the Unix epoch.
         72 created_ns: U64,
         /// Our id of the request.
@@ -139,15 +133,9 @@ block! {
     }
 }
 
-block! {
+order_block! {
     /// What became of an order.
-    ExecutionReport = 70, [], 464 {
-        /// Number, times, instrument, no validity, flags.
-        0 head: Head,
-        /// Not used.
-        30 reserved: Zeros<2>,
-        /// Where the order is.
-        32 route: Route,
+    ExecutionReport = 70, 464, " Where the order is." {
         /// Limit of the order in 1e-9; `i64::MAX` without one.
         72 price: I64,
         /// Quantity of the order.
@@ -193,15 +181,9 @@ block! {
     }
 }
 
-block! {
+order_block! {
     /// A request was refused.
-    OrderRejected = 71, [], 336 {
-        /// Number, times, instrument, no validity, flags.
-        0 head: Head,
-        /// Not used.
-        30 reserved: Zeros<2>,
-        /// Where it was to go.
-        32 route: Route,
+    OrderRejected = 71, 336, " Where it was to go." {
         /// The venue's number of the reason; `u16::MAX` without one.
         72 venue_reject_code: U16,
         /// OrderRequest of the schema.
@@ -223,15 +205,9 @@ block! {
     }
 }
 
-block! {
+order_block! {
     /// Limits in force, and how much of them is used.
-    Limits = 80, [], 184 {
-        /// Number, times, instrument, no validity, flags.
-        0 head: Head,
-        /// Not used.
-        30 reserved: Zeros<2>,
-        /// What they are of.
-        32 route: Route,
+    Limits = 80, 184, " What they are of." {
         /// Largest quantity of one order; `i64::MAX` where not limited.
         72 order_quantity_max: I64,
         /// Largest position, long or short; `i64::MAX` where not limited.
