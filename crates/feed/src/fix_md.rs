@@ -31,4 +31,4 @@ pub use counters::Counters;
 pub use feed::FixFeed;
 pub use market_data::{APPLICATION, MarketData};
 pub use messages::Step;
-pub use settings::{Chosen, Dialect, Settings};
+pub use settings::{Dialect, Settings};

@@ -19,7 +19,6 @@ mod mistake;
 mod network;
 mod publication;
 mod secret;
-mod symbols;
 mod tls;
 
 pub use annotated::{Guide, OPERATIONS};
@@ -27,8 +26,8 @@ pub use duty::{Duty, IdleKind};
 pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
 pub use secret::SecretSource;
-pub use symbols::Symbols;
 pub use tls::Tls;
+pub use touchline_instruments::Symbols;
 
 /// The configuration of one gateway, complete with its defaults; `V` is what is said of the venue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

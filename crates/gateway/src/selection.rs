@@ -1,9 +1,9 @@
 //! The symbols that a gateway publishes.
 
-use crate::config::Symbols;
+use touchline_instruments::{Admitted, Symbols};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Activity, Damage, PublisherCounters};
-use touchline_types::{Instrument, Timestamps, Update};
+use touchline_types::{Timestamps, Update};
 
 /// Passes on what concerns the symbols that the configuration names.
 ///
@@ -12,8 +12,7 @@ use touchline_types::{Instrument, Timestamps, Update};
 #[derive(Debug)]
 pub struct Selected<P> {
     publisher: P,
-    symbols: Symbols,
-    admitted: Vec<bool>,
+    admitted: Admitted,
 }
 
 impl<P: Publish> Selected<P> {
@@ -21,8 +20,7 @@ impl<P: Publish> Selected<P> {
     pub fn new(publisher: P, symbols: Symbols, instruments_max: usize) -> Selected<P> {
         Selected {
             publisher,
-            symbols,
-            admitted: Vec::with_capacity(instruments_max),
+            admitted: Admitted::new(symbols, instruments_max),
         }
     }
 
@@ -52,27 +50,16 @@ impl<P: Publish> Selected<P> {
             Update::Gap(_) | Update::Reset | Update::Download(_) | Update::Channel(_) => {
                 return true;
             }
-            Update::Definition(definition) => {
-                let admitted = self.symbols.admit(definition.symbol.as_str());
-                *self.row(definition.instrument) = admitted;
-                return admitted;
-            }
+            Update::Definition(definition) => return self.admitted.define(definition),
         };
-        *self.row(instrument)
-    }
-
-    fn row(&mut self, instrument: Instrument) -> &mut bool {
-        if instrument.index() >= self.admitted.len() {
-            self.admitted.resize(instrument.index() + 1, false);
-        }
-        &mut self.admitted[instrument.index()]
+        self.admitted.has(instrument)
     }
 }
 
 impl<P: Publish> Publish for Selected<P> {
     #[inline]
     fn publish(&mut self, update: &Update<'_>, timestamps: &Timestamps) {
-        if self.symbols.is_empty() || self.admits(update) {
+        if self.admitted.is_all() || self.admits(update) {
             self.publisher.publish(update, timestamps);
         }
     }

@@ -1,4 +1,4 @@
-//! The instruments of a gateway: dense index, definitions, look-up by security id or symbol.
+//! The instruments of a gateway: dense index, definitions, look-up by security id or symbol, and which symbols are chosen.
 //!
 //! The pipeline owns the table. A feed adds instruments and defines them; books and publishers read it.
 //!
@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 mod index;
+mod symbols;
 mod table;
 
+pub use symbols::{Admitted, Symbols};
 pub use table::Instruments;

@@ -40,7 +40,7 @@ fn by_security_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> V
     let instruments = pipeline.instruments();
     let is_published = |instrument: &Instrument| {
         let definition = instruments.definition(*instrument);
-        symbols.is_empty() || definition.defined && symbols.admit(definition.symbol.as_str())
+        symbols.admit_instrument(definition)
     };
     let mut published: Vec<_> = instruments.iter().filter(is_published).collect();
     published.sort_by_key(|instrument| instruments.definition(*instrument).security_id);

@@ -146,7 +146,7 @@ impl Arguments {
         if !self.symbol.is_empty() {
             let symbols = Symbols::new(self.symbol.clone()).map_err(Failure::usage)?;
             join.filter = Some(Box::new(move |definition| {
-                symbols.admit(definition.symbol.as_str())
+                symbols.admit_instrument(definition)
             }));
         }
         Ok(join)

@@ -2,8 +2,8 @@
 
 use super::counters::Counters;
 use super::instruments::{Book, Row, Rows};
-use super::settings::Chosen;
 use crate::Output;
+use touchline_instruments::Symbols;
 use touchline_types::{
     Code, Event, InstrumentDefinition, OptionRight, Price, Quantity, ReferenceData, SecurityType,
     Symbol, TradingStatus,
@@ -60,7 +60,7 @@ struct Security<'a> {
 pub fn take(
     message: &Message<'_>,
     rows: &mut Rows,
-    chosen: &Chosen,
+    chosen: &Symbols,
     counters: &mut Counters,
     out: &mut Output<'_>,
 ) -> Result<Listed, Malformed> {
@@ -104,7 +104,7 @@ pub fn take(
 fn define(
     security: Security<'_>,
     rows: &mut Rows,
-    chosen: &Chosen,
+    chosen: &Symbols,
     counters: &mut Counters,
     out: &mut Output<'_>,
 ) {
@@ -113,7 +113,7 @@ fn define(
         counters.instruments_refused += 1;
         return;
     };
-    if !chosen.is(name) {
+    if !chosen.admit(name) {
         return;
     }
     let Some(instrument) = rows.add(name, out.instruments) else {

@@ -1,6 +1,6 @@
 //! What a feed is told at its start.
 
-use std::fmt;
+use touchline_instruments::Symbols;
 use touchline_session::Secret;
 use touchline_session::fix;
 use touchline_types::Code;
@@ -15,27 +15,6 @@ pub enum Dialect {
     Standard,
 }
 
-/// Which instruments of a venue's list are wanted. Asked once for each name that the venue tells.
-pub struct Chosen(Box<dyn Fn(&str) -> bool + Send>);
-
-impl Chosen {
-    /// Those for which this says so.
-    pub fn by(wanted: impl Fn(&str) -> bool + Send + 'static) -> Chosen {
-        Chosen(Box::new(wanted))
-    }
-
-    /// Whether this one is wanted.
-    pub fn is(&self, symbol: &str) -> bool {
-        (self.0)(symbol)
-    }
-}
-
-impl fmt::Debug for Chosen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Chosen")
-    }
-}
-
 /// One session that brings market data.
 #[derive(Debug)]
 pub struct Settings {
@@ -44,7 +23,7 @@ pub struct Settings {
     /// Whose rules apply.
     pub dialect: Dialect,
     /// Which instruments of the venue's list are wanted.
-    pub chosen: Chosen,
+    pub chosen: Symbols,
     /// Instruments that are asked for without a list of the venue's.
     pub symbols: Vec<String>,
     /// MarketDepth (264), levels a side; 0 is every level.

@@ -1,8 +1,8 @@
 //! A feed and its venue, and time that passes when it is told to.
 
-use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_feed::{Batch, Feed, Feedback, ReceiveTime, SessionFeed};
-use touchline_instruments::Instruments;
+use touchline_instruments::{Instruments, Symbols};
 use touchline_session::Secret;
 use touchline_session::fix::{Event as Said, Memory, Role, Session, Settings as SessionSettings};
 use touchline_types::{Event, Instrument};
@@ -30,7 +30,7 @@ pub fn settings(dialect: Dialect) -> Settings {
     Settings {
         session,
         dialect,
-        chosen: Chosen::by(|symbol| symbol.starts_with("BTC")),
+        chosen: Symbols::new(vec!["BTC*".to_owned()]).expect("a pattern"),
         symbols: vec!["EUR/USD".to_owned()],
         depth: 0,
         trades: true,

@@ -10,7 +10,7 @@ use crate::{Limits, Pipeline};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_session::Secret;
 use touchline_session::fix::{self, Checks, Role};
 use touchline_transport::Publish;
@@ -156,11 +156,10 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
     let mut entropy = [0; 32];
     random(&mut entropy)?;
     let password = venue.password.as_ref().map(|source| source.read());
-    let chosen = venue.symbols.clone();
     Ok(Settings {
         session: session(venue, dialect),
         dialect,
-        chosen: Chosen::by(move |symbol| chosen.admit(symbol)),
+        chosen: venue.symbols.clone(),
         symbols: match dialect {
             Dialect::Deribit => Vec::new(),
             Dialect::Standard => names.into_iter().map(str::to_owned).collect(),

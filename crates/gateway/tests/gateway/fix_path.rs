@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 use touchline_feed::SessionFeed;
-use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_gateway::{Limits, Pipeline};
 use touchline_session::Secret;
 use touchline_session::fix::{Memory, Role, Session, Settings as SessionSettings};
@@ -52,7 +52,7 @@ impl Stage {
         let settings = Settings {
             session: ours,
             dialect: Dialect::Deribit,
-            chosen: Chosen::by(|_| true),
+            chosen: touchline_instruments::Symbols::default(),
             symbols: Vec::new(),
             depth: 0,
             trades: true,

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::{
     BookKind, BookSnapshot, Instrument, Level, LevelAction, LevelChange, Price, Quantity, Side,
-    Validity, native,
+    Validity,
 };
 
 const COUNTS: usize = 0;

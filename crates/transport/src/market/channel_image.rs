@@ -5,7 +5,7 @@
 //! live book, whatever it says; one that is older than a loss is not live.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use touchline_types::{ChannelState, Gap, Phase, Validity, native};
+use touchline_types::{ChannelState, Gap, Phase, Validity};
 
 /// Slot of the images where it lies; the instruments follow.
 pub const SLOT: usize = 0;

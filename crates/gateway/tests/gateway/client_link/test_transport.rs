@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_feed::fix_md::{Chosen, Dialect, FixFeed, Settings};
+use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_gateway::live::{ClientLink, Dial, FeedLink, LastError, Phase};
 use touchline_gateway::{Clocks, Limits, Now, Pipeline};
 use touchline_net::clock::Clock;
@@ -162,7 +162,7 @@ fn settings() -> Settings {
     Settings {
         session,
         dialect: Dialect::Standard,
-        chosen: Chosen::by(|_| true),
+        chosen: touchline_instruments::Symbols::default(),
         symbols: vec!["EUR/USD".to_owned()],
         depth: 0,
         trades: false,

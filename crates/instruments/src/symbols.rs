@@ -1,8 +1,9 @@
-//! Which symbols are chosen.
+//! Which symbols are chosen: the one filter of symbols, of gateways, replays and readers.
 
 use regex_lite::Regex;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use touchline_types::{Instrument, InstrumentDefinition};
 
 /// Patterns of symbols: names in which `*` stands for any characters, none too, and between slashes
 /// regular expressions, which must fit the whole name. No pattern at all means every symbol.
@@ -69,19 +70,69 @@ impl Symbols {
         patterns.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether there is no pattern, that is, whether every symbol is to be published.
+    /// Whether there is no pattern, that is, whether every symbol is chosen.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a symbol is to be published.
+    /// Whether a symbol is chosen.
     pub fn admit(&self, symbol: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|pattern| pattern.admits(symbol))
+    }
+
+    /// Whether an instrument is chosen. One without a symbol is, where every symbol is.
+    pub fn admit_instrument(&self, definition: &InstrumentDefinition) -> bool {
+        let symbol = definition.symbol.as_str();
+        self.0.is_empty() || !symbol.is_empty() && self.admit(symbol)
     }
 
     /// The symbols, where each pattern is the name of one.
     pub fn names(&self) -> Option<Vec<&str>> {
         self.0.iter().map(Pattern::name).collect()
+    }
+}
+
+/// What the filter said of each instrument when it was defined, so that it is asked once. Before that an instrument has
+/// no symbol, and is chosen only where every symbol is.
+#[derive(Debug)]
+pub struct Admitted {
+    symbols: Symbols,
+    /// By instrument.
+    rows: Vec<bool>,
+}
+
+impl Admitted {
+    /// Room for `instruments_max` instruments is taken now; more are an allocation.
+    pub fn new(symbols: Symbols, instruments_max: usize) -> Admitted {
+        Admitted {
+            symbols,
+            rows: Vec::with_capacity(instruments_max),
+        }
+    }
+
+    /// Whether every instrument is chosen, with a definition or without.
+    #[inline]
+    pub fn is_all(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    /// Notes an instrument that is defined, or defined again, and says whether it is chosen.
+    pub fn define(&mut self, definition: &InstrumentDefinition) -> bool {
+        let (index, admitted) = (
+            definition.instrument.index(),
+            self.symbols.admit_instrument(definition),
+        );
+        if index >= self.rows.len() {
+            self.rows.resize(index + 1, false);
+        }
+        self.rows[index] = admitted;
+        admitted
+    }
+
+    /// Whether an instrument is chosen, by its last definition.
+    #[inline]
+    pub fn has(&self, instrument: Instrument) -> bool {
+        self.is_all() || self.rows.get(instrument.index()).copied().unwrap_or(false)
     }
 }
 
@@ -122,6 +173,33 @@ fn matches(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_types::{Depth, Symbol};
+
+    /// A pattern for any characters fits no instrument whose symbol is not known yet: it may turn out to have none.
+    #[test]
+    fn an_instrument_is_chosen_by_its_last_definition() {
+        let depth = Depth {
+            direct: 10,
+            implied: 2,
+        };
+        let mut definition = InstrumentDefinition::unknown(Instrument(3), 7, depth);
+        for (patterns, unnamed, named, renamed) in [
+            (&[][..], true, true, true),
+            (&["*"], false, true, true),
+            (&["ES*"], false, true, false),
+        ] {
+            let mut admitted = Admitted::new(symbols(patterns).expect("patterns"), 4);
+            let mut step = |symbol: &[u8]| {
+                definition.symbol = Symbol::new(symbol);
+                let chosen = admitted.define(&definition);
+                assert_eq!(admitted.has(Instrument(3)), chosen, "{patterns:?}");
+                assert_eq!(admitted.has(Instrument(9)), patterns.is_empty());
+                chosen
+            };
+            let steps = [step(b""), step(b"ESU4"), step(b"NQU4")];
+            assert_eq!(steps, [unnamed, named, renamed], "{patterns:?}");
+        }
+    }
 
     fn symbols(patterns: &[&str]) -> Result<Symbols, String> {
         Symbols::new(patterns.iter().map(|text| (*text).to_owned()).collect())
