@@ -12,9 +12,8 @@ usage: cargo xtask <chore> [arguments]
   tidy                           hold the repository against its own rules
   licences                       hold the licences of all dependencies against the list
   codegen <templates.xml>...     write the message views that the schemas describe
-  mutants --all | --commit ID | FILTER
-                                 break the code on purpose; a test must notice each time: all mutants, those of the
-                                 rules and a quarter of the others by the commit, or those with a word in their name
+  mutants [WORD]                 break the code on purpose; a test must notice each time: all mutants, or those with
+                                 the word in their names
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
                                  search for inputs that break a target of fuzz/
   sbe-oracle [--seed N] [--messages N] [--if-changed]
@@ -54,9 +53,8 @@ fn run() -> Result<()> {
         ["memory-model", ref options @ ..] => {
             xtask::memory_model::run(&root, xtask::memory_model::Options::parse(options)?)
         }
-        ["mutants", ref options @ ..] => {
-            xtask::mutants::run(&root, &xtask::mutants::Options::parse(options)?)
-        }
+        ["mutants"] => xtask::mutants::run(&root, ""),
+        ["mutants", word] if !word.starts_with('-') => xtask::mutants::run(&root, word),
         ["instructions", ref arguments @ ..] => xtask::instructions::run(&root, arguments),
         ["fuzz", ref options @ ..] => {
             xtask::fuzz::run(&root, &xtask::fuzz::Options::parse(options)?)

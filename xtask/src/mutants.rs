@@ -3,7 +3,6 @@
 //! A test that passes on broken code tests nothing. Each mutant breaks one line that matters and names the test that
 //! must then fail; a mutant that survives, that no longer applies, or that does not compile fails the run.
 
-mod always;
 mod believed;
 mod bus;
 mod doors;
@@ -16,7 +15,6 @@ mod image;
 mod list;
 mod market;
 mod names;
-mod options;
 mod place;
 mod readiness;
 mod ring;
@@ -24,18 +22,20 @@ mod simulator;
 mod soaks;
 mod sockets;
 mod stalled;
+mod switch;
 mod trial;
 
 use anyhow::{Result, bail};
-pub use options::Options;
 pub use place::MARKER;
+use place::Sources;
 use std::{
     collections::VecDeque,
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
     thread,
     time::Duration,
 };
+use switch::Plan;
 use trial::{Outcome, Trial};
 
 /// Beyond this a test run hangs, and that is noticing too.
@@ -55,24 +55,20 @@ pub struct Mutant {
     pub test: &'static str,
 }
 
-/// Tries the mutants that `options` choose, two at a time.
+/// Tries the mutants with `word` in their names.
 ///
 /// # Errors
 /// Names each mutant that was not noticed, with the reason; an empty list is an error as well.
-pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let chosen = options.choose(all());
+pub fn run(root: &Path, word: &str) -> Result<()> {
+    let chosen: Vec<&Mutant> = all().filter(|mutant| mutant.name.contains(word)).collect();
     if chosen.is_empty() {
         bail!(
-            "no mutants to try: of the {} in xtask/src/mutants/list.rs none is {options:?}",
+            "no mutants to try: of the {} in xtask/src/mutants none has '{word}' in its name",
             all().count()
         );
     }
-    let trial = Trial::new(
-        root,
-        &crate::target_folder(root).join("mutants/1"),
-        RUN_TIME_MAX,
-    )?;
-    let unnoticed = try_all(&trial, &chosen)?;
+    let folder = crate::target_folder(root).join("mutants");
+    let unnoticed = try_all(root, &folder, RUN_TIME_MAX, &chosen)?;
     if unnoticed > 0 {
         bail!(
             "{unnoticed} of {} mutants were not noticed; mend the test, or the mutant, of each",
@@ -91,42 +87,62 @@ fn all() -> impl Iterator<Item = &'static Mutant> {
     list::ALL.iter().copied().flatten()
 }
 
-/// Tries each mutant, tells its outcome, and counts those that went unnoticed.
-///
-/// Neighbours have a test program in common, so that little is built from one to the next: one worker begins at the
-/// front of the list, the other at its end.
-fn try_all(trial: &Trial, mutants: &[&Mutant]) -> Result<usize> {
-    let mut sorted = mutants.to_vec();
-    sorted.sort_by_key(|mutant| mutant.test);
-    trial.check_unbroken(&sorted)?;
-    let waiting = Mutex::new(VecDeque::from(sorted));
-    let second = trial.twin()?;
-    thread::scope(|scope| {
-        let other = scope.spawn(|| try_next(&second, || locked(&waiting).pop_back()));
-        let unnoticed = try_next(trial, || locked(&waiting).pop_front())?;
-        let other = other.join();
-        Ok(unnoticed + other.unwrap_or_else(|_| bail!("a worker panicked; see above"))?)
-    })
-}
-
-fn locked<'a, T>(waiting: &'a Mutex<T>) -> MutexGuard<'a, T> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn try_next<'a>(trial: &Trial, mut next: impl FnMut() -> Option<&'a Mutant>) -> Result<usize> {
+/// Tries each mutant, tells its outcome, and counts those that went unnoticed: first those that share a build, two at a
+/// time, then each that needs one of its own.
+fn try_all(
+    root: &Path,
+    folder: &Path,
+    run_time_max: Duration,
+    mutants: &[&Mutant],
+) -> Result<usize> {
+    let sources = Sources::read(root)?;
+    let plan = Plan::new(&sources, mutants)?;
+    let trial = Trial::new(root, folder, &sources, &plan, run_time_max)?;
+    println!(
+        "mutants: {} in one build, {} each in one of its own",
+        plan.switched().len(),
+        plan.alone.len()
+    );
     let mut unnoticed = 0;
-    while let Some(mutant) = next() {
-        let outcome = trial.outcome(mutant)?;
-        println!("mutant '{}': {outcome}", mutant.name);
-        unnoticed += usize::from(!matches!(outcome, Outcome::Noticed | Outcome::Hung));
+    for (mutant, reason) in &plan.without_place {
+        unnoticed += tell(mutant, &Outcome::DoesNotApply(reason.clone()));
+    }
+    trial.check_unbroken(mutants)?;
+    let waiting = Mutex::new(VecDeque::from(plan.switched()));
+    unnoticed += thread::scope(|scope| {
+        let try_next = || -> Result<usize> {
+            let mut unnoticed = 0;
+            while let Some((number, mutant)) = next(&waiting) {
+                unnoticed += tell(mutant, &trial.switched(number, mutant)?);
+            }
+            Ok(unnoticed)
+        };
+        let other = scope.spawn(try_next);
+        let unnoticed = try_next()?;
+        let other = other.join();
+        anyhow::Ok(unnoticed + other.unwrap_or_else(|_| bail!("a worker panicked; see above"))?)
+    })?;
+    for (mutant, place) in &plan.alone {
+        unnoticed += tell(mutant, &trial.alone(mutant, place)?);
     }
     Ok(unnoticed)
+}
+
+fn next<T>(waiting: &Mutex<VecDeque<T>>) -> Option<T> {
+    let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+    waiting.pop_front()
+}
+
+/// Says how a mutant fared; 1 if it went unnoticed.
+fn tell(mutant: &Mutant, outcome: &Outcome) -> usize {
+    println!("mutant '{}': {outcome}", mutant.name);
+    usize::from(!matches!(outcome, Outcome::Noticed | Outcome::Hung))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use place::{NoPlace, Sources};
+    use place::NoPlace;
     use std::{fs, path::PathBuf};
 
     const MANIFEST: &str =
@@ -142,9 +158,13 @@ pub fn count(to: u32) -> u32 {
     n
 }
 pub fn untested() -> bool { true }
+pub const fn is_small(n: u32) -> bool { n < 9 }
+pub const fn is_tiny(n: u32) -> bool { n < 8 }
+pub const fn is_least(n: u32) -> bool { n < 7 }
 #[test]
 fn counts() {
     assert_eq!(count(3), 3);
+    assert!(is_small(4));
 }
 ";
 
@@ -168,27 +188,53 @@ fn counts() {
         root
     }
 
-    fn trial(name: &str, limit: Duration) -> Trial {
+    /// How each of `mutants` fares in the crate of one file.
+    fn outcomes(name: &str, limit: Duration, mutants: &[Mutant]) -> Result<Vec<Outcome>> {
         let root = miniature(name);
-        Trial::new(&root, &root.join("target/mutants/1"), limit).unwrap()
+        let sources = Sources::read(&root)?;
+        let list: Vec<&Mutant> = mutants.iter().collect();
+        let plan = Plan::new(&sources, &list)?;
+        let trial = Trial::new(&root, &root.join("target/mutants"), &sources, &plan, limit)?;
+        trial.check_unbroken(&list)?;
+        let reasons = plan.without_place.iter();
+        let mut outcomes: Vec<Outcome> = reasons
+            .map(|(_, reason)| Outcome::DoesNotApply(reason.clone()))
+            .collect();
+        for (number, mutant) in plan.switched() {
+            outcomes.push(trial.switched(number, mutant)?);
+        }
+        for (mutant, place) in &plan.alone {
+            outcomes.push(trial.alone(mutant, place)?);
+        }
+        Ok(outcomes)
     }
 
     #[test]
     fn each_outcome_is_told_from_the_others() {
-        let trial = trial("outcomes", RUN_TIME_MAX);
-        let outcome = |find, replace| trial.outcome(&mutant(find, replace)).unwrap();
-        assert_eq!(outcome("n < to", "n + 1 < to"), Outcome::Noticed);
-        assert_eq!(outcome("{ true }", "{ false }"), Outcome::Survived);
+        let mutants = [
+            mutant("n > to", "n"),
+            mutant("n < to", "n + 1 < to"),
+            mutant("{ true }", "{ false }"),
+            mutant("< 9", "< 4"),
+            mutant("< 8", "< 9"),
+            mutant("< 7", "< nine"),
+        ];
+        let outcomes = outcomes("outcomes", RUN_TIME_MAX, &mutants).unwrap();
         assert!(matches!(
-            outcome("n > to", "n"),
+            outcomes[0],
             Outcome::DoesNotApply(NoPlace::NoText(_))
         ));
-        assert!(matches!(
-            outcome("n < to", "n < too"),
-            Outcome::DoesNotCompile { .. }
-        ));
-        // The copy is whole again, and the original was never touched.
-        trial.check_unbroken(&[&mutant("", "")]).unwrap();
+        assert_eq!(
+            outcomes[1..5],
+            [
+                Outcome::Noticed,
+                Outcome::Survived,
+                Outcome::Noticed,
+                Outcome::Survived
+            ]
+        );
+        assert!(matches!(outcomes[5], Outcome::DoesNotCompile { .. }));
+        // The original was never touched.
         assert_eq!(
             fs::read_to_string(miniature("outcomes").join("src/lib.rs")).unwrap(),
             SOURCE
@@ -197,10 +243,9 @@ fn counts() {
 
     #[test]
     fn a_test_that_never_ends_has_noticed() {
-        let outcome = trial("hang", Duration::from_secs(2))
-            .outcome(&mutant("n += 1", "n += 0"))
-            .unwrap();
-        assert_eq!(outcome, Outcome::Hung);
+        let mutants = [mutant("n += 1", "n += 0")];
+        let outcomes = outcomes("hang", Duration::from_secs(2), &mutants).unwrap();
+        assert_eq!(outcomes, [Outcome::Hung]);
     }
 
     #[test]
@@ -211,36 +256,33 @@ fn counts() {
             mutant("absent", ""),
         ];
         let list: Vec<&Mutant> = mutants.iter().collect();
-        assert_eq!(try_all(&trial("count", RUN_TIME_MAX), &list).unwrap(), 2);
+        let root = miniature("count");
+        let folder = root.join("target/mutants");
+        assert_eq!(try_all(&root, &folder, RUN_TIME_MAX, &list).unwrap(), 2);
     }
 
     #[test]
     fn a_test_that_does_not_exist_or_fails_by_itself_is_refused() {
-        let trial = trial("unbroken", RUN_TIME_MAX);
         let absent = Mutant {
             test: "no_such_test",
-            ..mutant("", "")
+            ..mutant("{ true }", "")
         };
-        let error = trial.check_unbroken(&[&absent]).unwrap_err().to_string();
-        assert!(error.contains("runs no test"), "{error}");
-        fs::write(
-            miniature("failing").join("src/lib.rs"),
-            SOURCE.replace("n < to", "n <= to"),
-        )
-        .unwrap();
-        let root = crate::target_folder(&crate::root()).join("miniature/failing");
-        let trial = Trial::new(&root, &root.join("target/mutants/1"), RUN_TIME_MAX).unwrap();
-        let error = trial
-            .check_unbroken(&[&mutant("", "")])
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("fails without any mutant"), "{error}");
+        let error = outcomes("unbroken", RUN_TIME_MAX, &[absent]).unwrap_err();
+        assert!(error.to_string().contains("runs no test"), "{error}");
+        let failing = SOURCE.replace("n < to", "n <= to");
+        let root = miniature("failing");
+        fs::write(root.join("src/lib.rs"), failing).unwrap();
+        let folder = root.join("target/mutants");
+        let error = try_all(&root, &folder, RUN_TIME_MAX, &[&mutant("{ true }", "")]).unwrap_err();
+        assert!(
+            error.to_string().contains("fails without any mutant"),
+            "{error}"
+        );
     }
 
     #[test]
     fn no_mutants_is_an_error() {
-        let options = Options::parse(&["no mutant has this name"]).unwrap();
-        assert!(run(&crate::root(), &options).is_err());
+        assert!(run(&crate::root(), "no mutant has this name").is_err());
     }
 
     /// Cheap, so that a mutant that went stale is noticed long before the mutants run.

@@ -100,6 +100,12 @@ impl Sources {
         })
     }
 
+    /// The text of a file that has a mutant's place.
+    pub fn text(&self, file: &Path) -> &str {
+        let source = self.0.iter().find(|source| source.file == file);
+        source.map_or("", |source| &source.text)
+    }
+
     /// The names in all markers.
     #[cfg(test)]
     pub fn names(&self) -> impl Iterator<Item = &str> {

@@ -1,17 +1,21 @@
-//! Trying one mutant: a copy of the sources, one change, one test run.
+//! Trying mutants: a copy of the sources with their switches, and a test run of each.
 
 use super::{
     Mutant,
-    place::{NoPlace, Sources},
+    place::{NoPlace, Place, Sources},
+    switch::{Plan, VARIABLE},
 };
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fmt,
+    env,
+    ffi::OsStr,
+    fmt,
     fs::{self, File},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Command, ExitStatus},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -53,57 +57,42 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A copy of the sources to break, and a build folder that all mutants share.
+/// A copy of the sources to break, and its build folder.
 #[derive(Debug)]
-pub struct Trial {
-    folder: PathBuf,
+pub struct Trial<'a> {
     copy: PathBuf,
-    sources: Sources,
     build: PathBuf,
-    output: PathBuf,
+    sources: &'a Sources,
+    plan: &'a Plan<'a>,
     run_time_max: Duration,
+    runs: AtomicU32,
 }
 
-impl Trial {
-    /// Copies the sources below `root` into `folder`. What is there already and equal is left alone, so that cargo
-    /// does not build it again.
+impl<'a> Trial<'a> {
+    /// Copies the sources below `root` into `folder`, with the switches of `plan`. What is there already and equal is left
+    /// alone, so that cargo does not build it again.
     ///
     /// # Errors
     /// When a file cannot be read or written.
-    pub fn new(root: &Path, folder: &Path, run_time_max: Duration) -> Result<Self> {
-        mirror(root, &folder.join("copy"))?;
-        Self::of(folder.to_owned(), run_time_max)
-    }
-
-    fn of(folder: PathBuf, run_time_max: Duration) -> Result<Self> {
+    pub fn new(
+        root: &Path,
+        folder: &Path,
+        sources: &'a Sources,
+        plan: &'a Plan<'a>,
+        run_time_max: Duration,
+    ) -> Result<Self> {
         let copy = folder.join("copy");
+        let build = folder.join("build");
+        fs::create_dir_all(&build)?;
+        mirror(root, &copy, Path::new(""), &plan.files(root, sources)?)?;
         Ok(Self {
-            sources: Sources::read(&copy)?,
             copy,
-            build: folder.join("build"),
-            output: folder.join("output.txt"),
-            folder,
+            build,
+            sources,
+            plan,
             run_time_max,
+            runs: AtomicU32::new(0),
         })
-    }
-
-    /// The same in a folder of its own beside this one, with all that is built here: cargo builds nothing twice.
-    ///
-    /// # Errors
-    /// When the files cannot be copied.
-    pub fn twin(&self) -> Result<Self> {
-        let folder = self.folder.with_file_name("2");
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        // With the times of the files, by which cargo tells what is new.
-        let status = Command::new("cp")
-            .arg("--archive")
-            .args([&self.folder, &folder])
-            .status()
-            .context("cannot run cp")?;
-        ensure!(status.success(), "cannot copy {}", self.folder.display());
-        Self::of(folder, self.run_time_max)
     }
 
     /// Holds the tests of `mutants` against the unbroken copy: each must run something and pass.
@@ -120,17 +109,14 @@ impl Trial {
             let names: Vec<&str> = names.into_iter().collect();
             let command = format!("cargo test {program} -- {}", names.join(" "));
             let arguments = [&["--"], &names[..]].concat();
-            if !self
-                .cargo(program, &arguments, None)?
-                .is_some_and(|status| status.success())
-            {
+            let run = self.cargo(program, &arguments, &[], None)?;
+            if !run.succeeded() {
                 bail!(
                     "'{command}' fails without any mutant; mend that first:\n{}",
-                    self.last_output()
+                    run.output
                 );
             }
-            let output = self.last_output();
-            if let Some(name) = names.iter().find(|name| !runs(&output, name)) {
+            if let Some(name) = names.iter().find(|name| !runs(&run.output, name)) {
                 bail!(
                     "'cargo test {program} {name}' runs no test, so it cannot notice anything; correct its name"
                 );
@@ -139,88 +125,114 @@ impl Trial {
         Ok(())
     }
 
+    /// Runs the test of a mutant that is switched.
+    ///
+    /// # Errors
+    /// When cargo cannot be run.
+    pub fn switched(&self, number: usize, mutant: &Mutant) -> Result<Outcome> {
+        self.outcome(mutant, &[(VARIABLE, &number.to_string())])
+    }
+
     /// Breaks the copy with `mutant`, runs its test, and mends the copy again.
     ///
     /// # Errors
     /// When a file cannot be read or written or cargo cannot be run.
-    pub fn outcome(&self, mutant: &Mutant) -> Result<Outcome> {
-        let place = match self.sources.place(mutant) {
-            Ok(place) => place,
-            Err(reason) => return Ok(Outcome::DoesNotApply(reason)),
+    pub fn alone(&self, mutant: &Mutant, place: &Place) -> Result<Outcome> {
+        let write = |broken| {
+            let text = self.plan.text_of(&place.file, self.sources, broken);
+            fs::write(self.copy.join(&place.file), text)
         };
-        let file = self.copy.join(&place.file);
-        let text = fs::read_to_string(&file)?;
-        let mut broken = text.clone();
-        broken.replace_range(place.bytes, mutant.replace);
-        fs::write(&file, broken)?;
-        let outcome = self.test(mutant);
-        fs::write(&file, text)?;
-        outcome
-    }
-
-    fn test(&self, mutant: &Mutant) -> Result<Outcome> {
-        if !self
-            .cargo(mutant.test, &["--no-run"], None)?
-            .is_some_and(|status| status.success())
-        {
-            return Ok(Outcome::DoesNotCompile {
-                output: self.last_output(),
-            });
-        }
-        Ok(
-            match self.cargo(mutant.test, &[], Some(self.run_time_max))? {
-                None => Outcome::Hung,
-                Some(status) if status.success() => Outcome::Survived,
-                Some(_) => Outcome::Noticed,
+        write(Some((place, mutant.replace)))?;
+        let built = self.cargo(mutant.test, &["--no-run"], &[], None)?;
+        let outcome = match built.succeeded() {
+            true => self.outcome(mutant, &[])?,
+            false => Outcome::DoesNotCompile {
+                output: built.output,
             },
-        )
+        };
+        write(None)?;
+        Ok(outcome)
     }
 
-    /// Runs `cargo test` in the copy; `None` when it was ended after `limit`.
+    fn outcome(&self, mutant: &Mutant, variables: &[(&str, &str)]) -> Result<Outcome> {
+        let run = self.cargo(mutant.test, &[], variables, Some(self.run_time_max))?;
+        Ok(match run.status {
+            None => Outcome::Hung,
+            Some(status) if status.success() => Outcome::Survived,
+            Some(_) => Outcome::Noticed,
+        })
+    }
+
+    /// Runs `cargo test` in the copy, at most for `limit`.
     fn cargo(
         &self,
         test: &str,
         more: &[&str],
+        variables: &[(&str, &str)],
         limit: Option<Duration>,
-    ) -> Result<Option<ExitStatus>> {
+    ) -> Result<Run> {
         let is_variable = |word: &&str| word.contains('=');
-        let variables = test.split_whitespace().take_while(is_variable);
+        let of_test = test.split_whitespace().take_while(is_variable);
         let arguments = test.split_whitespace().skip_while(is_variable);
-        let output = File::create(&self.output)?;
+        // Each run its own: two may be under way.
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let path = self.build.join(format!("output-{number}.txt"));
+        let output = File::create(&path)?;
         let mut child = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .arg("test")
             .args(in_view(test))
             .args(arguments)
             .args(more)
-            .envs(variables.filter_map(|word| word.split_once('=')))
+            .envs(of_test.filter_map(|word| word.split_once('=')))
+            .envs(variables.iter().copied())
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", &self.build)
             .envs(QUICK_TO_BUILD)
-            .stdin(std::process::Stdio::null())
+            .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
             // A group of its own: cargo starts the test, and a hanging test must end with it.
             .process_group(0)
             .spawn()
             .context("cannot run cargo test; is cargo on the PATH?")?;
-        let started = Instant::now();
-        loop {
-            if let Some(status) = child.try_wait()? {
-                return Ok(Some(status));
-            }
-            if limit.is_some_and(|limit| started.elapsed() > limit) {
-                Command::new("kill")
-                    .args(["-KILL", "--", &format!("-{}", child.id())])
-                    .status()?;
-                child.wait()?;
-                return Ok(None);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
+        let status = wait(&mut child, limit)?;
+        let text = fs::read(&path)?;
+        fs::remove_file(&path)?;
+        Ok(Run {
+            status,
+            output: String::from_utf8_lossy(&text).into_owned(),
+        })
     }
+}
 
-    fn last_output(&self) -> String {
-        String::from_utf8_lossy(&fs::read(&self.output).unwrap_or_default()).into_owned()
+/// One run of cargo.
+struct Run {
+    /// How it ended; `None` when it was ended after its limit.
+    status: Option<ExitStatus>,
+    output: String,
+}
+
+impl Run {
+    fn succeeded(&self) -> bool {
+        self.status.is_some_and(|status| status.success())
+    }
+}
+
+/// Waits for a process; ends it and all that it started after `limit`.
+fn wait(child: &mut Child, limit: Option<Duration>) -> Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if limit.is_some_and(|limit| started.elapsed() > limit) {
+            Command::new("kill")
+                .args(["-KILL", "--", &format!("-{}", child.id())])
+                .status()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -241,34 +253,60 @@ fn runs(output: &str, name: &str) -> bool {
         .any(|test| test.contains(name))
 }
 
-/// Makes `copy` hold the sources of `from` and nothing else.
-fn mirror(from: &Path, copy: &Path) -> Result<()> {
-    fs::create_dir_all(copy)?;
+/// Makes `copy` hold what is below `from` and nothing else, with `instead` in place of the files of these names; `below` is
+/// where both are, seen from the roots.
+fn mirror(
+    from: &Path,
+    copy: &Path,
+    below: &Path,
+    instead: &BTreeMap<PathBuf, String>,
+) -> Result<()> {
+    let (from_here, copy_here) = (from.join(below), copy.join(below));
+    fs::create_dir_all(&copy_here)?;
     let mut names = BTreeSet::new();
-    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+    let entries = fs::read_dir(&from_here);
+    for entry in entries.with_context(|| format!("cannot list {}", from_here.display()))? {
         let entry = entry?;
         let name = entry.file_name();
         if SKIPPED.iter().any(|skipped| name == *skipped) {
             continue;
         }
-        let (source, target) = (entry.path(), copy.join(&name));
+        let path = below.join(&name);
         if entry.file_type()?.is_dir() {
-            mirror(&source, &target)?;
+            mirror(from, copy, &path, instead)?;
         } else {
-            let bytes = fs::read(&source)?;
-            if fs::read(&target).ok().as_ref() != Some(&bytes) {
-                fs::write(&target, bytes)?;
-            }
+            let bytes = match instead.get(&path) {
+                Some(text) => text.as_bytes().to_vec(),
+                None => fs::read(entry.path())?,
+            };
+            write_new(&copy.join(&path), &bytes)?;
         }
         names.insert(name);
     }
-    for entry in fs::read_dir(copy)? {
+    if below.as_os_str().is_empty() {
+        for (path, text) in instead.iter().filter(|(path, _)| !from.join(path).exists()) {
+            write_new(&copy.join(path), text.as_bytes())?;
+            names.extend(path.iter().next().map(OsStr::to_owned));
+        }
+    }
+    for entry in fs::read_dir(&copy_here)? {
         let entry = entry?;
         if !names.contains(&entry.file_name()) {
             remove(&entry.path())?;
         }
     }
     Ok(())
+}
+
+/// Writes a file, unless it is there and equal.
+fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    Ok(fs::write(path, bytes)?)
 }
 
 fn remove(path: &Path) -> Result<()> {

@@ -205,7 +205,7 @@ fn a_snapshot_that_waits_does_not_outlive_its_epoch() {
     }
     (0..20).for_each(|_| bench.wait());
     for sequence in (20..40).filter(|sequence| *sequence != 25) {
-        bench.both_at(sequence, 99_800 + u64::from(sequence), &[heartbeat()]);
+        bench.both_at(sequence, 99_990 + u64::from(sequence), &[heartbeat()]);
     }
     bench.wait();
     assert_eq!(bench.counters().numbering_restarts, 1);
