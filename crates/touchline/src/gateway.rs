@@ -114,6 +114,7 @@ fn refused(error: &StartError) -> Failure {
     match error {
         StartError::Config(error) => Failure::configuration(error),
         StartError::Source(error) => Failure::source(error),
+        StartError::Store(error) => Failure::run(error),
         StartError::Bus(error) => Failure::run(error),
     }
 }

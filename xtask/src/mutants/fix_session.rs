@@ -41,6 +41,24 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md nothing_is_live_behind",
     },
     Mutant {
+        name: "fix market data: what was sent before a connection counts",
+        find: "Said::Application(..) if !self.subscriptions.is_up() => Step::Noted,",
+        replace: "",
+        test: "-p touchline-feed --test fix_md goes_on",
+    },
+    Mutant {
+        name: "fix market data: books are asked for while old messages come",
+        find: "Step::LoggedOn if request.session.is_catching_up() =>",
+        replace: "Step::LoggedOn if false =>",
+        test: "-p touchline-feed --test fix_md goes_on",
+    },
+    Mutant {
+        name: "fix market data: a request of an earlier connection is sent again",
+        find: "resend: ResendPolicy::GapFill,",
+        replace: "resend: ResendPolicy::SendAgain,",
+        test: "-p touchline-feed --test fix_md goes_on",
+    },
+    Mutant {
         name: "fix market data: a new connection makes every book live",
         find: "rows.iter().filter(|row| row.was_published)",
         replace: "rows.iter().filter(|_| false)",

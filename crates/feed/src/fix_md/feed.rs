@@ -2,18 +2,18 @@
 
 use super::counters::Counters;
 use super::logon;
-use super::market_data::{APPLICATION, MarketData};
+use super::market_data::{APPLICATION, APPLICATION_THAT_GOES_ON, MarketData};
 use super::messages::Step;
 use super::settings::{Dialect, Settings};
 use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, SessionFeed};
 use touchline_instruments::Instruments;
-use touchline_session::fix::{self, Memory, Session};
+use touchline_session::fix::{self, Memory, Session, Store};
 use touchline_types::{CounterInfo, Instrument, Validity};
 
 /// Market data of one session: what binds the two.
 #[derive(Debug)]
-pub struct FixFeed {
-    session: Session<Memory>,
+pub struct FixFeed<S: Store = Memory> {
+    session: Session<S>,
     market_data: MarketData,
     time: ReceiveTime,
     /// Connections so far.
@@ -21,13 +21,24 @@ pub struct FixFeed {
 }
 
 impl FixFeed {
-    /// All memory is taken here, and nothing is connected yet.
+    /// All memory is taken here, and nothing is connected yet. The numbers of the session end with the process.
     pub fn new(settings: Settings) -> FixFeed {
+        FixFeed::with_store(settings, Memory::default())
+    }
+}
+
+impl<S: Store> FixFeed<S> {
+    /// The same, of a session that goes on where its store ends.
+    pub fn with_store(settings: Settings, store: S) -> FixFeed<S> {
         let mut session = settings.session.clone();
-        session.applications = session.applications.with(&APPLICATION);
+        let application = match session.reset_on_logon {
+            true => &APPLICATION,
+            false => &APPLICATION_THAT_GOES_ON,
+        };
+        session.applications = session.applications.with(application);
         FixFeed {
-            session: Session::new(session, Memory::default()),
-            market_data: MarketData::new(settings),
+            market_data: MarketData::new(settings, store.next_out() - 1),
+            session: Session::new(session, store),
             time: ReceiveTime::default(),
             connections: 0,
         }
@@ -49,12 +60,12 @@ impl FixFeed {
     }
 
     /// The session under it.
-    pub fn session(&self) -> &Session<Memory> {
+    pub fn session(&self) -> &Session<S> {
         &self.session
     }
 }
 
-impl Feed for FixFeed {
+impl<S: Store> Feed for FixFeed<S> {
     type Source = ();
 
     const TABLES: &'static [&'static [CounterInfo]] = &[Counters::TABLE, fix::Counters::TABLE];
@@ -161,7 +172,7 @@ impl Feed for FixFeed {
     }
 }
 
-impl SessionFeed for FixFeed {
+impl<S: Store> SessionFeed for FixFeed<S> {
     fn connected(&mut self, time: ReceiveTime) {
         self.time = time;
         self.connections += 1;

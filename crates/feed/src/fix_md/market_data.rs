@@ -36,6 +36,8 @@ pub struct MarketData {
     unanswered: Option<Id>,
     /// A quote set of which more is to come.
     parts: Parts,
+    /// Both are logged on, and the venue sends again what was missing before.
+    is_catching_up: bool,
 }
 
 /// Its messages. A request is sent again when it is asked for: the venue has not seen it.
@@ -46,22 +48,32 @@ pub const APPLICATION: Application<'static> = Application {
     resend: ResendPolicy::SendAgain,
 };
 
+/// The same in a session whose numbers go on with the next connection. What the venue has not seen is of an earlier connection,
+/// and everything is asked for anew.
+pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
+    // mutant: fix market data: a request of an earlier connection is sent again
+    resend: ResendPolicy::GapFill,
+    ..APPLICATION
+};
+
 impl MarketData {
-    /// All memory is taken here, and nothing is asked for yet.
-    pub fn new(settings: Settings) -> MarketData {
+    /// All memory is taken here, and nothing is asked for yet. Requests have numbers behind `request`, so that none is like one
+    /// of an earlier process whose session goes on.
+    pub fn new(settings: Settings, request: u64) -> MarketData {
         let mut rows = Rows::new(settings.instruments_max);
         named(&settings, &mut rows);
         MarketData {
             rows,
             settings,
             counters: Counters::default(),
-            subscriptions: Subscriptions::default(),
+            subscriptions: Subscriptions::behind(request),
             pending: PendingEvents::default(),
             health: ChannelHealth::default(),
             heard_ns: 0,
             failure: Failure::default(),
             unanswered: None,
             parts: Parts::default(),
+            is_catching_up: false,
         }
     }
 
@@ -102,6 +114,7 @@ impl MarketData {
             row.is_listed = is_listed;
         }
         self.subscriptions.end();
+        self.is_catching_up = false;
         self.counters.downloading = 0;
         self.failure.forget_cause();
         self.parts.clear();
@@ -139,6 +152,9 @@ impl MarketData {
     ) -> Step {
         let password = self.settings.password.as_ref();
         match said {
+            // Of a session that goes on: what was sent before this connection is of subscriptions that ended with it.
+            // mutant: fix market data: what was sent before a connection counts
+            Said::Application(..) if !self.subscriptions.is_up() => Step::Noted,
             // What comes behind a gap is of a book that nobody knows.
             Said::Application(..) if self.failure.cause().is_some() => Step::Noted,
             Said::Application(message, header, _) => {
@@ -212,11 +228,12 @@ impl MarketData {
                 return !batch.events.is_empty();
             }
             Step::Idle | Step::Noted => None,
-            Step::LoggedOn => {
-                self.pending.begin();
-                self.health.clear(Doubt::Down);
-                subscriptions.begin(&mut request)
+            // mutant: fix market data: books are asked for while old messages come
+            Step::LoggedOn if request.session.is_catching_up() => {
+                self.is_catching_up = true;
+                None
             }
+            Step::LoggedOn => self.begin(session, at),
             Step::Listed | Step::ListedInPart => {
                 let cause = subscriptions.listed(&mut request, step == Step::Listed);
                 if let Some(cause) = cause {
@@ -237,8 +254,31 @@ impl MarketData {
         false
     }
 
+    /// The venue let us in, and has sent again what was missing: everything is asked for. Why the connection is to be given up,
+    /// if it is.
+    fn begin<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) -> Option<Cause> {
+        self.is_catching_up = false;
+        self.pending.begin();
+        self.health.clear(Doubt::Down);
+        let mut request = Request {
+            settings: &self.settings,
+            rows: &mut self.rows,
+            counters: &mut self.counters,
+            session,
+            at,
+        };
+        self.subscriptions.begin(&mut request)
+    }
+
     /// Sends what is due, once nothing more came.
     pub fn ask<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) {
+        if self.is_catching_up && !session.is_catching_up() {
+            if let Some(cause) = self.begin(session, at) {
+                self.give_up(cause, session);
+            }
+            // What begins is told first.
+            return;
+        }
         let mut request = Request {
             settings: &self.settings,
             rows: &mut self.rows,

@@ -61,9 +61,16 @@ pub struct Asked {
 
 impl Default for Subscriptions {
     fn default() -> Subscriptions {
+        Subscriptions::behind(0)
+    }
+}
+
+impl Subscriptions {
+    /// Nothing is asked for yet; the first request has the number behind `request`.
+    pub fn behind(request: u64) -> Subscriptions {
         Subscriptions {
             stage: Stage::Down,
-            request: 0,
+            request,
             inconsistent: Vec::with_capacity(INCONSISTENT_MAX),
             is_due: false,
             is_answered: false,
@@ -71,9 +78,7 @@ impl Default for Subscriptions {
             was_downloaded: false,
         }
     }
-}
 
-impl Subscriptions {
     /// Whether the venue let us in.
     #[inline]
     pub fn is_up(&self) -> bool {

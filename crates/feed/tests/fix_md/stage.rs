@@ -4,7 +4,9 @@ use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
 use touchline_feed::{Batch, Feed, Feedback, ReceiveTime, SessionFeed};
 use touchline_instruments::{Instruments, Symbols};
 use touchline_session::Secret;
-use touchline_session::fix::{Event as Said, Memory, Role, Session, Settings as SessionSettings};
+use touchline_session::fix::{
+    Event as Said, Memory, Role, Session, Settings as SessionSettings, Store,
+};
 use touchline_types::{Event, Instrument};
 use touchline_wire::fix::{Encoder, tag};
 
@@ -13,8 +15,8 @@ pub const SECRET: &str = "sentinel-secret";
 /// What the venue was sent, message by message: type, and fields as text.
 pub type Asked = (String, String);
 
-pub struct Stage {
-    pub feed: FixFeed,
+pub struct Stage<S: Store = Memory> {
+    pub feed: FixFeed<S>,
     pub instruments: Instruments,
     pub venue: Session<Memory>,
     pub asked: Vec<Asked>,
@@ -53,11 +55,20 @@ impl Stage {
         }
         let mut theirs = SessionSettings::new(Role::Acceptor, "DERIBITSERVER", "FIRM");
         theirs.reset_on_logon = true;
-        let feed = FixFeed::new(settings);
+        Stage::with(
+            FixFeed::new(settings),
+            Session::new(theirs, Memory::default()),
+        )
+    }
+}
+
+impl<S: Store> Stage<S> {
+    /// A feed and a venue as they are.
+    pub fn with(feed: FixFeed<S>, venue: Session<Memory>) -> Stage<S> {
         Stage {
             batch: feed.batch(),
             instruments: feed.instruments(),
-            venue: Session::new(theirs, Memory::default()),
+            venue,
             feed,
             asked: Vec::new(),
             now: ReceiveTime::at(1_700_000_000_000_000_000),
@@ -74,6 +85,22 @@ impl Stage {
         self.venue.disconnected(self.now);
         self.feed.disconnected(self.now);
         self.events()
+    }
+
+    /// Both log on, and the connection is gone before the venue hears more.
+    pub fn connect_and_lose_requests(&mut self) {
+        self.venue.connected(self.now);
+        self.feed.connected(self.now);
+        let logon = self.feed.outgoing().to_vec();
+        self.feed.sent(logon.len(), self.now);
+        self.record_activity(&logon);
+        let answer = self.venue.poll_transmit().to_vec();
+        self.venue.transmitted(answer.len());
+        self.receive(&answer);
+        let lost = self.feed.outgoing().len();
+        assert!(lost > 0, "nothing was asked for");
+        self.feed.sent(lost, self.now);
+        self.disconnect();
     }
 
     /// Time passes, and both sides say what they have to say.
@@ -97,13 +124,19 @@ impl Stage {
         events
     }
 
+    /// The venue sends a message, and the connection is gone before any of it comes.
+    pub fn send_and_lose(&mut self, msg_type: &str, body: &str) {
+        let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
+            write(message, body);
+        });
+        sent.expect("the venue is up");
+        self.venue.disconnected(self.now);
+    }
+
     /// The venue sends a message; the text has its body, with `|` behind each field.
     pub fn send(&mut self, msg_type: &str, body: &str) -> Vec<Event> {
         let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
-            for field in body.split_terminator('|') {
-                let (tag, value) = field.split_once('=').expect("a field");
-                message.bytes(tag.parse().expect("a tag"), value.as_bytes());
-            }
+            write(message, body);
         });
         sent.expect("the venue is up");
         self.exchange()
@@ -194,6 +227,14 @@ impl Stage {
     }
 }
 
+/// Writes fields with `|` behind each.
+fn write(message: &mut Encoder<'_>, body: &str) {
+    for field in body.split_terminator('|') {
+        let (tag, value) = field.split_once('=').expect("a field");
+        message.bytes(tag.parse().expect("a tag"), value.as_bytes());
+    }
+}
+
 /// The bytes of a message that nobody sends but a fault: number and body as they are given.
 pub fn raw(msg_type: &str, number: u64, body: &str) -> Vec<u8> {
     let mut room = vec![0; 4096];
@@ -202,10 +243,7 @@ pub fn raw(msg_type: &str, number: u64, body: &str) -> Vec<u8> {
     message
         .unsigned(34, number)
         .bytes(52, b"20231114-22:13:20.000");
-    for field in body.split_terminator('|') {
-        let (tag, value) = field.split_once('=').expect("a field");
-        message.bytes(tag.parse().expect("a tag"), value.as_bytes());
-    }
+    write(&mut message, body);
     message.finish().expect("it fits").to_vec()
 }
 

@@ -43,7 +43,7 @@ impl Host {
             applications,
             ..settings.session.clone()
         };
-        let market_data = MarketData::new(settings);
+        let market_data = MarketData::new(settings, 0);
         Host {
             session: Session::new(session, Memory::default()),
             instruments: market_data.instruments(),

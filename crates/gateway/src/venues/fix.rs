@@ -1,5 +1,6 @@
 //! Venues that are reached by a FIX 4.4 session: Deribit, and whoever sends market data as the standard has it.
 
+mod numbers;
 mod section;
 
 use super::{Opened, StartError, Venue};
@@ -16,13 +17,14 @@ use touchline_session::fix::{self, Checks, Role};
 use touchline_transport::Publish;
 use touchline_types::Depth;
 
+pub use numbers::Numbers;
 pub use section::{FixVenue, Kind};
 
 /// The path of one FIX session.
-pub type FixPipeline<P> = Pipeline<FixFeed, Selected<P>>;
+pub type FixPipeline<P> = Pipeline<FixFeed<Numbers>, Selected<P>>;
 
 /// The connection of one FIX session.
-pub type FixLink = ClientLink<FixFeed>;
+pub type FixLink = ClientLink<FixFeed<Numbers>>;
 
 impl Venue for FixVenue {
     const KINDS: &'static [&'static str] = &["deribit", "fix"];
@@ -58,6 +60,9 @@ impl Venue for FixVenue {
         if let Some(tls) = &mut self.tls {
             tls.starts_at(folder);
         }
+        if let Some(store) = &mut self.store {
+            *store = folder.join(&store);
+        }
     }
 
     fn instruments_max(limits: &SessionLimits) -> usize {
@@ -72,7 +77,8 @@ impl Venue for FixVenue {
     fn open(config: &Config<FixVenue>) -> Result<Opened<FixLink>, StartError> {
         let venue = &config.venue;
         // A password that cannot be read is no reason to take a bus away from somebody.
-        let feed = FixFeed::new(settings(config)?);
+        let settings = settings(config)?;
+        let feed = FixFeed::with_store(settings, Numbers::open(venue)?);
         let link = link(config)?;
         Ok(Opened {
             feed,
@@ -94,16 +100,17 @@ impl Venue for FixVenue {
 /// Builds the path. All memory is taken here, and nothing is connected yet.
 ///
 /// # Errors
-/// No password where one is named, or nothing to ask for.
+/// No password where one is named, nothing to ask for, or no store.
 pub fn pipeline<P: Publish>(
     config: &Config<FixVenue>,
     publisher: P,
-) -> Result<FixPipeline<P>, ConfigError> {
+) -> Result<FixPipeline<P>, StartError> {
     let settings = settings(config)?;
     let limits = limits(config);
     let symbols = config.venue.symbols.clone();
     let publisher = Selected::new(publisher, symbols, limits.instruments_max);
-    Ok(Pipeline::new(FixFeed::new(settings), publisher, limits))
+    let feed = FixFeed::with_store(settings, Numbers::open(&config.venue)?);
+    Ok(Pipeline::new(feed, publisher, limits))
 }
 
 /// The connection that the configuration wants.
@@ -185,7 +192,7 @@ fn session(venue: &FixVenue, dialect: Dialect) -> fix::Settings {
     session.sender_sub.clone_from(&venue.sender_sub);
     session.target_sub.clone_from(&venue.target_sub);
     session.heartbeat_s = venue.heartbeat_s;
-    session.reset_on_logon = true;
+    session.reset_on_logon = venue.store.is_none();
     if dialect == Dialect::Deribit {
         // Market data that is late is late; it is not to be rejected for it.
         session.sending_time_s = 0;

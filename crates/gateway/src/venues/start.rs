@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use touchline_net::clock::Clock;
+use touchline_session::file_store;
 use touchline_transport::Idler;
 use touchline_transport::shm::{self, CountersView, Publisher};
 
@@ -54,6 +55,9 @@ pub enum StartError {
     /// The sockets.
     #[error(transparent)]
     Source(#[from] touchline_net::Error),
+    /// The store of a session.
+    #[error(transparent)]
+    Store(#[from] file_store::OpenError),
     /// The bus.
     #[error(transparent)]
     Bus(#[from] shm::Error),

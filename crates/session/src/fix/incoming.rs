@@ -377,6 +377,12 @@ impl Incoming {
         }
     }
 
+    /// Whether messages from before this connection are missing, and were requested.
+    pub fn is_catching_up<S: Store>(&self, link: &Link<S>) -> bool {
+        let next_in = link.sequencer().next_in();
+        link.phase().state() == State::Up && self.logons.is_ahead_of(next_in)
+    }
+
     /// Time passed: what should have come by now, signs of life, gaps that are not filled.
     pub fn handle_timeout<S: Store>(&mut self, link: &mut Link<S>) {
         let now_ns = link.clock().now_ns();

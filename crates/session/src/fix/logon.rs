@@ -98,6 +98,11 @@ impl Logons {
         self.number == number
     }
 
+    /// Whether the counterparty's Logon, or what went before it, is yet to be processed where this number is next.
+    pub fn is_ahead_of(&self, next_in: u64) -> bool {
+        self.number >= next_in
+    }
+
     /// We ask for a reset.
     pub fn reset(&mut self) {
         self.is_resetting = true;

@@ -216,6 +216,11 @@ impl<S: Store> Session<S> {
         self.link.phase().reason()
     }
 
+    /// Whether both are logged on, and what the counterparty sent before this connection is still being sent again.
+    pub fn is_catching_up(&self) -> bool {
+        self.incoming.is_catching_up(&self.link)
+    }
+
     /// Whether both are logged on and messages may be sent.
     pub fn is_up(&self) -> bool {
         self.link.phase().state() == State::Up

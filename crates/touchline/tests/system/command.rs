@@ -10,6 +10,7 @@ mod doctor;
 mod exposition;
 mod fix;
 mod fix_kills;
+mod fix_store;
 mod gateway;
 mod metrics;
 mod names;

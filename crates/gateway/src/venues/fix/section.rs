@@ -2,7 +2,8 @@
 
 use crate::config::{SecretSource, Symbols, Tls, within};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::path::{Path, PathBuf};
 
 /// One FIX session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +32,15 @@ pub struct FixVenue {
     /// Where the password is; at Deribit the client secret of the API key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretSource>,
+    /// Folder of the session's store: its numbers and messages outlive the gateway, and go on with the next connection. Without
+    /// it they begin at 1 with each connection. In the file, a relative path starts at the folder of the file; here it can be
+    /// opened as it stands.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "lossy"
+    )]
+    pub store: Option<PathBuf>,
     /// TLS, where the venue is reached over it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Box<Tls>>,
@@ -177,6 +187,11 @@ fn comp_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Erro
     }
 }
 
+fn lossy<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    let path = path.as_deref().unwrap_or(Path::new(""));
+    serializer.collect_str(&path.display())
+}
+
 fn deribit_server() -> String {
     "DERIBITSERVER".to_owned()
 }
@@ -219,7 +234,6 @@ mod tests {
     use crate::config::{Config, ConfigError};
     use crate::venues::VENUES;
     use crate::venues::cme::CmeVenue;
-    use std::path::Path;
 
     const LEAST: &str = "bus = \"deribit\"\n[venue]\nkind = \"deribit\"\n\
                          hosts = [\"localhost:9881\"]\nsender = \"FIRM\"\n";

@@ -10,7 +10,7 @@ use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
-use touchline_feed::fix_md::FixFeed;
+
 use touchline_feed::{ReceiveTime, SessionFeed};
 use touchline_gateway::Pipeline;
 use touchline_gateway::config::Config;
@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn path<P: Publish>(config: &Config<FixVenue>, publisher: P) -> Result<FixPipeline<P>, Failure> {
-    fix::pipeline(config, publisher).map_err(|error| Failure::configuration(&error))
+    fix::pipeline(config, publisher).map_err(Failure::usage)
 }
 
 /// One session: its opening, then each change by itself.
@@ -100,7 +100,7 @@ fn discard<P: Publish, V: SessionFeed>(path: &mut Pipeline<V, P>, time: ReceiveT
 
 /// The figures are of a live book of many levels only; anything else would be another path.
 fn still_live<P: Publish>(path: &FixPipeline<P>) -> Result<(), Failure> {
-    let feed: &FixFeed = path.feed();
+    let feed = path.feed();
     let levels = path.prices().get(Instrument(0)).map_or(0, |book| {
         book.levels(BookKind::Direct, Side::Bid)
             .len()

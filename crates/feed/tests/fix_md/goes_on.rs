@@ -1,0 +1,147 @@
+//! A session that goes on where it was: its store outlives the process, and market data makes nothing of what is old.
+
+use crate::stage::{Stage, settings};
+use std::path::{Path, PathBuf};
+use touchline_feed::SessionFeed;
+use touchline_feed::fix_md::{Dialect, FixFeed};
+use touchline_session::file_store::{FileStore, Limits, Sync};
+use touchline_session::fix::{Memory, Role, Session, Settings as SessionSettings, Store};
+use touchline_types::{Event, Instrument, Validity};
+
+const EUR: Instrument = Instrument(0);
+/// A snapshot, but for the number of the request.
+const W: &str = "55=EUR/USD|262=%|268=1|269=0|270=1.1|271=5|";
+
+/// A folder of this test's own, gone in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let name = format!("touchline-goes-on-{name}-{}", std::process::id());
+        Folder(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left of it hurts nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The feed of a process that begins now.
+fn feed(folder: &Path) -> FixFeed<FileStore> {
+    let mut settings = settings(Dialect::Standard);
+    settings.session.reset_on_logon = false;
+    let store = FileStore::open(folder, "session", Limits::default(), Sync::Later);
+    FixFeed::with_store(settings, store.expect("nobody else has it"))
+}
+
+fn stage(folder: &Path) -> Stage<FileStore> {
+    let theirs = SessionSettings::new(Role::Acceptor, "DERIBITSERVER", "FIRM");
+    Stage::with(feed(folder), Session::new(theirs, Memory::default()))
+}
+
+/// The process is killed, and another one begins.
+fn restart(stage: Stage<FileStore>, folder: &Path) -> Stage<FileStore> {
+    let Stage {
+        feed: old, venue, ..
+    } = stage;
+    drop(old);
+    Stage::with(feed(folder), venue)
+}
+
+/// Answers the request for the book that the venue was asked for last.
+fn answer(stage: &mut Stage<FileStore>) -> Vec<Event> {
+    let asked = stage.take_asked();
+    let (kind, fields) = asked.last().expect("a request");
+    assert_eq!(kind, "V", "{asked:?}");
+    let id = fields
+        .split('|')
+        .find_map(|field| field.strip_prefix("262="));
+    stage.send("W", &W.replace('%', id.expect("its number")))
+}
+
+/// Numbers survive the process, on both sides; a message that was lost with it is asked for and comes, and is no news of a book.
+#[test]
+fn numbers_survive_the_process_and_what_is_missing_is_sent_again() {
+    let folder = Folder::new("numbers");
+    let mut stage = stage(&folder.0);
+    stage.connect();
+    answer(&mut stage);
+    assert_eq!(stage.feed.validity(EUR), Validity::Live);
+    let (out, theirs) = (
+        stage.feed.session().store().next_out(),
+        stage.venue.store().next_out(),
+    );
+    // A change that is lost with the process: it is of a subscription that ends.
+    stage.send_and_lose("X", "262=1|268=1|279=0|269=0|55=EUR/USD|270=7.7|271=1|");
+
+    let mut stage = restart(stage, &folder.0);
+    let store = stage.feed.session().store();
+    assert_eq!((store.next_out(), store.next_in()), (out, theirs));
+    let events = stage.connect();
+    assert!(!stage.feed.is_over(), "{}", stage.feed.reason());
+    let is_old = |event: &Event| matches!(event, Event::Level(..) | Event::RebuildLevel(_));
+    assert!(!events.iter().any(is_old), "{events:?}");
+    // Our Logon, the request for what is missing, and the request for the book.
+    assert_eq!(stage.venue.store().next_in(), out + 3, "nothing began at 1");
+    let counters = stage.feed.session().counters();
+    assert_eq!(
+        (counters.resends_requested, counters.sequence_resets),
+        (1, 0)
+    );
+    assert_eq!(stage.venue.counters().messages_resent, 1);
+    assert_eq!(
+        stage.feed.session().store().next_in(),
+        stage.venue.store().next_out()
+    );
+    answer(&mut stage);
+    assert_eq!(stage.feed.validity(EUR), Validity::Live);
+    assert_eq!(stage.feed.counters().gaps, 0);
+}
+
+/// A request has no number of an earlier process: the venue would take it for the same.
+#[test]
+fn requests_have_numbers_of_their_own_behind_a_restart() {
+    let folder = Folder::new("requests");
+    let mut stage = stage(&folder.0);
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        stage.connect();
+        let asked = stage.take_asked();
+        let ids = asked.iter().filter(|(kind, _)| kind == "V");
+        let id = |fields: &String| {
+            let found = fields
+                .split('|')
+                .find_map(|field| field.strip_prefix("262="));
+            found.expect("its number").to_owned()
+        };
+        seen.extend(ids.map(|(_, fields)| id(fields)));
+        stage.disconnect();
+        stage = restart(stage, &folder.0);
+    }
+    let mut different = seen.clone();
+    different.dedup();
+    assert_eq!((seen.len(), different.len()), (3, 3), "{seen:?}");
+}
+
+/// The venue has not seen a request of the process before: it is filled, and the one of now is the only one.
+#[test]
+fn an_old_request_is_not_sent_again() {
+    let folder = Folder::new("old");
+    let mut stage = stage(&folder.0);
+    stage.connect();
+    answer(&mut stage);
+    stage.disconnect();
+    // What the venue missed: a Logon that came, and a request that did not.
+    let mut stage = restart(stage, &folder.0);
+    stage.connect_and_lose_requests();
+    let mut stage = restart(stage, &folder.0);
+    stage.connect();
+    let asked = stage.take_asked();
+    let requests = asked.iter().filter(|(kind, _)| kind == "V").count();
+    assert_eq!(requests, 1, "{asked:?}");
+    assert_eq!(stage.feed.session().counters().messages_resent, 0);
+    assert!(stage.feed.session().counters().gap_fills_sent > 0);
+}

@@ -1,0 +1,93 @@
+//! `touchline gateway` of a FIX session with a store: killed, started again, and refused where the store is not to be had.
+
+use crate::command::Desk;
+use crate::command::deribit::{Ended, until};
+use crate::command::fix::Running;
+use touchline_session::file_store::{FileStore, Limits, Sync, file_name};
+use touchline_session::fix::Store;
+
+/// The gateway's configuration, of a venue at this address.
+fn gateway_toml(address: &str) -> String {
+    format!(
+        "bus = \"f\"\n[venue]\nkind = \"fix\"\nhosts = [\"{address}\"]\nsender = \"FIRM\"\ntarget = \"BANK\"\n\
+         symbols = [\"EUR/USD\"]\nstore = \"numbers\"\nreconnect_ms = 10\nreconnect_ms_max = 50\n"
+    )
+}
+
+fn name() -> String {
+    file_name("FIX.4.4", "FIRM", "BANK").expect("short names")
+}
+
+/// Next number out and in, of a gateway that is gone.
+fn numbers(desk: &Desk) -> (u64, u64) {
+    let folder = desk.path("numbers");
+    let store = FileStore::open(&folder, &name(), Limits::default(), Sync::Later);
+    let store = store.expect("nobody has it open");
+    (store.next_out(), store.next_in())
+}
+
+/// Sessions that the running gateway has logged on.
+fn logons(desk: &Desk, bus: &str) -> u64 {
+    let said = desk.run(&format!("stat {bus} --json")).stdout;
+    let number = said.split_once("\"logons\":").map_or("", |(_, rest)| rest);
+    let digits = number.trim_start().split(|c: char| !c.is_ascii_digit());
+    digits.into_iter().next().unwrap_or("").parse().unwrap_or(0)
+}
+
+/// The simulator takes no requests for market data, so the gateway logs on again and again: no number begins at 1, neither
+/// then nor behind a kill.
+#[test]
+fn numbers_survive_a_gateway_that_is_killed() {
+    let desk = Desk::bare("fix-store");
+    let arguments =
+        "sim fix-acceptor --listen 127.0.0.1:0 --sender BANK --target FIRM --store theirs";
+    let venue = Running::start(&desk, arguments);
+    desk.write("gateway.toml", gateway_toml(venue.address()));
+    let mut before = (1, 1);
+    for life in 0..3 {
+        // Each on a bus of its own: what the one before counted stays to be read.
+        let bus = format!("f{life}");
+        let mut gateway = Ended(desk.start(&format!("gateway --config gateway.toml --bus {bus}")));
+        until("some logons", || logons(&desk, &bus) >= 3);
+        if life == 0 {
+            let other = desk.run("gateway --config gateway.toml --bus g");
+            other.refused(1, &[&name(), "in use by another process"]);
+        }
+        gateway.0.kill().expect("our child");
+        gateway.0.wait().expect("our child");
+        let after = numbers(&desk);
+        // Each time a Logon, a request, and perhaps a Logout.
+        assert!(
+            after.0 >= before.0 + 6 && after.1 > before.1,
+            "{before:?} {after:?}"
+        );
+        before = after;
+    }
+    let (status, _) = venue.end();
+    assert_eq!(status, Some(0));
+}
+
+/// A store that is damaged is refused before the bus is touched, with its path and what to do.
+#[test]
+fn a_damaged_store_is_refused() {
+    let desk = Desk::bare("fix-store-damaged");
+    desk.write("gateway.toml", gateway_toml("127.0.0.1:1"));
+    assert_eq!(numbers(&desk), (1, 1), "it is made");
+    let path = desk.path("numbers").join(name());
+    let mut bytes = std::fs::read(&path).expect("our file");
+    bytes[0] ^= 0xff;
+    std::fs::write(&path, bytes).expect("our file");
+    let refused = desk.run("gateway --config gateway.toml");
+    refused.refused(1, &[&name(), "is damaged", "move the file away"]);
+    assert_ne!(desk.run("stat f").status, 0, "there is no bus");
+}
+
+/// Deribit begins its numbers with each Logon: a store would be for nothing.
+#[test]
+fn a_venue_that_begins_anew_takes_no_store() {
+    let desk = Desk::bare("fix-store-deribit");
+    let toml = gateway_toml("127.0.0.1:1").replace("\"fix\"", "\"deribit\"");
+    desk.write("gateway.toml", toml);
+    let refused = desk.run("gateway --config gateway.toml");
+    refused.refused(2, &["`store` is for kind \"fix\""]);
+}
