@@ -16,9 +16,12 @@ fn run(bytes: &[u8]) {
         return;
     };
     for message in packet.messages() {
-        assert!(
-            Message::parse(message).is_ok(),
-            "the packet's check let a bad message pass"
+        let parsed =
+            Message::parse(message.raw()).expect("the packet's check lets no bad message pass");
+        assert_eq!(
+            Message::of(message).is_some(),
+            parsed.is_some(),
+            "both know a template"
         );
     }
     let mut lines = Lines::default();

@@ -228,10 +228,16 @@ impl Pace {
     }
 
     /// How long it is until a packet is due; `None` if that is now or was.
+    #[inline]
     fn left_until(&mut self, capture_ns: u64) -> Option<Duration> {
-        let Speed::Times(factor) = self.speed else {
-            return None;
-        };
+        match self.speed {
+            Speed::Max => None,
+            Speed::Times(factor) => self.left_at(factor, capture_ns),
+        }
+    }
+
+    #[inline(never)]
+    fn left_at(&mut self, factor: f64, capture_ns: u64) -> Option<Duration> {
         let first_ns = *self.first_ns.get_or_insert(capture_ns);
         let due = Duration::from_nanos(capture_ns.saturating_sub(first_ns)).div_f64(factor);
         due.checked_sub(self.start.elapsed())

@@ -4,7 +4,13 @@ use std::net::SocketAddrV4;
 
 /// Routes of a channel: for each group and port the source that its feed knows it as.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Routes<S>(Box<[(SocketAddrV4, S)]>);
+pub struct Routes<S>(Box<[(u64, S)]>);
+
+/// An address as one number, which is compared at once.
+#[inline]
+fn key(address: SocketAddrV4) -> u64 {
+    u64::from(address.ip().to_bits()) << 16 | u64::from(address.port())
+}
 
 /// An address that stands for two sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +27,12 @@ impl<S: Copy> Routes<S> {
         let doubled = routes.windows(2).find(|two| two[0].0 == two[1].0);
         match doubled {
             Some(two) => Err(Doubled(two[0].0)),
-            None => Ok(Routes(routes.into())),
+            None => {
+                let keyed = routes
+                    .into_iter()
+                    .map(|(address, source)| (key(address), source));
+                Ok(Routes(keyed.collect()))
+            }
         }
     }
 
@@ -29,9 +40,8 @@ impl<S: Copy> Routes<S> {
     #[inline]
     #[must_use]
     pub fn find(&self, destination: SocketAddrV4) -> Option<S> {
-        let found = self
-            .0
-            .binary_search_by_key(&destination, |(address, _)| *address);
+        let destination = key(destination);
+        let found = self.0.binary_search_by_key(&destination, |(key, _)| *key);
         found.ok().map(|at| self.0[at].1)
     }
 

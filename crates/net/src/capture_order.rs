@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddrV4;
 
 use crate::frame::UDP_PAYLOAD_BYTES_MAX;
@@ -28,7 +29,8 @@ pub(crate) struct CaptureOrder {
     free: Vec<usize>,
     /// The packet that was lent last: its place is free again at the next call.
     lent: Option<usize>,
-    latest_ns: HashMap<SocketAddrV4, u64>,
+    /// By address and port as one number.
+    latest_ns: HashMap<u64, u64, Secret>,
     /// The latest effective time to any destination beyond those that `latest_ns` has room for.
     others_latest_ns: u64,
     newest_ns: u64,
@@ -63,6 +65,47 @@ struct Held {
     len: usize,
 }
 
+/// Hash of a destination: one multiplication by a secret odd number, of which both halves count. A capture cannot choose
+/// destinations that collide, and there are at most [`DESTINATIONS_MAX`].
+#[derive(Clone, Copy)]
+struct Secret(u64);
+
+struct Product(u64, u64);
+
+impl Secret {
+    fn new() -> Secret {
+        Secret(RandomState::new().hash_one(0_u64) | 1)
+    }
+}
+
+impl BuildHasher for Secret {
+    type Hasher = Product;
+
+    #[inline]
+    fn build_hasher(&self) -> Product {
+        Product(self.0, 0)
+    }
+}
+
+impl Hasher for Product {
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0) * u128::from(word ^ self.1);
+        self.1 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.1
+    }
+}
+
 impl CaptureOrder {
     pub(crate) fn new() -> Self {
         let nowhere = SocketAddrV4::new([0, 0, 0, 0].into(), 0);
@@ -78,7 +121,7 @@ impl CaptureOrder {
             payloads: vec![0; HELD_PACKETS_MAX * UDP_PAYLOAD_BYTES_MAX].into(),
             free: (0..HELD_PACKETS_MAX).rev().collect(),
             lent: None,
-            latest_ns: HashMap::with_capacity(DESTINATIONS_MAX),
+            latest_ns: HashMap::with_capacity_and_hasher(DESTINATIONS_MAX, Secret::new()),
             others_latest_ns: 0,
             newest_ns: 0,
             read: 0,
@@ -140,6 +183,8 @@ impl CaptureOrder {
     }
 
     fn effective_ns(&mut self, destination: SocketAddrV4, capture_ns: u64) -> u64 {
+        let destination =
+            u64::from(destination.ip().to_bits()) << 16 | u64::from(destination.port());
         let has_room = self.latest_ns.len() < DESTINATIONS_MAX;
         let latest_ns = match self.latest_ns.get_mut(&destination) {
             Some(latest_ns) => latest_ns,

@@ -10,4 +10,4 @@ mod generated;
 mod print;
 
 pub use generated::*;
-pub use packet::{Messages, Packet, PacketHeader, RawMessage};
+pub use packet::{CheckedMessage, Messages, Packet, PacketHeader, RawMessage};

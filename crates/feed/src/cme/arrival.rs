@@ -18,8 +18,9 @@ pub struct Arrival {
 #[derive(Debug)]
 pub struct ArrivedPacket {
     arrival: Option<Arrival>,
+    /// Its bytes; room for nothing while they are lent.
     bytes: Vec<u8>,
-    len: usize,
+    packet_bytes_max: usize,
 }
 
 impl ArrivedPacket {
@@ -27,17 +28,10 @@ impl ArrivedPacket {
     pub fn new(packet_bytes_max: usize) -> ArrivedPacket {
         ArrivedPacket {
             arrival: None,
-            bytes: vec![0; packet_bytes_max + 1],
-            len: 0,
+            bytes: Vec::with_capacity(packet_bytes_max + 1),
+            packet_bytes_max,
         }
     }
-
-    /// No packet, and no room for one.
-    pub const NONE: ArrivedPacket = ArrivedPacket {
-        arrival: None,
-        bytes: Vec::new(),
-        len: 0,
-    };
 
     /// Whether nothing waits.
     #[inline]
@@ -47,19 +41,25 @@ impl ArrivedPacket {
 
     /// Keeps a packet. Of one that is longer than the limit the beginning is kept: it stays too long.
     pub fn keep(&mut self, arrival: Arrival, payload: &[u8]) {
-        self.len = payload.len().min(self.bytes.len());
-        self.bytes[..self.len].copy_from_slice(&payload[..self.len]);
+        let room = self.packet_bytes_max + 1;
+        assert!(self.bytes.capacity() >= room, "bytes-were-given-back");
+        self.bytes.clear();
+        self.bytes
+            .extend_from_slice(&payload[..payload.len().min(room)]);
         self.arrival = Some(arrival);
     }
 
-    /// Takes the packet that waits; its bytes stay at [`ArrivedPacket::payload`].
-    pub fn take(&mut self) -> Option<Arrival> {
-        self.arrival.take()
+    /// Takes the packet that waits, and lends its bytes until [`ArrivedPacket::give_back`].
+    #[inline]
+    pub fn take(&mut self) -> Option<(Arrival, Vec<u8>)> {
+        let arrival = self.arrival.take()?;
+        Some((arrival, std::mem::take(&mut self.bytes)))
     }
 
-    /// The bytes of the packet taken last.
-    pub fn payload(&self) -> &[u8] {
-        &self.bytes[..self.len]
+    /// The bytes that were lent are needed no more.
+    #[inline]
+    pub fn give_back(&mut self, bytes: Vec<u8>) {
+        self.bytes = bytes;
     }
 }
 
@@ -78,10 +78,25 @@ mod tests {
         assert!(arrived.take().is_none());
         arrived.keep(arrival, b"abcdefgh");
         assert!(!arrived.is_none());
-        assert_eq!(arrived.take().map(|arrival| arrival.line), Some(Line::B));
-        assert_eq!(arrived.payload(), b"abcde");
+        let (taken, bytes) = arrived.take().expect("it waits");
+        assert_eq!((taken.line, &bytes[..]), (Line::B, &b"abcde"[..]));
         assert!(arrived.take().is_none(), "it was taken");
+        arrived.give_back(bytes);
         arrived.keep(arrival, b"ab");
-        assert_eq!(arrived.payload(), b"ab");
+        assert_eq!(arrived.take().map(|(_, bytes)| bytes), Some(b"ab".to_vec()));
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes-were-given-back")]
+    fn nothing_is_kept_while_bytes_are_lent() {
+        let arrival = Arrival {
+            feed: FeedType::Incremental,
+            line: Line::A,
+            time: ReceiveTime::at(1),
+        };
+        let mut arrived = ArrivedPacket::new(4);
+        arrived.keep(arrival, b"ab");
+        let _lent = arrived.take();
+        arrived.keep(arrival, b"cd");
     }
 }

@@ -6,7 +6,7 @@ use super::snapshot_cycle::CompleteCycle;
 use crate::Output;
 use touchline_types::{Depth, Event, Instrument, Price, Quantity, ReferenceData, Symbol};
 use touchline_wire::mdp3::*;
-use touchline_wire::sbe::{Malformed, Text};
+use touchline_wire::sbe::Text;
 
 /// What is taken from any definition message.
 pub(super) struct Definition<'a> {
@@ -27,7 +27,7 @@ pub(super) struct Definition<'a> {
 /// All definition templates have these fields; the last argument names the parts of the reference data that only some have.
 macro_rules! read {
     ($channel:ident, $view:ident, $raw:ident, $parts:tt) => {{
-        let message = $view::parse($raw.header.block_length, $raw.header.version, $raw.body)?;
+        let message = $view::of($raw);
         let depth = |feed_type: &str| {
             let mut entries = message.no_md_feed_types().iter();
             let entry =
@@ -60,9 +60,8 @@ impl Channel {
         let in_cycle = self.definition_cycle.packet(sequence, sending_time_ns);
         for raw in packet.messages() {
             self.templates.count(raw);
-            let definition = self.definition(raw, out);
             // Heartbeats and the like define nothing.
-            let Some(definition) = definition.expect("a-valid-packet-has-valid-messages") else {
+            let Some(definition) = self.definition(raw, out) else {
                 continue;
             };
             let (Some(total), true) = (definition.total, in_cycle) else {
@@ -83,24 +82,19 @@ impl Channel {
     /// A definition message, wherever it came; `None` for messages that are none.
     pub fn definition<'a>(
         &mut self,
-        raw: RawMessage<'a>,
+        raw: CheckedMessage<'a>,
         out: &mut Output<'_>,
-    ) -> Result<Option<Definition<'a>>, Malformed> {
-        let Some(definition) = self.read_definition(raw)? else {
-            return Ok(None);
-        };
+    ) -> Option<Definition<'a>> {
+        let definition = self.read_definition(raw)?;
         self.counters.definitions += 1;
         if let Some(instrument) = self.instrument(definition.security_id, out) {
             self.define(instrument, &definition, out);
         }
-        Ok(Some(definition))
+        Some(definition)
     }
 
-    fn read_definition<'a>(
-        &mut self,
-        raw: RawMessage<'a>,
-    ) -> Result<Option<Definition<'a>>, Malformed> {
-        Ok(Some(match raw.header.template_id {
+    fn read_definition<'a>(&mut self, raw: CheckedMessage<'a>) -> Option<Definition<'a>> {
+        Some(match raw.header.template_id {
             27 => read!(self, MdInstrumentDefinitionFuture27, raw, [contract month lot]),
             29 => read!(self, MdInstrumentDefinitionSpread29, raw, [month lot legs]),
             41 => read!(self, MdInstrumentDefinitionOption41, raw, [contract month lot option]),
@@ -110,8 +104,8 @@ impl Channel {
             57 => read!(self, MdInstrumentDefinitionFixedIncome57, raw, [contract date lot]),
             58 => read!(self, MdInstrumentDefinitionRepo58, raw, [contract lot]),
             63 => read!(self, MdInstrumentDefinitionFx63, raw, [contract month]),
-            _ => return Ok(None),
-        }))
+            _ => return None,
+        })
     }
 
     /// Takes a definition over. A new depth of a book in use starts its recovery: its levels were

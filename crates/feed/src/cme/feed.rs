@@ -86,21 +86,16 @@ impl CmeFeed {
         let Channel { counters, .. } = &mut self.channel;
         match step {
             Step::Packet(buffered) => {
-                batch.packet_info = PacketInfo {
-                    sequence: buffered.sequence,
-                    sending_ns: buffered.sending_ns,
-                    receive_ns: buffered.time.wall_ns,
-                };
-                self.channel.packet_info = batch.packet_info;
                 let packet = Packet::parse(self.arbiter.payload(&buffered))
                     .expect("a-buffered-packet-is-valid");
-                self.channel
-                    .incremental(&packet, &mut batch.output(instruments));
-                batch.delivered += 1;
-                self.record_activity(buffered.time);
-                if self.health.has(Doubt::Behind) && self.arbiter.is_caught_up() {
-                    self.health.clear(Doubt::Behind);
-                }
+                process(
+                    &mut self.channel,
+                    &packet,
+                    buffered.time,
+                    instruments,
+                    batch,
+                );
+                self.processed(buffered.time);
             }
             Step::Awaited { .. } => {
                 counters.replays_requested += 1;
@@ -128,9 +123,7 @@ impl CmeFeed {
             }
             Step::Conflict(sequence) => {
                 counters.packets_conflicting += 1;
-                if self.arbiter.is_caught_up() {
-                    self.health.clear(Doubt::Behind);
-                }
+                self.clear_behind();
                 // mutant: feed: snapshots that wait outlive a conflict
                 // They may be of an exchange that is gone.
                 self.early.clear();
@@ -190,19 +183,8 @@ impl CmeFeed {
         );
         self.channel.counters.note(verdict, arrival.line);
         if verdict == Verdict::Deliver {
-            batch.packet_info = PacketInfo {
-                sequence: u64::from(sequence),
-                sending_ns: sending_time_ns,
-                receive_ns: arrival.time.wall_ns,
-            };
-            self.channel.packet_info = batch.packet_info;
-            self.channel
-                .incremental(&packet, &mut batch.output(instruments));
-            batch.delivered += 1;
-            self.record_activity(arrival.time);
-            if self.health.has(Doubt::Behind) && self.arbiter.is_caught_up() {
-                self.health.clear(Doubt::Behind);
-            }
+            process(&mut self.channel, &packet, arrival.time, instruments, batch);
+            self.processed(arrival.time);
         }
     }
 
@@ -329,10 +311,19 @@ impl CmeFeed {
     /// A packet of the incremental feed was processed, in its order. Copies, old packets and forged
     /// ones are no sign of life: nothing is known to be new by them.
     #[inline]
-    fn record_activity(&mut self, time: ReceiveTime) {
+    fn processed(&mut self, time: ReceiveTime) {
         self.activity_ns = time.mono_ns;
         self.health.clear(Doubt::Silent);
         self.health.clear(Doubt::UnconfirmedJump);
+        self.clear_behind();
+    }
+
+    /// Nothing is awaited any more, if that is so: the books are as new as the stream.
+    #[inline]
+    fn clear_behind(&mut self) {
+        if self.health.has(Doubt::Behind) && self.arbiter.is_caught_up() {
+            self.health.clear(Doubt::Behind);
+        }
     }
 
     /// Takes a replayed packet into the gap that it was lost in.
@@ -407,12 +398,11 @@ impl Feed for CmeFeed {
             if !self.is_idle() && self.carry_on(instruments, batch) {
                 continue;
             }
-            let Some(arrival) = self.arrived.take() else {
+            let Some((arrival, bytes)) = self.arrived.take() else {
                 return false;
             };
-            let arrived = std::mem::replace(&mut self.arrived, ArrivedPacket::NONE);
-            self.judge(arrival, arrived.payload(), instruments, batch);
-            self.arrived = arrived;
+            self.judge(arrival, &bytes, instruments, batch);
+            self.arrived.give_back(bytes);
         }
         batch.event_open = self.channel.event_open;
         true
@@ -516,6 +506,25 @@ impl CmeFeed {
             _ => self.recover(arrival, payload, instruments, batch),
         }
     }
+}
+
+/// Makes events of a packet of the incremental feed that is the next one.
+#[inline]
+fn process(
+    channel: &mut Channel,
+    packet: &Packet<'_>,
+    time: ReceiveTime,
+    instruments: &mut Instruments,
+    batch: &mut Batch,
+) {
+    batch.packet_info = PacketInfo {
+        sequence: u64::from(packet.header.sequence),
+        sending_ns: packet.header.sending_time_ns,
+        receive_ns: time.wall_ns,
+    };
+    channel.packet_info = batch.packet_info;
+    channel.incremental(packet, &mut batch.output(instruments));
+    batch.delivered += 1;
 }
 
 fn valid<'a>(payload: &'a [u8], settings: &Settings) -> Option<Packet<'a>> {

@@ -7,7 +7,6 @@ use super::channel::Channel;
 use crate::Output;
 use touchline_types::{Event, TradingStatus};
 use touchline_wire::mdp3::*;
-use touchline_wire::sbe::Malformed;
 
 /// When the event of a message began, and whether the message ends it.
 pub(super) struct Ending {
@@ -15,21 +14,13 @@ pub(super) struct Ending {
     pub indicator: MatchEventIndicator,
 }
 
-/// Reads a message as `$view`; it was valid when its packet was checked.
-macro_rules! parse {
-    ($view:ident, $raw:ident) => {
-        $view::parse($raw.header.block_length, $raw.header.version, $raw.body)?
-    };
-}
-pub(super) use parse;
-
 /// The ending of a message that has the two fields.
 macro_rules! ending {
     ($message:ident) => {
-        Ok(Some(Ending {
+        Some(Ending {
             transact_ns: $message.transact_time(),
             indicator: $message.match_event_indicator(),
-        }))
+        })
     };
 }
 pub(super) use ending;
@@ -42,8 +33,7 @@ impl Channel {
         for message in packet.messages() {
             self.counters.messages += 1;
             self.templates.count(message);
-            let ending = self.message(message, out);
-            if let Some(ending) = ending.expect("a-valid-packet-has-valid-messages") {
+            if let Some(ending) = self.message(message, out) {
                 // mutant: gateway: changes are seen before the end of the event
                 self.event_open = !ending.indicator.end_of_event();
                 if !self.event_open {
@@ -57,11 +47,7 @@ impl Channel {
 
     /// One message; `None` for those that neither belong to an event nor end one.
     #[inline]
-    fn message(
-        &mut self,
-        raw: RawMessage<'_>,
-        out: &mut Output<'_>,
-    ) -> Result<Option<Ending>, Malformed> {
+    fn message(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
         match raw.header.template_id {
             MdIncrementalRefreshBook46::TEMPLATE_ID => self.book46(raw, out),
             MdIncrementalRefreshBook32::TEMPLATE_ID => self.book32(raw, out),
@@ -74,11 +60,7 @@ impl Channel {
 
     /// What is not worth a place on the path.
     #[inline(never)]
-    fn rarer_message(
-        &mut self,
-        raw: RawMessage<'_>,
-        out: &mut Output<'_>,
-    ) -> Result<Option<Ending>, Malformed> {
+    fn rarer_message(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
         match raw.header.template_id {
             MdIncrementalRefreshBookLongQty64::TEMPLATE_ID => self.book64(raw, out),
             MdIncrementalRefreshOrderBook43::TEMPLATE_ID => self.order_book43(raw, out),
@@ -99,11 +81,11 @@ impl Channel {
             SecurityStatus30::TEMPLATE_ID => self.security_status(raw, out),
             SecurityStatusWorkup60::TEMPLATE_ID => self.workup_status(raw, out),
             QuoteRequest39::TEMPLATE_ID => {
-                let message = parse!(QuoteRequest39, raw);
+                let message = QuoteRequest39::of(raw);
                 ending!(message)
             }
             CollateralMarketValue62::TEMPLATE_ID => {
-                let message = parse!(CollateralMarketValue62, raw);
+                let message = CollateralMarketValue62::of(raw);
                 ending!(message)
             }
             _ => self.definition_or_other(raw, out),
@@ -113,41 +95,32 @@ impl Channel {
     /// Definitions come on the incremental feed, too; they have no time of their own.
     fn definition_or_other(
         &mut self,
-        raw: RawMessage<'_>,
+        raw: CheckedMessage<'_>,
         out: &mut Output<'_>,
-    ) -> Result<Option<Ending>, Malformed> {
-        if let Some(definition) = self.definition(raw, out)? {
-            return Ok(Some(Ending {
+    ) -> Option<Ending> {
+        if let Some(definition) = self.definition(raw, out) {
+            return Some(Ending {
                 transact_ns: definition.last_update_ns,
                 indicator: definition.indicator,
-            }));
+            });
         }
-        if Message::parse(raw)?.is_none() {
-            self.counters.messages_unknown += 1;
-        }
-        Ok(None)
+        let is_known = Message::is_known(raw.header.template_id);
+        self.counters.messages_unknown += u64::from(!is_known);
+        None
     }
 
     /// Every book of every instrument is empty and complete from the next message on. Source: CME
     /// client systems wiki, "Channel Reset".
-    fn channel_reset(
-        &mut self,
-        raw: RawMessage<'_>,
-        out: &mut Output<'_>,
-    ) -> Result<Option<Ending>, Malformed> {
-        let message = parse!(ChannelReset4, raw);
+    fn channel_reset(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
+        let message = ChannelReset4::of(raw);
         self.counters.channel_resets += 1;
         // mutant: feed: a channel reset is ignored
         self.reset(self.packet(), self.packet_info.sending_ns, out);
         ending!(message)
     }
 
-    fn security_status(
-        &mut self,
-        raw: RawMessage<'_>,
-        out: &mut Output<'_>,
-    ) -> Result<Option<Ending>, Malformed> {
-        let message = parse!(SecurityStatus30, raw);
+    fn security_status(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
+        let message = SecurityStatus30::of(raw);
         // A status alone makes no instrument known.
         let instrument = message
             .security_id()
@@ -166,12 +139,8 @@ impl Channel {
         ending!(message)
     }
 
-    fn workup_status(
-        &mut self,
-        raw: RawMessage<'_>,
-        out: &mut Output<'_>,
-    ) -> Result<Option<Ending>, Malformed> {
-        let message = parse!(SecurityStatusWorkup60, raw);
+    fn workup_status(&mut self, raw: CheckedMessage<'_>, out: &mut Output<'_>) -> Option<Ending> {
+        let message = SecurityStatusWorkup60::of(raw);
         if let Some(instrument) = out
             .instruments
             .find_security(i64::from(message.security_id()))

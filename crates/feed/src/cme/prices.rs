@@ -48,9 +48,27 @@ impl Channel {
         true
     }
 
-    /// An entry that takes a RptSeq: checks the number, then applies, queues or ignores it.
+    /// An entry of the packet being processed that [`Channel::take_next`] left.
     #[inline(never)]
-    pub fn price_entry(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
+    pub fn number_entry(
+        &mut self,
+        instrument: Instrument,
+        work: Work,
+        rpt_seq: u32,
+        transact_ns: u64,
+        out: &mut Output<'_>,
+    ) {
+        let entry = Queued {
+            work,
+            rpt_seq,
+            packet: self.packet(),
+            transact_ns,
+        };
+        self.price_entry(instrument, entry, out);
+    }
+
+    /// An entry that takes a RptSeq: checks the number, then applies, queues or ignores it.
+    fn price_entry(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
         let row = self.rows.row(instrument);
         if self.orders_seen && !row.orders.known && entry.work != Work::Nothing {
             self.mark_orders(instrument, &entry);

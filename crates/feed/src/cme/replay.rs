@@ -18,7 +18,7 @@ mod fix;
 
 pub use credentials::Credentials;
 
-use touchline_wire::mdp3::{AdminLogin15, AdminLogout16, Message, Packet, PacketHeader};
+use touchline_wire::mdp3::{AdminLogin15, AdminLogout16, Packet, PacketHeader};
 
 /// Bytes in front of each packet.
 const LENGTH_BYTES: usize = 2;
@@ -218,9 +218,8 @@ impl Session {
             match raw.header.template_id {
                 AdminLogin15::TEMPLATE_ID => return self.logged_on(),
                 AdminLogout16::TEMPLATE_ID => {
-                    if let Ok(Some(Message::AdminLogout16(logout))) = Message::parse(raw) {
-                        self.reason = Reason::of(logout.text().as_bytes());
-                    }
+                    let logout = AdminLogout16::of(raw);
+                    self.reason = Reason::of(logout.text().as_bytes());
                     return Judged::Over(match self.asked.packets {
                         0 => End::Refused,
                         _ => End::Served,

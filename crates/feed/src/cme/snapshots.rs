@@ -14,7 +14,6 @@ use touchline_types::{
     UpdateAction, Validity,
 };
 use touchline_wire::mdp3::*;
-use touchline_wire::sbe::Malformed;
 
 /// Which cycles a packet's messages belong to.
 #[derive(Clone, Copy)]
@@ -26,19 +25,14 @@ struct InCycle {
 /// A price snapshot message: the same fields in both generations and with long quantities.
 macro_rules! price_message {
     ($name:ident, $view:ident) => {
-        fn $name(
-            &mut self,
-            raw: RawMessage<'_>,
-            in_cycle: InCycle,
-            out: &mut Output<'_>,
-        ) -> Result<(), Malformed> {
-            let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
+        fn $name(&mut self, raw: CheckedMessage<'_>, in_cycle: InCycle, out: &mut Output<'_>) {
+            let message = $view::of(raw);
             let snapshot = PriceSnapshot {
                 rpt_seq: message.rpt_seq(),
                 snapshot_sequence: message.last_msg_seq_num_processed(),
             };
             let Some(instrument) = self.instrument(message.security_id(), out) else {
-                return Ok(());
+                return;
             };
             if self.price_snapshot(instrument, snapshot) == Use::Replace {
                 out.push(Event::RebuildBook(instrument));
@@ -65,7 +59,6 @@ macro_rules! price_message {
                 snapshot.snapshot_sequence,
                 out,
             );
-            Ok(())
         }
     };
 }
@@ -73,16 +66,11 @@ macro_rules! price_message {
 /// A chunk of an order snapshot, in both generations.
 macro_rules! order_message {
     ($name:ident, $view:ident) => {
-        fn $name(
-            &mut self,
-            raw: RawMessage<'_>,
-            in_cycle: InCycle,
-            out: &mut Output<'_>,
-        ) -> Result<(), Malformed> {
-            let message = $view::parse(raw.header.block_length, raw.header.version, raw.body)?;
+        fn $name(&mut self, raw: CheckedMessage<'_>, in_cycle: InCycle, out: &mut Output<'_>) {
+            let message = $view::of(raw);
             let snapshot_sequence = message.last_msg_seq_num_processed();
             let Some(instrument) = self.instrument(message.security_id(), out) else {
-                return Ok(());
+                return;
             };
             let chunk = Chunk {
                 instrument,
@@ -116,7 +104,6 @@ macro_rules! order_message {
                 snapshot_sequence,
                 out,
             );
-            Ok(())
         }
     };
 }
@@ -162,7 +149,7 @@ impl Item {
 
 /// The highest LastMsgSeqNumProcessed of a packet of a snapshot feed; 0 if it has no snapshot.
 pub fn snapshot_sequence(packet: &Packet<'_>) -> u32 {
-    let of_message = |raw: RawMessage<'_>| match raw.header.template_id {
+    let of_message = |raw: CheckedMessage<'_>| match raw.header.template_id {
         SnapshotFullRefresh52::TEMPLATE_ID
         | SnapshotFullRefresh38::TEMPLATE_ID
         | SnapshotFullRefreshLongQty69::TEMPLATE_ID
@@ -203,17 +190,11 @@ impl Channel {
         };
         for raw in packet.messages() {
             self.templates.count(raw);
-            self.snapshot(raw, in_cycle, out)
-                .expect("a-valid-packet-has-valid-messages");
+            self.snapshot(raw, in_cycle, out);
         }
     }
 
-    fn snapshot(
-        &mut self,
-        raw: RawMessage<'_>,
-        in_cycle: InCycle,
-        out: &mut Output<'_>,
-    ) -> Result<(), Malformed> {
+    fn snapshot(&mut self, raw: CheckedMessage<'_>, in_cycle: InCycle, out: &mut Output<'_>) {
         match raw.header.template_id {
             SnapshotFullRefresh52::TEMPLATE_ID => self.price52(raw, in_cycle, out),
             SnapshotFullRefresh38::TEMPLATE_ID => self.price38(raw, in_cycle, out),
@@ -221,8 +202,8 @@ impl Channel {
             SnapshotFullRefreshOrderBook53::TEMPLATE_ID => self.orders53(raw, in_cycle, out),
             SnapshotFullRefreshOrderBook44::TEMPLATE_ID => self.orders44(raw, in_cycle, out),
             _ => {
-                self.counters.messages_unknown += u64::from(Message::parse(raw)?.is_none());
-                Ok(())
+                let is_known = Message::is_known(raw.header.template_id);
+                self.counters.messages_unknown += u64::from(!is_known);
             }
         }
     }

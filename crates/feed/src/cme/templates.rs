@@ -1,7 +1,7 @@
 //! How many messages of each template were processed, for a summary and for finding out what the
 //! venue sends that nobody here knows.
 
-use touchline_wire::mdp3::{Message, RawMessage};
+use touchline_wire::mdp3::{CheckedMessage, Message};
 
 /// Counts by template id. Ids are small: those below 128 have a place of their own, and so have
 /// the first 32 above; it takes no memory after the start.
@@ -40,7 +40,7 @@ impl Templates {
 
     /// Counts a message of a valid packet.
     #[inline]
-    pub(super) fn count(&mut self, raw: RawMessage<'_>) {
+    pub(super) fn count(&mut self, raw: CheckedMessage<'_>) {
         match self.messages.get_mut(usize::from(raw.header.template_id)) {
             Some(messages) if *messages > 0 => *messages += 1,
             _ => self.count_rare(raw),
@@ -66,12 +66,11 @@ impl Templates {
     }
 
     #[cold]
-    fn count_rare(&mut self, raw: RawMessage<'_>) {
+    fn count_rare(&mut self, raw: CheckedMessage<'_>) {
         let template_id = raw.header.template_id;
         if let Some(messages) = self.messages.get_mut(usize::from(template_id)) {
             *messages += 1;
-            let message = Message::parse(raw).ok().flatten();
-            self.names[usize::from(template_id)] = message.map(|message| message.name());
+            self.names[usize::from(template_id)] = Message::of(raw).map(|message| message.name());
         } else if let Some(count) = self
             .large_ids
             .iter_mut()

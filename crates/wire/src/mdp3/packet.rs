@@ -8,10 +8,12 @@
 use super::{Message, SCHEMA_ID};
 use crate::sbe::{Malformed, MessageHeader};
 use core::iter::FusedIterator;
+use core::ops::Deref;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
-/// A packet that was checked from end to end: reading its messages cannot fail.
+/// A packet that was checked from end to end in one pass over its lengths: each message becomes a view once, when it is
+/// handled, and that cannot fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     /// What stands before the messages.
@@ -35,6 +37,36 @@ pub struct RawMessage<'a> {
     pub header: MessageHeader,
     /// What follows the header: root block and groups.
     pub body: &'a [u8],
+}
+
+/// Message of a packet that was checked from end to end: its view cannot fail.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedMessage<'a>(RawMessage<'a>);
+
+impl<'a> CheckedMessage<'a> {
+    /// The message as it stands in the packet.
+    #[inline]
+    #[must_use]
+    pub const fn raw(&self) -> RawMessage<'a> {
+        self.0
+    }
+
+    /// Block length, version and body, for the view of template `template_id`. An assertion holds that it is that one's.
+    #[inline(always)]
+    pub(crate) fn of(self, template_id: u16) -> (u16, u16, &'a [u8]) {
+        let RawMessage { header, body } = self.0;
+        assert_eq!(header.template_id, template_id, "the-view-of-its-template");
+        (header.block_length, header.version, body)
+    }
+}
+
+impl<'a> Deref for CheckedMessage<'a> {
+    type Target = RawMessage<'a>;
+
+    #[inline]
+    fn deref(&self) -> &RawMessage<'a> {
+        &self.0
+    }
 }
 
 impl<'a> Packet<'a> {
@@ -122,13 +154,16 @@ pub struct Messages<'a> {
 }
 
 impl<'a> Iterator for Messages<'a> {
-    type Item = RawMessage<'a>;
+    type Item = CheckedMessage<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<RawMessage<'a>> {
-        let (message, rest) = RawMessage::split(self.rest).ok()?;
+    fn next(&mut self) -> Option<CheckedMessage<'a>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (message, rest) = RawMessage::split(self.rest).expect("a-checked-packet-is-tiled");
         self.rest = rest;
-        Some(message)
+        Some(CheckedMessage(message))
     }
 }
 

@@ -17,7 +17,7 @@ impl fmt::Display for Packet<'_> {
         write!(f, "packet {} sent ", self.header.sequence)?;
         write_time(f, self.header.sending_time_ns)?;
         self.messages()
-            .try_for_each(|message| write!(f, "\n  {message}"))
+            .try_for_each(|message| write!(f, "\n  {}", message.raw()))
     }
 }
 

@@ -33,6 +33,14 @@ impl<'a, L: FromBytes + KnownLayout + Immutable + Unaligned> Block<'a, L> {
         Ok((block, rest))
     }
 
+    /// As [`split`](Self::split), of a message that was checked.
+    #[inline(always)]
+    pub(crate) fn checked(block_length: u16, version: u16, bytes: &'a [u8]) -> (Self, &'a [u8]) {
+        let (block, rest) = bytes.split_at(usize::from(block_length));
+        let block = Self::over(version, block).expect("a-checked-message-has-its-block");
+        (block, rest)
+    }
+
     /// The block that is the whole of `bytes`. `None` if `L` does not fit.
     #[inline(always)]
     pub fn over(version: u16, bytes: &'a [u8]) -> Option<Self> {

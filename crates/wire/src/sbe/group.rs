@@ -78,6 +78,24 @@ impl<'a, E: Entry<'a>> Group<'a, E> {
         ))
     }
 
+    /// As [`split`](Self::split), of a message that was checked.
+    #[inline(always)]
+    pub(crate) fn checked<D: Dimension + 'a>(version: u16, bytes: &'a [u8]) -> (Self, &'a [u8]) {
+        let (dimension, rest) =
+            D::ref_from_prefix(bytes).expect("a-checked-message-has-its-groups");
+        let (block_length, count) = (dimension.block_length(), dimension.num_in_group());
+        let size = u32::from(block_length) * u32::from(count);
+        let (entries, rest) = rest.split_at(size as usize);
+        let group = Self {
+            entries,
+            block_length,
+            count,
+            version,
+            entry: PhantomData,
+        };
+        (group, rest)
+    }
+
     /// How many entries there are.
     #[inline]
     pub const fn len(&self) -> usize {

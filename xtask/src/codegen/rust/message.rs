@@ -33,7 +33,8 @@ pub fn file(message: &Message, newest: u16) -> Result<String> {
     Ok(format!(
         "//! {0}, template {1}.
 
-{imports}use crate::sbe::codec::*;
+{imports}use crate::mdp3::CheckedMessage;
+use crate::sbe::codec::*;
 
 {view}{entries}",
         message.name,
@@ -50,26 +51,32 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
     } = message;
     let (mut members, mut splits, mut names, mut getters, mut visits) =
         <(String, String, String, String, String)>::default();
+    let (mut checked, mut shapes) = <(String, String)>::default();
     for group in &body.groups {
         let (method, entry) = (snake(&group.name), format!("{name}{}", camel(&group.name)));
-        let split = format!(
-            "Group::split::<{}>(version, rest)?",
-            dimension(&group.dimension)?
-        );
+        let dimension = dimension(&group.dimension)?;
+        let split = format!("Group::split::<{dimension}>(version, rest)?");
+        let of_checked = format!("Group::checked::<{dimension}>(version, rest)");
         writeln!(members, "{method}: Group<'a, {entry}<'a>>,")?;
-        match group.since > body.base.version {
-            true => writeln!(
-                splits,
-                "let ({method}, rest) = if version >= {} {{ {split} }} else {{ (Group::empty(), rest) }};",
-                group.since
-            )?,
-            false => writeln!(splits, "let ({method}, rest) = {split};")?,
+        let is_later = group.since > body.base.version;
+        let since = if is_later { group.since } else { 0 };
+        for (text, split) in [(&mut splits, split), (&mut checked, of_checked)] {
+            match is_later {
+                true => writeln!(
+                    text,
+                    "let ({method}, rest) = if version >= {since} {{ {split} }} else {{ (Group::empty(), rest) }};",
+                )?,
+                false => writeln!(text, "let ({method}, rest) = {split};")?,
+            }
         }
+        write!(
+            shapes,
+            "GroupShape::new::<{entry}<'static>, {dimension}>({since}), "
+        )?;
         write!(names, "{method}, ")?;
-        let since = if group.since > body.base.version {
-            format!(" Empty before version {}.", group.since)
-        } else {
-            String::new()
+        let since = match is_later {
+            true => format!(" Empty before version {since}."),
+            false => String::new(),
         };
         writeln!(
             getters,
@@ -87,6 +94,12 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
         methods(accessors)?,
         shown(accessors)?,
     );
+    // What is behind the last group is of a newer schema.
+    if let Some(at) = checked.rfind(", rest) = ") {
+        checked.replace_range(at..at + ", rest)".len(), ", _)");
+    }
+    let behind = if checked.is_empty() { "_" } else { "rest" };
+    let length = body.base.block_length;
     let unused = if shown.is_empty() && visits.is_empty() {
         "_visitor"
     } else {
@@ -116,6 +129,20 @@ impl<'a> {name}<'a> {{
         {splits}end(rest, version, {newest})?;
         Ok(Self {{ block, {names} }})
     }}
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {{
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, {behind}) = Block::checked(block_length, version, body);
+        {checked}Self {{ block, {names} }}
+    }}
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {{
+        block_length: {length},
+        groups: &[{shapes}],
+    }};
 
     /// The schema version of the writer.
     #[inline]

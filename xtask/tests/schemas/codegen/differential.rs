@@ -94,6 +94,7 @@ fn packets_of_the_captures() {
         };
         for RawMessage { header, body } in packet
             .messages()
+            .map(|message| message.raw())
             .filter(|message| known.contains(&message.header.template_id))
         {
             let fields = [

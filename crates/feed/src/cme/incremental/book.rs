@@ -1,13 +1,14 @@
 //! Book and order messages: levels by position, and the orders behind them.
 
-use super::{Ending, ending, parse};
+use super::{Ending, ending};
 use crate::Output;
 use crate::cme::channel::Channel;
 use crate::cme::normalise::{BookEntry, book_entry, order_action, update_action};
-use crate::cme::queue::{Queued, Work};
-use touchline_types::{Event, LevelEvent, OrderEvent, Place, Price, Quantity, Validity};
+use crate::cme::queue::Work;
+use touchline_types::{
+    Event, Instrument, LevelEvent, OrderEvent, Place, Price, Quantity, Validity,
+};
 use touchline_wire::mdp3::*;
-use touchline_wire::sbe::Malformed;
 
 /// A level entry's fields, widths levelled.
 struct Level {
@@ -39,10 +40,10 @@ macro_rules! book_message {
         #[inline]
         pub(super) fn $name(
             &mut self,
-            raw: RawMessage<'_>,
+            raw: CheckedMessage<'_>,
             out: &mut Output<'_>,
-        ) -> Result<Option<Ending>, Malformed> {
-            let message = parse!($view, raw);
+        ) -> Option<Ending> {
+            let message = $view::of(raw);
             let transact_ns = message.transact_time();
             let levels = message.no_md_entries();
             for entry in levels {
@@ -86,10 +87,10 @@ macro_rules! order_message {
         #[inline]
         pub(super) fn $name(
             &mut self,
-            raw: RawMessage<'_>,
+            raw: CheckedMessage<'_>,
             out: &mut Output<'_>,
-        ) -> Result<Option<Ending>, Malformed> {
-            let message = parse!($view, raw);
+        ) -> Option<Ending> {
+            let message = $view::of(raw);
             for entry in message.no_md_entries() {
                 let order = Order {
                     security_id: entry.security_id(),
@@ -114,68 +115,59 @@ impl Channel {
     order_message!(order_book47, MdIncrementalRefreshOrderBook47);
     order_message!(order_book43, MdIncrementalRefreshOrderBook43);
 
-    #[inline]
+    /// A level entry: applied if it is the next one of a whole book, else left to what is not worth a place on the path.
+    // Always inline: an entry's fields go from the wire into the event without a stop.
+    #[inline(always)]
     fn level(&mut self, level: Level, transact_ns: u64, out: &mut Output<'_>) {
         let Some(instrument) = self.instrument(level.security_id, out) else {
             return;
         };
-        let Level {
-            rpt_seq,
-            price,
-            quantity,
-            position,
-            ..
-        } = level;
-        let packet = self.packet();
         let meaning = (book_entry(level.entry_type.0), update_action(level.action));
         let (BookEntry::Level(book, side), Some(action)) = meaning else {
-            let work = if meaning.0 == BookEntry::Empty {
-                Work::Empty
-            } else {
-                Work::Nothing
-            };
-            self.counters.entries_unknown += u64::from(work == Work::Nothing);
-            self.price_entry(
-                instrument,
-                Queued {
-                    work,
-                    rpt_seq,
-                    packet,
-                    transact_ns,
-                },
-                out,
-            );
-            return;
+            return self.other_entry(instrument, meaning.0, level.rpt_seq, transact_ns, out);
         };
-        let orders = level.orders.unwrap_or(-1);
         let event = LevelEvent {
             instrument,
-            orders,
-            price,
-            quantity,
-            place: Place::Position(position),
+            orders: level.orders.unwrap_or(-1),
+            price: level.price,
+            quantity: level.quantity,
+            place: Place::Position(level.position),
             action,
             side,
             book,
         };
-        if self.take_next(instrument, rpt_seq, packet, out) {
+        if self.take_next(instrument, level.rpt_seq, self.packet(), out) {
             out.push(Event::Level(event, Validity::Live));
         } else {
-            let work = Work::Level(event);
-            self.price_entry(
+            self.number_entry(
                 instrument,
-                Queued {
-                    work,
-                    rpt_seq,
-                    packet,
-                    transact_ns,
-                },
+                Work::Level(event),
+                level.rpt_seq,
+                transact_ns,
                 out,
             );
         }
     }
 
-    #[inline]
+    /// A level entry that changes no level: it takes a number, and may empty the book.
+    #[cold]
+    fn other_entry(
+        &mut self,
+        instrument: Instrument,
+        entry: BookEntry,
+        rpt_seq: u32,
+        transact_ns: u64,
+        out: &mut Output<'_>,
+    ) {
+        let work = match entry {
+            BookEntry::Empty => Work::Empty,
+            _ => Work::Nothing,
+        };
+        self.counters.entries_unknown += u64::from(work == Work::Nothing);
+        self.number_entry(instrument, work, rpt_seq, transact_ns, out);
+    }
+
+    #[inline(always)]
     fn order(&mut self, order: Order, transact_ns: u64, out: &mut Output<'_>) {
         let Some(instrument) = self.instrument(order.security_id, out) else {
             return;
@@ -188,17 +180,11 @@ impl Channel {
             self.counters.entries_unknown += 1;
             return;
         };
-        let Order {
-            priority,
-            price,
-            quantity,
-            ..
-        } = order;
         let event = OrderEvent {
             order_id,
-            priority,
-            price,
-            quantity,
+            priority: order.priority,
+            price: order.price,
+            quantity: order.quantity,
             instrument,
             action,
             side,

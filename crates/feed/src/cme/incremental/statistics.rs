@@ -1,14 +1,13 @@
 //! Trades, volumes, statistics and limits. Their entries take a RptSeq like levels do; the figure
 //! itself is passed on whatever the state of the book, since no snapshot would bring it again.
 
-use super::{Ending, ending, parse};
+use super::{Ending, ending};
 use crate::Output;
 use crate::cme::channel::Channel;
 use crate::cme::normalise::{Count, aggressor, statistic_kind, update_action};
-use crate::cme::queue::{Queued, Work};
+use crate::cme::queue::Work;
 use touchline_types::{Event, Instrument, Price, Statistic, StatisticKind, Trade, UpdateAction};
 use touchline_wire::mdp3::*;
-use touchline_wire::sbe::Malformed;
 
 /// A message whose entries each take a number and give figures: `$entries` is what an entry
 /// (`$channel`, `$entry`, `$instrument`) gives, of an event that began at `$begun_ns`.
@@ -16,10 +15,10 @@ macro_rules! entries_message {
     ($name:ident, $view:ident, |$channel:ident, $entry:ident, $instrument:ident, $begun_ns:ident| $entries:expr) => {
         pub(super) fn $name(
             &mut self,
-            raw: RawMessage<'_>,
+            raw: CheckedMessage<'_>,
             out: &mut Output<'_>,
-        ) -> Result<Option<Ending>, Malformed> {
-            let message = parse!($view, raw);
+        ) -> Option<Ending> {
+            let message = $view::of(raw);
             let $begun_ns = message.transact_time();
             for $entry in message.no_md_entries() {
                 let (id, number) = ($entry.security_id(), $entry.rpt_seq());
@@ -139,19 +138,8 @@ impl Channel {
         out: &mut Output<'_>,
     ) -> Option<Instrument> {
         let instrument = self.instrument(security_id, out)?;
-        let packet = self.packet();
-        if !self.take_next(instrument, rpt_seq, packet, out) {
-            let work = Work::Nothing;
-            self.price_entry(
-                instrument,
-                Queued {
-                    work,
-                    rpt_seq,
-                    packet,
-                    transact_ns,
-                },
-                out,
-            );
+        if !self.take_next(instrument, rpt_seq, self.packet(), out) {
+            self.number_entry(instrument, Work::Nothing, rpt_seq, transact_ns, out);
         }
         Some(instrument)
     }

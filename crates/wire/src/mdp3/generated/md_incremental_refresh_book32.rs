@@ -2,6 +2,7 @@
 //! MDIncrementalRefreshBook32, template 32.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshBook32, template 32.
@@ -39,6 +40,35 @@ impl<'a> MdIncrementalRefreshBook32<'a> {
             no_order_id_entries,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_md_entries, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_order_id_entries, _) = if version >= 7 {
+            Group::checked::<GroupSize8Byte>(version, rest)
+        } else {
+            (Group::empty(), rest)
+        };
+        Self {
+            block,
+            no_md_entries,
+            no_order_id_entries,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 11,
+        groups: &[
+            GroupShape::new::<MdIncrementalRefreshBook32NoMdEntries<'static>, GroupSize>(0),
+            GroupShape::new::<MdIncrementalRefreshBook32NoOrderIdEntries<'static>, GroupSize8Byte>(
+                7,
+            ),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! MDIncrementalRefreshDailyStatistics49, template 49.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshDailyStatistics49, template 49.
@@ -32,6 +33,27 @@ impl<'a> MdIncrementalRefreshDailyStatistics49<'a> {
             no_md_entries,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_md_entries, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_md_entries,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 11,
+        groups: &[GroupShape::new::<
+            MdIncrementalRefreshDailyStatistics49NoMdEntries<'static>,
+            GroupSize,
+        >(0)],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! MDIncrementalRefreshSessionStatistics51, template 51.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshSessionStatistics51, template 51.
@@ -32,6 +33,27 @@ impl<'a> MdIncrementalRefreshSessionStatistics51<'a> {
             no_md_entries,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_md_entries, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_md_entries,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 11,
+        groups: &[GroupShape::new::<
+            MdIncrementalRefreshSessionStatistics51NoMdEntries<'static>,
+            GroupSize,
+        >(0)],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! MDIncrementalRefreshTradeSummaryLongQty65, template 65.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDIncrementalRefreshTradeSummaryLongQty65, template 65.
@@ -35,6 +36,35 @@ impl<'a> MdIncrementalRefreshTradeSummaryLongQty65<'a> {
             no_order_id_entries,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_md_entries, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_order_id_entries, _) = Group::checked::<GroupSize8Byte>(version, rest);
+        Self {
+            block,
+            no_md_entries,
+            no_order_id_entries,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 11,
+        groups: &[
+            GroupShape::new::<
+                MdIncrementalRefreshTradeSummaryLongQty65NoMdEntries<'static>,
+                GroupSize,
+            >(0),
+            GroupShape::new::<
+                MdIncrementalRefreshTradeSummaryLongQty65NoOrderIdEntries<'static>,
+                GroupSize8Byte,
+            >(0),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! MDInstrumentDefinitionFixedIncome57, template 57.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDInstrumentDefinitionFixedIncome57, template 57.
@@ -43,6 +44,41 @@ impl<'a> MdInstrumentDefinitionFixedIncome57<'a> {
             no_lot_type_rules,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_events, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_md_feed_types, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_inst_attrib, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_lot_type_rules, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_events,
+            no_md_feed_types,
+            no_inst_attrib,
+            no_lot_type_rules,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 338,
+        groups: &[
+            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoEvents<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoMdFeedTypes<'static>, GroupSize>(
+                0,
+            ),
+            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoInstAttrib<'static>, GroupSize>(
+                0,
+            ),
+            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoLotTypeRules<'static>, GroupSize>(
+                0,
+            ),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! MDInstrumentDefinitionFuture27, template 27.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDInstrumentDefinitionFuture27, template 27.
@@ -43,6 +44,35 @@ impl<'a> MdInstrumentDefinitionFuture27<'a> {
             no_lot_type_rules,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_events, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_md_feed_types, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_inst_attrib, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_lot_type_rules, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_events,
+            no_md_feed_types,
+            no_inst_attrib,
+            no_lot_type_rules,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 214,
+        groups: &[
+            GroupShape::new::<MdInstrumentDefinitionFuture27NoEvents<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionFuture27NoMdFeedTypes<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionFuture27NoInstAttrib<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionFuture27NoLotTypeRules<'static>, GroupSize>(0),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! MDInstrumentDefinitionOption41, template 41.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDInstrumentDefinitionOption41, template 41.
@@ -53,6 +54,47 @@ impl<'a> MdInstrumentDefinitionOption41<'a> {
             no_related_instruments,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_events, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_md_feed_types, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_inst_attrib, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_lot_type_rules, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_underlyings, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_related_instruments, _) = if version >= 7 {
+            Group::checked::<GroupSize>(version, rest)
+        } else {
+            (Group::empty(), rest)
+        };
+        Self {
+            block,
+            no_events,
+            no_md_feed_types,
+            no_inst_attrib,
+            no_lot_type_rules,
+            no_underlyings,
+            no_related_instruments,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 211,
+        groups: &[
+            GroupShape::new::<MdInstrumentDefinitionOption41NoEvents<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption41NoMdFeedTypes<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption41NoInstAttrib<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption41NoLotTypeRules<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption41NoUnderlyings<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption41NoRelatedInstruments<'static>, GroupSize>(
+                7,
+            ),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

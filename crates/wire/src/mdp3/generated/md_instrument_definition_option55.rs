@@ -2,6 +2,7 @@
 //! MDInstrumentDefinitionOption55, template 55.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDInstrumentDefinitionOption55, template 55.
@@ -49,6 +50,43 @@ impl<'a> MdInstrumentDefinitionOption55<'a> {
             no_related_instruments,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_events, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_md_feed_types, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_inst_attrib, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_lot_type_rules, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_underlyings, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_related_instruments, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_events,
+            no_md_feed_types,
+            no_inst_attrib,
+            no_lot_type_rules,
+            no_underlyings,
+            no_related_instruments,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 213,
+        groups: &[
+            GroupShape::new::<MdInstrumentDefinitionOption55NoEvents<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption55NoMdFeedTypes<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption55NoInstAttrib<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption55NoLotTypeRules<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption55NoUnderlyings<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionOption55NoRelatedInstruments<'static>, GroupSize>(
+                0,
+            ),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

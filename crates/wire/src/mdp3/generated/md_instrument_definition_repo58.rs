@@ -2,6 +2,7 @@
 //! MDInstrumentDefinitionRepo58, template 58.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDInstrumentDefinitionRepo58, template 58.
@@ -56,6 +57,50 @@ impl<'a> MdInstrumentDefinitionRepo58<'a> {
             no_broken_dates,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_events, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_md_feed_types, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_inst_attrib, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_lot_type_rules, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_underlyings, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_related_instruments, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_broken_dates, _) = if version >= 13 {
+            Group::checked::<GroupSize>(version, rest)
+        } else {
+            (Group::empty(), rest)
+        };
+        Self {
+            block,
+            no_events,
+            no_md_feed_types,
+            no_inst_attrib,
+            no_lot_type_rules,
+            no_underlyings,
+            no_related_instruments,
+            no_broken_dates,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 255,
+        groups: &[
+            GroupShape::new::<MdInstrumentDefinitionRepo58NoEvents<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionRepo58NoMdFeedTypes<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionRepo58NoInstAttrib<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionRepo58NoLotTypeRules<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionRepo58NoUnderlyings<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionRepo58NoRelatedInstruments<'static>, GroupSize>(
+                0,
+            ),
+            GroupShape::new::<MdInstrumentDefinitionRepo58NoBrokenDates<'static>, GroupSize>(13),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! MDInstrumentDefinitionSpread29, template 29.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// MDInstrumentDefinitionSpread29, template 29.
@@ -46,6 +47,38 @@ impl<'a> MdInstrumentDefinitionSpread29<'a> {
             no_legs,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_events, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_md_feed_types, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_inst_attrib, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_lot_type_rules, rest) = Group::checked::<GroupSize>(version, rest);
+        let (no_legs, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_events,
+            no_md_feed_types,
+            no_inst_attrib,
+            no_lot_type_rules,
+            no_legs,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 193,
+        groups: &[
+            GroupShape::new::<MdInstrumentDefinitionSpread29NoEvents<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionSpread29NoMdFeedTypes<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionSpread29NoInstAttrib<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionSpread29NoLotTypeRules<'static>, GroupSize>(0),
+            GroupShape::new::<MdInstrumentDefinitionSpread29NoLegs<'static>, GroupSize>(0),
+        ],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! QuoteRequest39, template 39.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// QuoteRequest39, template 39.
@@ -32,6 +33,27 @@ impl<'a> QuoteRequest39<'a> {
             no_related_sym,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_related_sym, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_related_sym,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 35,
+        groups: &[GroupShape::new::<
+            QuoteRequest39NoRelatedSym<'static>,
+            GroupSize,
+        >(0)],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -2,6 +2,7 @@
 //! SecurityStatus30, template 30.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SecurityStatus30, template 30.
@@ -27,6 +28,20 @@ impl<'a> SecurityStatus30<'a> {
         end(rest, version, 13)?;
         Ok(Self { block })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, _) = Block::checked(block_length, version, body);
+        Self { block }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 30,
+        groups: &[],
+    };
 
     /// The schema version of the writer.
     #[inline]

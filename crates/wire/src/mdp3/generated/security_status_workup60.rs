@@ -2,6 +2,7 @@
 //! SecurityStatusWorkup60, template 60.
 
 use super::types::*;
+use crate::mdp3::CheckedMessage;
 use crate::sbe::codec::*;
 
 /// SecurityStatusWorkup60, template 60.
@@ -32,6 +33,27 @@ impl<'a> SecurityStatusWorkup60<'a> {
             no_order_id_entries,
         })
     }
+
+    /// The view of a message of this template that was checked.
+    #[inline(always)]
+    pub fn of(message: CheckedMessage<'a>) -> Self {
+        let (block_length, version, body) = message.of(Self::TEMPLATE_ID);
+        let (block, rest) = Block::checked(block_length, version, body);
+        let (no_order_id_entries, _) = Group::checked::<GroupSize>(version, rest);
+        Self {
+            block,
+            no_order_id_entries,
+        }
+    }
+
+    /// What its lengths must be.
+    pub(super) const SHAPE: Shape = Shape {
+        block_length: 30,
+        groups: &[GroupShape::new::<
+            SecurityStatusWorkup60NoOrderIdEntries<'static>,
+            GroupSize,
+        >(0)],
+    };
 
     /// The schema version of the writer.
     #[inline]

@@ -37,6 +37,14 @@ fn read(bytes: &[u8]) {
             .map(|message| 10 + message.body.len())
             .sum();
         assert_eq!(12 + read, bytes.len(), "messages tile the packet");
+        for message in packet.messages() {
+            let parsed = Message::parse(message.raw()).expect("its check let it pass");
+            let views = [parsed, Message::of(message)];
+            let [parsed, of_checked] = views.map(|view| view.map(|view| view.to_string()));
+            assert_eq!(parsed, of_checked, "one view either way");
+            let template_id = message.header.template_id;
+            assert_eq!(Message::is_known(template_id), parsed.is_some());
+        }
         assert!(
             !packet.to_string().contains("malformed"),
             "a packet that was checked"

@@ -27,8 +27,7 @@ fn every_recorded_packet_is_read_to_its_last_byte() {
             let plain = packet::read(&arrival.payload).expect("tiled by its messages");
             assert_eq!(plain.messages.len(), messages.len(), "{name}");
             for raw in messages {
-                let known = Message::parse(raw).expect("checked with its packet");
-                if known.is_none() {
+                if Message::of(raw).is_none() {
                     println!("{name}: unknown template {}", raw.header.template_id);
                 }
                 templates.insert(raw.header.template_id);
