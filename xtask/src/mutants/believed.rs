@@ -120,8 +120,8 @@ pub const WITNESSES: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a reset without its beginning empties every book",
-        find: "if whole {\n            self.lost = 0;\n            return",
-        replace: "if first > 0 {\n            self.lost = 0;\n            return",
+        find: "if whole {\n            self.epoch.begin();\n            return",
+        replace: "if first > 0 {\n            self.epoch.begin();\n            return",
         test: "-p touchline-gateway --test gateway a_sequence_reset_without_its_beginning_leaves_nothing_live",
     },
     Mutant {
@@ -144,8 +144,8 @@ pub const STRAYS: &[Mutant] = &[Mutant {
 pub const SNAPSHOTS: &[Mutant] = &[
     Mutant {
         name: "feed: a snapshot ahead of the stream is used at once",
-        find: "Timeliness::Early\n        } else",
-        replace: "Timeliness::Due\n        } else",
+        find: "Timeliness::Early\n    } else",
+        replace: "Timeliness::Due\n    } else",
         test: "-p touchline-gateway --test gateway a_snapshot_that_is_ahead_of_the_incremental_feed_waits_for_it",
     },
     Mutant {
@@ -174,26 +174,26 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: any number of a snapshot is waited for",
-        find: "|| ahead > self.arbiter.reach()",
+        find: "|| ahead > arbiter.reach()",
         replace: "",
         test: "-p touchline-gateway --test gateway a_snapshot_of_another_session_is_refused",
     },
     Mutant {
         name: "feed: a snapshot of next year is used",
-        find: "|| !self.arbiter.is_of_now(sending_ns, time.wall_ns)",
+        find: "|| !arbiter.is_of_now(sending_ns, time.wall_ns)",
         replace: "",
         test: "-p touchline-gateway --test gateway a_snapshot_of_another_session_is_refused",
     },
     Mutant {
         name: "feed: a loop of next year hides the others",
-        find: "if !is_of_now(tracker.start_ns()) {",
+        find: "if !is_of_now(cycle.start_ns()) {",
         replace: "if false {",
         test: "-p touchline-gateway --test gateway a_loop_from_the_future_hides_no_other",
     },
     Mutant {
         name: "feed: a loop outlives a reset",
-        find: "row.orders = OrderState::new(true);\n        }\n        self.price_queue.clear_all();\n        self.order_queue.clear_all();\n        self.assembler.clear();\n        self.price_cycle.abandon();",
-        replace: "row.orders = OrderState::new(true);\n        }\n        self.price_queue.clear_all();\n        self.order_queue.clear_all();\n        self.assembler.clear();",
+        find: "self.cycles.abandon_snapshots();\n        out.push(Event::Reset);",
+        replace: "out.push(Event::Reset);",
         test: "-p touchline-gateway --test gateway a_reset_abandons_the_loop_that_is_going_on",
     },
     Mutant {

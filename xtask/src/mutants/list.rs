@@ -166,7 +166,7 @@ const PACKETS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a channel reset is ignored",
-        find: "self.reset(self.packet(), self.packet_info.sending_ns, out);",
+        find: "self.reset(self.progress.packet(), self.progress.sending_ns(), out);",
         replace: "let _ = &out;",
         test: "-p touchline-gateway --test gateway a_channel_reset_empties_every_book_and_numbers_run_from_one",
     },
@@ -236,8 +236,8 @@ const PRICES: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a snapshot from before a reset is used",
-        find: "if sending_time_ns <= self.reset_ns {",
-        replace: "if false {",
+        find: "sending_ns <= self.reset_ns",
+        replace: "false",
         test: "-p touchline-gateway --test gateway a_snapshot_from_before_a_reset_is_of_another_world",
     },
     Mutant {
@@ -258,11 +258,7 @@ const PRICES: &[Mutant] = &[
 const ORDERS: &[Mutant] = &[
     Mutant {
         name: "feed: an order snapshot from before the loss is used",
-        find: "snapshot_sequence
-                >= self
-                    .lost
-                    .max(state.snapshot_sequence_min)
-                    .max(self.reset_at)",
+        find: "snapshot_sequence >= self.lost.max(self.reset_at)",
         replace: "snapshot_sequence >= self.reset_at",
         test: "-p touchline-gateway --test gateway a_snapshot_from_before_the_loss_is_of_no_use",
     },
@@ -284,7 +280,7 @@ const ORDERS: &[Mutant] = &[
 const VISIBILITY: &[Mutant] = &[
     Mutant {
         name: "gateway: changes are seen before the end of the event",
-        find: "self.event_open = !ending.indicator.end_of_event();",
+        find: "self.event_open = !end_of_event;",
         replace: "self.event_open = false;",
         test: "-p touchline-gateway --test gateway nothing_is_seen_before_the_end_of_the_event",
     },

@@ -37,7 +37,7 @@ pub const MARKET: &[Mutant] = &[
     Mutant {
         name: "a new depth forgets what waits for a snapshot",
         find: "self.rows.row_mut(instrument).price.gap = true;\n        out.push(Event::BookLost(instrument, missing));",
-        replace: "        let row = self.rows.row_mut(instrument);\n        self.price_queue.clear(&mut row.price.queue);\n        row.price.gap = true;\n        out.push(Event::BookLost(instrument, missing));\n",
+        replace: "self.rows.forget_prices(instrument);\n        self.rows.row_mut(instrument).price.gap = true;\n        out.push(Event::BookLost(instrument, missing));",
         test: "-p touchline-gateway --test gateway a_new_depth_of_a_book_in_recovery_keeps_what_waits",
     },
     Mutant {

@@ -1,8 +1,8 @@
 //! Instrument definitions, on their own feed in a cycle and on the incremental feed.
 
 use super::channel::Channel;
+use super::cycles::CycleKind;
 use super::reference::{self, part, reference};
-use super::snapshot_cycle::CompleteCycle;
 use crate::Output;
 use touchline_types::{Depth, Event, Instrument, Price, Quantity, ReferenceData, Symbol};
 use touchline_wire::mdp3::*;
@@ -57,7 +57,8 @@ impl Channel {
             sequence,
             sending_time_ns,
         } = packet.header;
-        let in_cycle = self.definition_cycle.packet(sequence, sending_time_ns);
+        let kind = CycleKind::Definition;
+        let in_cycle = self.cycles.packet(kind, sequence, sending_time_ns);
         for raw in packet.messages() {
             self.templates.count(raw);
             // Heartbeats and the like define nothing.
@@ -73,8 +74,8 @@ impl Channel {
             else {
                 continue;
             };
-            let mark = &mut self.rows.row_mut(instrument).definition_cycle;
-            let whole: Option<CompleteCycle> = self.definition_cycle.name(mark, total, 0);
+            let named_by = &mut self.rows.row_mut(instrument).named_by;
+            let whole = self.cycles.name(kind, named_by, total, 0);
             self.counters.definition_cycles += u64::from(whole.is_some());
         }
     }

@@ -8,7 +8,7 @@ use super::early::EarlySnapshots;
 use super::settings::{FeedType, Line, Settings};
 use super::snapshots;
 use super::templates::Templates;
-use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness};
+use super::timeliness::{SNAPSHOT_AHEAD_NS_MAX, Timeliness, timeliness};
 use super::wait_clock::WaitClock;
 use crate::health::{ChannelHealth, Doubt};
 use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
@@ -19,7 +19,7 @@ use touchline_wire::mdp3::{Packet, PacketHeader};
 /// The feed handler of one MDP 3.0 channel.
 #[derive(Debug)]
 pub struct CmeFeed {
-    pub(super) arbiter: Arbiter,
+    arbiter: Arbiter,
     channel: Channel,
     /// A packet that waits until what was due before it is processed.
     arrived: ArrivedPacket,
@@ -207,11 +207,8 @@ impl CmeFeed {
             FeedType::Definition => 0,
             _ => snapshots::snapshot_sequence(&packet),
         };
-        match self.timeliness(
-            snapshot_sequence,
-            packet.header.sending_time_ns,
-            arrival.time,
-        ) {
+        let sending_ns = packet.header.sending_time_ns;
+        match timeliness(&self.arbiter, snapshot_sequence, sending_ns, arrival.time) {
             Timeliness::Due => {
                 self.take_recovery(arrival.feed, arrival.time, &packet, instruments, batch);
             }
@@ -254,7 +251,7 @@ impl CmeFeed {
         let snapshot_sequence = snapshots::snapshot_sequence(&packet);
         let sending_ns = packet.header.sending_time_ns;
         let ahead_ns = self.arbiter.ahead_ns(sending_ns, time.wall_ns);
-        match self.timeliness(snapshot_sequence, sending_ns, time) {
+        match timeliness(&self.arbiter, snapshot_sequence, sending_ns, time) {
             // mutant: feed: a snapshot ahead of the stream says any time
             Timeliness::Due if ahead_ns <= SNAPSHOT_AHEAD_NS_MAX => {
                 self.take_recovery(feed, time, &packet, instruments, batch)
@@ -387,7 +384,7 @@ impl Feed for CmeFeed {
         } else {
             self.arrived.keep(arrival, payload);
         }
-        batch.event_open = self.channel.event_open;
+        batch.event_open = self.channel.progress.event_open();
         payload.len()
     }
 
@@ -404,7 +401,7 @@ impl Feed for CmeFeed {
             self.judge(arrival, &bytes, instruments, batch);
             self.arrived.give_back(bytes);
         }
-        batch.event_open = self.channel.event_open;
+        batch.event_open = self.channel.progress.event_open();
         true
     }
 
@@ -457,17 +454,17 @@ impl Feed for CmeFeed {
         );
         for instrument in &feedback.orders_overflowed {
             self.channel.counters.orders_overflowed += 1;
-            let packet = self.channel.packet();
+            let packet = self.channel.progress.packet();
             self.channel.orders_lost(*instrument, packet);
         }
     }
 
     fn is_defined(&self) -> bool {
-        self.channel.definition_cycle.was_complete()
+        self.channel.cycles.is_defined()
     }
 
     fn orders_seen(&self) -> bool {
-        self.channel.orders_seen
+        self.channel.rows.orders_seen()
     }
 }
 
@@ -522,7 +519,7 @@ fn process(
         sending_ns: packet.header.sending_time_ns,
         receive_ns: time.wall_ns,
     };
-    channel.packet_info = batch.packet_info;
+    channel.progress.begin(batch.packet_info);
     channel.incremental(packet, &mut batch.output(instruments));
     batch.delivered += 1;
 }

@@ -34,9 +34,8 @@ impl Channel {
             self.counters.messages += 1;
             self.templates.count(message);
             if let Some(ending) = self.message(message, out) {
-                // mutant: gateway: changes are seen before the end of the event
-                self.event_open = !ending.indicator.end_of_event();
-                if !self.event_open {
+                self.progress.message(ending.indicator.end_of_event());
+                if !self.progress.event_open() {
                     out.push(Event::EndOfEvent {
                         transact_ns: ending.transact_ns,
                     });
@@ -115,7 +114,7 @@ impl Channel {
         let message = ChannelReset4::of(raw);
         self.counters.channel_resets += 1;
         // mutant: feed: a channel reset is ignored
-        self.reset(self.packet(), self.packet_info.sending_ns, out);
+        self.reset(self.progress.packet(), self.progress.sending_ns(), out);
         ending!(message)
     }
 

@@ -2,7 +2,7 @@
 //! snapshot in chunks and the entries queued since then make them whole.
 
 use super::channel::Channel;
-use super::queue::{Queue, Queued, Work};
+use super::queue::{QueueFull, Queued, Work};
 use super::snapshot_assembler::{BeyondLimits, Chunk};
 use crate::Output;
 use touchline_types::{Event, Instrument, OrderEvent, Validity};
@@ -11,8 +11,8 @@ impl Channel {
     /// An order entry of the incremental feed: applied if the order book is known, else queued.
     #[inline]
     pub fn order_entry(&mut self, order: OrderEvent, transact_ns: u64, out: &mut Output<'_>) {
-        let packet = self.packet();
-        self.orders_seen = true;
+        let packet = self.progress.packet();
+        self.rows.see_orders();
         let orders = &mut self.rows.row_mut(order.instrument).orders;
         if orders.known {
             if packet > orders.snapshot_sequence {
@@ -37,17 +37,14 @@ impl Channel {
             rpt_seq: 0,
             ..*entry
         };
-        let queue = self.rows.row(instrument).orders.queue;
-        match self.order_queue.last_mut(queue) {
-            Some(last) if last.packet == mark.packet && last.work == Work::Nothing => *last = mark,
-            _ => self.push_orders(instrument, mark),
-        }
+        let queued = self.rows.queue_mark(instrument, mark);
+        self.note_queued(queued);
     }
 
     /// The order book is unknown from packet `packet` on.
     pub fn orders_lost(&mut self, instrument: Instrument, packet: u32) {
+        self.rows.forget_orders(instrument);
         let orders = &mut self.rows.row_mut(instrument).orders;
-        self.order_queue.clear(&mut orders.queue);
         orders.known = false;
         orders.snapshot_sequence_min = packet;
     }
@@ -55,7 +52,7 @@ impl Channel {
     /// Begins a chunk of an order snapshot. `false` if it is of no use or came already; else its
     /// orders follow by [`Channel::chunk_order`], and [`Channel::end_chunk`].
     pub fn begin_chunk(&mut self, chunk: Chunk, current: u32) -> bool {
-        self.orders_seen = true;
+        self.rows.see_orders();
         if !self.is_of_use(chunk.instrument, chunk.snapshot_sequence) {
             return false;
         }
@@ -100,10 +97,9 @@ impl Channel {
         snapshot_sequence: u32,
         out: &mut Output<'_>,
     ) {
-        let queue = self.rows.row(instrument).orders.queue;
         let active = self
-            .order_queue
-            .iter(queue)
+            .rows
+            .order_entries(instrument)
             .any(|entry| entry.packet == snapshot_sequence);
         if self.is_of_use(instrument, snapshot_sequence) && !active {
             self.counters.instruments_absent += 1;
@@ -112,26 +108,20 @@ impl Channel {
         }
     }
 
-    /// Whether an order snapshot up to packet `snapshot_sequence` can make the order book whole. Before the
-    /// first incremental packet `lost` is as high as can be, and nothing is of use.
+    /// Whether an order snapshot up to packet `snapshot_sequence` can make the order book whole.
     fn is_of_use(&self, instrument: Instrument, snapshot_sequence: u32) -> bool {
         let state = self.rows.row(instrument).orders;
-        // mutant: feed: an order snapshot from before the loss is used
         !state.known
-            && snapshot_sequence
-                >= self
-                    .lost
-                    .max(state.snapshot_sequence_min)
-                    .max(self.reset_at)
+            && snapshot_sequence >= state.snapshot_sequence_min
+            && self.epoch.reaches(snapshot_sequence)
     }
 
     /// Whether a whole snapshot ends at an event that we have seen the end of: if the instrument
     /// had entries in the snapshot's last packet, the last of them must be of the same event.
     fn fits(&self, chunk: Chunk) -> bool {
-        let queue = self.rows.row(chunk.instrument).orders.queue;
         let same_packet = self
-            .order_queue
-            .iter(queue)
+            .rows
+            .order_entries(chunk.instrument)
             .filter(|entry| entry.packet == chunk.snapshot_sequence);
         // mutant: feed: TransactTime of an order snapshot is ignored
         same_packet
@@ -146,10 +136,9 @@ impl Channel {
         snapshot_sequence: u32,
         out: &mut Output<'_>,
     ) {
-        let state = &mut self.rows.row_mut(instrument).orders;
         for entry in self
-            .order_queue
-            .iter(state.queue)
+            .rows
+            .order_entries(instrument)
             .filter(|entry| entry.packet > snapshot_sequence)
         {
             if let Work::Order(order) = entry.work {
@@ -157,7 +146,8 @@ impl Channel {
                 out.push(Event::RebuildOrder(order));
             }
         }
-        self.order_queue.clear(&mut state.queue);
+        self.rows.forget_orders(instrument);
+        let state = &mut self.rows.row_mut(instrument).orders;
         state.known = true;
         state.snapshot_sequence = snapshot_sequence;
         out.push(Event::OrdersRebuilt(instrument, Validity::Live));
@@ -166,28 +156,17 @@ impl Channel {
     #[cold]
     fn queue_order(&mut self, order: OrderEvent, packet: u32, transact_ns: u64) {
         self.counters.entries_queued += 1;
-        self.push_orders(
-            order.instrument,
-            Queued {
-                work: Work::Order(order),
-                rpt_seq: 0,
-                packet,
-                transact_ns,
-            },
-        );
+        let entry = Queued {
+            work: Work::Order(order),
+            rpt_seq: 0,
+            packet,
+            transact_ns,
+        };
+        let queued = self.rows.queue_order(order.instrument, entry);
+        self.note_queued(queued);
     }
 
-    fn push_orders(&mut self, instrument: Instrument, entry: Queued) {
-        let orders = &mut self.rows.row_mut(instrument).orders;
-        if self.order_queue.push(&mut orders.queue, entry).is_ok() {
-            return;
-        }
-        // All lists go, so that none is starved by the others; snapshots must contain what they had.
-        self.counters.queue_full += 1;
-        self.order_queue.clear_all();
-        for row in self.rows.iter_mut() {
-            row.orders.queue = Queue::EMPTY;
-            row.orders.snapshot_sequence_min = entry.packet;
-        }
+    fn note_queued(&mut self, queued: Result<(), QueueFull>) {
+        self.counters.queue_full += u64::from(queued.is_err());
     }
 }

@@ -1,8 +1,7 @@
 //! Price books: the RptSeq check of each instrument, and recovery from snapshots.
 
 use super::channel::Channel;
-use super::queue::{Queue, Queued, Work};
-use super::rows::PriceState;
+use super::queue::{Queued, Work};
 use crate::Output;
 use touchline_types::{Event, Instrument, Validity};
 
@@ -37,12 +36,13 @@ impl Channel {
         packet: u32,
         out: &mut Output<'_>,
     ) -> bool {
+        let orders_seen = self.rows.orders_seen();
         let row = self.rows.row_mut(instrument);
-        let marks = self.orders_seen && !row.orders.known;
+        let marks = orders_seen && !row.orders.known;
         if marks || !row.price.is_next(rpt_seq, packet) {
             return false;
         }
-        if row.price.take(rpt_seq, packet, self.lost) {
+        if row.price.take(rpt_seq, packet, self.epoch.lost()) {
             out.push(Event::Confirmed(instrument));
         }
         true
@@ -61,7 +61,7 @@ impl Channel {
         let entry = Queued {
             work,
             rpt_seq,
-            packet: self.packet(),
+            packet: self.progress.packet(),
             transact_ns,
         };
         self.price_entry(instrument, entry, out);
@@ -70,12 +70,12 @@ impl Channel {
     /// An entry that takes a RptSeq: checks the number, then applies, queues or ignores it.
     fn price_entry(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
         let row = self.rows.row(instrument);
-        if self.orders_seen && !row.orders.known && entry.work != Work::Nothing {
+        if self.rows.orders_seen() && !row.orders.known && entry.work != Work::Nothing {
             self.mark_orders(instrument, &entry);
         }
         let price = &mut self.rows.row_mut(instrument).price;
         if price.is_next(entry.rpt_seq, entry.packet) {
-            if price.take(entry.rpt_seq, entry.packet, self.lost) {
+            if price.take(entry.rpt_seq, entry.packet, self.epoch.lost()) {
                 out.push(Event::Confirmed(instrument));
             }
             apply(instrument, entry.work, Validity::Live, out);
@@ -102,7 +102,8 @@ impl Channel {
     }
 
     /// Judges a snapshot of a price book that is not live.
-    pub fn judge(&self, price: &PriceState, snapshot: PriceSnapshot) -> Use {
+    pub fn judge(&self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
+        let price = &self.rows.row(instrument).price;
         let PriceSnapshot {
             rpt_seq,
             snapshot_sequence,
@@ -115,8 +116,8 @@ impl Channel {
         }
         let mut expected = rpt_seq;
         let mut rest = self
-            .price_queue
-            .iter(price.queue)
+            .rows
+            .price_entries(instrument)
             .filter(|entry| is_behind(entry, snapshot));
         let contiguous = rest.all(|entry| {
             expected = expected.wrapping_add(1);
@@ -140,12 +141,11 @@ impl Channel {
         snapshot: PriceSnapshot,
         out: &mut Output<'_>,
     ) {
-        let price = &mut self.rows.row_mut(instrument).price;
         let mut confirmed = snapshot.snapshot_sequence;
         let mut last_rpt = snapshot.rpt_seq;
         for entry in self
-            .price_queue
-            .iter(price.queue)
+            .rows
+            .price_entries(instrument)
             .filter(|entry| is_behind(entry, snapshot))
         {
             confirmed = confirmed.max(entry.packet);
@@ -157,7 +157,8 @@ impl Channel {
                 Work::Nothing | Work::Order(_) => {}
             }
         }
-        self.price_queue.clear(&mut price.queue);
+        self.rows.forget_prices(instrument);
+        let price = &mut self.rows.row_mut(instrument).price;
         price.gap = false;
         price.last_rpt = last_rpt;
         price.snapshot_sequence = price.snapshot_sequence.max(snapshot.snapshot_sequence);
@@ -185,8 +186,8 @@ impl Channel {
     /// RptSeq started again, so a reset was lost: the book is empty, and whole if this is entry 1.
     fn restart_price(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
         let lacks_definition = self.lacks_definition(self.rows.row(instrument));
+        self.rows.forget_prices(instrument);
         let price = &mut self.rows.row_mut(instrument).price;
-        self.price_queue.clear(&mut price.queue);
         price.gap = entry.rpt_seq != 1 || lacks_definition;
         price.last_rpt = 0;
         if price.gap {
@@ -199,17 +200,6 @@ impl Channel {
         }
     }
 
-    /// The pool is full: what is dropped can only be had from snapshots, and later ones will reach
-    /// it. All lists go, so that none is starved by the others.
-    #[cold]
-    fn drop_price_queues(&mut self) {
-        self.counters.queue_full += 1;
-        self.price_queue.clear_all();
-        for row in self.rows.iter_mut() {
-            row.price.queue = Queue::EMPTY;
-        }
-    }
-
     /// Takes an entry in behind a gap; with natural refresh it is shown as well.
     fn queue_price(&mut self, instrument: Instrument, entry: Queued, out: &mut Output<'_>) {
         let natural = self.missing() == Validity::Natural;
@@ -217,8 +207,8 @@ impl Channel {
         price.last_rpt = entry.rpt_seq;
         price.last_seen = price.last_seen.max(entry.packet);
         self.counters.entries_queued += 1;
-        if self.price_queue.push(&mut price.queue, entry).is_err() {
-            self.drop_price_queues();
+        if self.rows.queue_price(instrument, entry).is_err() {
+            self.counters.queue_full += 1;
         }
         if natural {
             apply(instrument, entry.work, Validity::Natural, out);

@@ -3,6 +3,7 @@
 //! Source: CME client systems wiki, "MBP and MBOFD Market Recovery".
 
 use super::channel::Channel;
+use super::cycles::CycleKind;
 use super::normalise::{BookEntry, book_entry, statistic_kind};
 use super::prices::{PriceSnapshot, Use};
 use super::settings::FeedType;
@@ -15,12 +16,8 @@ use touchline_types::{
 };
 use touchline_wire::mdp3::*;
 
-/// Which cycles a packet's messages belong to.
-#[derive(Clone, Copy)]
-struct InCycle {
-    price: bool,
-    orders: bool,
-}
+/// Which cycle a packet's messages belong to, if it is being followed.
+type InCycle = Option<CycleKind>;
 
 /// A price snapshot message: the same fields in both generations and with long quantities.
 macro_rules! price_message {
@@ -173,21 +170,16 @@ impl Channel {
             sequence,
             sending_time_ns,
         } = packet.header;
-        // mutant: feed: a snapshot from before a reset is used
-        if sending_time_ns <= self.reset_ns {
+        if self.epoch.is_sent_before(sending_time_ns) {
             self.counters.snapshots_stale += 1;
             return;
         }
-        let in_cycle = match feed {
-            FeedType::SnapshotOrders => InCycle {
-                price: false,
-                orders: self.order_cycle.packet(sequence, sending_time_ns),
-            },
-            _ => InCycle {
-                price: self.price_cycle.packet(sequence, sending_time_ns),
-                orders: false,
-            },
+        let kind = match feed {
+            FeedType::SnapshotOrders => CycleKind::Orders,
+            _ => CycleKind::Price,
         };
+        let is_followed = self.cycles.packet(kind, sequence, sending_time_ns);
+        let in_cycle = is_followed.then_some(kind);
         for raw in packet.messages() {
             self.templates.count(raw);
             self.snapshot(raw, in_cycle, out);
@@ -218,10 +210,10 @@ impl Channel {
     fn price_snapshot(&mut self, instrument: Instrument, snapshot: PriceSnapshot) -> Use {
         let row = self.rows.row(instrument);
         let is_needed = self.validity(row) != Validity::Live && !self.lacks_definition(row);
-        if !is_needed || snapshot.snapshot_sequence < self.reset_at {
+        if !is_needed || self.epoch.is_before(snapshot.snapshot_sequence) {
             return Use::Ignore;
         }
-        let judged = self.judge(&row.price, snapshot);
+        let judged = self.judge(instrument, snapshot);
         match judged {
             Use::Ignore => {}
             Use::Replace => self.counters.snapshots_used += 1,
@@ -241,34 +233,25 @@ impl Channel {
         snapshot_sequence: u32,
         out: &mut Output<'_>,
     ) {
-        let row = self.rows.row_mut(instrument);
-        if in_cycle.price
-            && let Some(whole) =
-                self.price_cycle
-                    .name(&mut row.price_cycle, total, snapshot_sequence)
-        {
-            self.absent(whole, |row| row.price_cycle, Channel::price_absent, out);
-        } else if in_cycle.orders
-            && let Some(whole) =
-                self.order_cycle
-                    .name(&mut row.order_cycle, total, snapshot_sequence)
-        {
-            self.absent(whole, |row| row.order_cycle, Channel::orders_absent, out);
+        let Some(kind) = in_cycle else {
+            return;
+        };
+        let named_by = &mut self.rows.row_mut(instrument).named_by;
+        if let Some(whole) = self.cycles.name(kind, named_by, total, snapshot_sequence) {
+            self.absent(kind, whole, out);
         }
     }
 
     /// Instruments that a complete cycle did not name had no activity.
-    fn absent(
-        &mut self,
-        whole: CompleteCycle,
-        mark: impl Fn(&super::rows::Row) -> u32,
-        treat: impl Fn(&mut Channel, Instrument, u32, &mut Output<'_>),
-        out: &mut Output<'_>,
-    ) {
+    fn absent(&mut self, kind: CycleKind, whole: CompleteCycle, out: &mut Output<'_>) {
         self.counters.snapshot_cycles += 1;
-        for index in 0..self.rows.len() as u32 {
-            if mark(self.rows.row(Instrument(index))) != whole.id {
-                treat(self, Instrument(index), whole.lowest, out);
+        for instrument in (0..self.rows.len() as u32).map(Instrument) {
+            if self.rows.row(instrument).named_by.is_named(kind, whole) {
+                continue;
+            }
+            match kind {
+                CycleKind::Orders => self.orders_absent(instrument, whole.lowest, out),
+                _ => self.price_absent(instrument, whole.lowest, out),
             }
         }
     }

@@ -136,7 +136,7 @@ impl Channel {
             side,
             book,
         };
-        if self.take_next(instrument, level.rpt_seq, self.packet(), out) {
+        if self.take_next(instrument, level.rpt_seq, self.progress.packet(), out) {
             out.push(Event::Level(event, Validity::Live));
         } else {
             self.number_entry(

@@ -138,7 +138,7 @@ impl Channel {
         out: &mut Output<'_>,
     ) -> Option<Instrument> {
         let instrument = self.instrument(security_id, out)?;
-        if !self.take_next(instrument, rpt_seq, self.packet(), out) {
+        if !self.take_next(instrument, rpt_seq, self.progress.packet(), out) {
             self.number_entry(instrument, Work::Nothing, rpt_seq, transact_ns, out);
         }
         Some(instrument)
