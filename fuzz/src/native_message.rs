@@ -9,8 +9,8 @@ use touchline_types::native::{
     encode_order, encode_quote_update, encoded_len, layout, parts, quote_update_parts,
 };
 use touchline_types::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderMessage, Price,
-    Quantity, QuoteUpdate, Side, Timestamps, Update,
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderMessage, OrderRow,
+    Price, Quantity, QuoteUpdate, Side, Timestamps, Update,
 };
 
 pub(crate) const TARGET: Target = Target {
@@ -129,6 +129,7 @@ impl Room {
             quantity: Quantity::NULL,
             side: Side::Bid,
             action: OrderAction::Delete,
+            row: OrderRow::NONE,
         };
         Room {
             changes: vec![change; ROOM],

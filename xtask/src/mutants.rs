@@ -15,6 +15,7 @@ mod image;
 mod list;
 mod market;
 mod names;
+mod orders;
 mod place;
 mod readiness;
 mod ring;

@@ -4,7 +4,7 @@ use crate::order_index::{CHAIN_MAX, Chain, OrderIndex};
 use crate::order_tree::{NONE, NodeIndex, Order, OrderPool};
 use std::hash::RandomState;
 use touchline_types::hash::HashKeys;
-use touchline_types::{Instrument, OrderAction, OrderChange, OrderEvent, Quantity, Side};
+use touchline_types::{Instrument, OrderAction, OrderChange, OrderEvent, OrderRow, Quantity, Side};
 
 /// The limit of orders is reached, or that of one chain of the index; the event was not applied, so this order book is
 /// not whole.
@@ -77,9 +77,20 @@ impl OrderBooks {
 
     /// Visits the orders of one side, best first.
     pub fn visit(&self, instrument: Instrument, side: Side, mut visitor: impl FnMut(&Order)) {
+        self.visit_rows(instrument, side, |_, order| visitor(order));
+    }
+
+    /// Visits the orders of one side with the row of each, best first.
+    pub fn visit_rows(
+        &self,
+        instrument: Instrument,
+        side: Side,
+        mut visitor: impl FnMut(OrderRow, &Order),
+    ) {
         if let Some(book) = self.books.get(instrument.index()) {
+            let root = book.roots[side.index()];
             self.pool
-                .visit(book.roots[side.index()], &mut |_, order| visitor(order));
+                .visit(root, &mut |node, order| visitor(self.pool.row(node), order));
         }
     }
 
@@ -144,7 +155,7 @@ impl OrderBooks {
         }
         self.books[row].len += 1;
         self.link(node);
-        Ok(step(OrderAction::New, &order))
+        Ok(step(OrderAction::New, &order, self.pool.row(node)))
     }
 
     fn update(&mut self, node: NodeIndex, event: &OrderEvent) -> OrderChange {
@@ -172,16 +183,16 @@ impl OrderBooks {
             *self.pool.order_mut(node) = new;
             self.link(node);
         }
-        step(OrderAction::Update, &new)
+        step(OrderAction::Update, &new, self.pool.row(node))
     }
 
     fn delete(&mut self, node: NodeIndex, chain: Chain) -> OrderChange {
-        let order = *self.pool.order(node);
+        let (order, row) = (*self.pool.order(node), self.pool.row(node));
         self.unlink(node);
         self.forget(node, chain);
         OrderChange {
             quantity: Quantity::ZERO,
-            ..step(OrderAction::Delete, &order)
+            ..step(OrderAction::Delete, &order, row)
         }
     }
 
@@ -222,7 +233,8 @@ impl OrderBooks {
     }
 }
 
-fn step(action: OrderAction, order: &Order) -> OrderChange {
+/// The row of an order is its node in the pool, which stays its own as long as it is in a book.
+fn step(action: OrderAction, order: &Order, row: OrderRow) -> OrderChange {
     OrderChange {
         order_id: order.order_id,
         priority: order.priority,
@@ -230,6 +242,7 @@ fn step(action: OrderAction, order: &Order) -> OrderChange {
         quantity: order.quantity,
         side: order.side,
         action,
+        row,
     }
 }
 

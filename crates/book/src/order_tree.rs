@@ -6,7 +6,7 @@
 //! nothing; one pool serves every instrument of a channel.
 
 use std::hash::{BuildHasher, RandomState};
-use touchline_types::{Price, Quantity, Side};
+use touchline_types::{OrderRow, Price, Quantity, Side};
 
 /// Index of a node in the pool; [`NONE`] is no node.
 pub type NodeIndex = u32;
@@ -52,9 +52,11 @@ struct Node {
     right: NodeIndex,
     /// The next of the same chain of the index.
     next: NodeIndex,
+    /// How many nodes were taken before it.
+    number: u64,
 }
 
-const _: () = assert!(size_of::<Node>() == 56, "a node fits into one cache line");
+const _: () = assert!(size_of::<Node>() == 64, "a node fits into one cache line");
 
 /// Where the weights start: another place in every process, so that nobody can send orders in the
 /// one sequence that makes the tree a list. What the tree holds does not depend on it.
@@ -69,6 +71,8 @@ pub struct OrderPool {
     nodes: Vec<Node>,
     free: NodeIndex,
     weights: u32,
+    /// Nodes that were ever taken.
+    taken: u64,
 }
 
 impl OrderPool {
@@ -78,6 +82,7 @@ impl OrderPool {
             nodes: Vec::with_capacity(orders_max),
             free: NONE,
             weights: seed(),
+            taken: 0,
         }
     }
 
@@ -89,17 +94,20 @@ impl OrderPool {
             left: NONE,
             right: NONE,
             next: NONE,
+            number: self.taken,
         };
         if self.free != NONE {
             let index = self.free;
             self.free = self.nodes[index as usize].left;
             self.nodes[index as usize] = node;
+            self.taken += 1;
             return Some(index);
         }
         if self.nodes.len() == self.nodes.capacity() {
             return None;
         }
         self.nodes.push(node);
+        self.taken += 1;
         Some(self.nodes.len() as NodeIndex - 1)
     }
 
@@ -125,6 +133,15 @@ impl OrderPool {
     #[inline]
     pub fn order_mut(&mut self, index: NodeIndex) -> &mut Order {
         &mut self.nodes[index as usize].order
+    }
+
+    /// The row of a node's order.
+    #[inline]
+    pub fn row(&self, index: NodeIndex) -> OrderRow {
+        OrderRow {
+            index,
+            number: self.nodes[index as usize].number,
+        }
     }
 
     /// The node behind this one in its chain of the index.

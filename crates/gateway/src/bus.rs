@@ -42,6 +42,7 @@ fn settings<V: Venue>(config: &Config<V>) -> Settings {
         instruments_max: V::instruments_max(&config.limits),
         // An image that is cut is no book: who joins would wait for the next whole one.
         image_levels_max: publication.image_levels_max.max(config.venue.levels_max()),
+        orders_max: V::orders_max(&config.limits),
         tops: publication.tops,
         lossless: publication.lossless.map(|lossless| Lossless {
             readers_max: lossless.readers_max,

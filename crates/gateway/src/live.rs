@@ -10,13 +10,11 @@ mod counters;
 mod feed_link;
 mod liveness;
 mod multicast;
-mod refresh;
 
 use crate::config::Duty;
 use crate::host_time::Clocks;
 use crate::{BookHealth, CountersFile, Pipeline};
 use liveness::Liveness;
-use refresh::OrderRefresh;
 use std::time::Duration;
 use touchline_net::clock::{Clock, ticks};
 use touchline_transport::shm::{Activity, Damage};
@@ -39,7 +37,6 @@ pub struct Gateway<L: FeedLink, P> {
     clocks: Clocks,
     timers: Timers,
     liveness: Liveness,
-    refresh: OrderRefresh,
     counters: LiveCounters,
 }
 
@@ -67,11 +64,8 @@ struct Timers {
     control: Every,
     intact: Every,
     heartbeat: Every,
-    refresh: Option<Every>,
     /// Messages published when the heartbeat was looked at last.
     published: u64,
-    /// Packets received when an order book was published last.
-    received: u64,
 }
 
 /// Something that is due again and again.
@@ -93,11 +87,6 @@ impl Every {
     #[inline]
     fn is_due(&self, now: u64) -> bool {
         now >= self.due
-    }
-
-    /// Whether it was due long ago.
-    fn is_late(&self, now: u64) -> bool {
-        now >= self.due.wrapping_add(self.ticks.saturating_mul(9))
     }
 
     /// Counts from now on again: what was missed is not made up for.
@@ -122,7 +111,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             clocks: Clocks::new(clock, ROUND_MAX + duty.loop_sleep),
             timers: Timers::new(duty, &clock),
             liveness: Liveness::new(duty, boot_ns()),
-            refresh: OrderRefresh::default(),
             counters: LiveCounters::default(),
         }
     }
@@ -175,7 +163,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         // While sockets hold packets, what waits may be among them, and the channel is not silent.
         if is_empty {
             self.pipeline.advance_at(self.clocks.now(now).time);
-            self.refresh_orders(now);
         }
         self.link.control(&mut self.pipeline, self.clocks.now(now));
         self.send_heartbeat(now);
@@ -244,26 +231,6 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
         };
         let activity = Activity { at_ns, timeout_ns };
         self.pipeline.publisher_mut().state_activity(activity);
-    }
-
-    /// Where no packet came for a moment, so that nobody waits behind it; on a channel that leaves no
-    /// such moment, in a round that found none, ten times as seldom.
-    fn refresh_orders(&mut self, now: u64) {
-        let Some(refresh) = &mut self.timers.refresh else {
-            return;
-        };
-        if !refresh.is_due(now) {
-            return;
-        }
-        let is_quiet = self.counters.rounds_busy == self.timers.received;
-        self.timers.received = self.counters.rounds_busy;
-        // It would be told of as live, and is not to look fresh while nothing is heard or packets are
-        // awaited.
-        if (is_quiet || refresh.is_late(now)) && self.pipeline.states().is_channel_live() {
-            refresh.restart(now);
-            let is_done = self.refresh.step(&mut self.pipeline);
-            self.counters.order_books_refreshed += u64::from(is_done);
-        }
     }
 
     fn messages_published(&self) -> u64 {
@@ -335,14 +302,11 @@ impl Timers {
     fn new(duty: &Duty, clock: &Clock) -> Timers {
         let now = ticks();
         let every = |period| Every::new(period, clock, now);
-        let refresh = Some(Duration::from_millis(duty.order_refresh_ms));
         Timers {
             control: every(duty.loop_timer_freq),
             intact: every(INTACT_EVERY),
             heartbeat: every(Duration::from_millis(duty.heartbeat_ms)),
-            refresh: refresh.filter(|period| !period.is_zero()).map(every),
             published: 0,
-            received: 0,
         }
     }
 }

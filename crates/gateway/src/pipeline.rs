@@ -9,7 +9,6 @@ use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed};
 use touchline_instruments::Instruments;
 use touchline_net::clock::ticks;
 use touchline_transport::Publish;
-use touchline_types::Instrument;
 
 /// One venue connection's path: feed, books, publisher, in this order, on the caller's thread.
 #[derive(Debug)]
@@ -147,18 +146,6 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
             feedback.clear();
         }
         noted.commit();
-    }
-
-    /// Publishes an order book whole, for those who joined late. `false` if it is not to be shown now:
-    /// the venue is in the middle of an event, or the book is too long to be published beside the
-    /// path (4,096 orders).
-    pub fn refresh_orders(&mut self, instrument: Instrument) -> bool {
-        let validity = self.states.orders(instrument);
-        let shown = self
-            .books
-            .refresh_orders(instrument, validity, &mut self.publisher);
-        self.publisher.commit();
-        shown
     }
 
     /// What was published of the books and the channel.

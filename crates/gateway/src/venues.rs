@@ -65,6 +65,9 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
     /// Most instruments.
     fn instruments_max(limits: &Self::Limits) -> usize;
 
+    /// Most orders in all books; 0 of a venue without order books.
+    fn orders_max(limits: &Self::Limits) -> usize;
+
     /// Levels a side that its books can have, so that their images must hold as many.
     fn levels_max(&self) -> usize {
         0

@@ -4,9 +4,9 @@ use crate::random::Random;
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, DisplayFactor, FixedText, Gap,
     Instrument, InstrumentDefinition, LEGS_MAX, Leg, Legs, Level, LevelAction, LevelChange,
-    OptionRight, OrderAction, OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price,
-    Quantity, ReferenceData, SecurityType, Side, State, Statistic, StatisticKind, Symbol,
-    Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
+    OptionRight, OrderAction, OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, PacketInfo,
+    Phase, Price, Quantity, ReferenceData, SecurityType, Side, State, Statistic, StatisticKind,
+    Symbol, Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// The memory that updates borrow, filled anew for each of them.
@@ -181,6 +181,7 @@ impl RandomUpdates {
                 quantity: Quantity(number(random)),
                 side: *random.pick(&Side::BOTH),
                 action: action(random),
+                row: OrderRow::NONE,
             });
         }
     }

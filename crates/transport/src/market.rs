@@ -13,6 +13,8 @@ mod images;
 mod kinds;
 mod local;
 mod mirror;
+mod order_image;
+mod order_tables;
 mod overview;
 mod publisher;
 mod reading;

@@ -46,6 +46,28 @@ coded! {
     }
 }
 
+/// Row of an order among all orders of its publisher: its own from the message that brings it to the one that takes it
+/// away. In the batch of that last message another order may get the row already, also before it.
+///
+/// It says where the image of the order lies, and no message carries it: read from a message it is
+/// [`NONE`](OrderRow::NONE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, packed(4))]
+pub struct OrderRow {
+    /// Index of the row, from 0.
+    pub index: u32,
+    /// How many orders had rows before this one got its own: of two orders of one row it tells the newer.
+    pub number: u64,
+}
+
+impl OrderRow {
+    /// No row: the order has no image.
+    pub const NONE: OrderRow = OrderRow {
+        index: u32::MAX,
+        number: 0,
+    };
+}
+
 /// One step of an order book, with the order's full values after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderChange {
@@ -61,7 +83,9 @@ pub struct OrderChange {
     pub side: Side,
     /// What happened.
     pub action: OrderAction,
+    /// Where its image lies.
+    pub row: OrderRow,
 }
 
 const _: () = assert!(size_of::<LevelChange>() == 32);
-const _: () = assert!(size_of::<OrderChange>() == 40);
+const _: () = assert!(size_of::<OrderChange>() == 48);

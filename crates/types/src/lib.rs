@@ -37,7 +37,7 @@ pub mod time;
 pub mod update;
 pub mod validity;
 
-pub use change::{LevelAction, LevelChange, OrderAction, OrderChange};
+pub use change::{LevelAction, LevelChange, OrderAction, OrderChange, OrderRow};
 pub use channel::ChannelState;
 pub use counter::CounterInfo;
 pub use event::{

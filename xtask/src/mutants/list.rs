@@ -2,7 +2,7 @@
 
 use super::{
     Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, image, market, names,
-    readiness, ring, simulator, soaks, sockets, stalled,
+    orders, readiness, ring, simulator, soaks, sockets, stalled,
 };
 
 /// All of them. The tests need nothing from outside the repository.
@@ -32,6 +32,7 @@ pub const ALL: &[&[Mutant]] = &[
     fix_session::SESSION,
     names::NAMES,
     readiness::READINESS,
+    orders::ORDERS,
     stalled::STALLED,
     simulator::SIMULATOR,
     market::MARKET,

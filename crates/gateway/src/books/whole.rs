@@ -1,4 +1,4 @@
-//! Whole books: after recovery, with a definition, and for those who joined late.
+//! Whole books: after recovery and with a definition.
 
 use super::MarketBooks;
 use touchline_book::OrderBooks;
@@ -7,9 +7,6 @@ use touchline_types::{
     BookKind, BookSnapshot, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot, Side,
     Update, Validity,
 };
-
-/// Orders of a book that is published whole beside the path: some ten microseconds.
-const REFRESH_ORDERS_MAX: usize = 4096;
 
 impl MarketBooks {
     pub(super) fn publish_book(
@@ -48,23 +45,6 @@ impl MarketBooks {
             }),
             &self.timestamps,
         );
-    }
-
-    /// Publishes an order book whole where nothing happened to it; says whether it did.
-    pub fn refresh_orders(
-        &mut self,
-        instrument: Instrument,
-        validity: Validity,
-        out: &mut impl Publish,
-    ) -> bool {
-        if self.is_event_open() || self.orders.len_of(instrument) > REFRESH_ORDERS_MAX {
-            return false;
-        }
-        // It is of no packet, and nobody is to measure from one.
-        let timestamps = std::mem::take(&mut self.timestamps);
-        self.publish_orders(instrument, validity, out);
-        self.timestamps = timestamps;
-        true
     }
 }
 
@@ -113,7 +93,7 @@ pub(super) fn gather<'a>(
 ) -> &'a [OrderChange] {
     out.clear();
     for side in Side::BOTH {
-        orders.visit(instrument, side, |order| {
+        orders.visit_rows(instrument, side, |row, order| {
             out.push(OrderChange {
                 order_id: order.order_id,
                 priority: order.priority,
@@ -121,6 +101,7 @@ pub(super) fn gather<'a>(
                 quantity: order.quantity,
                 side,
                 action: OrderAction::New,
+                row,
             });
         });
     }

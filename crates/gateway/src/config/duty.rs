@@ -34,10 +34,6 @@ pub struct Duty {
     /// 0..=3,600,000; 0 means never.
     #[serde(deserialize_with = "within::<_, _, 0, 3_600_000>")]
     pub stale_after_ms: u64,
-    /// While the channel is quiet, one order book is published whole each so many milliseconds, in
-    /// turn, for those who joined late, 0..=60,000; 0 means never.
-    #[serde(deserialize_with = "within::<_, _, 0, 60_000>")]
-    pub order_refresh_ms: u64,
 }
 
 /// What a round of the loop does that found nothing.
@@ -82,7 +78,6 @@ impl Default for Duty {
             loop_timer_freq: Duration::from_millis(1),
             heartbeat_ms: 1_000,
             stale_after_ms: 45_000,
-            order_refresh_ms: 100,
         }
     }
 }

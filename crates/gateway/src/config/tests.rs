@@ -77,7 +77,6 @@ loop_sleep = "500ns"
 loop_timer_freq = "2500ns"
 heartbeat_ms = 10
 stale_after_ms = 0
-order_refresh_ms = 0
 
 [publication]
 directory = "/dev/hugepages/touchline"

@@ -23,7 +23,6 @@ touchline_types::counters! {
         timer_late_ns_max: "ns now" = "The longest that timers were late since the start.",
         stalls: "times" = "The loop stood still for longer than a quarter of the liveness timeout; readers show no book as live until it has caught up.",
         heartbeats: "messages" = "Heartbeats published where nothing else was.",
-        order_books_refreshed: "updates" = "Whole order books published for those who joined late.",
         books_known: "books now" = "Instruments of the channel.",
         books_live: "books now" = "Price books that are live.",
         order_books_live: "books now" = "Order books that are live.",

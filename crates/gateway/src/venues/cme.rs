@@ -74,6 +74,10 @@ impl Venue for CmeVenue {
         limits.instruments_max
     }
 
+    fn orders_max(limits: &config::Limits) -> usize {
+        limits.orders_max
+    }
+
     /// The sockets of a channel, and whom to ask for what both lines lose.
     fn open(config: &CmeConfig) -> Result<Opened<Self::Link>, StartError> {
         let venue = &config.venue;

@@ -69,6 +69,10 @@ impl Venue for FixVenue {
         limits.instruments_max
     }
 
+    fn orders_max(_: &SessionLimits) -> usize {
+        0
+    }
+
     fn levels_max(&self) -> usize {
         self.levels_max
     }

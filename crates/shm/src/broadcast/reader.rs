@@ -87,6 +87,19 @@ impl<M: Words> Reader<M> {
         self
     }
 
+    /// A second reader of the ring at the same place, for whom the writer does not wait.
+    pub fn look_ahead(&self) -> Reader<M>
+    where
+        M: Clone,
+    {
+        Reader {
+            memory: self.memory.clone(),
+            geometry: self.geometry,
+            next: self.next,
+            cursor: None,
+        }
+    }
+
     /// Reads the next message in place, if there is one.
     ///
     /// What `take` returns is handed out only if nothing of the message was overwritten meanwhile.

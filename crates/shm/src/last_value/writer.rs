@@ -97,6 +97,13 @@ impl<M: Words> Writer<M> {
         Some(changed)
     }
 
+    /// The content of a slot as this writer left it; `None` if there is no such slot.
+    #[inline]
+    pub fn content(&self, slot: usize) -> Option<&[AtomicU64]> {
+        let words = self.shape.slot(self.memory.words(), slot)?;
+        Some(&words[SLOT_HEAD..])
+    }
+
     /// The table's sizes.
     pub fn shape(&self) -> Shape {
         self.shape

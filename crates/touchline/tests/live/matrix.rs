@@ -113,12 +113,11 @@ fn session(stage: &Stage, seed: u64, interface: &str, faults: &[String]) -> Run 
 }
 
 /// The market stands still and nothing goes wrong any more. Waits until the gateway has every book, and
-/// every order book was published whole once more, for those who joined late, and everybody has read it.
+/// everybody has read it.
 pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
     exchange.tell("clear");
     exchange.tell("rate 0");
     let start = Instant::now();
-    let mut refreshed = None;
     loop {
         let counters_file = stage.run("stat live --json").stdout;
         let counters_file: serde_json::Value =
@@ -126,11 +125,7 @@ pub fn settled(stage: &Stage, exchange: &mut Actor) -> serde_json::Value {
         let counter = |name: &str| counters_file["counters"][name].as_u64().unwrap_or(0);
         let known = counter("books_known");
         let is_whole = counter("ready") == 1 && counter("order_books_live") == known;
-        let now = counter("order_books_refreshed");
-        let since = *refreshed.get_or_insert(now);
-        if !is_whole {
-            refreshed = None;
-        } else if now > since + known {
+        if is_whole {
             // What was published last is read, or waits for nobody but the reader.
             thread::sleep(Duration::from_millis(300));
             return counters_file;

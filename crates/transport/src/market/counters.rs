@@ -7,7 +7,7 @@ touchline_types::counters! {
         bytes_published: "bytes" = "Bytes of these messages.",
         batches_published: "batches" = "Batches: what one packet caused.",
         tops_published: "messages" = "Tops of book, each because it changed.",
-        images_cut: "updates" = "A book was deeper than its image: who joins waits for its next whole publication.",
+        images_cut: "updates" = "A book was deeper than its image, or an order had none: who joins waits for its next whole publication.",
         images_refused: "updates" = "An instrument was beyond the limit or the memory of the tables: it has no image.",
         waits: "waits" = "Times that the writer of a lossless bus waited for a reader.",
         readers_dead: "readers" = "Registered readers that died and are not waited for any more.",

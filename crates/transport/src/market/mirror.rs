@@ -151,6 +151,7 @@ impl Mirror {
             quantity,
             side,
             action,
+            row: _,
         } = *change;
         let priority = Some(priority);
         let event = OrderEvent {

@@ -41,19 +41,13 @@ impl Publisher {
     /// # Errors
     /// Among others who writes it already, and how much memory is missing.
     pub fn open(root: &Root, bus: &str, settings: &Settings) -> Result<Publisher, Error> {
-        let (publication, [definitions, images]) =
-            Publication::open(root, bus, &settings.layout())?;
+        let (publication, tables) = Publication::open(root, bus, &settings.layout())?;
         stats::sweep_of(root, bus);
         let message_bytes_max = publication.message_bytes_max().min(native::PART_BYTES_MAX);
         Ok(Publisher {
             counters: counted(publication.warnings()),
             publication,
-            tables: Tables::new(
-                definitions,
-                images,
-                settings.instruments_max,
-                settings.image_levels_max,
-            )?,
+            tables: Tables::new(tables, settings.instruments_max, settings.image_levels_max)?,
             tops: settings.tops.then(|| Tops::new(settings.instruments_max)),
             message_bytes_max,
         })
@@ -185,7 +179,7 @@ impl Publish for Publisher {
         Some(&self.counters)
     }
 
-    /// Five system calls, seven of a lossless bus.
+    /// Seven system calls, nine of a lossless bus.
     fn check(&self) -> Result<(), Damage> {
         self.publication.check()?;
         // mutant: names: the publisher does not look for its tables

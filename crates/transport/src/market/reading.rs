@@ -1,17 +1,19 @@
 //! A bus of market data as its readers attach it: ring, definitions and images.
 
-use super::tables;
+use super::tables::TABLES;
 use crate::bus::{Error, Reading, Root, SlotGuard};
 
 /// Ring and tables of a bus of market data.
-pub type MarketReading = Reading<2>;
+pub type MarketReading = Reading<{ TABLES.len() }>;
 
 /// Place of the definitions among the tables.
 pub const DEFINITIONS: usize = 0;
 /// Place of the images among the tables.
 pub const IMAGES: usize = 1;
-
-const TABLES: [&str; 2] = [tables::DEFINITIONS, tables::IMAGES];
+/// Place of the order books among the tables.
+pub const ORDER_BOOKS: usize = 2;
+/// Place of the orders among the tables.
+pub const ORDERS: usize = 3;
 
 /// Attaches, as a named reader if that is wanted; waits for a writer that is just starting.
 pub fn join(

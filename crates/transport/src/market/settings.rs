@@ -2,7 +2,8 @@
 
 use super::book_image;
 use super::channel_image;
-use super::tables::{DEFINITION_WORDS, DEFINITIONS, IMAGES};
+use super::order_tables;
+use super::tables::{DEFINITION_WORDS, TABLES};
 use crate::bus::{Layout, Lock, Lossless};
 use touchline_shm::last_value::Shape;
 use touchline_types::native;
@@ -17,6 +18,8 @@ pub struct Settings {
     /// Levels of each list of an image. A deeper book has no image, and who joins waits until the
     /// whole book is published.
     pub image_levels_max: usize,
+    /// Orders of all instruments that have an image, 64 bytes each; 0 is a bus without images of order books.
+    pub orders_max: usize,
     /// Whether the top of book is published by itself whenever it changes.
     pub tops: bool,
     /// Named readers that are waited for; `None` never waits.
@@ -33,6 +36,7 @@ impl Default for Settings {
             ring_bytes: 16 * 1024 * 1024,
             instruments_max: 65_536,
             image_levels_max: 16,
+            orders_max: 65_536,
             tops: true,
             lossless: None,
             huge_pages: false,
@@ -43,7 +47,7 @@ impl Default for Settings {
 
 impl Settings {
     /// Files of such a bus.
-    pub(super) fn layout(&self) -> Layout<2> {
+    pub(super) fn layout(&self) -> Layout<{ TABLES.len() }> {
         let content_words = book_image::words(self.image_levels_max).max(channel_image::WORDS);
         let definitions = Shape {
             slots: self.instruments_max,
@@ -53,10 +57,12 @@ impl Settings {
             slots: self.instruments_max + 1,
             content_words,
         };
+        let [order_books, orders] = order_tables::shapes(self.instruments_max, self.orders_max);
+        let shapes = [definitions, images, order_books, orders];
         Layout {
             ring_bytes: self.ring_bytes,
             message_bytes_min: native::PART_BYTES_MIN,
-            tables: [(DEFINITIONS, definitions), (IMAGES, images)],
+            tables: std::array::from_fn(|table| (TABLES[table], shapes[table])),
             lossless: self.lossless,
             huge_pages: self.huge_pages,
             lock: self.lock,

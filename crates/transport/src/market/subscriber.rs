@@ -1,6 +1,7 @@
 //! The reading side of a bus.
 
 mod joining;
+mod order_scan;
 mod rows;
 mod scratch;
 mod stall;
@@ -24,8 +25,8 @@ pub struct Join {
     pub reader_stats: Option<ReaderStats>,
     /// Takes a place among the readers that a lossless publisher waits for.
     pub registered: bool,
-    /// Hands out live books only. A book that stops being live is told of by its state alone; it
-    /// comes back whole.
+    /// Hands out live books only, price books and order books: those that are live by themselves, of a channel that is live for
+    /// them. A book that stops being live is told of by its state alone; it comes back whole.
     pub live_only: bool,
     /// After a loss, takes every book from its image again at once. Without it each book comes back
     /// from its image when it changes next.
@@ -36,7 +37,8 @@ pub struct Join {
     pub kinds: Kinds,
     /// Most changes of one event, or levels of one book.
     pub changes_max: usize,
-    /// Most orders of one whole order book, or changes of one event.
+    /// Most orders of one whole order book in a message, or changes of one event. From its image an order book comes whatever
+    /// its length is, and so does one that was longer than this.
     pub orders_max: usize,
 }
 
@@ -76,6 +78,8 @@ pub struct Subscriber {
     watch: Watch,
     /// Whether something of the batch that is being read was handed out.
     batch_open: bool,
+    /// Whether the ring's place is known to be between two batches.
+    at_batch_end: bool,
 }
 
 /// What a poll gives.
@@ -154,15 +158,17 @@ impl Subscriber {
         let watch = Watch::new(is_gone, reading.is_stalled());
         let mut rows = Rows::new(settings.filter.is_some(), settings.live_only, position);
         rows.leave_out(settings.kinds);
-        rows.set_stalled(watch.is_stalled);
+        let scratch = Scratch::new(&reading, &settings);
+        rows.take_order_images(scratch.orders_scan.is_some());
         let mut subscriber = Subscriber {
-            scratch: Scratch::new(&reading, settings.changes_max, settings.orders_max),
+            scratch,
             rows,
             generation: reading.generation,
             restart_missed: false,
             joining: Some(Joining::new()),
             watch,
             batch_open: false,
+            at_batch_end: false,
             root: root.clone(),
             bus: bus.to_owned(),
             settings,
@@ -276,7 +282,10 @@ impl Subscriber {
             }
         });
         match read {
-            Ok(Some(frame)) => self.message(frame, take),
+            Ok(Some(frame)) => {
+                self.at_batch_end = frame.is_batch_end;
+                self.message(frame, take)
+            }
             Ok(None) => self.nothing(take),
             // Of a file that was made shorter nothing is read any more.
             Err(_) if !self.reading.is_intact() => self.damaged(take),
@@ -351,12 +360,9 @@ impl Subscriber {
                 }
             }
             Verdict::Skip => Step::Passed,
-            Verdict::Rejoin => {
-                Joining::begin_again(&mut self.joining);
-                Step::Given(take(Item::SubscriptionEvent(SubscriptionEvent::Overrun {
-                    messages: 0,
-                    bytes: 0,
-                })))
+            Verdict::OrderImages => {
+                self.joining = Some(Joining::orders_alone());
+                Step::Passed
             }
             Verdict::Image(instrument) => self.image_instead(instrument, batch_end, take),
             Verdict::BookState(instrument, validity) => give(Update::State(State {
@@ -415,6 +421,7 @@ impl Subscriber {
     fn interrupted(&mut self, event: broadcast::RingEvent) -> SubscriptionEvent {
         self.scratch.decoder.forget();
         self.batch_open = false;
+        self.at_batch_end = false;
         let next = self.reading.ring.next();
         match event {
             // mutant: bus: after a loss books are not taken anew

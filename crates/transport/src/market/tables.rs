@@ -1,7 +1,8 @@
-//! The tables of a bus, from the writer's side: definitions, and an image of each book.
+//! The tables of a bus, from the writer's side: definitions, and an image of each price book and each order book.
 
 use super::book_image::{Moment, SlotWriter, Written, words};
 use super::channel_image::{self, ChannelImage};
+use super::order_tables::{ORDER_BOOKS, ORDERS, OrderTables, OrdersMessage};
 use crate::bus::{Damage, Error, TableWriter};
 use std::sync::atomic::{AtomicU64, Ordering};
 use touchline_types::native;
@@ -11,6 +12,8 @@ use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
 pub const DEFINITIONS: &str = "definitions";
 /// File of the images.
 pub const IMAGES: &str = "images";
+/// Files of the tables, in the order in which they are written and read.
+pub const TABLES: [&str; 4] = [DEFINITIONS, IMAGES, ORDER_BOOKS, ORDERS];
 
 /// Bytes of a definition's message are in the slot's first word, the message follows.
 pub const DEFINITION_WORDS: usize = 1 + native::PART_BYTES_MIN / 8;
@@ -25,6 +28,7 @@ const CHUNK_WORDS: usize = 1 << 20;
 pub struct Tables {
     definitions: TableWriter,
     images: TableWriter,
+    orders: OrderTables,
     channel: ChannelImage,
     /// What stands in each image.
     written: Vec<Written>,
@@ -62,8 +66,7 @@ pub enum Stored {
 impl Tables {
     /// Takes memory for the first instruments.
     pub fn new(
-        definitions: TableWriter,
-        images: TableWriter,
+        [definitions, images, order_books, orders]: [TableWriter; TABLES.len()],
         instruments_max: usize,
         levels_max: usize,
     ) -> Result<Tables, Error> {
@@ -72,6 +75,7 @@ impl Tables {
             chunk,
             definitions,
             images,
+            orders: OrderTables::new(order_books, orders)?,
             channel: ChannelImage::default(),
             written: Vec::with_capacity(instruments_max),
             instruments_max,
@@ -96,6 +100,15 @@ impl Tables {
                 self.write(book.instrument, message.end, &moment, |writer| {
                     writer.apply_delta(book.changes)
                 })
+            }
+            Update::Orders(orders) => {
+                let orders = OrdersMessage {
+                    instrument: orders.instrument,
+                    validity: orders.validity,
+                    is_whole: false,
+                    changes: orders.changes,
+                };
+                self.orders.store(&orders, timestamps, message)
             }
             _ => self.store_rare(update, timestamps, message),
         }
@@ -139,18 +152,26 @@ impl Tables {
                 self.written.fill(Written::default());
                 self.write_channel(message.end)
             }
-            // Nobody joins late to a trade; order books come whole with their own snapshots.
-            Update::Book(_) | Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {
-                Stored::Whole
+            Update::OrdersSnapshot(snapshot) => {
+                let orders = OrdersMessage {
+                    instrument: snapshot.instrument,
+                    validity: snapshot.validity,
+                    is_whole: true,
+                    changes: snapshot.orders,
+                };
+                self.orders.store(&orders, timestamps, message)
             }
-            Update::Orders(_) | Update::OrdersSnapshot(_) => Stored::Whole,
+            // Nobody joins late to a trade.
+            Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => Stored::Whole,
+            Update::Book(_) | Update::Orders(_) => unreachable!("they are on the path, above"),
         }
     }
 
     /// What somebody did to a table.
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(self.definitions.memory())?;
-        Damage::of_file(self.images.memory())
+        Damage::of_file(self.images.memory())?;
+        self.orders.check()
     }
 
     #[inline]

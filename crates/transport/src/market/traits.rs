@@ -68,11 +68,10 @@ pub trait Subscribe {
 pub enum SubscriptionEvent {
     /// Every book that was told of is now as of one place in the stream: joining is over.
     CaughtUp,
-    /// The publisher has overtaken this subscriber. Order books are unknown from here on, price
-    /// books follow as snapshots, if that was asked for.
+    /// The publisher has overtaken this subscriber. Books follow as
+    /// snapshots, at once if that was asked for, else when they change next.
     Overrun {
-        /// Messages that were lost. 0 for a subscriber that was handed price books of behind a reset or a loss, and order
-        /// books of before it: there is no image of those.
+        /// Messages that were lost.
         messages: u64,
         /// Bytes of them.
         bytes: u64,

@@ -8,6 +8,7 @@ mod live_only;
 mod losing;
 mod lossless;
 mod names;
+mod order_images;
 mod orders;
 mod raw;
 mod restarting;

@@ -1,45 +1,46 @@
-//! Order books have no images: whoever joins, falls behind or was told of a stall gets them from the ring alone, with
-//! losses and resets in between that were told with the images of price books already.
+//! Order books by their images and by the ring: who joins, falls behind or was told of a stall holds them at once, with losses
+//! and resets in between that were told with the images already.
 
 use crate::stage::{Stage, definition, mirror, stall, state};
 use std::collections::BTreeMap;
+use touchline_book::OrderBooks;
 use touchline_lab::random::{Random, seeds};
 use touchline_transport::shm::{Join, Publisher, Subscriber};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
-    BookKind, BookSnapshot, Gap, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot,
-    OrdersUpdate, Price, Quantity, Side, Timestamps, Update, Validity,
+    BookKind, BookSnapshot, ChannelState, Gap, Instrument, Level, OrderAction, OrderChange,
+    OrderEvent, OrdersSnapshot, OrdersUpdate, Price, Quantity, Side, Timestamps, Update, Validity,
 };
 
 /// Order id and quantity of each order of a book.
-type Orders = BTreeMap<u64, i64>;
+pub type Orders = BTreeMap<u64, i64>;
 
 const INSTRUMENTS: u32 = 3;
 
 /// Order books as a publisher has them, and all that they were.
-struct OrderMarket {
-    random: Random,
+pub struct OrderMarket {
+    pub random: Random,
     next_id: u64,
-    books: Vec<Orders>,
+    books: OrderBooks,
     validity: Vec<Validity>,
+    channel: ChannelState,
     /// Of each instrument, what its book was while it was live, in the order of time.
     were: Vec<Vec<Orders>>,
 }
 
 impl OrderMarket {
-    fn begin(seed: u64, out: &mut Publisher) -> OrderMarket {
+    pub fn begin(seed: u64, out: &mut Publisher) -> OrderMarket {
         for index in 0..INSTRUMENTS {
-            out.publish(
-                &Update::Definition(&definition(index)),
-                &Timestamps::default(),
-            );
+            let definition = definition(index);
+            out.publish(&Update::Definition(&definition), &Timestamps::default());
         }
         out.commit();
         OrderMarket {
             random: Random::from_seed(seed),
             next_id: 0,
-            books: vec![Orders::new(); INSTRUMENTS as usize],
+            books: OrderBooks::new(INSTRUMENTS as usize, 1 << 16),
             validity: vec![Validity::Recovering; INSTRUMENTS as usize],
+            channel: ChannelState::LIVE,
             were: vec![Vec::new(); INSTRUMENTS as usize],
         }
     }
@@ -52,8 +53,9 @@ impl OrderMarket {
             2..5 => {
                 let instrument = self.instrument();
                 self.refresh(instrument, out);
+                out.commit();
             }
-            _ => self.change(out),
+            _ => self.change(3, out),
         }
         self.remember();
     }
@@ -62,15 +64,46 @@ impl OrderMarket {
         Instrument(self.random.below(u64::from(INSTRUMENTS)) as u32)
     }
 
-    /// One order comes, changes or goes, of a book that is live.
-    fn change(&mut self, out: &mut Publisher) {
-        let instrument = self.instrument();
-        let book = &mut self.books[instrument.index()];
-        if self.validity[instrument.index()] != Validity::Live {
-            return;
+    /// One batch: orders come, change and go, of books that are live. The books take all of it first, so that an order may
+    /// have the row of another whose end is published behind it.
+    fn change(&mut self, changes_max: u64, out: &mut Publisher) {
+        self.change_telling(changes_max, out, &mut |_, _, _| ());
+    }
+
+    /// The same; `told` hears of each message before it can be read.
+    pub fn change_telling(
+        &mut self,
+        changes_max: u64,
+        out: &mut Publisher,
+        told: &mut impl FnMut(&OrderMarket, &Publisher, Instrument),
+    ) {
+        let mut changes = vec![Vec::new(); INSTRUMENTS as usize];
+        for _ in 0..=self.random.below(changes_max) {
+            let instrument = self.instrument();
+            if self.validity[instrument.index()] == Validity::Live {
+                let event = self.order(instrument);
+                let changes = &mut changes[instrument.index()];
+                self.books.apply(&event, changes).expect("there is room");
+            }
         }
-        let quantity = self.random.between(1, 1 << 40);
-        let oldest = book.keys().next().copied();
+        let first = self.random.below(u64::from(INSTRUMENTS)) as u32;
+        for index in (0..INSTRUMENTS).map(|index| (index + first) % INSTRUMENTS) {
+            let changes = &changes[index as usize];
+            if !changes.is_empty() {
+                let update = OrdersUpdate {
+                    instrument: Instrument(index),
+                    validity: Validity::Live,
+                    changes,
+                };
+                out.publish(&Update::Orders(update), &Timestamps::default());
+                told(self, out, Instrument(index));
+            }
+        }
+        out.commit();
+    }
+
+    fn order(&mut self, instrument: Instrument) -> OrderEvent {
+        let oldest = self.orders(instrument).keys().next().copied();
         let (order_id, action) = match (oldest, self.random.below(3)) {
             (Some(order_id), 0) => (order_id, OrderAction::Delete),
             (Some(order_id), 1) => (order_id, OrderAction::Update),
@@ -79,38 +112,47 @@ impl OrderMarket {
                 (self.next_id, OrderAction::New)
             }
         };
-        match action {
-            OrderAction::Delete => drop(book.remove(&order_id)),
-            _ => drop(book.insert(order_id, quantity)),
-        }
-        let update = OrdersUpdate {
+        OrderEvent {
+            order_id,
+            priority: Some(order_id),
+            price: Price(100),
+            quantity: Quantity(self.random.between(1, 1 << 40)),
             instrument,
-            validity: Validity::Live,
-            changes: &[order(order_id, quantity, action)],
-        };
-        out.publish(&Update::Orders(update), &Timestamps::default());
-        out.commit();
+            action,
+            side: Side::Bid,
+        }
+    }
+
+    pub fn orders(&self, instrument: Instrument) -> Orders {
+        orders_of(&self.books, instrument)
     }
 
     /// A book is published whole, and is live from there on.
-    fn refresh(&mut self, instrument: Instrument, out: &mut Publisher) {
+    pub fn refresh(&mut self, instrument: Instrument, out: &mut Publisher) {
         self.validity[instrument.index()] = Validity::Live;
-        let orders: Vec<_> = self.books[instrument.index()]
-            .iter()
-            .map(|(id, quantity)| order(*id, *quantity, OrderAction::New))
-            .collect();
+        let mut orders = Vec::new();
+        self.books.visit_rows(instrument, Side::Bid, |row, order| {
+            orders.push(OrderChange {
+                order_id: order.order_id,
+                priority: order.priority,
+                price: order.price,
+                quantity: order.quantity,
+                side: Side::Bid,
+                action: OrderAction::New,
+                row,
+            });
+        });
         let snapshot = OrdersSnapshot {
             instrument,
             validity: Validity::Live,
             orders: &orders,
         };
         out.publish(&Update::OrdersSnapshot(snapshot), &Timestamps::default());
-        out.commit();
     }
 
     /// A loss: no order book is known.
     fn lose(&mut self, out: &mut Publisher) {
-        self.books.fill(Orders::new());
+        self.books.clear_all();
         self.validity.fill(Validity::Recovering);
         let gap = Gap {
             first: 5,
@@ -122,37 +164,38 @@ impl OrderMarket {
     }
 
     /// A reset: every order book is empty and live.
-    fn reset(&mut self, out: &mut Publisher) {
-        self.books.fill(Orders::new());
+    pub fn reset(&mut self, out: &mut Publisher) {
+        self.books.clear_all();
         self.validity.fill(Validity::Live);
         out.publish(&Update::Reset, &Timestamps::default());
         out.commit();
     }
 
+    /// The order books of the channel may be trusted so far from here on.
+    fn state_channel(&mut self, orders: Validity, out: &mut Publisher) {
+        self.channel.orders = orders;
+        out.publish(&Update::Channel(&self.channel), &Timestamps::default());
+        out.commit();
+    }
+
     fn remember(&mut self) {
-        for ((were, book), validity) in self.were.iter_mut().zip(&self.books).zip(&self.validity) {
-            if *validity == Validity::Live && were.last() != Some(book) {
-                were.push(book.clone());
+        for instrument in (0..INSTRUMENTS).map(Instrument) {
+            let book = self.orders(instrument);
+            let were = &mut self.were[instrument.index()];
+            let is_live = self.validity[instrument.index()] == Validity::Live;
+            if is_live && were.last() != Some(&book) {
+                were.push(book);
             }
         }
     }
-
-    /// Every book once more, for those who joined late: then they have everything.
-    fn refresh_all(&mut self, out: &mut Publisher) {
-        (0..INSTRUMENTS).for_each(|index| self.refresh(Instrument(index), out));
-        self.remember();
-    }
 }
 
-fn order(order_id: u64, quantity: i64, action: OrderAction) -> OrderChange {
-    OrderChange {
-        order_id,
-        priority: order_id,
-        price: Price(100),
-        quantity: Quantity(quantity),
-        side: Side::Bid,
-        action,
-    }
+pub fn orders_of(books: &OrderBooks, instrument: Instrument) -> Orders {
+    let mut orders = Orders::new();
+    books.visit(instrument, Side::Bid, |order| {
+        orders.insert(order.order_id, order.quantity.0);
+    });
+    orders
 }
 
 /// A subscriber, what it holds, and which of the states it was last shown of each book.
@@ -198,12 +241,7 @@ impl Reader {
     }
 
     fn held(&self, instrument: Instrument) -> Orders {
-        let mut held = Orders::new();
-        let orders = self.mirror.orders();
-        orders.visit(instrument, Side::Bid, |order| {
-            held.insert(order.order_id, order.quantity.0);
-        });
-        held
+        orders_of(self.mirror.orders(), instrument)
     }
 
     /// Reads everything, and looks at the publisher.
@@ -212,18 +250,21 @@ impl Reader {
         while self.step(market, context) {}
     }
 
+    /// It holds every book that the market has live, and calls no other live.
     fn assert_equal(&self, market: &OrderMarket, context: &str) {
         for instrument in (0..INSTRUMENTS).map(Instrument) {
-            assert_eq!(
-                self.mirror.orders_validity(instrument),
-                Validity::Live,
-                "{context}"
-            );
-            assert_eq!(
-                self.held(instrument),
-                market.books[instrument.index()],
-                "{context}"
-            );
+            let own = market.validity[instrument.index()];
+            let is_live = market.channel.orders_of(own) == Validity::Live;
+            let seen = self.mirror.orders_validity(instrument);
+            let context = format!("{context}: {instrument:?} is {seen:?}");
+            assert_eq!(seen == Validity::Live, is_live, "{context}");
+            if is_live {
+                assert_eq!(
+                    self.held(instrument),
+                    market.orders(instrument),
+                    "{context}"
+                );
+            }
         }
     }
 }
@@ -242,9 +283,11 @@ fn a_slow_reader_is_shown_no_order_book_that_never_was() {
                 readers.push(Reader::join(&stage, event % 40 == 0));
             }
             market.event(&mut publisher);
-            match market.random.below(16) {
+            match market.random.below(24) {
                 0 => stall(&mut publisher),
                 1..4 => state(&mut publisher, 0),
+                4 => market.state_channel(Validity::Stale, &mut publisher),
+                5 | 6 => market.state_channel(Validity::Live, &mut publisher),
                 _ => {}
             }
             for (number, reader) in readers.iter_mut().enumerate() {
@@ -259,22 +302,20 @@ fn a_slow_reader_is_shown_no_order_book_that_never_was() {
                 }
             }
         }
-        // Who wants live books alone is handed order books whole after a stall, when they come.
+        readers.push(Reader::join(&stage, false));
+        readers.push(Reader::join(&stage, true));
         state(&mut publisher, 0);
-        let context = format!("SEED={seed}, at the end, reader");
+        market.state_channel(Validity::Live, &mut publisher);
         for (number, reader) in readers.iter_mut().enumerate() {
-            reader.settle(&market, &format!("{context} {number}"));
-        }
-        market.refresh_all(&mut publisher);
-        for (number, reader) in readers.iter_mut().enumerate() {
-            reader.settle(&market, &format!("{context} {number}"));
-            reader.assert_equal(&market, &format!("{context} {number}"));
+            let context = format!("SEED={seed}, at the end, reader {number}");
+            reader.settle(&market, &context);
+            reader.assert_equal(&market, &context);
         }
     }
 }
 
-/// Order books of before a reset were handed out, and the price book is of behind it: who is told of the reset then
-/// loses the order books alone.
+/// Order books are of before a reset when a reader joins, and the price book is of behind it when it takes that: the reset
+/// itself is not handed out, and sets neither back.
 #[test]
 fn a_price_book_is_not_set_back_by_a_reset_that_was_told() {
     for live_only in [false, true] {
@@ -284,6 +325,7 @@ fn a_price_book_is_not_set_back_by_a_reset_that_was_told() {
         price(&mut publisher, 1);
         let mut reader = Reader::join(&stage, live_only);
         market.refresh(Instrument(0), &mut publisher);
+        publisher.commit();
         market.remember();
         market.reset(&mut publisher);
         market.remember();
@@ -297,6 +339,7 @@ fn a_price_book_is_not_set_back_by_a_reset_that_was_told() {
         }
         seen.dedup();
         assert_eq!(seen, [0, 2], "live books alone: {live_only}");
+        assert_eq!(reader.mirror.orders_validity(Instrument(0)), Validity::Live);
         assert_eq!(reader.mirror.validity(Instrument(0)), Validity::Live);
     }
 }

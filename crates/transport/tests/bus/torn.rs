@@ -7,7 +7,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use touchline_transport::shm::{Images, Item, Join, Publisher, Settings, Subscriber, Unseen};
+use touchline_transport::shm::{
+    Images, Item, Join, Polled, Publisher, Settings, Subscriber, Unseen,
+};
 use touchline_transport::{Envelope, Mirror, Publish, Subscribe, SubscriptionEvent};
 use touchline_types::{
     BookKind, BookSnapshot, Instrument, Level, Phase, Price, Quantity, Side, Timestamps, Update,
@@ -19,13 +21,13 @@ const CHANNEL: u64 = 0;
 const FIRST_BOOK: u64 = 1;
 
 /// The stamp of a slot, in the file of its table.
-struct Stamp {
+pub struct Stamp {
     file: File,
     at: u64,
 }
 
 impl Stamp {
-    fn of(stage: &Stage, table: &str, slot: u64) -> Stamp {
+    pub fn of(stage: &Stage, table: &str, slot: u64) -> Stamp {
         let path = stage.root().path().join("test").join(table);
         let file = File::options().read(true).write(true).open(path);
         let file = file.expect("our file");
@@ -36,14 +38,14 @@ impl Stamp {
     }
 
     /// As a writer that gets no further than its first store of a change.
-    fn stop_in_a_change(&self) {
+    pub fn stop_in_a_change(&self) {
         let stamp = word(&self.file, self.at);
         assert_eq!(stamp % 2, 0, "nobody writes");
         self.store(stamp + 1);
     }
 
     /// As that writer when it goes on, and ends the change.
-    fn go_on(&self) {
+    pub fn go_on(&self) {
         let stamp = word(&self.file, self.at);
         assert_eq!(stamp % 2, 1);
         self.store(stamp + 1);
@@ -90,15 +92,13 @@ fn polled(subscriber: &mut Subscriber, mirror: &mut Mirror) -> String {
 }
 
 fn poll(subscriber: &mut Subscriber, mirror: &mut Mirror, told: &mut String) -> bool {
-    let given = subscriber
-        .poll(|item| {
-            let letter = letter(&item);
-            store(item, mirror);
-            letter
-        })
-        .given();
-    told.extend(given);
-    given.is_some()
+    let polled = subscriber.poll(|item| {
+        let letter = letter(&item);
+        store(item, mirror);
+        letter
+    });
+    told.extend(polled.given());
+    polled != Polled::Nothing
 }
 
 fn store(item: Item<'_>, mirror: &mut Mirror) {

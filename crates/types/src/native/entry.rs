@@ -3,7 +3,8 @@
 use super::layout::{self, Fields, Zeros};
 use super::{Malformed, code};
 use crate::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
+    Side,
 };
 use core::fmt;
 
@@ -142,6 +143,7 @@ impl Entry for layout::Order {
             quantity: Quantity(self.quantity.get()),
             side: Side::from_code(self.side).unwrap_or(Side::Bid),
             action: OrderAction::New,
+            row: OrderRow::NONE,
         }
     }
 }
@@ -182,6 +184,7 @@ impl Entry for layout::OrderChange {
             quantity: Quantity(self.quantity.get()),
             side: Side::from_code(self.side).unwrap_or(Side::Bid),
             action: OrderAction::from_code(self.action).unwrap_or(OrderAction::Delete),
+            row: OrderRow::NONE,
         }
     }
 }

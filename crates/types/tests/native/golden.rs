@@ -8,9 +8,9 @@ use touchline_types::native::{
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, ChannelState, Code, Depth, DisplayFactor, Gap, Instrument,
     InstrumentDefinition, Leg, Legs, Level, LevelAction, LevelChange, OptionRight, OrderAction,
-    OrderChange, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price, Quantity, ReferenceData,
-    SecurityType, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade, TradingStatus,
-    Update, UpdateAction, Validity,
+    OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price, Quantity,
+    ReferenceData, SecurityType, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade,
+    TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// Each a number that shows where it lies.
@@ -310,6 +310,7 @@ fn orders() {
         quantity: Quantity(5),
         side: Side::Ask,
         action: OrderAction::Delete,
+        row: OrderRow::NONE,
     };
     let update = OrdersUpdate {
         instrument: INSTRUMENT,
@@ -329,13 +330,12 @@ fn orders() {
             "01 02 000000000000",
         ],
     );
+    let mut added = order;
+    added.action = OrderAction::New;
     let snapshot = OrdersSnapshot {
         instrument: INSTRUMENT,
         validity: Validity::Gapped,
-        orders: &[OrderChange {
-            action: OrderAction::New,
-            ..order
-        }],
+        orders: &[added],
     };
     holds(
         &Update::OrdersSnapshot(snapshot),

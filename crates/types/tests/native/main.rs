@@ -9,8 +9,8 @@ mod versions;
 
 use touchline_types::native::{Decoder, Message, Scratch, Unfit};
 use touchline_types::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
-    Update,
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
+    Side, Update,
 };
 
 /// A decoder and the memory that it needs.
@@ -38,6 +38,7 @@ impl Reader {
             quantity: Quantity::NULL,
             side: Side::Ask,
             action: OrderAction::Delete,
+            row: OrderRow::NONE,
         };
         Reader {
             decoder: Decoder::new(),

@@ -7,8 +7,8 @@ use touchline_types::native::{
     Flags, Message, PART_BYTES_MAX, PART_BYTES_MIN, Part, encode, encoded_len, parts,
 };
 use touchline_types::{
-    Instrument, OrderAction, OrderChange, OrdersSnapshot, Price, Quantity, Side, Timestamps,
-    Update, Validity,
+    Instrument, OrderAction, OrderChange, OrderRow, OrdersSnapshot, Price, Quantity, Side,
+    Timestamps, Update, Validity,
 };
 
 /// An update, its stamps, its number and its flags come back from one message as they were.
@@ -86,6 +86,7 @@ fn a_huge_order_book_comes_back() {
             quantity: Quantity(1),
             side: Side::BOTH[order_id as usize % 2],
             action: OrderAction::New,
+            row: OrderRow::NONE,
         })
         .collect();
     let update = Update::OrdersSnapshot(OrdersSnapshot {

@@ -69,6 +69,10 @@ impl Venue for ToyVenue {
         limits.instruments_max
     }
 
+    fn orders_max(_: &SessionLimits) -> usize {
+        0
+    }
+
     /// All lines lose the third packet and the fourth.
     fn open(config: &Config<ToyVenue>) -> Result<Opened<Self::Link>, StartError> {
         let line = address(config.venue.port);

@@ -60,7 +60,7 @@ pub fn consume(
             .poll(|item| look(&item, &mut newest, &mut consumed))
             .given()
         {
-            // Whole order books are published between packets, with the stamps of the last one.
+            // Who joins again is handed images, with the stamps of the last packet of each.
             if batch_end
                 && let Some(timestamps) = newest.take()
                 && last.replace(timestamps.packet) != Some(timestamps.packet)

@@ -140,7 +140,7 @@ pub fn agrees<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
 
 /// A subscriber's price books must be exactly what the path has.
 #[track_caller]
-pub fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
+fn prices_agree<P: Publish>(path: &CmePipeline<P>, mirror: &Mirror, what: &str) {
     for instrument in path.instruments().iter() {
         let id = path.instruments().definition(instrument).security_id;
         for kind in [BookKind::Direct, BookKind::Implied] {

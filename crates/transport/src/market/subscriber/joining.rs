@@ -1,4 +1,4 @@
-//! Joining: what holds for the channel, then each instrument's definition and book, from the tables.
+//! Joining: what holds for the channel, then each instrument's definition and book, then all order books, from the tables.
 //!
 //! The ring was put at a join point before the first table is read, so a table holds everything up to
 //! there, or more. How much more is in each slot's position, and [`Rows`](super::rows::Rows) skips that
@@ -11,6 +11,7 @@
 //! that is not in the ring yet, so a publisher that continues brings that next change.
 
 mod busy;
+mod orders;
 #[cfg(test)]
 mod tests;
 
@@ -23,11 +24,12 @@ use crate::market::reading::{DEFINITIONS, IMAGES};
 use crate::market::tables::slot_of;
 use crate::market::tops::top_of;
 use busy::Busy;
+use orders::OrderPart;
 use std::time::Instant;
 use touchline_shm::last_value::Found;
 use touchline_types::native::Body;
 use touchline_types::{
-    ChannelState, Instrument, OrdersUpdate, PacketInfo, Phase, State, Timestamps, Update, Validity,
+    ChannelState, Instrument, PacketInfo, Phase, State, Timestamps, Update, Validity,
 };
 
 /// How far joining has come.
@@ -40,6 +42,8 @@ pub struct Joining {
     /// Whether it is done again, after the publisher was stalled: the receiver holds books already, and
     /// is to know which are live.
     again: bool,
+    /// Whether nothing else than the order books is handed out.
+    orders_alone: bool,
 }
 
 /// What is handed out next.
@@ -55,8 +59,8 @@ enum Part {
     Definition(u32),
     /// Book of an instrument.
     Book(u32),
-    /// Whether its order book is live, which the receiver holds.
-    Orders(u32),
+    /// The order books.
+    Orders(OrderPart),
     /// That the publisher is stalled, behind a message that says otherwise; whether tables are read
     /// after that.
     Stalled(bool),
@@ -88,6 +92,7 @@ impl Joining {
             next: Part::Channel,
             busy: Busy::default(),
             again: false,
+            orders_alone: false,
         }
     }
 
@@ -103,6 +108,15 @@ impl Joining {
     pub fn stalled() -> Joining {
         Joining {
             next: Part::Stalled(false),
+            ..Joining::new()
+        }
+    }
+
+    /// Hands out order books, and nothing else.
+    pub fn orders_alone() -> Joining {
+        Joining {
+            next: Part::Orders(OrderPart::Begin),
+            orders_alone: true,
             ..Joining::new()
         }
     }
@@ -136,16 +150,9 @@ impl Subscriber {
             Part::StateAlone => self.join_state_alone(),
             Part::Definition(index) => self.join_definition(Instrument(index), take),
             Part::Book(index) => {
-                let after = match joining.again {
-                    true => Part::Orders(index),
-                    false => Part::Definition(index + 1),
-                };
-                self.join_book(Instrument(index), after, take)
+                self.join_book(Instrument(index), Part::Definition(index + 1), take)
             }
-            Part::Orders(index) => {
-                self.go_on(Part::Definition(index + 1));
-                self.join_orders(Instrument(index), take)
-            }
+            Part::Orders(part) => self.join_orders(part, take),
             Part::Stalled(rejoins) => {
                 self.joining = rejoins.then(Joining::new);
                 Step::Given(take(Item::SubscriptionEvent(
@@ -256,10 +263,8 @@ impl Subscriber {
     ) -> Step<T> {
         let books = self.reading.tables[IMAGES].used().saturating_sub(1);
         if instrument.index() >= self.reading.tables[DEFINITIONS].used().max(books) {
-            match self.channel().download {
-                Some((_, Phase::Ended)) => self.go_on(Part::Download(Phase::Ended)),
-                Some((_, Phase::Begun)) | None => self.joining = None,
-            }
+            // mutant: orders: who joins is handed no order books
+            self.go_on(Part::Orders(OrderPart::Begin));
             return Step::Passed;
         }
         let found =
@@ -294,6 +299,18 @@ impl Subscriber {
                 )))
             }
             Some(false) | None => Step::Passed,
+        }
+    }
+
+    /// Every order book was handed out.
+    fn end_orders(&mut self) {
+        let is_alone = self
+            .joining
+            .as_ref()
+            .is_some_and(|joining| joining.orders_alone);
+        match self.channel().download {
+            Some((_, Phase::Ended)) if !is_alone => self.go_on(Part::Download(Phase::Ended)),
+            _ => self.joining = None,
         }
     }
 
@@ -387,28 +404,6 @@ impl Subscriber {
             }
             _ => Step::Passed,
         }
-    }
-
-    /// Says that an order book is live which the receiver holds, and was told to take for stale.
-    fn join_orders<T>(
-        &mut self,
-        instrument: Instrument,
-        take: &mut impl FnMut(Item<'_>) -> T,
-    ) -> Step<T> {
-        if !self.rows.are_orders_live(instrument) {
-            return Step::Passed;
-        }
-        let orders = OrdersUpdate {
-            instrument,
-            validity: Validity::Live,
-            changes: &[],
-        };
-        Step::Given(take(image_item(
-            0,
-            Timestamps::default(),
-            // mutant: live: order books stay stale when the publisher resumes
-            Update::Orders(orders),
-        )))
     }
 
     /// Hands out a book from its image, where the steps that were read go on from another one. If it is
@@ -511,6 +506,7 @@ impl Subscriber {
             self.joining = None;
             // What comes before the ring says so goes on from books that nobody was handed.
             self.rows.forget_books();
+            self.rows.await_orders();
         }
         same
     }

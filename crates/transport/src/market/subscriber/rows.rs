@@ -49,11 +49,10 @@ pub struct Rows {
     state: ChannelState,
     /// Nothing was told, since that was being changed: its message is yet to come.
     channel_unknown: bool,
-    /// The receiver holds no order, and no order book that is live: nothing was handed out of any since the last loss.
-    /// Order books have no images, so only then may a reset or a loss be passed over that was told with the images.
-    orders_blank: bool,
-    /// The publisher is stalled: messages say less than it does of how far books may be trusted.
-    stalled: bool,
+    /// Order books were taken from their images, which hold everything up to here.
+    orders_until: Option<u64>,
+    /// Whether the bus has images of order books, and they are wanted.
+    order_images: bool,
 }
 
 /// What was handed out of an instrument.
@@ -67,10 +66,19 @@ struct Row {
     wanted: bool,
     /// The receiver holds the price book as it was published, so steps go on from there.
     book_held: bool,
-    /// The receiver holds the order book as it was published.
-    orders_held: bool,
-    /// What the publisher last said of the order book.
-    orders: Validity,
+    /// Whether the receiver holds the order book as it was published.
+    orders: OrdersHeld,
+}
+
+/// What a receiver has of an order book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrdersHeld {
+    /// It as it was published, so steps go on from there.
+    Held,
+    /// Nothing: the next message of it is the occasion to take the images.
+    Wanted,
+    /// Nothing, and it has no image: it comes with a message that has all of it.
+    Awaited,
 }
 
 /// What is to be done with a message.
@@ -88,9 +96,8 @@ pub enum Verdict {
     OrdersState(Instrument, Validity),
     /// Hand it out, and then every image again: some were handed out that are newer.
     DeliverAndRejoin,
-    /// It was told with the images, and order books of before it were handed out: say that they are unknown, and hand
-    /// out every image again.
-    Rejoin,
+    /// The receiver does not hold the order book that this goes on from: hand out the images of order books instead.
+    OrderImages,
 }
 
 impl Rows {
@@ -101,8 +108,7 @@ impl Rows {
             definition: None,
             wanted: !filtered,
             book_held: true,
-            orders_held: false,
-            orders: Validity::Recovering,
+            orders: OrdersHeld::Awaited,
         };
         Rows {
             rows: Vec::new(),
@@ -114,9 +120,16 @@ impl Rows {
             channel: ChannelImage::default(),
             state: ChannelState::LIVE,
             channel_unknown: false,
-            orders_blank: true,
-            stalled: false,
+            orders_until: None,
+            order_images: false,
         }
+    }
+
+    /// Order books have images, which this subscriber takes.
+    pub fn take_order_images(&mut self, order_images: bool) {
+        self.order_images = order_images;
+        // What it does not hold it can have.
+        self.forget_orders();
     }
 
     /// Messages of other kinds are not handed out.
@@ -141,24 +154,6 @@ impl Rows {
         row.unwrap_or(&self.unseen).wanted
     }
 
-    /// The publisher is stalled from here on, or is no more.
-    pub fn set_stalled(&mut self, stalled: bool) {
-        self.stalled = stalled;
-    }
-
-    /// What the publisher says of an order book, whatever its message is made to say.
-    pub fn note_orders(&mut self, instrument: Instrument, validity: Validity) {
-        if instrument.index() < INSTRUMENTS_MAX {
-            self.row(instrument).orders = validity;
-        }
-    }
-
-    /// Whether the receiver holds an order book that is live as far as the publisher said.
-    pub fn are_orders_live(&mut self, instrument: Instrument) -> bool {
-        let row = self.row(instrument);
-        row.wanted && row.orders_held && row.orders == Validity::Live
-    }
-
     /// Images are being taken, and this was told with them; `None` if it could not be had.
     pub fn begin_images(&mut self, position: u64, channel: Option<ChannelImage>) {
         self.state = channel
@@ -167,6 +162,11 @@ impl Rows {
         self.channel = channel.unwrap_or_default();
         self.channel_unknown = channel.is_none();
         self.ahead_until = Some(position);
+    }
+
+    /// The reset and the loss that were told with the images.
+    pub fn told(&self) -> &ChannelImage {
+        &self.channel
     }
 
     /// State of the channel as it is to be handed out.
@@ -191,6 +191,11 @@ impl Rows {
         self.state.price_of(own)
     }
 
+    /// What a reader sees of an order book that is `own` by itself.
+    pub fn orders_seen(&self, own: Validity) -> Validity {
+        self.state.orders_of(own)
+    }
+
     /// The receiver has the book of an image that holds everything up to `position`, or was told
     /// that there is none to be had.
     pub fn image_copied(&mut self, instrument: Instrument, position: u64, held: bool) {
@@ -203,6 +208,42 @@ impl Rows {
         }
     }
 
+    /// The receiver is about to be handed all order books, as their images and the ring have them up to `position`; or
+    /// none of them, where that cannot be had.
+    pub fn orders_taken(&mut self, position: u64, held: OrdersHeld) {
+        self.set_orders(held);
+        self.orders_until = Some(position);
+        let until = self.ahead_until.get_or_insert(position);
+        if is_before(*until, position) {
+            *until = position;
+        }
+    }
+
+    /// The receiver was not handed this order book.
+    pub fn set_orders_of(&mut self, instrument: Instrument, held: OrdersHeld) {
+        self.row(instrument).orders = held;
+    }
+
+    /// What comes next of order books is not handed out, until the subscription begins again.
+    pub fn await_orders(&mut self) {
+        self.set_orders(OrdersHeld::Awaited);
+    }
+
+    fn set_orders(&mut self, held: OrdersHeld) {
+        self.unseen.orders = held;
+        for row in &mut self.rows {
+            row.orders = held;
+        }
+    }
+
+    /// What a receiver has that does not hold an order book.
+    fn orders_missing(&self) -> OrdersHeld {
+        match self.order_images {
+            true => OrdersHeld::Wanted,
+            false => OrdersHeld::Awaited,
+        }
+    }
+
     /// The receiver has a definition; gives whether it wants the instrument. `None` if it has it
     /// already.
     pub fn definition_taken(
@@ -211,6 +252,7 @@ impl Rows {
         position: u64,
         wanted: impl FnOnce() -> bool,
     ) -> Option<bool> {
+        let (is_new, missing) = (instrument.index() >= self.rows.len(), self.orders_missing());
         let row = self.row(instrument);
         if row
             .definition
@@ -222,7 +264,10 @@ impl Rows {
         let wanted = wanted();
         // The steps before this were not handed out.
         row.book_held &= row.wanted || !wanted;
-        row.orders_held &= row.wanted || !wanted;
+        // Of one that no message has named yet there were none.
+        if wanted && !row.wanted && !is_new {
+            row.orders = missing;
+        }
         row.wanted = wanted;
         Some(wanted)
     }
@@ -259,17 +304,13 @@ impl Rows {
 
     /// An instrument's order book is unknown; gives what it is therefore.
     pub fn forget_orders_of(&mut self, instrument: Instrument) -> Validity {
-        self.row(instrument).orders_held = false;
+        self.row(instrument).orders = self.orders_missing();
         Validity::Recovering
     }
 
     /// Order books are unknown.
     pub fn forget_orders(&mut self) {
-        self.orders_blank = true;
-        self.unseen.orders_held = false;
-        for row in &mut self.rows {
-            row.orders_held = false;
-        }
+        self.set_orders(self.orders_missing());
     }
 
     /// What to do with a message that ends at `end`.
@@ -294,10 +335,7 @@ impl Rows {
             }
             Body::OrderUpdate(_) | Body::OrdersSnapshot(_) => {
                 let whole = matches!(message.body, Body::OrdersSnapshot(_));
-                if !whole && matches!(validity, Validity::Gapped | Validity::Stale) {
-                    return self.judge_orders_behind(instrument, validity);
-                }
-                self.judge_orders(instrument, validity, whole)
+                self.judge_orders(instrument, end, validity, whole)
             }
             Body::InstrumentDefinition(view) => {
                 self.judge_definition(instrument, view, end, filter)
@@ -337,47 +375,40 @@ impl Rows {
     }
 
     #[inline]
-    fn judge_orders(&mut self, instrument: Instrument, validity: Validity, whole: bool) -> Verdict {
-        let (live_only, stalled) = (self.live_only, self.stalled);
-        let row = self.row(instrument);
-        if !stalled {
-            row.orders = validity;
+    fn judge_orders(
+        &mut self,
+        instrument: Instrument,
+        end: u64,
+        validity: Validity,
+        whole: bool,
+    ) -> Verdict {
+        if let Some(until) = self.orders_until {
+            // mutant: orders: a change that an image holds is handed out again
+            if !is_before(until, end) {
+                return Verdict::Skip;
+            }
+            self.orders_until = None;
         }
+        let (live_only, missing) = (self.live_only, self.orders_missing());
+        let validity = self.state.orders_of(validity);
+        let row = self.row(instrument);
         if !row.wanted {
             return Verdict::Skip;
         }
         if live_only && validity != Validity::Live {
-            let was_held = std::mem::replace(&mut row.orders_held, false);
-            return match was_held {
-                true => Verdict::OrdersState(instrument, validity),
-                false => Verdict::Skip,
+            // mutant: orders: live books alone go on from what was not handed out
+            return match std::mem::replace(&mut row.orders, missing) {
+                OrdersHeld::Held => Verdict::OrdersState(instrument, validity),
+                OrdersHeld::Wanted | OrdersHeld::Awaited => Verdict::Skip,
             };
         }
-        row.orders_held |= whole;
-        if !row.orders_held {
-            return Verdict::Skip;
+        if whole {
+            row.orders = OrdersHeld::Held;
         }
-        // mutant: bus: a reader that was handed an order book holds none
-        self.orders_blank = false;
-        Verdict::Deliver
-    }
-
-    /// An order book is as it was, and not as new as it could be: who wants live books alone is told
-    /// so, and still holds it when it is live again.
-    #[cold]
-    fn judge_orders_behind(&mut self, instrument: Instrument, validity: Validity) -> Verdict {
-        let (live_only, stalled) = (self.live_only, self.stalled);
-        let row = self.row(instrument);
-        if !stalled {
-            row.orders = validity;
-        }
-        if !(row.wanted && row.orders_held) {
-            return Verdict::Skip;
-        }
-        self.orders_blank = false;
-        match live_only {
-            true => Verdict::OrdersState(instrument, validity),
-            false => Verdict::Deliver,
+        match row.orders {
+            OrdersHeld::Held => Verdict::Deliver,
+            OrdersHeld::Wanted => Verdict::OrderImages,
+            OrdersHeld::Awaited => Verdict::Skip,
         }
     }
 
@@ -421,33 +452,24 @@ impl Rows {
         };
         let is_published =
             self.ahead_until.is_some() && told.is_some_and(|told| !is_before(told, end));
-        // mutant: bus: order books outlive a reset that was told with the images
-        if is_published && self.orders_blank {
+        if is_published {
+            // Every book is newer: to be told of it now would set them back.
+            // mutant: bus: a reset that was told sets price books back
             return Verdict::Skip;
         }
-        if is_published {
-            // Price books are newer: to be told of it now would set them back.
-            self.forget_orders();
-            // mutant: bus: a reset that was told sets price books back
-            return Verdict::Rejoin;
-        }
-        self.orders_blank = match body {
-            Body::Gap(gap) => gap.orders != Validity::Live,
-            _ => false,
-        };
         // A reset leaves books empty and live, a loss leaves them as they are and not live; either
         // empties the order books.
         let held = matches!(body, Body::Reset) || !self.live_only;
+        let orders = match held {
+            true => OrdersHeld::Held,
+            false => self.orders_missing(),
+        };
         for row in self.rows.iter_mut().chain([&mut self.unseen]) {
             row.book_held = match body {
                 Body::Reset => true,
                 _ => row.book_held && held,
             };
-            row.orders_held = held;
-            row.orders = match body {
-                Body::Gap(gap) => gap.orders,
-                _ => Validity::Live,
-            };
+            row.orders = orders;
         }
         match self.ahead_until {
             // mutant: image: books do not come back once it is known what holds for the channel
@@ -474,8 +496,9 @@ impl Rows {
         {
             return Verdict::Skip;
         }
-        let was = std::mem::replace(&mut self.state, *state).price;
-        let is_back = was != Validity::Live && state.price == Validity::Live;
+        let was = std::mem::replace(&mut self.state, *state);
+        let back = |was, is| was != Validity::Live && is == Validity::Live;
+        let is_back = back(was.price, state.price) || back(was.orders, state.orders);
         // mutant: channel: live books that were held back do not come when the channel is live again
         match self.channel_unknown || self.live_only && is_back {
             true => Verdict::DeliverAndRejoin,
@@ -501,9 +524,10 @@ impl Rows {
     pub fn restart(&mut self, position: u64) {
         *self = Rows {
             left_out: self.left_out,
+            order_images: self.order_images,
             ..Rows::new(self.filtered, self.live_only, position)
         };
         // Its books begin empty, and every order book with them.
-        self.unseen.orders_held = true;
+        self.unseen.orders = OrdersHeld::Held;
     }
 }

@@ -1,10 +1,14 @@
 //! A subscriber's memory: all of it taken when it joins.
 
+use super::Join;
+use super::order_scan::OrderScan;
+use crate::market::Kinds;
 use crate::market::book_image::{self, BookImage};
-use crate::market::reading::{DEFINITIONS, IMAGES, MarketReading};
+use crate::market::reading::{DEFINITIONS, IMAGES, MarketReading, ORDER_BOOKS, ORDERS};
 use touchline_types::native::{self, Decoder, Malformed, Message};
 use touchline_types::{
-    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, Price, Quantity, Side,
+    BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
+    Side,
 };
 use zerocopy::IntoBytes;
 
@@ -22,10 +26,20 @@ pub struct Scratch {
     changes: Box<[LevelChange]>,
     levels: Box<[Level]>,
     orders: Box<[OrderChange]>,
+    /// Order books from their images; `None` without these.
+    pub orders_scan: Option<OrderScan>,
 }
 
 impl Scratch {
-    pub fn new(reading: &MarketReading, changes_max: usize, orders_max: usize) -> Scratch {
+    pub fn new(reading: &MarketReading, join: &Join) -> Scratch {
+        let Join {
+            changes_max,
+            orders_max,
+            ..
+        } = *join;
+        let [order_books, rows] =
+            [ORDER_BOOKS, ORDERS].map(|table| reading.tables[table].shape().slots);
+        let has_orders = rows > 0 && join.kinds.has_any(Kinds::ORDERS);
         let message_bytes_max = reading.ring.geometry().message_max();
         let content_words = reading.tables[IMAGES].shape().content_words;
         Scratch {
@@ -37,6 +51,7 @@ impl Scratch {
             changes: vec![NO_CHANGE; changes_max].into(),
             levels: vec![Level::UNKNOWN; changes_max].into(),
             orders: vec![NO_ORDER; orders_max].into(),
+            orders_scan: has_orders.then(|| OrderScan::new(order_books, rows)),
         }
     }
 
@@ -82,4 +97,5 @@ const NO_ORDER: OrderChange = OrderChange {
     quantity: Quantity::NULL,
     side: Side::Bid,
     action: OrderAction::Delete,
+    row: OrderRow::NONE,
 };

@@ -19,7 +19,6 @@ impl Subscriber {
     pub(super) fn turn(&mut self) -> SubscriptionEvent {
         let is_stalled = !self.watch.is_stalled;
         self.watch.is_stalled = is_stalled;
-        self.rows.set_stalled(is_stalled);
         if is_stalled {
             if self.settings.live_only {
                 // Nothing is live: whatever will be comes whole.
@@ -33,7 +32,7 @@ impl Subscriber {
         SubscriptionEvent::PublisherResumed
     }
 
-    /// The message in the buffer is not to be handed out as live. What it says is kept for later.
+    /// The message in the buffer is not to be handed out as live.
     #[cold]
     pub(super) fn distrust_message(&mut self, length: usize) {
         let bytes = self.scratch.message.as_mut_bytes();
@@ -41,19 +40,10 @@ impl Subscriber {
         let Ok(message) = Message::parse(bytes) else {
             return;
         };
-        match message.body {
-            Body::OrderUpdate(_) | Body::OrdersSnapshot(_) => {
-                if let (Some(instrument), Some(validity)) =
-                    (message.instrument(), message.validity())
-                {
-                    // mutant: live: an order book is live that was not when it was published
-                    self.rows.note_orders(instrument, validity);
-                }
-            }
+        if matches!(message.body, Body::Reset) {
             // It makes every book live: what holds is said again behind it.
             // mutant: live: a reset by a stalled publisher makes books live
-            Body::Reset => self.joining = Some(Joining::stalled()),
-            _ => {}
+            self.joining = Some(Joining::stalled());
         }
         // mutant: live: what a stalled publisher sends is live
         mark_stale(bytes);

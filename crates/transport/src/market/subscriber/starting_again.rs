@@ -56,19 +56,16 @@ impl Subscriber {
         self.guard = None;
         let (reading, guard) = reading::try_join(&self.root, &self.bus, self.settings.registered)?;
         let next = reading.ring.next();
-        self.scratch = Scratch::new(
-            &reading,
-            self.settings.changes_max,
-            self.settings.orders_max,
-        );
+        self.scratch = Scratch::new(&reading, &self.settings);
+        self.at_batch_end = false;
         self.rows.restart(next.position);
-        self.rows.forget_orders();
+        self.rows
+            .take_order_images(self.scratch.orders_scan.is_some());
         self.generation = reading.generation;
         self.restart_missed = false;
         self.joining = Some(Joining::new());
         let is_gone = matches!(reading.publisher(), Ok(None));
         self.watch = Watch::new(is_gone, reading.is_stalled());
-        self.rows.set_stalled(self.watch.is_stalled);
         self.reading = reading;
         self.guard = guard;
         if let Some(reader_stats) = &mut self.settings.reader_stats {

@@ -5,7 +5,7 @@ use crate::shm::{Activity, Publisher, Root, Settings};
 use crate::{Publish, SubscriptionEvent, boot_ns};
 use std::path::PathBuf;
 use touchline_types::{
-    Depth, Instrument, InstrumentDefinition, OrderAction, OrderChange, OrdersSnapshot,
+    Depth, Instrument, InstrumentDefinition, OrderAction, OrderChange, OrderRow, OrdersSnapshot,
     OrdersUpdate, Price, Quantity, ReferenceData, Side, Timestamps, Update, Validity,
 };
 
@@ -89,6 +89,10 @@ fn begun(folder: &Folder) -> (Publisher, Subscriber) {
         quantity: Quantity(5),
         side: Side::Bid,
         action: OrderAction::New,
+        row: OrderRow {
+            index: 0,
+            number: 0,
+        },
     };
     let snapshot = OrdersSnapshot {
         instrument: INSTRUMENT,
@@ -131,6 +135,7 @@ fn what_came_before_the_statement_is_read_though_the_look_came_first() {
     let in_order = [
         Notified::Orders(Validity::Recovering),
         Notified::SubscriptionEvent(SubscriptionEvent::PublisherResumed),
+        Notified::Orders(Validity::Recovering),
         Notified::SubscriptionEvent(SubscriptionEvent::CaughtUp),
     ];
     assert_eq!(seen, in_order);

@@ -1,0 +1,396 @@
+//! Order books from their images, as of one place in the stream: a fuzzy checkpoint.
+//!
+//! The rows are read one by one while the publisher goes on, so together they are of no one moment. The messages from the
+//! place where reading began, `P0`, bring them to one: each sets an order to what it is, or takes it away, or empties a book,
+//! whatever was read of it. An order that none of them names was the same all the time. So behind the last of them, at `S1`, every
+//! book is what the publisher's was. `S1` is the first end of a batch behind all that was read: within a batch a row may be given to
+//! another order before the message is out that takes the first one away.
+
+use crate::market::channel_image::{ChannelImage, is_before};
+use crate::market::order_image::{
+    BOOK_WORDS, OrderBookImage, ROW_WORDS, emptied_validity, is_emptied_since, order_of,
+};
+use touchline_book::OrderBooks;
+use touchline_shm::broadcast;
+use touchline_shm::segment::Mapping;
+use touchline_types::native::{Body, Flags, Message};
+use touchline_types::{
+    Instrument, OrderAction, OrderChange, OrderEvent, OrdersSnapshot, Side, Timestamps, Validity,
+};
+
+/// What is known of the order books so far.
+pub struct OrderScan {
+    books: OrderBooks,
+    /// By instrument.
+    states: Vec<State>,
+    instruments_max: usize,
+    /// What holds for the channel, as far as it was read.
+    channel: ChannelImage,
+    /// The ring from `P0` on, beside the place of the subscription.
+    ring: Option<broadcast::Reader<Mapping>>,
+    /// Behind everything that was read of the images.
+    target: u64,
+    /// Whether the ring's place is between two batches.
+    at_batch_end: bool,
+    /// Whether anything was published of any order book.
+    is_any: bool,
+    /// `P0`.
+    from: u64,
+    /// Nothing was merged yet.
+    is_fresh: bool,
+    /// The ring began in the middle of an update in parts, whose first ones no row had: begin behind it.
+    begins_inside: bool,
+    steps: Vec<OrderChange>,
+    snapshot: Vec<OrderChange>,
+}
+
+/// What is known of an order book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing was published of it.
+    Nothing,
+    /// All of it.
+    Whole,
+    /// An order of it has no image.
+    Cut,
+    /// It has an image that cannot be had.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    known: Known,
+    /// Without its orders.
+    image: OrderBookImage,
+}
+
+/// An order book as it is to be handed out.
+#[derive(Debug)]
+pub struct ScannedBook<'a> {
+    pub known: Known,
+    pub sequence: u64,
+    pub exchange_ns: u64,
+    pub receive_ns: u64,
+    pub snapshot: OrdersSnapshot<'a>,
+}
+
+/// What merging a message came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// There are more to come.
+    More,
+    /// The ring began in the middle of an update, and is behind it now: the images are to be read from here on.
+    Again,
+}
+
+const NOTHING: State = State {
+    known: Known::Nothing,
+    image: OrderBookImage {
+        validity: Validity::Recovering,
+        cleared_at: None,
+        cut_at: None,
+        sequence: 0,
+        exchange_ns: 0,
+        receive_ns: 0,
+    },
+};
+
+impl OrderScan {
+    /// Room for as many books and orders as the bus has, taken now.
+    pub fn new(instruments_max: usize, orders_max: usize) -> OrderScan {
+        OrderScan {
+            books: OrderBooks::new(instruments_max, orders_max),
+            states: Vec::with_capacity(instruments_max),
+            instruments_max,
+            channel: ChannelImage::default(),
+            ring: None,
+            target: 0,
+            at_batch_end: false,
+            is_any: false,
+            from: 0,
+            is_fresh: true,
+            begins_inside: false,
+            steps: Vec::with_capacity(1),
+            snapshot: Vec::with_capacity(orders_max),
+        }
+    }
+
+    /// Begins at the place of a ring, which is between two batches or may be within one.
+    pub fn begin(&mut self, ring: broadcast::Reader<Mapping>, at_batch_end: bool) {
+        self.ring = Some(ring);
+        self.at_batch_end = at_batch_end;
+    }
+
+    /// The ring from where it began; `None` where nothing has begun.
+    pub fn ring(&mut self) -> Option<&mut broadcast::Reader<Mapping>> {
+        self.ring.as_mut()
+    }
+
+    /// Takes what holds for the channel: first of all that is read.
+    pub fn take_channel(&mut self, channel: ChannelImage) {
+        self.books.clear_all();
+        self.states.clear();
+        self.is_any = false;
+        self.is_fresh = true;
+        self.begins_inside = false;
+        self.from = self.position();
+        self.target = self.from;
+        self.channel = channel;
+        let gap = channel.gap.map(|(gap, _)| gap);
+        channel
+            .reset
+            .into_iter()
+            .chain(gap)
+            .for_each(|at| self.aim(at));
+    }
+
+    /// Takes the book of the next instrument, without its orders; `None` if its image cannot be had.
+    pub fn take_book(&mut self, found: Option<(u64, &[u64; BOOK_WORDS])>) {
+        let state = found.map_or(Some(NOTHING), |(position, content)| {
+            self.is_any = true;
+            self.aim(position);
+            let image = OrderBookImage::take(content)?;
+            let emptied = is_emptied_since(&self.channel, position);
+            let validity = emptied_validity(&self.channel).filter(|_| emptied);
+            let is_cut = image.is_cut(&self.channel);
+            Some(State {
+                known: if is_cut { Known::Cut } else { Known::Whole },
+                image: OrderBookImage {
+                    validity: validity.unwrap_or(image.validity),
+                    ..image
+                },
+            })
+        });
+        self.states.push(state.unwrap_or(UNKNOWN));
+    }
+
+    /// The image of the next instrument's book cannot be had.
+    pub fn take_no_book(&mut self) {
+        self.is_any = true;
+        self.states.push(UNKNOWN);
+    }
+
+    /// Takes an order from its row.
+    pub fn take_row(
+        &mut self,
+        position: u64,
+        content: &[u64; ROW_WORDS],
+        is_wanted: impl FnOnce(Instrument) -> bool,
+    ) {
+        self.is_any = true;
+        self.aim(position);
+        let Some(order) = order_of(content) else {
+            return;
+        };
+        let state = self.states.get(order.instrument.index());
+        let image = state.map_or(NOTHING.image, |state| state.image);
+        if image.counts(position, &self.channel) && is_wanted(order.instrument) {
+            self.apply(&order);
+        }
+    }
+
+    /// Whether all books are as of the ring's place: `S1`.
+    pub fn is_done(&self) -> bool {
+        let is_empty = self.is_fresh && !self.is_any;
+        is_empty || self.at_batch_end && !is_before(self.position(), self.target)
+    }
+
+    /// Whether a reset or a loss is in the books that was not told with the images of price books.
+    pub fn is_ahead_of(&self, told: &ChannelImage) -> bool {
+        let gap_of = |channel: &ChannelImage| channel.gap.map(|(gap, _)| gap);
+        let is_new = |at: Option<u64>, told: Option<u64>| {
+            at != told && at.is_some_and(|at| is_before(self.from, at))
+        };
+        is_new(self.channel.reset, told.reset) || is_new(gap_of(&self.channel), gap_of(told))
+    }
+
+    /// Takes a message of the ring, behind which the ring is now.
+    pub fn merge(
+        &mut self,
+        message: &Message<'_>,
+        is_batch_end: bool,
+        mut is_wanted: impl FnMut(Instrument) -> bool,
+    ) -> Merged {
+        self.at_batch_end = is_batch_end;
+        let flags = message.flags();
+        let is_orders = matches!(message.body, Body::OrderUpdate(_) | Body::OrdersSnapshot(_));
+        let is_continued = is_orders && flags.has(Flags::CONTINUED);
+        self.begins_inside |= std::mem::take(&mut self.is_fresh) && is_continued;
+        if self.begins_inside {
+            return match flags.has(Flags::MORE) {
+                true => Merged::More,
+                false => Merged::Again,
+            };
+        }
+        // mutant: orders: what came while the rows were read is left out
+        match &message.body {
+            Body::OrderUpdate(view) if is_wanted(view.instrument) => {
+                self.update_state(view.instrument, view.validity, message, false);
+                view.changes
+                    .iter()
+                    .for_each(|change| self.step(view.instrument, &change));
+            }
+            Body::OrdersSnapshot(view) if is_wanted(view.instrument) => {
+                if !is_continued {
+                    self.books.clear(view.instrument);
+                }
+                self.update_state(view.instrument, view.validity, message, !is_continued);
+                view.changes
+                    .iter()
+                    .for_each(|change| self.step(view.instrument, &change));
+            }
+            Body::Gap(gap) => {
+                self.channel.gap = Some((self.position(), *gap));
+                self.empty(gap.orders);
+            }
+            Body::Reset => {
+                self.channel.reset = Some(self.position());
+                self.empty(Validity::Live);
+            }
+            _ => {}
+        }
+        Merged::More
+    }
+
+    /// No book can be had.
+    pub fn give_up(&mut self) {
+        self.states.iter_mut().for_each(|state| {
+            if state.known != Known::Nothing {
+                state.known = Known::Unknown;
+            }
+        });
+    }
+
+    /// Instruments that something may be known of.
+    pub fn instruments(&self) -> usize {
+        self.states.len()
+    }
+
+    /// What an order book is that nothing was published of: empty since the last reset or loss, if there was one.
+    pub fn unnamed(&self) -> Option<Validity> {
+        emptied_validity(&self.channel)
+    }
+
+    /// Position of the ring.
+    pub fn position(&self) -> u64 {
+        self.ring.as_ref().map_or(0, |ring| ring.next().position)
+    }
+
+    /// An instrument's order book, best orders first.
+    pub fn book(&mut self, instrument: Instrument) -> ScannedBook<'_> {
+        let state = self.states.get(instrument.index()).copied();
+        let State { known, image } = state.unwrap_or(NOTHING);
+        self.snapshot.clear();
+        for side in Side::BOTH {
+            self.books.visit_rows(instrument, side, |row, order| {
+                self.snapshot.push(OrderChange {
+                    order_id: order.order_id,
+                    priority: order.priority,
+                    price: order.price,
+                    quantity: order.quantity,
+                    side,
+                    action: OrderAction::New,
+                    row,
+                });
+            });
+        }
+        ScannedBook {
+            known,
+            sequence: image.sequence,
+            exchange_ns: image.exchange_ns,
+            receive_ns: image.receive_ns,
+            snapshot: OrdersSnapshot {
+                instrument,
+                validity: image.validity,
+                orders: &self.snapshot,
+            },
+        }
+    }
+
+    /// Ends it: the ring is not read from any more.
+    pub fn end(&mut self) {
+        self.ring = None;
+        self.books.clear_all();
+        self.states.clear();
+    }
+
+    /// Something is known as of a position, so all must be.
+    fn aim(&mut self, position: u64) {
+        if is_before(self.target, position) {
+            self.target = position;
+        }
+    }
+
+    fn step(&mut self, instrument: Instrument, change: &OrderChange) {
+        self.apply(&OrderEvent {
+            order_id: change.order_id,
+            priority: Some(change.priority),
+            price: change.price,
+            quantity: change.quantity,
+            instrument,
+            action: change.action,
+            side: change.side,
+        });
+    }
+
+    fn apply(&mut self, order: &OrderEvent) {
+        if order.instrument.index() >= self.instruments_max {
+            return;
+        }
+        self.steps.clear();
+        if self.books.apply(order, &mut self.steps).is_err() {
+            self.state(order.instrument).known = Known::Unknown;
+        }
+    }
+
+    fn update_state(
+        &mut self,
+        instrument: Instrument,
+        validity: Validity,
+        message: &Message<'_>,
+        is_whole: bool,
+    ) {
+        if instrument.index() >= self.instruments_max {
+            return;
+        }
+        let Timestamps {
+            exchange_ns,
+            packet,
+            ..
+        } = message.timestamps();
+        let state = self.state(instrument);
+        if is_whole || state.known == Known::Nothing {
+            state.known = Known::Whole;
+        }
+        state.image = OrderBookImage {
+            validity,
+            sequence: message.sequence(),
+            exchange_ns,
+            receive_ns: packet.receive_ns,
+            ..state.image
+        };
+    }
+
+    /// Every order book is empty.
+    fn empty(&mut self, validity: Validity) {
+        self.books.clear_all();
+        for state in &mut self.states {
+            state.image.validity = validity;
+            if state.known != Known::Nothing {
+                state.known = Known::Whole;
+            }
+        }
+    }
+
+    fn state(&mut self, instrument: Instrument) -> &mut State {
+        if instrument.index() >= self.states.len() {
+            self.states.resize(instrument.index() + 1, NOTHING);
+        }
+        &mut self.states[instrument.index()]
+    }
+}
+
+const UNKNOWN: State = State {
+    known: Known::Unknown,
+    ..NOTHING
+};

@@ -1,0 +1,374 @@
+//! Order books from their images: at once, whatever their size, beside a publisher at full speed, and what is said where they
+//! cannot be had.
+
+use crate::orders::{OrderMarket, Orders, orders_of};
+use crate::stage::{Stage, counts, definition, mirror, small};
+use crate::torn::Stamp;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_transport::shm::{Item, Join, Publisher, Settings, Subscriber};
+use touchline_transport::{Envelope, Mirror, Publish, Subscribe};
+use touchline_types::{
+    ChannelState, Instrument, OrderAction, OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate,
+    Price, Quantity, Side, Timestamps, Update, Validity,
+};
+
+const INSTRUMENT: Instrument = Instrument(0);
+
+fn open(stage: &Stage, settings: &Settings) -> Publisher {
+    Publisher::open(&stage.root(), "test", settings).expect("nobody else writes it")
+}
+
+fn order(order_id: u64, row: u32) -> OrderChange {
+    OrderChange {
+        order_id,
+        priority: order_id,
+        price: Price(100 - (order_id % 7) as i64),
+        quantity: Quantity(1 + order_id as i64),
+        side: Side::Bid,
+        action: OrderAction::New,
+        row: OrderRow {
+            index: row,
+            number: order_id,
+        },
+    }
+}
+
+fn publish(publisher: &mut Publisher, update: &Update<'_>) {
+    publisher.publish(update, &Timestamps::default());
+}
+
+fn publish_whole(publisher: &mut Publisher, instrument: Instrument, orders: &[OrderChange]) {
+    let snapshot = OrdersSnapshot {
+        instrument,
+        validity: Validity::Live,
+        orders,
+    };
+    publish(publisher, &Update::OrdersSnapshot(snapshot));
+}
+
+fn publish_change(publisher: &mut Publisher, instrument: Instrument, changes: &[OrderChange]) {
+    let update = OrdersUpdate {
+        instrument,
+        validity: Validity::Live,
+        changes,
+    };
+    publish(publisher, &Update::Orders(update));
+}
+
+/// From here on only the images have the books.
+fn empty_ring(publisher: &mut Publisher) {
+    (0..5_000).for_each(|_| publisher.heartbeat(&Timestamps::default()));
+}
+
+fn settle(subscriber: &mut Subscriber, mirror: &mut Mirror) {
+    let start = Instant::now();
+    while subscriber.is_joining() || subscriber.drain(usize::MAX, mirror) > 0 {
+        subscriber.drain(usize::MAX, mirror);
+        assert!(start.elapsed() < Duration::from_secs(30));
+    }
+}
+
+/// Joins, and gives what it holds of the first instrument.
+fn joined(stage: &Stage, join: Join) -> (Validity, usize) {
+    let (mut subscriber, mut mirror) = (stage.join(join), mirror());
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.inconsistent_updates(), 0);
+    (
+        mirror.orders_validity(INSTRUMENT),
+        mirror.orders().len_of(INSTRUMENT),
+    )
+}
+
+/// More orders than any message may bring, best first, in one piece.
+#[test]
+fn a_book_of_a_hundred_thousand_orders_is_there_at_once() {
+    const ORDERS: u64 = 100_000;
+    let settings = Settings {
+        orders_max: ORDERS as usize,
+        ..small()
+    };
+    let stage = Stage::new();
+    let mut publisher = open(&stage, &settings);
+    publish(&mut publisher, &Update::Definition(&definition(0)));
+    let orders: Vec<_> = (0..ORDERS).map(|id| order(id, id as u32)).collect();
+    for some in orders.chunks(100) {
+        publish_change(&mut publisher, INSTRUMENT, some);
+        publisher.commit();
+    }
+    assert_eq!(counts(&publisher).images_cut, 0);
+    let mut subscriber = stage.join(Join::default());
+    let mut seen = Vec::new();
+    let start = Instant::now();
+    while subscriber.is_joining() {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        let _ = subscriber.poll(|item| {
+            if let Item::Update(received) = item
+                && let Update::OrdersSnapshot(snapshot) = received.update
+            {
+                assert!(received.is_image && seen.is_empty());
+                assert_eq!(snapshot.validity, Validity::Live);
+                seen.extend(
+                    snapshot
+                        .orders
+                        .iter()
+                        .map(|o| (-o.price.0, o.priority, o.order_id)),
+                );
+            }
+        });
+    }
+    let mut expected: Vec<_> = orders
+        .iter()
+        .map(|o| (-o.price.0, o.priority, o.order_id))
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(seen, expected);
+}
+
+/// What each book was behind each message of it.
+type History = Mutex<HashMap<(u32, u64), Orders>>;
+
+/// A reader that holds each book that it is shown against what the publisher's was behind that very message.
+struct Judge<'a> {
+    mirror: Mirror,
+    history: &'a History,
+    images: u64,
+}
+
+impl Subscribe for Judge<'_> {
+    fn update(&mut self, envelope: &Envelope<'_>) {
+        self.mirror.update(envelope);
+        let instrument = match envelope.update {
+            Update::Orders(update) if update.validity == Validity::Live => update.instrument,
+            Update::OrdersSnapshot(snapshot) => {
+                self.images += 1;
+                snapshot.instrument
+            }
+            _ => return,
+        };
+        let held = orders_of(self.mirror.orders(), instrument);
+        let history = self.history.lock().expect("nobody panicked");
+        let was = history.get(&(instrument.0, envelope.sequence));
+        assert_eq!(Some(&held), was, "{instrument:?} at {}", envelope.sequence);
+        assert_eq!(self.mirror.inconsistent_updates(), 0);
+    }
+
+    fn event(&mut self, event: &touchline_transport::SubscriptionEvent) {
+        self.mirror.event(event);
+    }
+}
+
+/// A publisher that never pauses, with books that are emptied and published whole now and then; readers join again and again, and
+/// follow for a while.
+#[test]
+fn each_joined_book_is_what_it_was_at_its_message() {
+    for seed in touchline_lab::random::seeds(4) {
+        println!("SEED={seed}");
+        let stage = Stage::new();
+        let settings = Settings {
+            ring_bytes: 1 << 20,
+            ..small()
+        };
+        let mut publisher = open(&stage, &settings);
+        let mut market = OrderMarket::begin(seed, &mut publisher);
+        let history = History::default();
+        market.reset(&mut publisher);
+        (0..200).for_each(|_| change(&mut market, &mut publisher, &history));
+        let is_over = AtomicBool::new(false);
+        let images = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    change(&mut market, &mut publisher, &history);
+                }
+            });
+            let _over = SetAtEnd(&is_over);
+            let mut images = 0;
+            for _ in 0..60 {
+                let mut judge = Judge {
+                    mirror: Mirror::new(64, 1 << 14),
+                    history: &history,
+                    images: 0,
+                };
+                let mut subscriber = stage.join(Join::default());
+                while subscriber.is_joining() {
+                    subscriber.drain(1_000, &mut judge);
+                }
+                subscriber.drain(500, &mut judge);
+                images += judge.images;
+            }
+            images
+        });
+        assert!(images > 60, "SEED={seed}: {images} books were joined");
+    }
+}
+
+/// Set also when a test fails: the other thread is waited for.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A batch of the market, and what the books are behind each of its messages, told before they can be read.
+fn change(market: &mut OrderMarket, publisher: &mut Publisher, history: &History) {
+    let before = counts(publisher).messages_published;
+    if market.random.below(40) == 0 {
+        market.refresh(INSTRUMENT, publisher);
+        remember(market, history, INSTRUMENT, before + 1);
+        publisher.commit();
+        return;
+    }
+    market.change_telling(4, publisher, &mut |market, publisher, instrument| {
+        let sequence = counts(publisher).messages_published;
+        remember(market, history, instrument, sequence);
+    });
+}
+
+fn remember(market: &OrderMarket, history: &History, instrument: Instrument, sequence: u64) {
+    let mut history = history.lock().expect("nobody panicked");
+    history.insert((instrument.0, sequence), market.orders(instrument));
+}
+
+/// Who joins is told of no book that has no image, and gets it with the next message that has all of it.
+#[test]
+fn a_bus_without_images_of_order_books_has_them_in_its_messages() {
+    let stage = Stage::new();
+    let settings = Settings {
+        orders_max: 0,
+        ..small()
+    };
+    let mut publisher = open(&stage, &settings);
+    publish(&mut publisher, &Update::Definition(&definition(0)));
+    publish_whole(&mut publisher, INSTRUMENT, &[order(1, 1), order(2, 2)]);
+    publisher.commit();
+    empty_ring(&mut publisher);
+    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    settle(&mut subscriber, &mut mirror);
+    publish_change(&mut publisher, INSTRUMENT, &[order(3, 3)]);
+    publisher.commit();
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Recovering);
+    publish_whole(
+        &mut publisher,
+        INSTRUMENT,
+        &[order(1, 1), order(2, 2), order(3, 3)],
+    );
+    publisher.commit();
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
+    assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
+    assert_eq!(counts(&publisher).images_cut, 0);
+}
+
+/// An order beyond the rows has no image: its book has none, is not live to who joins, and is again when it is published whole.
+#[test]
+fn a_book_with_an_order_that_has_no_row_is_not_live_to_who_joins() {
+    let stage = Stage::new();
+    let settings = Settings {
+        orders_max: 4,
+        ..small()
+    };
+    let mut publisher = open(&stage, &settings);
+    publish(&mut publisher, &Update::Definition(&definition(0)));
+    publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
+    publish_change(&mut publisher, INSTRUMENT, &[order(2, 4)]);
+    publisher.commit();
+    empty_ring(&mut publisher);
+    assert_eq!(counts(&publisher).images_cut, 1);
+    let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+    settle(&mut subscriber, &mut mirror);
+    publish_change(&mut publisher, INSTRUMENT, &[order(3, 3)]);
+    publisher.commit();
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Recovering);
+    publish_whole(&mut publisher, INSTRUMENT, &[order(3, 3)]);
+    publisher.commit();
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
+    assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
+}
+
+/// An order is given the row of another that goes away in the same batch, and whose end is published behind it.
+#[test]
+fn an_order_keeps_a_row_that_another_left_in_the_same_batch() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    for index in 0..2 {
+        publish(&mut publisher, &Update::Definition(&definition(index)));
+        publish_whole(&mut publisher, Instrument(index), &[]);
+    }
+    publish_change(&mut publisher, Instrument(1), &[order(7, 0)]);
+    publisher.commit();
+    publish_change(&mut publisher, INSTRUMENT, &[order(8, 0)]);
+    let gone = OrderChange {
+        action: OrderAction::Delete,
+        ..order(7, 0)
+    };
+    publish_change(&mut publisher, Instrument(1), &[gone]);
+    publisher.commit();
+    empty_ring(&mut publisher);
+    assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
+}
+
+/// A publisher that stopped or died in the middle of a row, of a book or of a batch: no order book is called live. When it goes
+/// on, the next message brings them.
+#[test]
+fn order_books_that_cannot_be_had_are_not_live_and_come_with_the_next_message() {
+    for (table, slot) in [("orders", 1), ("order_books", 0), ("images", 0)] {
+        let stage = Stage::new();
+        let mut publisher = stage.publisher();
+        publish(&mut publisher, &Update::Definition(&definition(0)));
+        publish(&mut publisher, &Update::Reset);
+        publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0), order(2, 1)]);
+        publisher.commit();
+        empty_ring(&mut publisher);
+        let stamp = Stamp::of(&stage, table, slot);
+        stamp.stop_in_a_change();
+        let (mut subscriber, mut mirror) = (stage.join(Join::default()), mirror());
+        settle(&mut subscriber, &mut mirror);
+        assert_ne!(
+            mirror.orders_validity(INSTRUMENT),
+            Validity::Live,
+            "{table}"
+        );
+        stamp.go_on();
+        publish(&mut publisher, &Update::Channel(&ChannelState::LIVE));
+        publish_change(&mut publisher, INSTRUMENT, &[order(3, 2)]);
+        publisher.commit();
+        settle(&mut subscriber, &mut mirror);
+        assert_eq!(
+            mirror.orders_validity(INSTRUMENT),
+            Validity::Live,
+            "{table}"
+        );
+        assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
+        stamp.stop_in_a_change();
+        drop(publisher);
+        let (validity, _) = joined(&stage, Join::default());
+        assert_ne!(validity, Validity::Live, "{table}, dead");
+    }
+}
+
+/// Who publishes is in the middle of a batch: rows may be of both of its ends, so order books are of neither.
+#[test]
+fn a_publisher_that_died_in_a_batch_leaves_no_order_book() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(0)));
+    publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
+    publisher.commit();
+    publish_change(&mut publisher, INSTRUMENT, &[order(2, 1)]);
+    let stopped = joined(&stage, Join::default());
+    assert_eq!(stopped, (Validity::Recovering, 0));
+    drop(publisher);
+    assert_eq!(joined(&stage, Join::default()), (Validity::Stale, 0));
+    let mut publisher = stage.publisher();
+    publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
+    publisher.commit();
+    assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
+}

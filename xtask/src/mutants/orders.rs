@@ -1,0 +1,55 @@
+//! Faults of the images of order books: what the publisher writes, and how a reader makes books of it.
+
+use super::Mutant;
+
+/// All of them.
+pub const ORDERS: &[Mutant] = &[
+    Mutant {
+        name: "orders: rows of a book that was emptied count",
+        find: "        let is_of_book = self\n            .cleared_at\n            .is_none_or(|cleared| !is_before(position, cleared));",
+        replace: "        let is_of_book = true;",
+        test: "-p touchline-transport --test bus order",
+    },
+    Mutant {
+        name: "orders: what came while the rows were read is left out",
+        find: "match &message.body {",
+        replace: "match &Body::Heartbeat {",
+        test: "-p touchline-transport --test bus each_joined_book_is_what_it_was",
+    },
+    Mutant {
+        name: "orders: who joins is handed no order books",
+        find: "self.go_on(Part::Orders(OrderPart::Begin));",
+        replace: "self.end_orders();",
+        test: "-p touchline-transport --test bus a_book_of_a_hundred_thousand",
+    },
+    Mutant {
+        name: "orders: a change that an image holds is handed out again",
+        find: "if !is_before(until, end) {",
+        replace: "if false {",
+        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+    },
+    Mutant {
+        name: "orders: live books alone go on from what was not handed out",
+        find: "return match std::mem::replace(&mut row.orders, missing) {",
+        replace: "let _ = missing;\n            return match row.orders {",
+        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+    },
+    Mutant {
+        name: "orders: the row of an order that is gone is emptied whoever has it",
+        find: "OrderAction::Delete if held == Some(number) =>",
+        replace: "OrderAction::Delete if held.is_some() =>",
+        test: "-p touchline-transport --test bus an_order_keeps_a_row",
+    },
+    Mutant {
+        name: "orders: an order takes the row of a newer one",
+        find: "_ if held.is_some_and(|held| held > number) => None,",
+        replace: "",
+        test: "-p touchline-transport --test bus each_joined_book_is_what_it_was",
+    },
+    Mutant {
+        name: "orders: a reset sets back the order books that hold it",
+        find: "if scan.is_ahead_of(self.rows.told()) {",
+        replace: "if false {",
+        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+    },
+];
