@@ -7,6 +7,7 @@ mod documented;
 mod heads;
 mod layers;
 mod links;
+mod promises;
 mod repository;
 mod shape;
 mod source;
@@ -28,6 +29,8 @@ const RULES: &[(&str, Rule)] = &[
     ("layers unused", layers::unused),
     ("stages", stages::check),
     ("venues", venues::check),
+    ("traits", promises::traits),
+    ("invariants", promises::invariants),
     ("names", shape::names),
     ("terms", terms::check),
     ("size", shape::size),

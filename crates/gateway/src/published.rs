@@ -157,6 +157,10 @@ impl States {
         // mutant: readiness: a book that is lost stays counted
         self.live -= usize::from(before == Validity::Live);
         self.live += usize::from(validity == Validity::Live);
+        assert!(
+            self.live <= self.rows.len(),
+            "no-more-live-books-than-books"
+        );
     }
 
     fn set_all(&mut self, change: impl Fn(Validity) -> Validity) {

@@ -35,6 +35,12 @@ pub const USERS: &[Mutant] = &[
         test: "-p touchline --test system a_tail_s_books_are_those_that_replay_writes",
     },
     Mutant {
+        name: "bus: nobody learns when a restart is over",
+        find: "ahead_until: Some(position),",
+        replace: "",
+        test: "-p touchline-transport --test bus caught_up_with_the_next_publisher",
+    },
+    Mutant {
         name: "bus: after a loss books are not taken anew",
         find: "broadcast::RingEvent::Overrun(overrun) => {\n                self.resync();",
         replace: "            broadcast::RingEvent::Overrun(overrun) => {",

@@ -144,7 +144,7 @@ pub const READERS: &[Mutant] = &[
     },
     Mutant {
         name: "image: each image of a dead writer is waited for",
-        find: "self.stuck.set(Some(change));",
+        find: "*self.stuck() = Some(change);",
         replace: "",
         test: "-p touchline-transport --lib a_change_that_never_ends",
     },

@@ -94,9 +94,13 @@ impl Failure {
 
     /// The connection is given up. `false`: it was already.
     pub fn give_up(&mut self, cause: Cause) -> bool {
-        let is_first = self.cause.is_none();
-        self.cause.get_or_insert(cause);
-        is_first
+        let before = self.cause;
+        let first = *self.cause.get_or_insert(cause);
+        assert!(
+            before.is_none_or(|before| before == first),
+            "the-first-cause-stays"
+        );
+        before.is_none()
     }
 
     /// Why it is given up, if it is.

@@ -30,6 +30,7 @@ impl Clock {
     /// Time has passed. `true`: the host's clock was set since the last look.
     pub fn tick(&mut self, time: ReceiveTime) -> bool {
         let now_ns = time.mono_ns.max(self.now.mono_ns);
+        assert!(now_ns >= self.anchor.mono_ns, "steady-time-never-goes-back");
         let passed = now_ns - self.anchor.mono_ns;
         let steady = self.anchor.wall_ns.saturating_add(passed);
         let is_off = time.wall_ns.abs_diff(steady) > STEP_NS;

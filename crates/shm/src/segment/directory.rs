@@ -237,21 +237,23 @@ impl Directory {
     ) -> Result<(OwnedFd, Stat), Error> {
         // NONBLOCK: a planted pipe must not hold us up before it is found out.
         let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let path = self.path_of(file);
         let handle = match open_beneath(self.handle(), file, flags, Mode::empty()) {
             Err(Errno::LOOP) => {
                 return Err(Error::Kind {
-                    path,
+                    path: self.path_of(file),
                     found: kind_name(FileType::Symlink),
                     expected: kind_name(FileType::RegularFile),
                 });
             }
-            other => other.map_err(Error::opening(&path))?,
+            other => other.map_err(|error| Error::opening(&self.path_of(file))(error))?,
         };
         let allowed = self.file_mode(written_by);
-        let stat = self
-            .root
-            .verify(handle.as_fd(), &path, FileType::RegularFile, allowed)?;
+        // The path is made for who is told what is wrong with it: readers look at the lock again and again.
+        let verify = |path: &Path| {
+            let kind = FileType::RegularFile;
+            self.root.verify(handle.as_fd(), path, kind, allowed)
+        };
+        let stat = verify(&self.root.path).or_else(|_| verify(&self.path_of(file)))?;
         Ok((handle, stat))
     }
 

@@ -281,7 +281,7 @@ fn lock_of(directory: &Directory) -> Result<Option<LockFile>, Error> {
         Err(error) => return Err(error),
     };
     let held = file.is_held(WRITER_BYTE);
-    let failed = Error::system("look at the lock of", directory.path_of(FILE));
+    let failed = |error| Error::system("look at the lock of", directory.path_of(FILE))(error);
     Ok(held.map_err(failed)?.then_some(file))
 }
 

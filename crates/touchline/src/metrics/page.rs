@@ -3,7 +3,7 @@
 use super::format::{Kind, Page};
 use super::readers::Readers;
 use super::{ladder, names};
-use crate::counted;
+use crate::counted::{self, Freshness};
 use touchline_transport::shm::{CountersView, Error, Overview, Root};
 
 /// Buses beyond this, by name, are counted and not shown.
@@ -69,6 +69,16 @@ mod of_bus {
         "touchline_bus_memory_bytes",
         Kind::Gauge,
         "Memory that the files of the bus take.",
+    );
+    pub const COUNTERS_AGE: Row = (
+        "touchline_bus_counters_age_seconds",
+        Kind::Gauge,
+        "Time since the counters of the bus were written.",
+    );
+    pub const COUNTERS_STALE: Row = (
+        "touchline_bus_counters_stale",
+        Kind::Gauge,
+        "1 if the process that counts is gone, or has not written its counters for 2 s: they are last figures.",
     );
     pub const START_TIME: Row = (
         "touchline_start_time_seconds",
@@ -180,6 +190,11 @@ fn write_counters_file(page: &mut Page, overview: &Overview, counters_file: &Cou
     let bus = overview.bus.as_str();
     let start = counters_file.origin().start_unix_ns as f64 / 1e9;
     write(page, of_bus::START_TIME, bus, start);
+    if let Some(age) = counters_file.age() {
+        write(page, of_bus::COUNTERS_AGE, bus, age.as_secs_f64());
+    }
+    let is_stale = !Freshness::of_bus(counters_file, overview).is_fresh();
+    write(page, of_bus::COUNTERS_STALE, bus, u64::from(is_stale));
     for (what, value) in counted::of_bus(counters_file, overview) {
         write_counter(page, bus, &names::of_counter(what), value);
     }

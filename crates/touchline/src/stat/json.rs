@@ -2,7 +2,7 @@
 
 use super::text::points;
 use super::{Bus, Row};
-use crate::counted;
+use crate::counted::{self, Freshness};
 use serde_json::{Map, Value, json};
 use touchline_transport::shm::{CountersView, Description, Overview, ReaderView, RegisteredReader};
 
@@ -23,7 +23,9 @@ pub fn bus(bus: &Bus) -> String {
     let counters_file = bus.counters_file.as_ref();
     object.insert(
         "counted_by".to_owned(),
-        counters_file.map_or(Value::Null, origin),
+        counters_file.map_or(Value::Null, |counters_file| {
+            origin(counters_file, &bus.overview)
+        }),
     );
     let counters = counters_file
         .map(|counters_file| by_counter(counted::of_bus(counters_file, &bus.overview)));
@@ -88,12 +90,15 @@ fn by_name(reader: &ReaderView) -> Value {
     })
 }
 
-fn origin(counters_file: &CountersView) -> Value {
+fn origin(counters_file: &CountersView, overview: &Overview) -> Value {
     let origin = counters_file.origin();
+    let age_ms = counters_file.age().map(|age| age.as_millis() as u64);
     json!({
         "pid": origin.pid,
         "since_unix_ns": origin.start_unix_ns.to_string(),
         "ns_per_tick": origin.ns_per_tick,
+        "age_ms": age_ms,
+        "stale": !Freshness::of_bus(counters_file, overview).is_fresh(),
     })
 }
 

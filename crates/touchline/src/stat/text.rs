@@ -1,7 +1,7 @@
 //! Buses for people.
 
 use super::{Bus, Row};
-use crate::counted::of_bus;
+use crate::counted::{Freshness, of_bus};
 use crate::format::{age, bytes, count, counted, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
@@ -222,8 +222,13 @@ fn write_counters(
     }
     let origin = counters_file.origin();
     let since = touchline_wire::sbe::UtcTime(origin.start_unix_ns);
+    let freshness = Freshness::of_bus(counters_file, overview);
     let note = format!("counted by process {}, begun {since}", origin.pid);
-    let _ = writeln!(text, "\n{}", paint.dim(note));
+    let written = match freshness.is_fresh() {
+        true => paint.dim(freshness.text()),
+        false => paint.yellow(freshness.text()),
+    };
+    let _ = writeln!(text, "\n{}, {written}", paint.dim(note));
 }
 
 /// p50, p99, p99.9 and the largest.

@@ -470,6 +470,11 @@ impl<const N: usize> Reading<N> {
         Ok(WriterLock::holder(&self.directory)?)
     }
 
+    /// Whether somebody writes the bus. A look at its lock: nothing is allocated, and nobody is waited for.
+    pub fn is_published(&self) -> Result<bool, Error> {
+        Ok(WriterLock::is_held(&self.directory)?)
+    }
+
     /// When the publisher last gave a sign of life; `None` of one that states no such thing.
     pub fn liveness(&self) -> Option<Liveness> {
         Liveness::of(&self.ring)

@@ -1,7 +1,7 @@
 //! How long a look at an image waits for a change to end. A subscriber never does.
 
-use std::cell::Cell;
 use std::hint::spin_loop;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
@@ -23,7 +23,7 @@ const SPINS: u32 = 64;
 #[derive(Debug, Default)]
 pub struct ReadRetry {
     /// The last change that outlasted a wait.
-    stuck: Cell<Option<Change>>,
+    stuck: Mutex<Option<Change>>,
 }
 
 impl ReadRetry {
@@ -69,7 +69,7 @@ impl ReadRetry {
         mut has_time: impl FnMut() -> bool,
     ) -> bool {
         let is_stuck = |stuck| table.is_in_progress(stuck);
-        if self.stuck.get().is_some_and(is_stuck) {
+        if self.stuck().is_some_and(is_stuck) {
             return false;
         }
         for looks in 0.. {
@@ -87,8 +87,13 @@ impl ReadRetry {
             }
         }
         // mutant: image: each image of a dead writer is waited for
-        self.stuck.set(Some(change));
+        *self.stuck() = Some(change);
         false
+    }
+
+    /// A change is a value: whoever panicked with the lock left a whole one.
+    fn stuck(&self) -> MutexGuard<'_, Option<Change>> {
+        self.stuck.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,6 +124,7 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     use touchline_shm::last_value::{Shape, Writer};

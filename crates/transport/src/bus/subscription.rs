@@ -96,7 +96,7 @@ impl<const N: usize> Subscription<N> {
         registered: bool,
     ) -> Result<Subscription<N>, Error> {
         let (reading, guard) = Reading::join(root, bus, tables, registered)?;
-        let is_gone = reading.publisher()?.is_none();
+        let is_gone = !reading.is_published()?;
         let message_bytes_max = reading.ring.geometry().message_max();
         Ok(Subscription {
             root: root.clone(),
@@ -213,7 +213,7 @@ impl<const N: usize> Subscription<N> {
         if !self.reading.is_intact() {
             return self.damaged();
         }
-        let is_gone = matches!(self.reading.publisher(), Ok(None));
+        let is_gone = matches!(self.reading.is_published(), Ok(false));
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
         // It may have published until just now: told once everything is read.
@@ -286,7 +286,7 @@ impl<const N: usize> Subscription<N> {
             Reading::try_join(&self.root, &self.bus, self.tables, self.registered)?;
         let message_bytes_max = reading.ring.geometry().message_max();
         self.message = vec![0; message_bytes_max.div_ceil(8)].into();
-        let is_gone = matches!(reading.publisher(), Ok(None));
+        let is_gone = matches!(reading.is_published(), Ok(false));
         self.watch = Watch::new(is_gone, false);
         self.restart_missed = false;
         self.reading = reading;

@@ -43,7 +43,7 @@ pub struct Join {
 }
 
 /// Says of an instrument whether it is wanted, when it is defined.
-pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send>;
+pub type Filter = Box<dyn FnMut(&InstrumentDefinition) -> bool + Send + Sync>;
 
 impl Default for Join {
     fn default() -> Join {
@@ -154,7 +154,7 @@ impl Subscriber {
     pub fn join(root: &Root, bus: &str, settings: Join) -> Result<Subscriber, Error> {
         let (reading, guard) = reading::join(root, bus, settings.registered)?;
         let position = reading.ring.next().position;
-        let is_gone = reading.publisher()?.is_none();
+        let is_gone = !reading.is_published()?;
         let watch = Watch::new(is_gone, reading.is_stalled());
         let mut rows = Rows::new(settings.filter.is_some(), settings.live_only, position);
         rows.leave_out(settings.kinds);
@@ -225,6 +225,20 @@ impl Subscriber {
     /// If the system does not say.
     pub fn publisher(&self) -> Result<Option<Holder>, Error> {
         self.reading.publisher()
+    }
+
+    /// Whether anybody publishes at this moment: a look that allocates nothing. Who it is says
+    /// [`publisher`](Subscriber::publisher).
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn is_published(&self) -> Result<bool, Error> {
+        self.reading.is_published()
+    }
+
+    /// Whether the bus was begun again in other files, which the next poll that finds nothing goes to.
+    pub fn is_replaced(&self) -> bool {
+        self.reading.is_replaced()
     }
 
     /// When the publisher last gave a sign of life, as of now; `None` of one that states no such
@@ -521,7 +535,7 @@ impl Subscriber {
             return (!std::mem::replace(&mut self.watch.damage_notified, true))
                 .then_some(SubscriptionEvent::Damaged);
         }
-        let is_gone = matches!(self.reading.publisher(), Ok(None));
+        let is_gone = matches!(self.reading.is_published(), Ok(false));
         self.watch.is_gone = is_gone;
         self.watch.gone_notified &= is_gone;
         self.watch.gone_seen = is_gone && !self.watch.gone_notified;

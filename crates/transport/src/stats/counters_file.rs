@@ -51,8 +51,10 @@ impl CountersFile {
             start_unix_ns: unix_ns(),
             ns_per_tick,
         };
-        let writer = counters::Writer::create(draft.mapping(), &origin, &counters, &histograms)
+        let mut writer = counters::Writer::create(draft.mapping(), &origin, &counters, &histograms)
             .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
+        // Nothing was counted yet, which is as good a figure as any.
+        writer.state_written(origin.start_unix_ns);
         let file = draft.publish()?;
         Ok(CountersFile { writer, file })
     }

@@ -14,6 +14,7 @@ mod raw;
 mod restarting;
 mod seen;
 mod selecting;
+mod shared;
 mod stage;
 mod stalling;
 mod torn;

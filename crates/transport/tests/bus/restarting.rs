@@ -91,6 +91,42 @@ fn another_publisher_continues_and_books_begin_anew() {
     assert_eq!(last, before + counts(&publisher).messages_published);
 }
 
+/// A program that trades again once it has caught up is told so behind each restart, in the same ring as in other files.
+#[test]
+fn a_reader_is_told_when_it_has_caught_up_with_the_next_publisher() {
+    let stage = Stage::new();
+    let publish = |settings: &Settings, seed| {
+        let mut publisher = Publisher::open(&stage.root(), "test", settings).unwrap();
+        let mut market = Market::new(seed, 4);
+        market.define(&mut publisher);
+        (0..100).for_each(|_| market.event(&mut publisher));
+        publisher.commit();
+        (publisher, market)
+    };
+    let (publisher, _) = publish(&small(), 1);
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Notified::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    assert_eq!(reader.0.0, [SubscriptionEvent::CaughtUp]);
+    drop(publisher);
+    let larger = Settings {
+        ring_bytes: 128 * 1024,
+        ..small()
+    };
+    for (settings, generation) in [(&small(), 2), (&larger, 1)] {
+        reader.0.0.clear();
+        let (publisher, market) = publish(settings, generation);
+        let restarted = SubscriptionEvent::Restarted { generation };
+        wait_for(&mut subscriber, &mut reader, restarted);
+        drain(&mut subscriber, &mut reader);
+        market.assert_equal(&reader.1, "behind the restart");
+        let told = |event| reader.0.0.iter().filter(|told| **told == event).count();
+        assert_eq!(told(SubscriptionEvent::CaughtUp), 1, "{:?}", reader.0.0);
+        assert_eq!(reader.0.0.last(), Some(&SubscriptionEvent::CaughtUp));
+        drop(publisher);
+    }
+}
+
 #[test]
 fn who_joins_a_bus_that_nobody_writes_sees_its_last_books_as_stale() {
     let stage = Stage::new();

@@ -131,9 +131,19 @@ fn a_killed_publisher_leaves_a_bus_that_can_be_joined() {
     for name in ["TERM", "KILL"] {
         let mut child = desk.start(&format!("{replay} --speed {}", desk.speed_for(20.0)));
         desk.wait_for_messages(300);
+        let counted_by = stat(&desk, "lab")["counted_by"].take();
+        assert_eq!(counted_by["stale"], false, "{counted_by}");
+        let text = desk.run("stat lab").done().stdout;
+        assert!(text.contains(", written "), "{text}");
         signal(&child, name);
         let status = child.wait().expect("it ends");
         assert!(!status.success(), "{name}");
+        // What it counted last stays to be read, and nobody takes it for what is now.
+        let counted_by = stat(&desk, "lab")["counted_by"].take();
+        assert_eq!(counted_by["stale"], true, "{counted_by}");
+        assert!(counted_by["age_ms"].is_u64(), "{counted_by}");
+        let text = desk.run("stat lab").done().stdout;
+        assert!(text.contains(", writer gone since "), "{text}");
         let mut tail = Tail::of(desk.start("tail lab --json"));
         tail.read_until("caught_up", 1);
         let (books, status) = tail.interrupt();

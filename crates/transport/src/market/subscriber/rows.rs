@@ -525,6 +525,9 @@ impl Rows {
         *self = Rows {
             left_out: self.left_out,
             order_images: self.order_images,
+            // To be told again when everything that it published was handed out.
+            // mutant: bus: nobody learns when a restart is over
+            ahead_until: Some(position),
             ..Rows::new(self.filtered, self.live_only, position)
         };
         // Its books begin empty, and every order book with them.

@@ -64,7 +64,7 @@ impl Subscriber {
         self.generation = reading.generation;
         self.restart_missed = false;
         self.joining = Some(Joining::new());
-        let is_gone = matches!(reading.publisher(), Ok(None));
+        let is_gone = matches!(reading.is_published(), Ok(false));
         self.watch = Watch::new(is_gone, reading.is_stalled());
         self.reading = reading;
         self.guard = guard;

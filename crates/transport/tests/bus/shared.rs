@@ -1,0 +1,31 @@
+//! What a program may do with the two sides of a bus among its threads.
+
+use touchline_transport::Mirror;
+use touchline_transport::bus::Subscription;
+use touchline_transport::shm::{
+    BookImage, CountersView, Error, Filter, Images, Join, Overview, ReaderStats, ReaderView, Root,
+    Subscriber,
+};
+
+const fn is_shared<T: Send + Sync>() {}
+
+/// Readers may be handed to another thread and looked at from several, as classes of Python must be: the compiler says so.
+/// The writing side belongs to one thread.
+#[test]
+fn what_readers_hold_may_be_shared_between_threads() {
+    const {
+        is_shared::<Subscriber>();
+        is_shared::<Subscription<2>>();
+        is_shared::<Join>();
+        is_shared::<Filter>();
+        is_shared::<Images>();
+        is_shared::<BookImage>();
+        is_shared::<Mirror>();
+        is_shared::<Overview>();
+        is_shared::<ReaderStats>();
+        is_shared::<ReaderView>();
+        is_shared::<CountersView>();
+        is_shared::<Root>();
+        is_shared::<Error>();
+    }
+}
