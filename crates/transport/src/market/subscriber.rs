@@ -35,10 +35,10 @@ pub struct Join {
     pub filter: Option<Filter>,
     /// Which kinds of messages. The others are passed over by their heads, neither copied nor decoded.
     pub kinds: Kinds,
-    /// Most changes of one event, or levels of one book.
+    /// Most changes of one event, or levels of one book. Takes no memory where `kinds` leave price books out.
     pub changes_max: usize,
     /// Most orders of one whole order book in a message, or changes of one event. From its image an order book comes whatever
-    /// its length is, and so does one that was longer than this.
+    /// its length is, and so does one that was longer than this. Takes no memory where `kinds` leave order books out.
     pub orders_max: usize,
 }
 

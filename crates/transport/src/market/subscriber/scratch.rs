@@ -39,6 +39,15 @@ impl Scratch {
         } = *join;
         let [order_books, rows] =
             [ORDER_BOOKS, ORDERS].map(|table| reading.tables[table].shape().slots);
+        // What is not asked for is passed over by its head, and takes no memory.
+        let asked = |kinds, entries| match join.kinds.has_any(kinds) {
+            true => entries,
+            false => 0,
+        };
+        let (changes_max, orders_max) = (
+            asked(Kinds::BOOKS, changes_max),
+            asked(Kinds::ORDERS, orders_max),
+        );
         let has_orders = rows > 0 && join.kinds.has_any(Kinds::ORDERS);
         let message_bytes_max = reading.ring.geometry().message_max();
         let content_words = reading.tables[IMAGES].shape().content_words;
