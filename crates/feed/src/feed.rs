@@ -79,8 +79,8 @@ pub trait Feed {
     /// What was counted so far, in the order of [`Feed::TABLES`].
     fn counted(&self) -> impl Iterator<Item = u64>;
 
-    /// The table of instruments that this feed adds to, with those that its settings name.
-    fn instruments(&self) -> Instruments;
+    /// The table of instruments that this feed adds to, with those that its settings name. It is taken once.
+    fn instruments(&mut self) -> Instruments;
 
     /// A batch with room for what any one call can give.
     fn batch(&self) -> Batch;

@@ -23,7 +23,7 @@ pub struct Pipeline<F, P> {
 
 impl<F: Feed, P: Publish> Pipeline<F, P> {
     /// All memory is taken here.
-    pub fn new(feed: F, publisher: P, limits: Limits) -> Pipeline<F, P> {
+    pub fn new(mut feed: F, publisher: P, limits: Limits) -> Pipeline<F, P> {
         Pipeline {
             instruments: feed.instruments(),
             books: MarketBooks::new(limits, feed.book_rules()),

@@ -41,6 +41,12 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-feed --test fix_md nothing_is_live_behind",
     },
     Mutant {
+        name: "fix market data: a batch has no room for short entries",
+        find: "self.settings.session.limits.message_bytes_max * 4 / 18;",
+        replace: "self.settings.session.limits.message_bytes_max / 20;",
+        test: "-p touchline --test allocations a_message_of_the_shortest_entries",
+    },
+    Mutant {
         name: "fix market data: what was sent before a connection counts",
         find: "Said::Application(..) if !self.subscriptions.is_up() => Step::Noted,",
         replace: "",

@@ -347,7 +347,7 @@ impl Feed for CmeFeed {
         self.channel.counters.counts()
     }
 
-    fn instruments(&self) -> Instruments {
+    fn instruments(&mut self) -> Instruments {
         Instruments::by_security_id(
             super::reference::venue(),
             self.channel.settings.instruments_max,

@@ -76,15 +76,12 @@ impl<S: Store> Feed for FixFeed<S> {
             .chain(self.session.counters().counts())
     }
 
-    fn instruments(&self) -> Instruments {
-        self.market_data.instruments()
+    fn instruments(&mut self) -> Instruments {
+        self.market_data.take_instruments()
     }
 
     fn batch(&self) -> Batch {
-        // The shortest entry has some 20 bytes.
-        let settings = self.market_data.settings();
-        let entries_max = settings.session.limits.message_bytes_max / 20;
-        Batch::new(entries_max + 3 * settings.instruments_max + 8)
+        Batch::new(self.market_data.events_max())
     }
 
     fn book_rules(&self) -> BookRules {

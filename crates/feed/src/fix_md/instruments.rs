@@ -49,7 +49,7 @@ pub struct Row {
 pub struct Rows(Vec<Row>);
 
 /// Sides of quotes with names that are kept of one instrument.
-const QUOTES_MAX: usize = 1_024;
+pub const QUOTES_MAX: usize = 1_024;
 
 /// Quantities are counted in 1e-8: the smallest part of a coin.
 pub const QUANTITY_DECIMALS: u8 = 8;

@@ -2,9 +2,9 @@
 
 use super::cause::{Cause, Failure};
 use super::counters::Counters;
-use super::instruments::{Book, Rows};
+use super::instruments::{Book, QUOTES_MAX, Rows};
 use super::messages::{self, Step};
-use super::parts::Parts;
+use super::parts::{self, Parts};
 use super::pending_events::PendingEvents;
 use super::quotes::Id;
 use super::refresh::Decoder;
@@ -25,6 +25,8 @@ use touchline_wire::fix::tag;
 pub struct MarketData {
     settings: Settings,
     rows: Rows,
+    /// The table of the rows, until it is taken.
+    instruments: Option<Instruments>,
     counters: Counters,
     subscriptions: Subscriptions,
     pending: PendingEvents,
@@ -61,9 +63,10 @@ impl MarketData {
     /// of an earlier process whose session goes on.
     pub fn new(settings: Settings, request: u64) -> MarketData {
         let mut rows = Rows::new(settings.instruments_max);
-        named(&settings, &mut rows);
+        let instruments = named(&settings, &mut rows);
         MarketData {
             rows,
+            instruments: Some(instruments),
             settings,
             counters: Counters::default(),
             subscriptions: Subscriptions::behind(request),
@@ -87,12 +90,21 @@ impl MarketData {
         &self.counters
     }
 
-    /// The table of instruments that it adds to, with those that its settings name.
-    pub fn instruments(&self) -> Instruments {
-        named(
-            &self.settings,
-            &mut Rows::new(self.settings.instruments_max),
-        )
+    /// The table of instruments that it adds to, with those that its settings name: one for its rows, so it is taken once.
+    pub fn take_instruments(&mut self) -> Instruments {
+        let instruments = self.instruments.take();
+        instruments.expect("the-table-of-instruments-is-taken-once")
+    }
+
+    /// The most events that one call can give, as a sum of what can happen in one message.
+    pub fn events_max(&self) -> usize {
+        // The entry of a mass quote that moves both of its sides, `299=1|132=1|133=1|`: four levels out of 18 bytes. No entry
+        // of another message gives as many: a quote that is deleted by its id, `279=2|278=1|`, gives two out of 12.
+        // mutant: fix market data: a batch has no room for short entries
+        let from_entries = self.settings.session.limits.message_bytes_max * 4 / 18;
+        // Each book begins and ends once, and an earlier part of a set may have left quotes, or events.
+        let from_books = 3 * self.settings.instruments_max;
+        from_entries + from_books + QUOTES_MAX + parts::EVENTS_MAX + 8
     }
 
     /// A connection stands.

@@ -13,7 +13,7 @@ const TOT_NO_QUOTE_ENTRIES: u32 = 304;
 const LAST_FRAGMENT: u32 = 893;
 
 /// Most events that wait for the last part of their set.
-const EVENTS_MAX: usize = 8_192;
+pub const EVENTS_MAX: usize = 8_192;
 /// The parts of a set follow each other: one that does not come for so long does not come at all.
 const PART_NS: u64 = 5_000_000_000;
 

@@ -64,7 +64,7 @@ impl Stage {
 
 impl<S: Store> Stage<S> {
     /// A feed and a venue as they are.
-    pub fn with(feed: FixFeed<S>, venue: Session<Memory>) -> Stage<S> {
+    pub fn with(mut feed: FixFeed<S>, venue: Session<Memory>) -> Stage<S> {
         Stage {
             batch: feed.batch(),
             instruments: feed.instruments(),

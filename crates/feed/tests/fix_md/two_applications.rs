@@ -43,10 +43,10 @@ impl Host {
             applications,
             ..settings.session.clone()
         };
-        let market_data = MarketData::new(settings, 0);
+        let mut market_data = MarketData::new(settings, 0);
         Host {
             session: Session::new(session, Memory::default()),
-            instruments: market_data.instruments(),
+            instruments: market_data.take_instruments(),
             market_data,
             orders: Vec::new(),
             batch: Batch::new(1_024),

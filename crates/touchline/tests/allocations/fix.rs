@@ -8,6 +8,7 @@ use touchline_gateway::config::Config;
 use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
 use touchline_lab::bench::session::{CONFIG, Stretch};
 use touchline_lab::frozen::{Count, Frozen};
+use touchline_session::fix as session;
 use touchline_transport::shm::{Lock, Publisher, Root, Settings};
 use touchline_transport::{Local, Publish};
 use touchline_types::Instrument;
@@ -85,4 +86,73 @@ fn all_of_it_was_taken<P: Publish>(path: &FixPipeline<P>, seed: u64) {
         "seed {seed}"
     );
     assert!(path.prices().get(Instrument(0)).is_some(), "seed {seed}");
+}
+
+/// A session that takes messages of so many bytes, of one instrument.
+const QUOTED: &str = "bus = \"quoted\"\n[venue]\nkind = \"fix\"\nhosts = [\"localhost:1\"]\nsender = \"FIRM\"\n\
+                      target = \"BANK\"\nsymbols = [\"EUR/USD\"]\nmessage_bytes_max = 65536\n[limits]\n\
+                      instruments_max = 4\n";
+
+/// Mass quotes of so many entries, each of which moves both sides of a quote, to one price and back: as many events out of
+/// as few bytes as any message can have.
+#[test]
+fn a_message_of_the_shortest_entries_takes_no_memory() {
+    const QUOTES: usize = 20;
+    let config = Config::<FixVenue>::from_text("the test's own", QUOTED).expect("it is right");
+    let mut path = fix::pipeline(&config, Local::new(())).expect("it can be built");
+    let mut theirs = session::Settings::new(session::Role::Acceptor, "BANK", "FIRM");
+    theirs.reset_on_logon = true;
+    theirs.limits.message_bytes_max = 65_536;
+    theirs.limits.output_bytes = 4 * 65_536;
+    let mut venue = session::Session::new(theirs, session::Memory::default());
+    let time = ReceiveTime::at(1_700_000_000_000_000_000);
+    venue.connected(time);
+    path.connected(time);
+    let talk = |path: &mut FixPipeline<_>, venue: &mut session::Session<session::Memory>| {
+        let bytes = path.feed().outgoing().to_vec();
+        path.sent(bytes.len(), time);
+        venue.handle(&bytes, time);
+        while venue.poll().is_some() {}
+    };
+    let hear = |path: &mut FixPipeline<_>, venue: &mut session::Session<session::Memory>| {
+        let bytes = venue.poll_transmit().to_vec();
+        venue.transmitted(bytes.len());
+        Frozen::freeze();
+        path.packet_at((), &bytes, time, 0);
+        (bytes.len(), Frozen::thaw())
+    };
+    talk(&mut path, &mut venue);
+    hear(&mut path, &mut venue);
+    talk(&mut path, &mut venue);
+    let quote = |venue: &mut session::Session<session::Memory>, entries: usize, sizes: bool| {
+        let sent = venue.send(b"i", time, |body| {
+            body.bytes(296, b"1").bytes(302, b"1");
+            body.unsigned(295, entries as u64);
+            for entry in 0..entries {
+                // One digit each: another price with each round.
+                let moved = (entry / QUOTES + usize::from(sizes)) % 2;
+                body.bytes(299, &[b'a' + (entry % QUOTES) as u8]);
+                body.unsigned(132, 1 + moved as u64);
+                if sizes {
+                    body.bytes(134, b"1");
+                }
+                body.unsigned(133, 8 + moved as u64);
+                if sizes {
+                    body.bytes(135, b"1");
+                }
+            }
+        });
+        sent.expect("it is logged on");
+    };
+    quote(&mut venue, QUOTES, true);
+    hear(&mut path, &mut venue);
+    quote(&mut venue, 1, false);
+    hear(&mut path, &mut venue);
+    quote(&mut venue, 65_536 / 18 - 16, false);
+    let before = path.counters().book_updates;
+    let (bytes, count) = hear(&mut path, &mut venue);
+    assert!(bytes > 65_000, "{bytes}: no test");
+    assert_eq!(count, Count::default());
+    assert_eq!(path.feed().counters().gaps, 0, "{}", path.feed().reason());
+    assert_eq!(path.counters().book_updates, before + 1, "it was applied");
 }

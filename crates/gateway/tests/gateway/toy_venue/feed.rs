@@ -109,7 +109,7 @@ impl Feed for ToyFeed {
         std::iter::empty()
     }
 
-    fn instruments(&self) -> Instruments {
+    fn instruments(&mut self) -> Instruments {
         Instruments::by_symbol(Code::new(b"TOY").expect("a short name"), 8)
     }
 
