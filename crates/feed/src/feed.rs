@@ -133,9 +133,6 @@ pub trait Feed {
 
     /// Whether the venue has told of every instrument that it has.
     fn is_defined(&self) -> bool;
-
-    /// Whether the venue tells of single orders, as far as was seen.
-    fn orders_seen(&self) -> bool;
 }
 
 /// A session feed: a feed with a connection of its own: what its venue sends comes through

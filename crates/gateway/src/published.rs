@@ -64,11 +64,6 @@ impl PublishedStates {
         }
     }
 
-    /// Whether the channel was published as live, or nothing else was.
-    pub fn is_channel_live(&self) -> bool {
-        self.channel.price == Validity::Live && self.channel.orders == Validity::Live
-    }
-
     /// What an instrument's price book was published as, by itself.
     pub fn price(&self, instrument: Instrument) -> Validity {
         self.prices.get(instrument)
@@ -266,9 +261,8 @@ mod tests {
         states.note(&Update::Channel(&stale));
         let health = states.book_health(1, true);
         assert_eq!((health.live, health.ready), (0, false));
-        assert!(!states.is_channel_live());
         states.note(&Update::Channel(&ChannelState::LIVE));
-        assert!(states.book_health(1, true).ready && states.is_channel_live());
+        assert!(states.book_health(1, true).ready);
     }
 
     /// Behind a reset an instrument that nobody has named is empty, so it is live as soon as it is named.

@@ -3,7 +3,6 @@
 use crate::output::{Failure, Output};
 use crate::record::{List, Record};
 use touchline_book::{LevelList, OrderBooks};
-use touchline_feed::Feed;
 use touchline_gateway::config::Symbols;
 use touchline_gateway::venues::cme::CmePipeline;
 use touchline_transport::Publish;

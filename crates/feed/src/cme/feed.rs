@@ -70,6 +70,11 @@ impl CmeFeed {
         self.channel.rows.row(instrument).price.last_rpt
     }
 
+    /// Whether the venue tells of single orders, as far as was seen.
+    pub fn orders_seen(&self) -> bool {
+        self.channel.rows.orders_seen()
+    }
+
     /// The present validity of an instrument's price book, also where subscribers are to be told of it later.
     pub fn validity(&self, instrument: Instrument) -> Validity {
         self.channel.validity(self.channel.rows.row(instrument))
@@ -461,10 +466,6 @@ impl Feed for CmeFeed {
 
     fn is_defined(&self) -> bool {
         self.channel.cycles.is_defined()
-    }
-
-    fn orders_seen(&self) -> bool {
-        self.channel.rows.orders_seen()
     }
 }
 

@@ -163,10 +163,6 @@ impl<S: Store> Feed for FixFeed<S> {
     fn is_defined(&self) -> bool {
         self.market_data.is_downloaded()
     }
-
-    fn orders_seen(&self) -> bool {
-        false
-    }
 }
 
 impl<S: Store> SessionFeed for FixFeed<S> {

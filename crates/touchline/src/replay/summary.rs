@@ -3,7 +3,6 @@
 use super::print::feed_name;
 use crate::format::{count, counted, duration, rate, share};
 use std::fmt::{Display, Formatter, Result, Write};
-use touchline_feed::Feed;
 use touchline_feed::cme::{CmeFeed, Counters, FeedType, Line};
 use touchline_gateway::Pipeline;
 use touchline_gateway::venues::cme::ChannelConfig;

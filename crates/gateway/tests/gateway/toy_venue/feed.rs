@@ -192,8 +192,4 @@ impl Feed for ToyFeed {
     fn is_defined(&self) -> bool {
         true
     }
-
-    fn orders_seen(&self) -> bool {
-        false
-    }
 }

@@ -10,9 +10,9 @@ use crate::sessions::path::{
 use crate::sessions::recovery::{every_book, everything_at_once, is_right};
 use crate::sessions::watch::History;
 use crate::sessions::{same, seeds};
+use touchline_feed::Request;
 use touchline_feed::cme::replay::{Credentials, Step};
 use touchline_feed::cme::{FeedType, Join, Line, Replay, replay};
-use touchline_feed::{Feed, Request};
 use touchline_lab::capture::{self, Arrival};
 use touchline_lab::cme::encode::packet;
 use touchline_lab::cme::{Options, SentPacket, Session, generate};
