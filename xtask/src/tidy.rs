@@ -3,6 +3,7 @@
 //! A rule is a function from the repository to findings. Each has a broken example in its own tests: a rule that
 //! cannot fail is no rule. A finding names the place, what is wrong there, and what to do.
 
+mod circles;
 mod documented;
 mod heads;
 mod layers;
@@ -31,6 +32,7 @@ const RULES: &[(&str, Rule)] = &[
     ("venues", venues::check),
     ("traits", promises::traits),
     ("invariants", promises::invariants),
+    ("circles", circles::check),
     ("names", shape::names),
     ("terms", terms::check),
     ("size", shape::size),

@@ -24,7 +24,6 @@ mod prices;
 mod progress;
 mod queue;
 mod reference;
-mod reorder_buffer;
 pub mod replay;
 mod rows;
 mod settings;

@@ -17,6 +17,7 @@
 //! slow reference, in `crates/touchline/tests`; fuzz target `mdp3_channel`.
 #![forbid(unsafe_code)]
 
+pub mod arbitration;
 pub mod cme;
 mod feed;
 pub mod fix_md;

@@ -16,7 +16,6 @@ mod decimal;
 mod group;
 mod header;
 mod malformed;
-mod shape;
 mod text;
 mod value;
 
@@ -33,7 +32,6 @@ pub use value::{Value, Visitor};
 pub(crate) mod codec {
     pub(crate) use super::block::{Block, end, present};
     pub(crate) use super::group::*;
-    pub(crate) use super::shape::{GroupShape, Shape};
     pub(crate) use super::value::{Lines, Value, Visitor};
     pub(crate) use super::{Decimal, Malformed, Text};
     pub(crate) use core::fmt;

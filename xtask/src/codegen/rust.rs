@@ -81,9 +81,11 @@ fn index(schema: &Schema) -> File {
     });
     let checked =
         each(&|name, _| format!("{name}::TEMPLATE_ID => Self::{name}({name}::of(message)),\n"));
-    let shapes =
-        each(&|name, _| format!("shapes[{name}::TEMPLATE_ID as usize] = Some({name}::SHAPE);\n"));
-    let highest = schema.messages.iter().map(|m| m.id).max().unwrap_or(0);
+    let checks = each(&|name, _| {
+        format!("{name}::TEMPLATE_ID => {name}::parse(length, version, raw.body).map(drop),\n")
+    });
+    let known = each(&|name, _| format!("| {name}::TEMPLATE_ID\n"));
+    let known = known.trim_start_matches("| ");
     let ids = each(&|name, _| format!("Self::{name}(_) => {name}::TEMPLATE_ID,\n"));
     let names = each(&|name, _| format!("Self::{name}(_) => {name}::NAME,\n"));
     let visits = each(&|name, _| format!("Self::{name}(message) => message.visit(visitor),\n"));
@@ -97,7 +99,6 @@ mod types;
 pub use types::*;
 {exports}
 use super::{{CheckedMessage, RawMessage}};
-use crate::sbe::codec::Shape;
 use crate::sbe::{{Malformed, Visitor}};
 use core::fmt;
 
@@ -106,12 +107,6 @@ pub const SCHEMA_ID: u16 = {id};
 
 /// The newest schema version that the views know.
 pub const SCHEMA_VERSION: u16 = {version};
-
-/// Shapes by template id.
-static SHAPES: [Option<Shape>; {highest} + 1] = {{
-    let mut shapes = [None; {highest} + 1];
-    {shapes}shapes
-}};
 
 /// A message of any template.
 #[derive(Clone, Copy, Debug)]
@@ -142,24 +137,19 @@ impl<'a> Message<'a> {{
     /// Whether the template is known.
     #[inline]
     pub fn is_known(template_id: u16) -> bool {{
-        matches!(SHAPES.get(usize::from(template_id)), Some(Some(_)))
+        matches!(template_id, {known})
     }}
 
-    /// The same check as [`parse`](Self::parse) without the view, by lengths alone. A template that is not known has nothing
-    /// to be checked.
+    /// The same check without the view. A template that is not known has nothing to be checked.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
-    #[inline]
+    // Always inline: it is the body of the loop over the messages of a packet.
+    #[inline(always)]
     pub fn check(raw: RawMessage<'a>) -> Result<(), Malformed> {{
-        match SHAPES.get(usize::from(raw.header.template_id)) {{
-            Some(Some(shape)) => shape.check(
-                raw.header.block_length,
-                raw.header.version,
-                SCHEMA_VERSION,
-                raw.body,
-            ),
-            _ => Ok(()),
+        let (length, version) = (raw.header.block_length, raw.header.version);
+        match raw.header.template_id {{
+            {checks}_ => Ok(()),
         }}
     }}
 

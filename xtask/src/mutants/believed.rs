@@ -132,6 +132,28 @@ pub const WITNESSES: &[Mutant] = &[
     },
 ];
 
+/// Arbitration that serves any venue.
+pub const LINES: &[Mutant] = &[
+    Mutant {
+        name: "arbitration: what was processed is processed again",
+        find: "Verdict::Deliver { from: next }",
+        replace: "Verdict::Deliver { from: span.first }",
+        test: "-p touchline-feed --lib each_number_counts_once_however_lines_cut_it",
+    },
+    Mutant {
+        name: "arbitration: the session before comes back",
+        find: "if self.former == Some(session) {",
+        replace: "if false {",
+        test: "-p touchline-feed --lib another_session_begins_anew",
+    },
+    Mutant {
+        name: "arbitration: what is asked for and came in part counts as whole",
+        find: ".filter(|number| !self.buffer.covers(*number))",
+        replace: "",
+        test: "-p touchline-feed --lib what_all_lines_lose_is_asked_for_once",
+    },
+];
+
 /// Copies of long ago beside a reset.
 pub const STRAYS: &[Mutant] = &[Mutant {
     name: "feed: what is of before a reset is a conflict",
@@ -228,8 +250,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: what both lines brought is forgotten without a word",
-        find: "other.began < *next && (other.is_agreed || is_of_now)",
-        replace: "other.began < *next && other.is_agreed",
+        find: "other.began < next && (other.is_agreed || is_of_now)",
+        replace: "other.began < next && other.is_agreed",
         test: "-p touchline-feed --lib what_both_lines_brought_is_not_forgotten",
     },
     Mutant {
@@ -258,14 +280,14 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a reset is late where the clock was a little ahead",
-        find: ".compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)",
-        replace: ".compare(sequence, sending_ns, bytes, self.next, self.clock.newest_ns)",
+        find: ".compare(sequence, sending_ns, bytes, next, self.delivered_ns)",
+        replace: ".compare(sequence, sending_ns, bytes, next, self.clock.newest_ns)",
         test: "-p touchline-feed --lib a_reset_behind_a_clock_that_was_a_little_ahead",
     },
     Mutant {
         name: "feed: a forgotten packet of another time is one of now",
-        find: "other.began < *next && (other.is_agreed || is_of_now)",
-        replace: "other.began < *next",
+        find: "other.began < next && (other.is_agreed || is_of_now)",
+        replace: "other.began < next",
         test: "-p touchline-feed --lib doubt_ends_with_the_next_packet",
     },
     Mutant {
@@ -318,7 +340,7 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: what is disputed fills what was asked for",
-        find: "self.went(sequence);",
+        find: "awaited.missing += gone;",
         replace: "",
         test: "-p touchline-feed --lib a_dispute_does_not_fill",
     },
@@ -342,8 +364,8 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: the first of two packets that wait under one number is believed",
-        find: "if self.buffer.disputes(sequence, sending_ns, payload.len()) {",
-        replace: "if self.buffer.disputes(sequence, sending_ns, payload.len()) && false {",
+        find: "if buffer.disputes(sequence, sending_ns, payload.len()) {",
+        replace: "if buffer.disputes(sequence, sending_ns, payload.len()) && false {",
         test: "-p touchline-feed --lib of_two_packets_that_wait_under_one_number",
     },
     Mutant {
@@ -354,14 +376,14 @@ pub const SNAPSHOTS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: what one line forged keeps its place before that of both lines",
-        find: "let is_disputed = buffer.disputes(sequence, sending_ns, payload.len());",
+        find: "let is_disputed = (window.buffer()).disputes(sequence, sending_ns, payload.len());",
         replace: "            let is_disputed = false;",
         test: "-p touchline-feed --lib what_both_lines_bring_takes_the_place",
     },
     Mutant {
         name: "feed: what comes late is forgotten",
-        find: "let is_copy =\n            sequence < self.next &&",
-        replace: "let is_late = self.sent.compare(sequence, sending_ns, bytes, self.next, self.delivered_ns) == Likeness::Lost;\n        if sequence < self.next && is_late {\n            return Some(Verdict::Late);\n        }\n        let is_copy =\n            sequence < self.next &&",
+        find: "let is_copy = sequence < next &&",
+        replace: "let is_late = self.sent.compare(sequence, sending_ns, bytes, next, self.delivered_ns) == Likeness::Lost;\n        if sequence < next && is_late {\n            return Some(Verdict::Late);\n        }\n        let is_copy = sequence < next &&",
         test: "-p touchline-feed --lib what_comes_late_on_both_lines",
     },
     Mutant {

@@ -28,6 +28,7 @@ pub const ALL: &[&[Mutant]] = &[
     sockets::RECEPTION,
     believed::WITNESSES,
     believed::STRAYS,
+    believed::LINES,
     believed::SNAPSHOTS,
     fix_session::SESSION,
     names::NAMES,
@@ -137,8 +138,8 @@ const DEEP_BOOKS: &[Mutant] = &[
 const PACKETS: &[Mutant] = &[
     Mutant {
         name: "feed: the sequence is not checked",
-        find: "let in_order = sequence == self.next",
-        replace: "let in_order = sequence >= self.next",
+        find: "let in_order = sequence == next &&",
+        replace: "let in_order = sequence >= next &&",
         test: "-p touchline-feed --lib the_first_copy_wins_and_gaps_wait",
     },
     Mutant {
@@ -179,8 +180,8 @@ const PACKETS: &[Mutant] = &[
     },
     Mutant {
         name: "feed: a replayed packet of another week is believed",
-        find: "let kept = asked && in_time &&",
-        replace: "let kept = asked &&",
+        find: "asked && in_time &&",
+        replace: "let _ = in_time;\n        asked &&",
         test: "-p touchline-feed --lib a_replayed_packet_was_sent_between_its_neighbours",
     },
     Mutant {
@@ -327,8 +328,8 @@ const SESSIONS: &[Mutant] = &[
     },
     Mutant {
         name: "sessions: packets behind a hole do not wait",
-        find: "let in_order = sequence == self.next",
-        replace: "let in_order = sequence >= self.next",
+        find: "let in_order = sequence == next &&",
+        replace: "let in_order = sequence >= next &&",
         test: "SEEDS=5 -p touchline --test system loss_on_one_line_at_a_time_changes_nothing_that_is_published",
     },
     Mutant {

@@ -7,17 +7,14 @@
 //! Sources: CME client systems wiki, "Incremental Feed Arbitration" and "Packet Structure"; the rules of what is
 //! believed are ours (`docs/venues/cme.md`).
 
-use super::reorder_buffer::{BufferedPacket, ReorderBuffer};
 use super::settings::{Line, Replay};
 use crate::ReceiveTime;
-use awaited::Awaited;
-use candidate::{JumpCandidate, Place};
+use crate::arbitration::{BufferedPacket, Retransmission, Span, Wait, Window};
+use candidate::{Jump, JumpCandidate, Place};
 use clock::VenueClock;
-use jump::Jump;
 use refused::Refused;
 use sent::{Likeness, SentTimes};
 
-mod awaited;
 mod candidate;
 mod clock;
 mod jump;
@@ -103,9 +100,7 @@ pub struct StreamPoint {
 /// Arbitration of one feed's two lines.
 #[derive(Debug)]
 pub struct Arbiter {
-    wait_ns: u64,
-    /// Next number to deliver; 0 before the first packet.
-    next: u64,
+    window: Window,
     clock: VenueClock,
     /// When the packet delivered last was sent.
     delivered_ns: u64,
@@ -113,11 +108,6 @@ pub struct Arbiter {
     /// When that packet came, by the clock of waiting.
     begun_at_ns: u64,
     sent: SentTimes,
-    buffer: ReorderBuffer,
-    /// No packet in `buffer` was received before this.
-    oldest_ns: u64,
-    /// Gaps up to here are lost; all of them, at the end.
-    release_to: u64,
     candidate: JumpCandidate,
     /// Packets of an earlier time that contradict.
     earlier: JumpCandidate,
@@ -133,13 +123,6 @@ pub struct Arbiter {
     warning: JumpWarning,
     /// When each line brought a packet last.
     activity_ns: [u64; 2],
-    /// How gaps wait for TCP replay, if they do.
-    replay: Option<Replay>,
-    awaited: Option<Awaited>,
-    /// Before this nothing is asked for.
-    ask_from_ns: u64,
-    /// The time at which packets were last let go.
-    released_ns: u64,
 }
 
 /// Warning of an unconfirmed jump: packets contradict what was processed, and nothing else comes.
@@ -163,31 +146,27 @@ impl Arbiter {
         packet_bytes_max: usize,
         replay: Option<Replay>,
     ) -> Arbiter {
-        let buffer = ReorderBuffer::new(hold_packets_max, packet_bytes_max);
+        let retransmission = replay.map(|replay| Retransmission {
+            wait_ns: replay.wait_ns,
+            numbers_max: u64::from(replay.packets_max),
+        });
+        let window = Window::new(wait_ns, hold_packets_max, packet_bytes_max, retransmission);
         Arbiter {
-            wait_ns,
-            next: 0,
             clock: VenueClock::default(),
             delivered_ns: 0,
             begun: StreamPoint::default(),
             begun_at_ns: 0,
-            sent: SentTimes::new(buffer.capacity()),
+            sent: SentTimes::new(window.capacity()),
             candidate: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             earlier: JumpCandidate::new(hold_packets_max, packet_bytes_max),
             refused: Refused::default(),
-            buffer,
-            oldest_ns: u64::MAX,
-            release_to: 0,
+            window,
             jump: None,
             conflict: None,
             has_conflict: false,
             denied: false,
             warning: JumpWarning::None,
             activity_ns: [0; 2],
-            replay,
-            awaited: None,
-            ask_from_ns: 0,
-            released_ns: 0,
         }
     }
 
@@ -201,10 +180,9 @@ impl Arbiter {
     /// at.
     #[inline]
     pub fn old_copy(&self, sequence: u32, sending_ns: u64, bytes: usize) -> Option<Verdict> {
-        let sequence = u64::from(sequence);
+        let (sequence, next) = (u64::from(sequence), self.window.next());
         // mutant: feed: what comes late is forgotten
-        let is_copy =
-            sequence < self.next && (self.sent).is_copy(sequence, sending_ns, bytes, self.next);
+        let is_copy = sequence < next && self.sent.is_copy(sequence, sending_ns, bytes, next);
         // mutant: feed: a second copy is delivered
         is_copy.then_some(Verdict::Duplicate)
     }
@@ -222,7 +200,8 @@ impl Arbiter {
         let sequence = u64::from(sequence);
         // mutant: feed: the sequence is not checked
         // mutant: sessions: packets behind a hole do not wait
-        let in_order = sequence == self.next && self.is_idle() && self.awaited.is_none();
+        let next = self.window.next();
+        let in_order = sequence == next && self.is_idle() && !self.window.is_held_up();
         if in_order && self.clock.fits(sending_ns, time.wall_ns) {
             self.delivered(sending_ns, time.wall_ns, payload.len());
             return Verdict::Deliver;
@@ -233,9 +212,7 @@ impl Arbiter {
     /// Lets packets that waited long enough go, and doubts what packets contradict that nothing denied.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
-        if self.oldest_ns != u64::MAX && is_over(self.oldest_ns, now_ns, self.wait_ns) {
-            self.release_overdue(now_ns);
-        }
+        self.window.advance(now_ns, self.jump.is_none());
         if !self.is_undisputed() {
             self.advance_candidates(now_ns);
         }
@@ -243,9 +220,7 @@ impl Arbiter {
 
     /// Nothing will come any more: every gap is lost.
     pub fn finish(&mut self) {
-        (self.replay, self.awaited) = (None, None);
-        // mutant: feed: what is missing at the end is not said
-        self.release_to = u64::MAX;
+        self.window.finish();
         if self.candidate.is_empty() || self.candidate.is_passed_over() {
             return;
         }
@@ -267,12 +242,12 @@ impl Arbiter {
 
     /// Whether no packet waits and no step is due.
     pub fn is_idle(&self) -> bool {
-        self.buffer.is_empty() && self.is_undisputed() && self.conflict.is_none()
+        self.window.is_empty() && self.is_undisputed() && self.conflict.is_none()
     }
 
     /// The bytes of a packet popped just now.
     pub fn payload(&self, buffered: &BufferedPacket) -> &[u8] {
-        self.buffer.payload(buffered)
+        self.window.payload(buffered)
     }
 
     /// The first packet of the present numbering that came, or of the present setting of the venue's clock.
@@ -294,8 +269,9 @@ impl Arbiter {
     /// The newest packet that was processed; `None` before the first.
     #[inline]
     pub fn newest(&self) -> Option<StreamPoint> {
-        (self.next > 0).then(|| StreamPoint {
-            sequence: self.next - 1,
+        let next = self.window.next();
+        (next > 0).then(|| StreamPoint {
+            sequence: next - 1,
             sending_ns: self.delivered_ns,
         })
     }
@@ -315,15 +291,53 @@ impl Arbiter {
         let is_behind = |candidate: &JumpCandidate| {
             !candidate.is_empty()
                 && candidate.is_agreed()
-                && candidate.may_be_believed(now_ns, self.wait_ns)
+                && candidate.may_be_believed(now_ns, self.window.wait_ns())
                 && sending_ns >= candidate.lowest().sending_ns
         };
-        self.next > 0 && (is_behind(&self.candidate) || is_behind(&self.earlier))
+        self.window.next() > 0 && (is_behind(&self.candidate) || is_behind(&self.earlier))
     }
 
     /// How far beyond the newest number the venue may be.
     pub fn reach(&self) -> u64 {
-        self.buffer.capacity()
+        self.window.capacity()
+    }
+
+    /// What is asked for and has not come yet: its first and its last number.
+    pub fn awaited(&self) -> Option<(u64, u64)> {
+        let awaited = self.window.awaited()?;
+        Some((awaited.first, awaited.last))
+    }
+
+    /// Offers a valid packet that was replayed. `false` if it is of no use, or cannot be what was lost.
+    pub fn accept_replayed(
+        &mut self,
+        sequence: u32,
+        sending_ns: u64,
+        time: ReceiveTime,
+        payload: &[u8],
+    ) -> bool {
+        let (span, processed_ns) = (Span::one(u64::from(sequence)), self.delivered_ns);
+        self.window
+            .keep_retransmitted(span, sending_ns, processed_ns, time, payload)
+    }
+
+    /// Nothing more will come of what was asked for, and nothing is to be asked for before `again_ns`.
+    pub fn give_up(&mut self, again_ns: u64) {
+        self.window.give_up(again_ns);
+    }
+
+    /// When time alone lets something go at the earliest, by the clock of waiting. What contradicts is looked at each time:
+    /// there is little of it.
+    pub fn next_timeout(&self) -> Option<u64> {
+        match self.is_undisputed() {
+            true => self.window.next_timeout(),
+            false => Some(0),
+        }
+    }
+
+    /// Whether every packet that could go on has, so that books are as new as they can be.
+    pub fn is_caught_up(&self) -> bool {
+        self.window.is_caught_up()
     }
 
     /// Whether nothing contradicts.
@@ -367,7 +381,7 @@ impl Arbiter {
             return Verdict::Late;
         }
         let is_earlier =
-            self.next > 0 && (goes_on_earlier || self.is_earlier(sequence, sending_ns));
+            self.window.next() > 0 && (goes_on_earlier || self.is_earlier(sequence, sending_ns));
         if is_earlier && self.jump.is_some() {
             return Verdict::Contradicts;
         }
@@ -386,12 +400,13 @@ impl Arbiter {
 
     /// How a packet compares with the one that was processed under its number.
     fn likeness(&self, sequence: u64, sending_ns: u64, bytes: usize) -> Likeness {
-        if sequence >= self.next {
+        let next = self.window.next();
+        if sequence >= next {
             return Likeness::Unknown;
         }
         // mutant: feed: a reset is late where the clock was a little ahead
         self.sent
-            .compare(sequence, sending_ns, bytes, self.next, self.delivered_ns)
+            .compare(sequence, sending_ns, bytes, next, self.delivered_ns)
     }
 
     /// Offers a packet that contradicts to the candidate.
@@ -405,10 +420,13 @@ impl Arbiter {
         is_inside: bool,
     ) -> Verdict {
         let Arbiter {
-            candidate, refused, ..
+            candidate,
+            refused,
+            window,
+            ..
         } = self;
-        let takes_two =
-            !candidate.is_empty() && !candidate.gives_way(sequence, sending_ns, time, self.wait_ns);
+        let takes_two = !candidate.is_empty()
+            && !candidate.gives_way(sequence, sending_ns, time, window.wait_ns());
         if takes_two && !refused.is_shown(sequence, sending_ns, payload.len(), line) {
             return Verdict::Contradicts;
         }
@@ -440,14 +458,13 @@ impl Arbiter {
     /// have a candidate of their own, so that copies of long ago disturb no sequence reset.
     fn is_earlier(&self, sequence: u64, sending_ns: u64) -> bool {
         sending_ns < self.clock.earliest_ns()
-            || sequence < self.next && sending_ns <= self.clock.newest_ns
+            || sequence < self.window.next() && sending_ns <= self.clock.newest_ns
     }
 
     /// Whether a packet lies in the window, was sent at a time of now, and before what waits behind it.
     fn is_inside(&self, sequence: u64, sending_ns: u64, receive_ns: u64) -> bool {
-        let window = self.next..self.next + self.buffer.capacity();
-        if self.next == 0 || !window.contains(&sequence) || !self.clock.fits(sending_ns, receive_ns)
-        {
+        let is_in_window = self.window.next() > 0 && self.window.contains(sequence);
+        if !is_in_window || !self.clock.fits(sending_ns, receive_ns) {
             return false;
         }
         self.is_in_order(sequence, sending_ns)
@@ -455,9 +472,9 @@ impl Arbiter {
 
     /// Whether a packet of this numbering can have been sent then, before the highest number that waits.
     fn is_in_order(&self, sequence: u64, sending_ns: u64) -> bool {
-        let highest = self.buffer.highest();
-        let is_last = self.buffer.is_empty() || sequence >= highest;
-        is_last || sending_ns <= self.buffer.peek(highest).sending_ns
+        let buffer = self.window.buffer();
+        let is_last = buffer.is_empty() || sequence >= buffer.highest();
+        is_last || sending_ns <= buffer.peek(buffer.highest()).sending_ns
     }
 
     /// Whether a packet inside the window continues a sequence reset that is not believed yet as well: the numbers were
@@ -473,7 +490,7 @@ impl Arbiter {
     /// send.
     fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         // mutant: feed: three packets of one line take the stream
-        sequence >= self.next
+        sequence >= self.window.next()
             && !self.earlier.is_empty()
             && self.earlier.is_shown()
             && self.earlier.agrees(sequence, sending_ns, time)
@@ -504,21 +521,19 @@ impl Arbiter {
         payload: &[u8],
     ) -> Verdict {
         // mutant: feed: the first of two packets that wait under one number is believed
-        if self.buffer.disputes(sequence, sending_ns, payload.len()) {
+        let buffer = self.window.buffer();
+        if buffer.disputes(sequence, sending_ns, payload.len()) {
             // Neither is believed; the next copy of either takes the place.
-            self.buffer.discard(self.next, sequence);
-            // mutant: feed: what is disputed fills what was asked for
-            self.went(sequence);
+            self.window.discard(sequence);
             return Verdict::Contradicts;
         }
-        if !self.buffer.keep(sequence, sending_ns, time, payload) {
+        let span = Span::one(sequence);
+        if !self.window.keep(span, sending_ns, time, payload) {
             return Verdict::Duplicate;
         }
         if !self.candidate.is_empty() && self.place() == Place::OutOfWindow {
             self.candidate.pass_over();
         }
-        self.oldest_ns = self.oldest_ns.min(time.mono_ns);
-        self.came(sequence);
         Verdict::Buffered
     }
 
@@ -530,33 +545,30 @@ impl Arbiter {
             self.warning = JumpWarning::Given;
             return Some(Step::JumpUnconfirmed);
         }
-        if let Some(step) = self.pop_awaited(self.jump.is_some()) {
-            return step;
+        match self.window.pop_wait(self.jump.is_some()) {
+            Wait::Nothing => {}
+            Wait::Filled => return Some(Step::Filled),
+            Wait::Asked { first, last } => {
+                let (first, last) = (first as u32, last as u32);
+                return Some(Step::Awaited { first, last });
+            }
+            Wait::Awaiting => return None,
         }
         self.adopt_reached();
-        if self.buffer.has(self.next)
+        if self.window.has_next()
             && let Some(sequence) = self.deny()
         {
             return Some(Step::Conflict(sequence as u32));
         }
-        if let Some(buffered) = self.buffer.take(self.next) {
-            self.delivered(buffered.sending_ns, buffered.time.wall_ns, buffered.len());
+        if let Some(buffered) = self.window.take_next() {
+            self.delivered(buffered.sending_ns, buffered.time.wall_ns, buffered.bytes());
             // mutant: feed: a packet that denies what may be so is believed
             if std::mem::take(&mut self.denied) {
                 self.conflict = Some(buffered.sequence);
             }
-            if self.buffer.is_empty() {
-                self.oldest_ns = u64::MAX;
-            }
             return Some(Step::Packet(buffered));
         }
-        let flush = self.jump.is_some();
-        if let Some(first) = self
-            .buffer
-            .first(self.next)
-            .filter(|_| flush || self.next <= self.release_to)
-        {
-            let behind = *self.buffer.peek(first);
+        if let Some(behind) = self.window.behind_lost(self.jump.is_some()) {
             return Some(self.lose_to(&behind));
         }
         let jump = self.jump.take()?;
@@ -566,8 +578,8 @@ impl Arbiter {
     /// A packet is processed.
     #[inline]
     fn delivered(&mut self, sending_ns: u64, receive_ns: u64, bytes: usize) {
-        self.sent.record(self.next, sending_ns, bytes);
-        self.next += 1;
+        self.sent.record(self.window.next(), sending_ns, bytes);
+        self.window.pass(1);
         self.delivered_ns = sending_ns;
         // mutant: feed: doubt never ends
         self.clock.pass(sending_ns, receive_ns);
@@ -578,43 +590,19 @@ impl Arbiter {
     /// Declares everything before a packet lost. If the clock was set in what is lost, an exchange may have begun anew in
     /// it, and its numbers have reached those of before.
     fn lose_to(&mut self, behind: &BufferedPacket) -> Step {
-        let target = behind.sequence;
-        self.sent.forget(self.next..target);
+        let (next, target) = (self.window.next(), behind.sequence);
+        self.sent.forget(next..target);
         // mutant: feed: a clock that is set in what is lost says nothing
         if behind.sending_ns < self.delivered_ns || self.clock.was_set_ahead(behind) {
             self.conflict = Some(target - 1);
         }
         let step = Step::Lost {
-            first: self.next as u32,
+            first: next as u32,
             last: (target - 1) as u32,
         };
-        self.next = target;
+        self.window.lose_to(target);
         step
     }
-
-    #[cold]
-    fn release_overdue(&mut self, now_ns: u64) {
-        self.released_ns = now_ns;
-        if self.is_awaiting(now_ns) {
-            return;
-        }
-        self.oldest_ns = u64::MAX;
-        for buffered in self.buffer.waiting(self.next) {
-            if is_over(buffered.time.mono_ns, now_ns, self.wait_ns) {
-                // mutant: feed: a hole is never declared lost
-                self.release_to = buffered.sequence;
-            } else {
-                self.oldest_ns = self.oldest_ns.min(buffered.time.mono_ns);
-            }
-        }
-        self.await_overdue(now_ns);
-    }
-}
-
-/// Whether a time is over, by a clock that is never set.
-#[inline]
-fn is_over(since_ns: u64, now_ns: u64, wait_ns: u64) -> bool {
-    now_ns.saturating_sub(since_ns) >= wait_ns
 }
 
 #[cfg(test)]

@@ -437,11 +437,8 @@ impl Feed for CmeFeed {
     }
 
     fn request(&self) -> Option<Request> {
-        let awaited = self.arbiter.awaited()?;
-        Some(Request::Retransmit {
-            first: awaited.first,
-            last: awaited.last,
-        })
+        let (first, last) = self.arbiter.awaited()?;
+        Some(Request::Retransmit { first, last })
     }
 
     fn take_filled(&mut self) -> bool {

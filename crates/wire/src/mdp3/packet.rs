@@ -12,8 +12,7 @@ use core::ops::Deref;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{U16, U32, U64};
 
-/// A packet that was checked from end to end in one pass over its lengths: each message becomes a view once, when it is
-/// handled, and that cannot fail.
+/// A packet that was checked from end to end: each message becomes a view once, when it is handled, and that cannot fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     /// What stands before the messages.
@@ -75,7 +74,7 @@ impl<'a> Packet<'a> {
     /// # Errors
     /// Messages that do not tile the packet, a schema other than [`SCHEMA_ID`], and any message of a known template that
     /// [`Message::parse`] refuses. One bad message makes the whole packet invalid: it counts as not received.
-    #[inline]
+    #[inline(never)]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let (header, messages) = PacketHeader::split(bytes).ok_or(Malformed::PacketHeaderCut)?;
         let mut rest = messages;

@@ -51,7 +51,7 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
     } = message;
     let (mut members, mut splits, mut names, mut getters, mut visits) =
         <(String, String, String, String, String)>::default();
-    let (mut checked, mut shapes) = <(String, String)>::default();
+    let mut checked = String::new();
     for group in &body.groups {
         let (method, entry) = (snake(&group.name), format!("{name}{}", camel(&group.name)));
         let dimension = dimension(&group.dimension)?;
@@ -69,10 +69,6 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
                 false => writeln!(text, "let ({method}, rest) = {split};")?,
             }
         }
-        write!(
-            shapes,
-            "GroupShape::new::<{entry}<'static>, {dimension}>({since}), "
-        )?;
         write!(names, "{method}, ")?;
         let since = match is_later {
             true => format!(" Empty before version {since}."),
@@ -99,7 +95,6 @@ fn view(name: &str, message: &Message, newest: u16, accessors: &[Accessor]) -> R
         checked.replace_range(at..at + ", rest)".len(), ", _)");
     }
     let behind = if checked.is_empty() { "_" } else { "rest" };
-    let length = body.base.block_length;
     let unused = if shown.is_empty() && visits.is_empty() {
         "_visitor"
     } else {
@@ -137,12 +132,6 @@ impl<'a> {name}<'a> {{
         let (block, {behind}) = Block::checked(block_length, version, body);
         {checked}Self {{ block, {names} }}
     }}
-
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {{
-        block_length: {length},
-        groups: &[{shapes}],
-    }};
 
     /// The schema version of the writer.
     #[inline]

@@ -5,10 +5,10 @@
 //! old one, a forged one. One packet decides nothing. What contradicts is kept in a buffer of its own until others agree
 //! with it, or until the stream goes on without it.
 
-use super::Line;
 use super::clock::{CLOCK_BACK_NS, CLOCKS_APART_NS};
 use crate::ReceiveTime;
-use crate::cme::reorder_buffer::{BufferedPacket, ReorderBuffer};
+use crate::arbitration::{BufferedPacket, ReorderBuffer, Span};
+use crate::cme::settings::Line;
 
 /// Rising numbers that both lines must bring, with the same sending times.
 const AGREED_MIN: u32 = 2;
@@ -32,6 +32,17 @@ const OVERTAKEN_NS_MAX: u64 = 250_000_000;
 
 /// Packets kept.
 const PACKETS_MAX: usize = 256;
+
+/// How the window moves to a candidate that is believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jump {
+    /// The first numbering begins.
+    Join,
+    /// Numbering begins anew.
+    Restart,
+    /// The present numbering goes on.
+    Forward,
+}
 
 /// Where packets that contradict lie, as seen from the present numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,7 +259,8 @@ impl JumpCandidate {
             return false;
         }
         self.make_room(sequence);
-        self.buffer.keep(sequence, sending_ns, time, payload);
+        self.buffer
+            .keep(Span::one(sequence), sending_ns, time, payload);
         self.lines[slot] = bit;
         let buffered = *self.buffer.peek(sequence);
         if self.is_empty() {

@@ -1,6 +1,6 @@
 //! The venue's clock as its packets show it: which sending times can be of now.
 
-use crate::cme::reorder_buffer::BufferedPacket;
+use crate::arbitration::BufferedPacket;
 
 /// How much further the venue's clock may come between two packets than ours: drift over a weekend,
 /// and packets that were long on their way.

@@ -1,21 +1,11 @@
 //! How a candidate that is believed becomes the stream, and how one that is not is forgotten.
 
-use super::candidate::{Forgotten, Place, Situation};
-use super::{Arbiter, BufferedPacket, JumpWarning, Likeness, Line, Step, StreamPoint, is_over};
+use super::candidate::{Forgotten, Jump, Place, Situation};
+use super::{Arbiter, JumpWarning, Likeness, Line, Step, StreamPoint};
+use crate::arbitration::{BufferedPacket, Span, is_over};
 
 /// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
 const WAITS_MAX: u64 = 10;
-
-/// How the window moves to a candidate that is believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jump {
-    /// The first numbering begins.
-    Join,
-    /// Numbering begins anew.
-    Restart,
-    /// The present numbering goes on.
-    Forward,
-}
 
 impl Arbiter {
     /// Where the candidate lies; it is not empty.
@@ -25,14 +15,15 @@ impl Arbiter {
             && self
                 .clock
                 .is_reached(highest.sending_ns, highest.time.wall_ns);
-        if self.next == 0 {
+        let next = self.window.next();
+        if next == 0 {
             Place::First
         } else if !fits {
             Place::AgainstClock
-        } else if self.candidate.began() >= self.next + self.buffer.capacity() {
+        } else if self.candidate.began() >= next + self.window.capacity() {
             // mutant: feed: what was sent after what waits behind it is of the same numbering
             Place::OutOfWindow
-        } else if self.candidate.began() >= self.next
+        } else if self.candidate.began() >= next
             && self.is_in_order(lowest.sequence, lowest.sending_ns)
         {
             Place::Inside
@@ -56,8 +47,9 @@ impl Arbiter {
 
     /// Whether the numbers of the candidate go on where those that were processed end, and nothing else came between.
     fn is_next_step(&self) -> bool {
-        let goes_on = self.candidate.began() == self.next && !self.candidate.replaces_others();
-        goes_on && self.buffer.is_empty()
+        let next = self.window.next();
+        let goes_on = self.candidate.began() == next && !self.candidate.replaces_others();
+        goes_on && self.window.is_empty()
     }
 
     /// Lets `act` work on the packets of an earlier time in place of the others. They stay in their place if they are
@@ -86,21 +78,25 @@ impl Arbiter {
 
     fn advance_candidate(&mut self, now_ns: u64) {
         self.believe(now_ns);
-        if self.jump.is_none() && self.candidate.is_passed_over() && self.buffer.is_empty() {
+        if self.jump.is_none() && self.candidate.is_passed_over() && self.window.is_empty() {
             // A reset may be seen on one line long before the other one has brought all that was before it.
             let waits = if self.place() == Place::Reset {
                 WAITS_MAX
             } else {
                 1
             };
-            if is_over(self.candidate.since_ns(), now_ns, waits * self.wait_ns) {
+            if is_over(
+                self.candidate.since_ns(),
+                now_ns,
+                waits * self.window.wait_ns(),
+            ) {
                 self.candidate.clear();
                 self.note_forgotten();
             }
         }
         if let JumpWarning::Since(since_ns) = self.warning
             && self.jump.is_none()
-            && is_over(since_ns, now_ns, self.wait_ns)
+            && is_over(since_ns, now_ns, self.window.wait_ns())
             && !self.candidate.is_passed_over()
         {
             // mutant: feed: what contradicts is never doubted
@@ -112,7 +108,7 @@ impl Arbiter {
         let situation = Situation {
             place: self.place(),
             now_ns,
-            wait_ns: self.wait_ns,
+            wait_ns: self.window.wait_ns(),
             activity_ns: self.activity_ns,
         };
         if self.jump.is_none() && self.candidate.is_believed(situation) {
@@ -128,7 +124,7 @@ impl Arbiter {
             // mutant: feed: what waits is delivered although another numbering was spoken for
             if situation.place == Place::AgainstClock || self.earlier.is_agreed() {
                 // What waits may be of either numbering.
-                self.buffer.clear(self.next);
+                self.window.clear();
             }
         }
     }
@@ -137,21 +133,21 @@ impl Arbiter {
     fn take_over(&mut self) {
         let begun_ns = self.candidate.lowest().sending_ns;
         let Arbiter {
-            buffer, candidate, ..
+            window, candidate, ..
         } = self;
-        let highest = if buffer.is_empty() {
-            0
-        } else {
-            buffer.highest()
+        let highest = match window.is_empty() {
+            true => 0,
+            false => window.buffer().highest(),
         };
-        for sequence in self.next..=highest {
+        for sequence in window.next()..=highest {
+            let buffer = window.buffer();
             if !buffer.has(sequence) || buffer.peek(sequence).sending_ns < begun_ns {
                 continue;
             }
-            if let Some(buffered) = buffer.take(sequence)
+            if let Some(buffered) = window.take(sequence)
                 && candidate.agrees(sequence, buffered.sending_ns, buffered.time)
             {
-                let payload = buffer.payload(&buffered);
+                let payload = window.payload(&buffered);
                 candidate.offer(
                     sequence,
                     buffered.sending_ns,
@@ -170,17 +166,21 @@ impl Arbiter {
         if self.is_undisputed() || self.jump.is_some() {
             return None;
         }
-        let next = *self.buffer.peek(self.next);
+        let next = *self.window.buffer().peek(self.window.next());
         let sending_ns = next.sending_ns;
         let newest = self.earlier.highest();
         let is_late =
-            self.likeness(newest.sequence, newest.sending_ns, newest.len()) == Likeness::Lost;
-        let is_long = is_over(self.earlier.since_ns(), next.time.mono_ns, self.wait_ns);
+            self.likeness(newest.sequence, newest.sending_ns, newest.bytes()) == Likeness::Lost;
+        let is_long = is_over(
+            self.earlier.since_ns(),
+            next.time.mono_ns,
+            self.window.wait_ns(),
+        );
         // mutant: feed: what one line shows for long and goes on says nothing
         // mutant: feed: what one line forges for a moment is a conflict
         if is_long && self.earlier.is_continued_by(&next) && !is_late {
             // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
-            self.conflict = Some(self.next - 1);
+            self.conflict = Some(self.window.next() - 1);
         }
         self.earlier.clear();
         if !self.candidate.is_empty() {
@@ -205,18 +205,19 @@ impl Arbiter {
             candidate,
             earlier,
             clock,
-            next,
+            window,
             ..
         } = self;
+        let next = window.next();
         let may_be_so = |other: Forgotten| {
             let is_of_now = clock.fits(other.newest.sending_ns, other.newest.time.wall_ns);
             // mutant: feed: what both lines brought is forgotten without a word
             // mutant: feed: a forgotten packet of another time is one of now
-            other.is_ambiguous || other.began < *next && (other.is_agreed || is_of_now)
+            other.is_ambiguous || other.began < next && (other.is_agreed || is_of_now)
         };
         let forgotten = [candidate.take_forgotten(), earlier.take_forgotten()];
-        if forgotten.into_iter().flatten().any(may_be_so) && self.next > 0 {
-            self.conflict = Some(self.next - 1);
+        if forgotten.into_iter().flatten().any(may_be_so) && next > 0 {
+            self.conflict = Some(self.window.next() - 1);
         }
     }
 
@@ -226,15 +227,12 @@ impl Arbiter {
         let (first, sending_ns) = (lowest.sequence as u32, lowest.sending_ns);
         let step = match jump {
             Jump::Join => {
-                self.next = lowest.sequence;
+                self.window.begin(lowest.sequence);
                 Some(Step::Joined { first, whole })
             }
             Jump::Restart => {
-                self.sent.forget(0..self.next);
-                self.next = lowest.sequence;
-                if self.release_to < u64::MAX {
-                    self.release_to = 0;
-                }
+                self.sent.forget(0..self.window.next());
+                self.window.begin(lowest.sequence);
                 let is_later = sending_ns > self.clock.newest_ns;
                 self.clock.begun_ns = if is_later { sending_ns } else { 0 };
                 Some(Step::Restarted {
@@ -245,7 +243,7 @@ impl Arbiter {
             }
             Jump::Forward => {
                 self.clock.begun_ns = self.clock.begun_ns.min(sending_ns);
-                (lowest.sequence > self.next).then(|| self.lose_to(&lowest))
+                (lowest.sequence > self.window.next()).then(|| self.lose_to(&lowest))
             }
         };
         if jump != Jump::Forward || sending_ns < self.clock.newest_ns {
@@ -280,11 +278,7 @@ impl Arbiter {
 
     fn adopt(&mut self) {
         let Arbiter {
-            buffer,
-            candidate,
-            next,
-            oldest_ns,
-            ..
+            window, candidate, ..
         } = self;
         candidate.drain(|buffered, payload, of_both_lines| {
             let BufferedPacket {
@@ -293,17 +287,17 @@ impl Arbiter {
                 time,
                 ..
             } = *buffered;
-            if !(*next..*next + buffer.capacity()).contains(&sequence) {
+            if !window.contains(sequence) {
                 return;
             }
             // mutant: feed: what one line forged keeps its place before that of both lines
-            let is_disputed = buffer.disputes(sequence, sending_ns, payload.len());
+            let is_disputed = (window.buffer()).disputes(sequence, sending_ns, payload.len());
             if is_disputed {
-                buffer.discard(*next, sequence);
+                window.discard(sequence);
             }
             // Of two packets of one number the one of both lines is the venue's, or neither is believed.
-            if (!is_disputed || of_both_lines) && buffer.keep(sequence, sending_ns, time, payload) {
-                *oldest_ns = (*oldest_ns).min(time.mono_ns);
+            if !is_disputed || of_both_lines {
+                window.keep(Span::one(sequence), sending_ns, time, payload);
             }
         });
         self.jump = None;

@@ -1,7 +1,7 @@
 //! Packets that a candidate refused. One that both lines bring was sent by the venue, so it is worth more than the
 //! candidate that it does not agree with: numbering may begin anew while what came before is not believed yet.
 
-use super::Line;
+use crate::cme::settings::Line;
 
 /// Packets remembered: the copies of one lie this close together, or the next number's do.
 const KEPT: usize = 16;

@@ -45,8 +45,7 @@ impl Bench {
     }
 
     fn asked(&self) -> Option<(u64, u64)> {
-        let awaited = self.arbiter.awaited();
-        awaited.map(|awaited| (awaited.first, awaited.last))
+        self.arbiter.awaited()
     }
 
     /// Offers a packet whose sending time is its receive time.

@@ -1,5 +1,8 @@
-//! The toy venue's feed, as `feed/<venue>` is for a real one.
+//! The toy venue's feed, as `feed/<venue>` is for a real one. Its three lines are put into one by what serves any venue.
 
+use touchline_feed::arbitration::{
+    Arbitration, Offered, Restart, Retransmission, Span, Step, Verdict,
+};
 use touchline_feed::{Batch, BookRules, Feed, Feedback, ReceiveTime, Request};
 use touchline_instruments::Instruments;
 use touchline_types::{
@@ -42,23 +45,32 @@ pub fn packets() -> Vec<Vec<u8>> {
 
 #[derive(Debug)]
 pub struct ToyFeed {
-    next: u64,
-    waiting: Vec<Vec<u8>>,
-    is_asking: bool,
+    arbitration: Arbitration,
+    /// A packet that something goes before.
+    arrived: Option<Vec<u8>>,
     is_filled: bool,
-    lost_to: Option<u64>,
     pub packets: u64,
     pub copies: u64,
 }
 
 impl ToyFeed {
     pub fn new() -> ToyFeed {
+        let retransmission = Retransmission {
+            wait_ns: u64::MAX,
+            numbers_max: 8,
+        };
+        // What is missing is asked for as soon as the next packet comes.
+        let (wait_ns, room) = (0, (8, 32));
         ToyFeed {
-            next: FIRST,
-            waiting: Vec::new(),
-            is_asking: true,
+            arbitration: Arbitration::with_room(
+                FIRST,
+                Restart::Never,
+                wait_ns,
+                room,
+                Some(retransmission),
+            ),
+            arrived: None,
             is_filled: false,
-            lost_to: None,
             packets: 0,
             copies: 0,
         }
@@ -68,16 +80,34 @@ impl ToyFeed {
         u64::from_be_bytes(bytes[..8].try_into().expect("a number"))
     }
 
-    fn lowest(&self) -> Option<u64> {
-        self.waiting
-            .iter()
-            .map(|bytes| ToyFeed::number(bytes))
-            .min()
+    fn offered(bytes: &[u8], time: ReceiveTime) -> Offered<'_> {
+        Offered {
+            session: 0,
+            span: Span::one(ToyFeed::number(bytes)),
+            sending_ns: 0,
+            time,
+            payload: bytes,
+        }
+    }
+
+    fn offer(
+        &mut self,
+        bytes: &[u8],
+        time: ReceiveTime,
+        instruments: &mut Instruments,
+        batch: &mut Batch,
+    ) {
+        match self.arbitration.offer(ToyFeed::offered(bytes, time)) {
+            Verdict::Deliver { .. } => self.process(bytes, instruments, batch),
+            Verdict::Duplicate => self.copies += 1,
+            Verdict::Buffered => {}
+            Verdict::Again => self.arrived = Some(bytes.to_vec()),
+            Verdict::Old => unreachable!("there is one session"),
+        }
     }
 
     fn process(&mut self, bytes: &[u8], instruments: &mut Instruments, batch: &mut Batch) {
         self.packets += 1;
-        self.next += 1;
         batch.delivered += 1;
         batch.packet_info = PacketInfo {
             sequence: ToyFeed::number(bytes),
@@ -126,56 +156,59 @@ impl Feed for ToyFeed {
 
     fn handle(
         &mut self,
-        _: Stream,
+        stream: Stream,
         bytes: &[u8],
-        _: ReceiveTime,
+        time: ReceiveTime,
         instruments: &mut Instruments,
         batch: &mut Batch,
     ) -> usize {
-        let number = ToyFeed::number(bytes);
-        let waits = self.waiting.iter().any(|other| other == bytes);
-        if number < self.next || waits {
-            self.copies += 1;
-        } else if number == self.next {
-            self.process(bytes, instruments, batch);
-            self.is_filled |= self.lowest() == Some(self.next);
+        self.arbitration.advance(time.mono_ns);
+        if stream == Stream::Again {
+            let offered = ToyFeed::offered(bytes, time);
+            assert!(self.arbitration.accept_retransmitted(offered));
         } else {
-            self.waiting.push(bytes.to_vec());
+            self.offer(bytes, time, instruments, batch);
         }
         bytes.len()
     }
 
     fn poll(&mut self, instruments: &mut Instruments, batch: &mut Batch) -> bool {
         batch.events.clear();
-        if let Some(last) = self.lost_to.take() {
-            let first = self.next;
-            batch.events.push(Event::Lost { first, last });
-            self.next = last + 1;
-            return true;
+        while batch.events.is_empty() {
+            match self.arbitration.pop() {
+                Some(Step::Packet { packet, .. }) => {
+                    let bytes = self.arbitration.payload(&packet).to_vec();
+                    self.process(&bytes, instruments, batch);
+                }
+                Some(Step::Lost { first, last }) => batch.events.push(Event::Lost { first, last }),
+                Some(Step::Filled) => self.is_filled = true,
+                Some(Step::Awaited { .. }) => {}
+                Some(Step::Restarted { .. }) => unreachable!("there is one session"),
+                None => {
+                    let Some(bytes) = self.arrived.take() else {
+                        return false;
+                    };
+                    self.offer(&bytes, ReceiveTime::default(), instruments, batch);
+                }
+            }
         }
-        let next = self.next;
-        let due = |bytes: &Vec<u8>| ToyFeed::number(bytes) == next;
-        let Some(at) = self.waiting.iter().position(due) else {
-            return false;
-        };
-        let bytes = self.waiting.swap_remove(at);
-        self.process(&bytes, instruments, batch);
         true
     }
 
-    fn handle_timeout(&mut self, _: ReceiveTime) {}
+    fn handle_timeout(&mut self, now: ReceiveTime) {
+        self.arbitration.advance(now.mono_ns);
+    }
 
     fn next_timeout(&self) -> Option<u64> {
-        None
+        self.arbitration.next_timeout()
     }
 
     fn finish(&mut self) {
-        self.request_failed(0);
+        self.arbitration.finish();
     }
 
     fn request(&self) -> Option<Request> {
-        let last = self.lowest().filter(|_| self.is_asking)? - 1;
-        let first = self.next;
+        let (first, last) = self.arbitration.awaited()?;
         Some(Request::Retransmit { first, last })
     }
 
@@ -183,8 +216,8 @@ impl Feed for ToyFeed {
         std::mem::take(&mut self.is_filled)
     }
 
-    fn request_failed(&mut self, _: u64) {
-        self.lost_to = self.lowest().map(|lowest| lowest - 1);
+    fn request_failed(&mut self, again_ns: u64) {
+        self.arbitration.give_up(again_ns);
     }
 
     fn feedback(&mut self, _: &Feedback) {}

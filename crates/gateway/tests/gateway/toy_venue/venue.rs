@@ -145,9 +145,11 @@ impl Retransmission<ToyFeed> for Store {
     }
 
     fn poll<P: Publish>(&mut self, pipeline: &mut Pipeline<ToyFeed, P>, now: Now) {
-        while let Some(Request::Retransmit { first, .. }) = pipeline.request() {
-            let is_it = |bytes: &&Vec<u8>| ToyFeed::number(bytes) == first;
-            let bytes = self.0.iter().find(is_it).expect("it has every packet");
+        let Some(Request::Retransmit { first, last }) = pipeline.request() else {
+            return;
+        };
+        let is_asked = |bytes: &&Vec<u8>| (first..=last).contains(&ToyFeed::number(bytes));
+        for bytes in self.0.iter().filter(is_asked) {
             pipeline.packet_at(Stream::Again, bytes, now.time, 0);
         }
     }

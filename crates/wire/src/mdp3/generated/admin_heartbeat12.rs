@@ -36,12 +36,6 @@ impl<'a> AdminHeartbeat12<'a> {
         Self { block }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 0,
-        groups: &[],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

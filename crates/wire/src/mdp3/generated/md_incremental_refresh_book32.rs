@@ -59,17 +59,6 @@ impl<'a> MdIncrementalRefreshBook32<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 11,
-        groups: &[
-            GroupShape::new::<MdIncrementalRefreshBook32NoMdEntries<'static>, GroupSize>(0),
-            GroupShape::new::<MdIncrementalRefreshBook32NoOrderIdEntries<'static>, GroupSize8Byte>(
-                7,
-            ),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -46,15 +46,6 @@ impl<'a> MdIncrementalRefreshLimitsBanding50<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 11,
-        groups: &[GroupShape::new::<
-            MdIncrementalRefreshLimitsBanding50NoMdEntries<'static>,
-            GroupSize,
-        >(0)],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -46,15 +46,6 @@ impl<'a> MdIncrementalRefreshSessionStatistics35<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 11,
-        groups: &[GroupShape::new::<
-            MdIncrementalRefreshSessionStatistics35NoMdEntries<'static>,
-            GroupSize,
-        >(0)],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -51,18 +51,6 @@ impl<'a> MdIncrementalRefreshTradeSummary48<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 11,
-        groups: &[
-            GroupShape::new::<MdIncrementalRefreshTradeSummary48NoMdEntries<'static>, GroupSize>(0),
-            GroupShape::new::<
-                MdIncrementalRefreshTradeSummary48NoOrderIdEntries<'static>,
-                GroupSize8Byte,
-            >(0),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

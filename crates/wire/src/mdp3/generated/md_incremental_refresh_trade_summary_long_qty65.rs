@@ -51,21 +51,6 @@ impl<'a> MdIncrementalRefreshTradeSummaryLongQty65<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 11,
-        groups: &[
-            GroupShape::new::<
-                MdIncrementalRefreshTradeSummaryLongQty65NoMdEntries<'static>,
-                GroupSize,
-            >(0),
-            GroupShape::new::<
-                MdIncrementalRefreshTradeSummaryLongQty65NoOrderIdEntries<'static>,
-                GroupSize8Byte,
-            >(0),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -63,23 +63,6 @@ impl<'a> MdInstrumentDefinitionFixedIncome57<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 338,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoMdFeedTypes<'static>, GroupSize>(
-                0,
-            ),
-            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoInstAttrib<'static>, GroupSize>(
-                0,
-            ),
-            GroupShape::new::<MdInstrumentDefinitionFixedIncome57NoLotTypeRules<'static>, GroupSize>(
-                0,
-            ),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

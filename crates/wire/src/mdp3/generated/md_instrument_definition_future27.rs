@@ -63,17 +63,6 @@ impl<'a> MdInstrumentDefinitionFuture27<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 214,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionFuture27NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFuture27NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFuture27NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFuture27NoLotTypeRules<'static>, GroupSize>(0),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -63,17 +63,6 @@ impl<'a> MdInstrumentDefinitionFuture54<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 216,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionFuture54NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFuture54NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFuture54NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFuture54NoLotTypeRules<'static>, GroupSize>(0),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -68,18 +68,6 @@ impl<'a> MdInstrumentDefinitionFx63<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 309,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionFx63NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFx63NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFx63NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFx63NoLotTypeRules<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionFx63NoTradingSessions<'static>, GroupSize>(0),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -81,21 +81,6 @@ impl<'a> MdInstrumentDefinitionOption41<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 211,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionOption41NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption41NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption41NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption41NoLotTypeRules<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption41NoUnderlyings<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption41NoRelatedInstruments<'static>, GroupSize>(
-                7,
-            ),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -73,21 +73,6 @@ impl<'a> MdInstrumentDefinitionOption55<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 213,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionOption55NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption55NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption55NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption55NoLotTypeRules<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption55NoUnderlyings<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionOption55NoRelatedInstruments<'static>, GroupSize>(
-                0,
-            ),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

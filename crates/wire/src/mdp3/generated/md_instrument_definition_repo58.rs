@@ -86,22 +86,6 @@ impl<'a> MdInstrumentDefinitionRepo58<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 255,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionRepo58NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionRepo58NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionRepo58NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionRepo58NoLotTypeRules<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionRepo58NoUnderlyings<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionRepo58NoRelatedInstruments<'static>, GroupSize>(
-                0,
-            ),
-            GroupShape::new::<MdInstrumentDefinitionRepo58NoBrokenDates<'static>, GroupSize>(13),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -68,18 +68,6 @@ impl<'a> MdInstrumentDefinitionSpread29<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 193,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionSpread29NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread29NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread29NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread29NoLotTypeRules<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread29NoLegs<'static>, GroupSize>(0),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -68,18 +68,6 @@ impl<'a> MdInstrumentDefinitionSpread56<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 195,
-        groups: &[
-            GroupShape::new::<MdInstrumentDefinitionSpread56NoEvents<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread56NoMdFeedTypes<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread56NoInstAttrib<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread56NoLotTypeRules<'static>, GroupSize>(0),
-            GroupShape::new::<MdInstrumentDefinitionSpread56NoLegs<'static>, GroupSize>(0),
-        ],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -92,7 +92,6 @@ pub use snapshot_refresh_top_orders59::*;
 pub use types::*;
 
 use super::{CheckedMessage, RawMessage};
-use crate::sbe::codec::Shape;
 use crate::sbe::{Malformed, Visitor};
 use core::fmt;
 
@@ -101,87 +100,6 @@ pub const SCHEMA_ID: u16 = 1;
 
 /// The newest schema version that the views know.
 pub const SCHEMA_VERSION: u16 = 13;
-
-/// Shapes by template id.
-static SHAPES: [Option<Shape>; 69 + 1] = {
-    let mut shapes = [None; 69 + 1];
-    shapes[ChannelReset4::TEMPLATE_ID as usize] = Some(ChannelReset4::SHAPE);
-    shapes[AdminHeartbeat12::TEMPLATE_ID as usize] = Some(AdminHeartbeat12::SHAPE);
-    shapes[AdminLogin15::TEMPLATE_ID as usize] = Some(AdminLogin15::SHAPE);
-    shapes[AdminLogout16::TEMPLATE_ID as usize] = Some(AdminLogout16::SHAPE);
-    shapes[MdInstrumentDefinitionFuture27::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionFuture27::SHAPE);
-    shapes[MdInstrumentDefinitionSpread29::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionSpread29::SHAPE);
-    shapes[SecurityStatus30::TEMPLATE_ID as usize] = Some(SecurityStatus30::SHAPE);
-    shapes[MdIncrementalRefreshBook32::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshBook32::SHAPE);
-    shapes[MdIncrementalRefreshDailyStatistics33::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshDailyStatistics33::SHAPE);
-    shapes[MdIncrementalRefreshLimitsBanding34::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshLimitsBanding34::SHAPE);
-    shapes[MdIncrementalRefreshSessionStatistics35::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshSessionStatistics35::SHAPE);
-    shapes[MdIncrementalRefreshTrade36::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshTrade36::SHAPE);
-    shapes[MdIncrementalRefreshVolume37::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshVolume37::SHAPE);
-    shapes[SnapshotFullRefresh38::TEMPLATE_ID as usize] = Some(SnapshotFullRefresh38::SHAPE);
-    shapes[QuoteRequest39::TEMPLATE_ID as usize] = Some(QuoteRequest39::SHAPE);
-    shapes[MdInstrumentDefinitionOption41::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionOption41::SHAPE);
-    shapes[MdIncrementalRefreshTradeSummary42::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshTradeSummary42::SHAPE);
-    shapes[MdIncrementalRefreshOrderBook43::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshOrderBook43::SHAPE);
-    shapes[SnapshotFullRefreshOrderBook44::TEMPLATE_ID as usize] =
-        Some(SnapshotFullRefreshOrderBook44::SHAPE);
-    shapes[MdIncrementalRefreshBook46::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshBook46::SHAPE);
-    shapes[MdIncrementalRefreshOrderBook47::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshOrderBook47::SHAPE);
-    shapes[MdIncrementalRefreshTradeSummary48::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshTradeSummary48::SHAPE);
-    shapes[MdIncrementalRefreshDailyStatistics49::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshDailyStatistics49::SHAPE);
-    shapes[MdIncrementalRefreshLimitsBanding50::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshLimitsBanding50::SHAPE);
-    shapes[MdIncrementalRefreshSessionStatistics51::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshSessionStatistics51::SHAPE);
-    shapes[SnapshotFullRefresh52::TEMPLATE_ID as usize] = Some(SnapshotFullRefresh52::SHAPE);
-    shapes[SnapshotFullRefreshOrderBook53::TEMPLATE_ID as usize] =
-        Some(SnapshotFullRefreshOrderBook53::SHAPE);
-    shapes[MdInstrumentDefinitionFuture54::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionFuture54::SHAPE);
-    shapes[MdInstrumentDefinitionOption55::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionOption55::SHAPE);
-    shapes[MdInstrumentDefinitionSpread56::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionSpread56::SHAPE);
-    shapes[MdInstrumentDefinitionFixedIncome57::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionFixedIncome57::SHAPE);
-    shapes[MdInstrumentDefinitionRepo58::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionRepo58::SHAPE);
-    shapes[SnapshotRefreshTopOrders59::TEMPLATE_ID as usize] =
-        Some(SnapshotRefreshTopOrders59::SHAPE);
-    shapes[SecurityStatusWorkup60::TEMPLATE_ID as usize] = Some(SecurityStatusWorkup60::SHAPE);
-    shapes[SnapshotFullRefreshTcp61::TEMPLATE_ID as usize] = Some(SnapshotFullRefreshTcp61::SHAPE);
-    shapes[CollateralMarketValue62::TEMPLATE_ID as usize] = Some(CollateralMarketValue62::SHAPE);
-    shapes[MdInstrumentDefinitionFx63::TEMPLATE_ID as usize] =
-        Some(MdInstrumentDefinitionFx63::SHAPE);
-    shapes[MdIncrementalRefreshBookLongQty64::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshBookLongQty64::SHAPE);
-    shapes[MdIncrementalRefreshTradeSummaryLongQty65::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshTradeSummaryLongQty65::SHAPE);
-    shapes[MdIncrementalRefreshVolumeLongQty66::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshVolumeLongQty66::SHAPE);
-    shapes[MdIncrementalRefreshSessionStatisticsLongQty67::TEMPLATE_ID as usize] =
-        Some(MdIncrementalRefreshSessionStatisticsLongQty67::SHAPE);
-    shapes[SnapshotFullRefreshTcpLongQty68::TEMPLATE_ID as usize] =
-        Some(SnapshotFullRefreshTcpLongQty68::SHAPE);
-    shapes[SnapshotFullRefreshLongQty69::TEMPLATE_ID as usize] =
-        Some(SnapshotFullRefreshLongQty69::SHAPE);
-    shapes
-};
 
 /// A message of any template.
 #[derive(Clone, Copy, Debug)]
@@ -600,23 +518,188 @@ impl<'a> Message<'a> {
     /// Whether the template is known.
     #[inline]
     pub fn is_known(template_id: u16) -> bool {
-        matches!(SHAPES.get(usize::from(template_id)), Some(Some(_)))
+        matches!(
+            template_id,
+            ChannelReset4::TEMPLATE_ID
+                | AdminHeartbeat12::TEMPLATE_ID
+                | AdminLogin15::TEMPLATE_ID
+                | AdminLogout16::TEMPLATE_ID
+                | MdInstrumentDefinitionFuture27::TEMPLATE_ID
+                | MdInstrumentDefinitionSpread29::TEMPLATE_ID
+                | SecurityStatus30::TEMPLATE_ID
+                | MdIncrementalRefreshBook32::TEMPLATE_ID
+                | MdIncrementalRefreshDailyStatistics33::TEMPLATE_ID
+                | MdIncrementalRefreshLimitsBanding34::TEMPLATE_ID
+                | MdIncrementalRefreshSessionStatistics35::TEMPLATE_ID
+                | MdIncrementalRefreshTrade36::TEMPLATE_ID
+                | MdIncrementalRefreshVolume37::TEMPLATE_ID
+                | SnapshotFullRefresh38::TEMPLATE_ID
+                | QuoteRequest39::TEMPLATE_ID
+                | MdInstrumentDefinitionOption41::TEMPLATE_ID
+                | MdIncrementalRefreshTradeSummary42::TEMPLATE_ID
+                | MdIncrementalRefreshOrderBook43::TEMPLATE_ID
+                | SnapshotFullRefreshOrderBook44::TEMPLATE_ID
+                | MdIncrementalRefreshBook46::TEMPLATE_ID
+                | MdIncrementalRefreshOrderBook47::TEMPLATE_ID
+                | MdIncrementalRefreshTradeSummary48::TEMPLATE_ID
+                | MdIncrementalRefreshDailyStatistics49::TEMPLATE_ID
+                | MdIncrementalRefreshLimitsBanding50::TEMPLATE_ID
+                | MdIncrementalRefreshSessionStatistics51::TEMPLATE_ID
+                | SnapshotFullRefresh52::TEMPLATE_ID
+                | SnapshotFullRefreshOrderBook53::TEMPLATE_ID
+                | MdInstrumentDefinitionFuture54::TEMPLATE_ID
+                | MdInstrumentDefinitionOption55::TEMPLATE_ID
+                | MdInstrumentDefinitionSpread56::TEMPLATE_ID
+                | MdInstrumentDefinitionFixedIncome57::TEMPLATE_ID
+                | MdInstrumentDefinitionRepo58::TEMPLATE_ID
+                | SnapshotRefreshTopOrders59::TEMPLATE_ID
+                | SecurityStatusWorkup60::TEMPLATE_ID
+                | SnapshotFullRefreshTcp61::TEMPLATE_ID
+                | CollateralMarketValue62::TEMPLATE_ID
+                | MdInstrumentDefinitionFx63::TEMPLATE_ID
+                | MdIncrementalRefreshBookLongQty64::TEMPLATE_ID
+                | MdIncrementalRefreshTradeSummaryLongQty65::TEMPLATE_ID
+                | MdIncrementalRefreshVolumeLongQty66::TEMPLATE_ID
+                | MdIncrementalRefreshSessionStatisticsLongQty67::TEMPLATE_ID
+                | SnapshotFullRefreshTcpLongQty68::TEMPLATE_ID
+                | SnapshotFullRefreshLongQty69::TEMPLATE_ID
+        )
     }
 
-    /// The same check as [`parse`](Self::parse) without the view, by lengths alone. A template that is not known has nothing
-    /// to be checked.
+    /// The same check without the view. A template that is not known has nothing to be checked.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
-    #[inline]
+    // Always inline: it is the body of the loop over the messages of a packet.
+    #[inline(always)]
     pub fn check(raw: RawMessage<'a>) -> Result<(), Malformed> {
-        match SHAPES.get(usize::from(raw.header.template_id)) {
-            Some(Some(shape)) => shape.check(
-                raw.header.block_length,
-                raw.header.version,
-                SCHEMA_VERSION,
-                raw.body,
-            ),
+        let (length, version) = (raw.header.block_length, raw.header.version);
+        match raw.header.template_id {
+            ChannelReset4::TEMPLATE_ID => ChannelReset4::parse(length, version, raw.body).map(drop),
+            AdminHeartbeat12::TEMPLATE_ID => {
+                AdminHeartbeat12::parse(length, version, raw.body).map(drop)
+            }
+            AdminLogin15::TEMPLATE_ID => AdminLogin15::parse(length, version, raw.body).map(drop),
+            AdminLogout16::TEMPLATE_ID => AdminLogout16::parse(length, version, raw.body).map(drop),
+            MdInstrumentDefinitionFuture27::TEMPLATE_ID => {
+                MdInstrumentDefinitionFuture27::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionSpread29::TEMPLATE_ID => {
+                MdInstrumentDefinitionSpread29::parse(length, version, raw.body).map(drop)
+            }
+            SecurityStatus30::TEMPLATE_ID => {
+                SecurityStatus30::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshBook32::TEMPLATE_ID => {
+                MdIncrementalRefreshBook32::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshDailyStatistics33::TEMPLATE_ID => {
+                MdIncrementalRefreshDailyStatistics33::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshLimitsBanding34::TEMPLATE_ID => {
+                MdIncrementalRefreshLimitsBanding34::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshSessionStatistics35::TEMPLATE_ID => {
+                MdIncrementalRefreshSessionStatistics35::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTrade36::TEMPLATE_ID => {
+                MdIncrementalRefreshTrade36::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshVolume37::TEMPLATE_ID => {
+                MdIncrementalRefreshVolume37::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefresh38::TEMPLATE_ID => {
+                SnapshotFullRefresh38::parse(length, version, raw.body).map(drop)
+            }
+            QuoteRequest39::TEMPLATE_ID => {
+                QuoteRequest39::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionOption41::TEMPLATE_ID => {
+                MdInstrumentDefinitionOption41::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTradeSummary42::TEMPLATE_ID => {
+                MdIncrementalRefreshTradeSummary42::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshOrderBook43::TEMPLATE_ID => {
+                MdIncrementalRefreshOrderBook43::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshOrderBook44::TEMPLATE_ID => {
+                SnapshotFullRefreshOrderBook44::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshBook46::TEMPLATE_ID => {
+                MdIncrementalRefreshBook46::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshOrderBook47::TEMPLATE_ID => {
+                MdIncrementalRefreshOrderBook47::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTradeSummary48::TEMPLATE_ID => {
+                MdIncrementalRefreshTradeSummary48::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshDailyStatistics49::TEMPLATE_ID => {
+                MdIncrementalRefreshDailyStatistics49::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshLimitsBanding50::TEMPLATE_ID => {
+                MdIncrementalRefreshLimitsBanding50::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshSessionStatistics51::TEMPLATE_ID => {
+                MdIncrementalRefreshSessionStatistics51::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefresh52::TEMPLATE_ID => {
+                SnapshotFullRefresh52::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshOrderBook53::TEMPLATE_ID => {
+                SnapshotFullRefreshOrderBook53::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionFuture54::TEMPLATE_ID => {
+                MdInstrumentDefinitionFuture54::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionOption55::TEMPLATE_ID => {
+                MdInstrumentDefinitionOption55::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionSpread56::TEMPLATE_ID => {
+                MdInstrumentDefinitionSpread56::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionFixedIncome57::TEMPLATE_ID => {
+                MdInstrumentDefinitionFixedIncome57::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionRepo58::TEMPLATE_ID => {
+                MdInstrumentDefinitionRepo58::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotRefreshTopOrders59::TEMPLATE_ID => {
+                SnapshotRefreshTopOrders59::parse(length, version, raw.body).map(drop)
+            }
+            SecurityStatusWorkup60::TEMPLATE_ID => {
+                SecurityStatusWorkup60::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshTcp61::TEMPLATE_ID => {
+                SnapshotFullRefreshTcp61::parse(length, version, raw.body).map(drop)
+            }
+            CollateralMarketValue62::TEMPLATE_ID => {
+                CollateralMarketValue62::parse(length, version, raw.body).map(drop)
+            }
+            MdInstrumentDefinitionFx63::TEMPLATE_ID => {
+                MdInstrumentDefinitionFx63::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshBookLongQty64::TEMPLATE_ID => {
+                MdIncrementalRefreshBookLongQty64::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshTradeSummaryLongQty65::TEMPLATE_ID => {
+                MdIncrementalRefreshTradeSummaryLongQty65::parse(length, version, raw.body)
+                    .map(drop)
+            }
+            MdIncrementalRefreshVolumeLongQty66::TEMPLATE_ID => {
+                MdIncrementalRefreshVolumeLongQty66::parse(length, version, raw.body).map(drop)
+            }
+            MdIncrementalRefreshSessionStatisticsLongQty67::TEMPLATE_ID => {
+                MdIncrementalRefreshSessionStatisticsLongQty67::parse(length, version, raw.body)
+                    .map(drop)
+            }
+            SnapshotFullRefreshTcpLongQty68::TEMPLATE_ID => {
+                SnapshotFullRefreshTcpLongQty68::parse(length, version, raw.body).map(drop)
+            }
+            SnapshotFullRefreshLongQty69::TEMPLATE_ID => {
+                SnapshotFullRefreshLongQty69::parse(length, version, raw.body).map(drop)
+            }
             _ => Ok(()),
         }
     }

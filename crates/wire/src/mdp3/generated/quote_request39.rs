@@ -46,15 +46,6 @@ impl<'a> QuoteRequest39<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 35,
-        groups: &[GroupShape::new::<
-            QuoteRequest39NoRelatedSym<'static>,
-            GroupSize,
-        >(0)],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -37,12 +37,6 @@ impl<'a> SecurityStatus30<'a> {
         Self { block }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 30,
-        groups: &[],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

@@ -46,15 +46,6 @@ impl<'a> SecurityStatusWorkup60<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 30,
-        groups: &[GroupShape::new::<
-            SecurityStatusWorkup60NoOrderIdEntries<'static>,
-            GroupSize,
-        >(0)],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

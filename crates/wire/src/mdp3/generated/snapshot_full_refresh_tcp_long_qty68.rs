@@ -46,15 +46,6 @@ impl<'a> SnapshotFullRefreshTcpLongQty68<'a> {
         }
     }
 
-    /// What its lengths must be.
-    pub(super) const SHAPE: Shape = Shape {
-        block_length: 37,
-        groups: &[GroupShape::new::<
-            SnapshotFullRefreshTcpLongQty68NoMdEntries<'static>,
-            GroupSize,
-        >(0)],
-    };
-
     /// The schema version of the writer.
     #[inline]
     pub const fn version(&self) -> u16 {

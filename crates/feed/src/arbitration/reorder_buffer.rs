@@ -1,23 +1,33 @@
 //! Packets that wait behind a gap: a window of slots by sequence number, memory taken at start.
 
+use super::span::Span;
 use crate::ReceiveTime;
 
 /// A buffered packet, without its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferedPacket {
-    /// Sequence number.
+    /// Sequence number, the first of its span.
     pub sequence: u64,
     /// When it was sent, nanoseconds since the Unix epoch.
     pub sending_ns: u64,
     /// When it came.
     pub time: ReceiveTime,
+    count: u64,
     len: usize,
     filled: bool,
 }
 
 impl BufferedPacket {
+    /// Its numbers.
+    pub fn span(&self) -> Span {
+        Span {
+            first: self.sequence,
+            count: self.count,
+        }
+    }
+
     /// Its length, bytes.
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.len
     }
 }
@@ -30,6 +40,8 @@ pub struct ReorderBuffer {
     stride: usize,
     count: usize,
     highest: u64,
+    /// The most numbers of a packet kept since none waited.
+    longest: u64,
 }
 
 impl ReorderBuffer {
@@ -42,6 +54,7 @@ impl ReorderBuffer {
             stride: packet_bytes_max,
             count: 0,
             highest: 0,
+            longest: 0,
         }
     }
 
@@ -61,31 +74,27 @@ impl ReorderBuffer {
         self.highest
     }
 
-    /// Keeps a packet whose number lies in the caller's window; `false` if it is already there.
-    pub fn keep(
-        &mut self,
-        sequence: u64,
-        sending_ns: u64,
-        time: ReceiveTime,
-        payload: &[u8],
-    ) -> bool {
-        let index = self.index(sequence);
-        if self.slots[index].filled {
+    /// Keeps a packet whose first number lies in the caller's window; `false` if it is already there, or one that holds as
+    /// much.
+    pub fn keep(&mut self, span: Span, sending_ns: u64, time: ReceiveTime, payload: &[u8]) -> bool {
+        let (sequence, index) = (span.first, self.index(span.first));
+        if self.slots[index].filled && self.slots[index].count >= span.count {
             return false;
         }
+        self.take(sequence);
         let start = index * self.stride;
         self.bytes[start..start + payload.len()].copy_from_slice(payload);
         self.slots[index] = BufferedPacket {
             sequence,
             sending_ns,
             time,
+            count: span.count,
             len: payload.len(),
             filled: true,
         };
-        self.highest = if self.count == 0 {
-            sequence
-        } else {
-            self.highest.max(sequence)
+        (self.highest, self.longest) = match self.count {
+            0 => (sequence, span.count),
+            _ => (self.highest.max(sequence), self.longest.max(span.count)),
         };
         self.count += 1;
         true
@@ -94,6 +103,41 @@ impl ReorderBuffer {
     /// Whether a packet waits. The number must lie in the caller's window.
     pub fn has(&self, sequence: u64) -> bool {
         self.slots[self.index(sequence)].filled
+    }
+
+    /// The first number of the packet that waits and holds this one, the nearest of several.
+    fn covering(&self, number: u64) -> Option<u64> {
+        if self.count == 0 {
+            return None;
+        }
+        let mut firsts = (number.saturating_sub(self.longest.saturating_sub(1))..=number).rev();
+        firsts.find(|first| {
+            let buffered = self.peek(*first);
+            buffered.filled && buffered.sequence == *first && buffered.span().contains(number)
+        })
+    }
+
+    /// Whether a packet that waits holds a number.
+    pub fn covers(&self, number: u64) -> bool {
+        self.covering(number).is_some()
+    }
+
+    /// Takes out the packet that holds a number.
+    pub fn take_covering(&mut self, number: u64) -> Option<BufferedPacket> {
+        self.covering(number).and_then(|first| self.take(first))
+    }
+
+    /// Throws away packets of which nothing is left: their first number is one of `from` to before `next`, and their last
+    /// as well.
+    pub fn forget_passed(&mut self, from: u64, next: u64) {
+        let from = from.saturating_sub(self.longest.saturating_sub(1));
+        let lowest = from.max(next.saturating_sub(self.capacity()));
+        for first in lowest..next.min(self.highest + 1) {
+            let buffered = self.peek(first);
+            if buffered.filled && buffered.sequence == first && buffered.span().end() <= next {
+                self.take(first);
+            }
+        }
     }
 
     /// What is kept of a packet that waits. The number must lie in the caller's window.
@@ -176,10 +220,10 @@ mod tests {
     #[test]
     fn what_is_kept_comes_out_once() {
         let mut buffer = ReorderBuffer::new(4, 8);
-        assert!(buffer.keep(7, 70, ReceiveTime::at(700), b"seven"));
-        assert!(buffer.keep(9, 90, ReceiveTime::at(900), b"nine"));
+        assert!(buffer.keep(Span::one(7), 70, ReceiveTime::at(700), b"seven"));
+        assert!(buffer.keep(Span::one(9), 90, ReceiveTime::at(900), b"nine"));
         assert!(
-            !buffer.keep(9, 90, ReceiveTime::at(901), b"nine"),
+            !buffer.keep(Span::one(9), 90, ReceiveTime::at(901), b"nine"),
             "a duplicate"
         );
         assert!(!buffer.disputes(9, 90, 4) && !buffer.disputes(8, 90, 5));
@@ -197,16 +241,35 @@ mod tests {
             (seven.time, buffer.payload(&seven)),
             (ReceiveTime::at(700), b"seven".as_slice())
         );
-        assert!(buffer.keep(8, 80, ReceiveTime::at(800), b"eight"));
+        assert!(buffer.keep(Span::one(8), 80, ReceiveTime::at(800), b"eight"));
         buffer.discard(8, 9);
         assert_eq!((buffer.highest(), buffer.first(8)), (8, Some(8)));
-        assert!(buffer.keep(9, 90, ReceiveTime::at(902), b"nine"));
+        assert!(buffer.keep(Span::one(9), 90, ReceiveTime::at(902), b"nine"));
         buffer.discard(8, 8);
         assert_eq!((buffer.highest(), buffer.first(8)), (9, Some(9)));
         assert_eq!(buffer.take(7), None);
         assert_eq!(buffer.take(8), None);
         assert!(!buffer.is_empty());
         assert!(buffer.take(9).is_some());
+        assert!(buffer.is_empty());
+    }
+
+    #[test]
+    fn a_packet_is_found_by_each_of_its_numbers() {
+        let mut buffer = ReorderBuffer::new(8, 8);
+        let span = |first, count| Span { first, count };
+        assert!(buffer.keep(span(10, 3), 1, ReceiveTime::at(1), b"ten"));
+        assert!(!buffer.keep(span(10, 2), 1, ReceiveTime::at(1), b"less"));
+        assert!(buffer.keep(span(10, 4), 1, ReceiveTime::at(1), b"more"));
+        assert!(buffer.keep(span(14, 1), 1, ReceiveTime::at(1), b"last"));
+        assert!(!buffer.covers(9) && buffer.covers(10) && buffer.covers(13) && buffer.covers(14));
+        buffer.forget_passed(9, 12);
+        let ten = buffer.take_covering(12).expect("its rest is not passed");
+        assert_eq!(
+            (ten.span(), buffer.payload(&ten)),
+            (span(10, 4), &b"more"[..])
+        );
+        buffer.forget_passed(12, 15);
         assert!(buffer.is_empty());
     }
 }

@@ -1,0 +1,281 @@
+//! Arbitration of any number of lines whose packets name their session, or never begin anew.
+
+use super::reorder_buffer::BufferedPacket;
+use super::span::Span;
+use super::window::{Retransmission, Wait, Window};
+use crate::ReceiveTime;
+
+/// Rule of a venue for a numbering that begins anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// It never does: lower numbers are copies.
+    Never,
+    /// Packets name their session, and another one than the present and the one before it begins anew.
+    NewSession,
+}
+
+/// Packet as a line brought it.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered<'a> {
+    /// Its session; 0 where the venue has none.
+    pub session: u64,
+    /// Its numbers.
+    pub span: Span,
+    /// When it was sent, nanoseconds since the Unix epoch; 0 where the venue does not say.
+    pub sending_ns: u64,
+    /// When it came.
+    pub time: ReceiveTime,
+    /// Its bytes.
+    pub payload: &'a [u8],
+}
+
+/// What became of an offered packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds the next number: process it now, without the numbers before `from`.
+    Deliver {
+        /// The first number that was not processed yet.
+        from: u64,
+    },
+    /// It waits behind a gap.
+    Buffered,
+    /// All its numbers were processed, were lost, or wait already.
+    Duplicate,
+    /// It is of the session before.
+    Old,
+    /// Something goes before it: take the steps that are due, and offer it again.
+    Again,
+}
+
+/// What is to be done next, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Numbering begins anew.
+    Restarted {
+        /// With this session.
+        session: u64,
+    },
+    /// These numbers are lost on all lines.
+    Lost {
+        /// First lost number.
+        first: u64,
+        /// Last lost number.
+        last: u64,
+    },
+    /// These numbers are asked for again; nothing goes on until they come or are given up.
+    Awaited {
+        /// First number, which is missing.
+        first: u64,
+        /// Last number, which is missing.
+        last: u64,
+    },
+    /// All that was asked for is there.
+    Filled,
+    /// This packet is the next one; its bytes are at [`Arbitration::payload`].
+    Packet {
+        /// The packet.
+        packet: BufferedPacket,
+        /// The first number of it that was not processed yet.
+        from: u64,
+    },
+}
+
+/// Arbitration of a venue's lines, which are all alike: whichever brings a number first counts.
+///
+/// The caller takes all steps by [`Arbitration::pop`] after every call that takes `&mut self`.
+#[derive(Debug)]
+pub struct Arbitration {
+    window: Window,
+    restart: Restart,
+    /// Where a numbering begins.
+    begin: u64,
+    session: Option<u64>,
+    former: Option<u64>,
+    /// The present session has begun, and nobody was told.
+    is_new: bool,
+    /// What lies below is lost, so that the window reaches a packet beyond it.
+    make_room_to: u64,
+}
+
+impl Arbitration {
+    /// Numbering begins with `begin`, at least 1. Memory for what waits in `window` was taken with it.
+    #[must_use]
+    pub fn new(begin: u64, restart: Restart, mut window: Window) -> Arbitration {
+        assert!(begin > 0, "numbers-begin-behind-0");
+        window.begin(begin);
+        Arbitration {
+            window,
+            restart,
+            begin,
+            session: None,
+            former: None,
+            is_new: false,
+            make_room_to: 0,
+        }
+    }
+
+    /// As [`Arbitration::new`], with a window of its own: a gap waits `wait_ns` for other lines, then for retransmission.
+    #[must_use]
+    pub fn with_room(
+        begin: u64,
+        restart: Restart,
+        wait_ns: u64,
+        (packets_max, packet_bytes_max): (usize, usize),
+        retransmission: Option<Retransmission>,
+    ) -> Arbitration {
+        let window = Window::new(wait_ns, packets_max, packet_bytes_max, retransmission);
+        Arbitration::new(begin, restart, window)
+    }
+
+    /// The next number to process.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.window.next()
+    }
+
+    /// Judges a packet that a line brought.
+    pub fn offer(&mut self, offered: Offered<'_>) -> Verdict {
+        if !self.is_of_session(offered.session) {
+            return Verdict::Old;
+        }
+        let Offered { span, .. } = offered;
+        let next = self.window.next();
+        if self.is_new || self.is_due() {
+            return Verdict::Again;
+        }
+        if span.end() <= next {
+            return Verdict::Duplicate;
+        }
+        if span.first <= next && !self.window.is_held_up() {
+            self.window.pass(span.end() - next);
+            // mutant: arbitration: what was processed is processed again
+            return Verdict::Deliver { from: next };
+        }
+        if span.first >= next && !self.window.contains(span.first) {
+            self.make_room_to = span.first - self.window.capacity() + 1;
+            return Verdict::Again;
+        }
+        self.keep(offered)
+    }
+
+    /// Keeps what lies behind a gap, or behind what is awaited; of a packet that was processed in part, the rest.
+    fn keep(&mut self, offered: Offered<'_>) -> Verdict {
+        let Offered {
+            mut span,
+            sending_ns,
+            time,
+            payload,
+            ..
+        } = offered;
+        let passed = self.window.next().saturating_sub(span.first);
+        (span.first, span.count) = (span.first + passed, span.count - passed);
+        match self.window.keep(span, sending_ns, time, payload) {
+            true => Verdict::Buffered,
+            false => Verdict::Duplicate,
+        }
+    }
+
+    /// Takes a packet that was asked for. `false` if it was not, or is not needed any more.
+    pub fn accept_retransmitted(&mut self, offered: Offered<'_>) -> bool {
+        let Offered {
+            span,
+            sending_ns,
+            time,
+            payload,
+            session,
+        } = offered;
+        let is_of_session = self.restart == Restart::Never || self.session == Some(session);
+        is_of_session && (self.window).keep_retransmitted(span, sending_ns, 0, time, payload)
+    }
+
+    /// The next step, if one is due.
+    pub fn pop(&mut self) -> Option<Step> {
+        if std::mem::take(&mut self.is_new) {
+            let session = self.session.expect("a-new-session-has-a-name");
+            return Some(Step::Restarted { session });
+        }
+        let flush = self.make_room_to > self.window.next();
+        match self.window.pop_wait(flush) {
+            Wait::Nothing => {}
+            Wait::Filled => return Some(Step::Filled),
+            Wait::Asked { first, last } => return Some(Step::Awaited { first, last }),
+            Wait::Awaiting => return None,
+        }
+        let from = self.window.next();
+        if let Some(packet) = self.window.take_next() {
+            self.window.pass(packet.span().end() - from);
+            return Some(Step::Packet { packet, from });
+        }
+        let behind = self.window.behind_lost(flush);
+        let behind = behind.map(|packet| packet.sequence);
+        let beyond = flush.then_some(self.make_room_to);
+        let number = behind.into_iter().chain(beyond).min()?;
+        self.window.lose_to(number);
+        Some(Step::Lost {
+            first: from,
+            last: number - 1,
+        })
+    }
+
+    /// The bytes of a packet popped just now.
+    #[must_use]
+    pub fn payload(&self, packet: &BufferedPacket) -> &[u8] {
+        self.window.payload(packet)
+    }
+
+    /// Time passed: what waited long enough is asked for, or lost.
+    pub fn advance(&mut self, now_ns: u64) {
+        self.window.advance(now_ns, true);
+    }
+
+    /// When time alone lets something go at the earliest, by the clock of [`Arbitration::advance`].
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<u64> {
+        self.window.next_timeout()
+    }
+
+    /// Nothing will come any more: every gap is lost.
+    pub fn finish(&mut self) {
+        self.window.finish();
+    }
+
+    /// What is asked for and has not come yet: its first and its last number.
+    #[must_use]
+    pub fn awaited(&self) -> Option<(u64, u64)> {
+        let awaited = self.window.awaited()?;
+        Some((awaited.first, awaited.last))
+    }
+
+    /// Nothing more will come of what was asked for, and nothing is to be asked for before `again_ns`.
+    pub fn give_up(&mut self, again_ns: u64) {
+        self.window.give_up(again_ns);
+    }
+
+    /// Whether what waits can go on.
+    fn is_due(&self) -> bool {
+        let is_next = self.window.buffer().covers(self.window.next());
+        let is_held_up = self.window.is_held_up();
+        is_next && !is_held_up || self.make_room_to > self.window.next()
+    }
+
+    /// Whether a packet is of the present session; another one than the one before begins anew.
+    fn is_of_session(&mut self, session: u64) -> bool {
+        if self.restart == Restart::Never || self.session == Some(session) {
+            return true;
+        }
+        // mutant: arbitration: the session before comes back
+        if self.former == Some(session) {
+            return false;
+        }
+        self.is_new = self.session.is_some();
+        (self.former, self.session) = (self.session, Some(session));
+        self.window.give_up(0);
+        self.window.clear();
+        self.window.begin(self.begin);
+        self.make_room_to = 0;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,393 @@
+//! Window: the next number, what waits behind a gap before it, and how long that waits: for the other lines, then for
+//! retransmission, one request at a time.
+
+use super::reorder_buffer::{BufferedPacket, ReorderBuffer};
+use super::span::Span;
+use crate::ReceiveTime;
+
+/// How what all lines lost is asked for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retransmission {
+    /// How long a gap waits for what was asked for, nanoseconds.
+    pub wait_ns: u64,
+    /// Most numbers of one request; a longer gap is lost at once.
+    pub numbers_max: u64,
+}
+
+/// Numbers of which some are asked for again.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    /// The first number, which is missing.
+    pub first: u64,
+    /// The last number that is missing; the one behind it waits.
+    pub last: u64,
+    /// How many are still missing.
+    missing: u64,
+    /// When the packet behind them was sent: none of them was sent later.
+    behind_ns: u64,
+    since_ns: u64,
+    published: bool,
+}
+
+/// What holds the window up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing is awaited.
+    Nothing,
+    /// All that was asked for is there.
+    Filled,
+    /// These numbers are asked for from now on; said once.
+    Asked {
+        /// First number, which is missing.
+        first: u64,
+        /// Last number, which is missing.
+        last: u64,
+    },
+    /// They are awaited still.
+    Awaiting,
+}
+
+/// Window of numbers from the next one on.
+#[derive(Debug)]
+pub struct Window {
+    /// Next number to process; 0 before the first packet.
+    next: u64,
+    wait_ns: u64,
+    buffer: ReorderBuffer,
+    /// No packet in `buffer` was received before this.
+    oldest_ns: u64,
+    /// Gaps up to here are lost; all of them, at the end.
+    release_to: u64,
+    /// The time at which packets were last let go.
+    released_ns: u64,
+    retransmission: Option<Retransmission>,
+    awaited: Option<Awaited>,
+    /// Before this nothing is asked for.
+    ask_from_ns: u64,
+}
+
+impl Window {
+    /// A gap waits `wait_ns` for its packets. Memory for `packets_max` waiting packets of `packet_bytes_max` bytes is taken
+    /// now.
+    pub fn new(
+        wait_ns: u64,
+        packets_max: usize,
+        packet_bytes_max: usize,
+        retransmission: Option<Retransmission>,
+    ) -> Window {
+        Window {
+            next: 0,
+            wait_ns,
+            buffer: ReorderBuffer::new(packets_max, packet_bytes_max),
+            oldest_ns: u64::MAX,
+            release_to: 0,
+            released_ns: 0,
+            retransmission,
+            awaited: None,
+            ask_from_ns: 0,
+        }
+    }
+
+    /// The next number to process; 0 before the first packet.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// How long a gap waits for its packets.
+    #[inline]
+    pub fn wait_ns(&self) -> u64 {
+        self.wait_ns
+    }
+
+    /// How many numbers it spans.
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.buffer.capacity()
+    }
+
+    /// Whether a number lies inside.
+    #[inline]
+    pub fn contains(&self, number: u64) -> bool {
+        number >= self.next && number - self.next < self.capacity()
+    }
+
+    /// What waits.
+    #[inline]
+    pub fn buffer(&self) -> &ReorderBuffer {
+        &self.buffer
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Whether retransmission is awaited, or is to be said to be filled.
+    #[inline]
+    pub fn is_held_up(&self) -> bool {
+        self.awaited.is_some()
+    }
+
+    /// A numbering begins with this number: no gap of the one before is let go any more.
+    pub fn begin(&mut self, first: u64) {
+        self.next = first;
+        if self.release_to < u64::MAX {
+            self.release_to = 0;
+        }
+    }
+
+    /// So many numbers were processed.
+    #[inline]
+    pub fn pass(&mut self, count: u64) {
+        let passed = self.next;
+        self.next += count;
+        if !self.buffer.is_empty() {
+            self.buffer.forget_passed(passed, self.next);
+        }
+    }
+
+    /// Everything before a number is lost.
+    pub fn lose_to(&mut self, number: u64) {
+        assert!(number > self.next, "a-loss-moves-the-window-on");
+        self.pass(number - self.next);
+    }
+
+    /// Keeps a packet whose first number lies inside; `false` if it is there already.
+    pub fn keep(&mut self, span: Span, sending_ns: u64, time: ReceiveTime, payload: &[u8]) -> bool {
+        assert!(self.contains(span.first), "what-waits-lies-in-the-window");
+        let news = self.missing_of(span);
+        let kept = self.buffer.keep(span, sending_ns, time, payload);
+        if kept {
+            self.oldest_ns = self.oldest_ns.min(time.mono_ns);
+            if let Some(awaited) = &mut self.awaited {
+                awaited.missing -= news;
+            }
+        }
+        kept
+    }
+
+    /// Throws away a packet that waits under a number: it may not be the venue's.
+    pub fn discard(&mut self, number: u64) {
+        let span = self.buffer.peek(number).span();
+        self.buffer.discard(self.next, number);
+        let gone = self.missing_of(span);
+        if let Some(awaited) = &mut self.awaited {
+            // mutant: feed: what is disputed fills what was asked for
+            awaited.missing += gone;
+        }
+    }
+
+    /// How many numbers of a span are awaited and wait in no packet.
+    fn missing_of(&self, span: Span) -> u64 {
+        let Some(awaited) = &self.awaited else {
+            return 0;
+        };
+        let numbers = span.first.max(awaited.first)..span.end().min(awaited.last + 1);
+        // mutant: arbitration: what is asked for and came in part counts as whole
+        numbers
+            .filter(|number| !self.buffer.covers(*number))
+            .count() as u64
+    }
+
+    /// Throws away all that waits.
+    pub fn clear(&mut self) {
+        self.buffer.clear(self.next);
+    }
+
+    /// Takes out a packet that waits under a number.
+    pub fn take(&mut self, number: u64) -> Option<BufferedPacket> {
+        self.buffer.take(number)
+    }
+
+    /// Whether the next number waits as the first of a packet.
+    pub fn has_next(&self) -> bool {
+        self.buffer.has(self.next)
+    }
+
+    /// Takes out the packet that holds the next number, which it may hold behind others.
+    pub fn take_next(&mut self) -> Option<BufferedPacket> {
+        let taken = self.buffer.take_covering(self.next);
+        if taken.is_some() && self.buffer.is_empty() {
+            self.oldest_ns = u64::MAX;
+        }
+        taken
+    }
+
+    /// The bytes of a packet taken out just now.
+    pub fn payload(&self, buffered: &BufferedPacket) -> &[u8] {
+        self.buffer.payload(buffered)
+    }
+
+    /// The packet behind a gap that is lost: it waited long enough, or all that waits is to go (`flush`).
+    pub fn behind_lost(&self, flush: bool) -> Option<BufferedPacket> {
+        let is_lost = flush || self.next <= self.release_to;
+        let first = self.buffer.first(self.next).filter(|_| is_lost)?;
+        Some(*self.buffer.peek(first))
+    }
+
+    /// Time passed. What waited long enough is asked for if that may be now (`may_ask`), or lost.
+    #[inline]
+    pub fn advance(&mut self, now_ns: u64, may_ask: bool) {
+        if self.oldest_ns != u64::MAX && is_over(self.oldest_ns, now_ns, self.wait_ns) {
+            self.release_overdue(now_ns, may_ask);
+        }
+    }
+
+    /// When time alone lets something go at the earliest; what is awaited is looked at each time.
+    pub fn next_timeout(&self) -> Option<u64> {
+        // mutant: feed: a gap has no timeout
+        (self.oldest_ns != u64::MAX).then(|| self.oldest_ns.saturating_add(self.wait_ns))
+    }
+
+    /// Nothing will come any more: every gap is lost.
+    pub fn finish(&mut self) {
+        (self.retransmission, self.awaited) = (None, None);
+        // mutant: feed: what is missing at the end is not said
+        self.release_to = u64::MAX;
+    }
+
+    #[cold]
+    fn release_overdue(&mut self, now_ns: u64, may_ask: bool) {
+        self.released_ns = now_ns;
+        if self.is_awaiting(now_ns) {
+            return;
+        }
+        self.oldest_ns = u64::MAX;
+        for buffered in self.buffer.waiting(self.next) {
+            if is_over(buffered.time.mono_ns, now_ns, self.wait_ns) {
+                // mutant: feed: a hole is never declared lost
+                self.release_to = buffered.sequence;
+            } else {
+                self.oldest_ns = self.oldest_ns.min(buffered.time.mono_ns);
+            }
+        }
+        if may_ask && now_ns >= self.ask_from_ns {
+            self.await_overdue(now_ns);
+        }
+    }
+
+    /// What is asked for and has not come yet.
+    pub fn awaited(&self) -> Option<&Awaited> {
+        self.awaited.as_ref().filter(|awaited| awaited.missing > 0)
+    }
+
+    /// Takes a packet that was sent again. `false` if it was not asked for or is not needed any more, or if it cannot be
+    /// what was lost: it must have been sent between its neighbours, the first of them at `processed_ns`.
+    pub fn keep_retransmitted(
+        &mut self,
+        span: Span,
+        sending_ns: u64,
+        processed_ns: u64,
+        time: ReceiveTime,
+        payload: &[u8],
+    ) -> bool {
+        let Some(awaited) = self.awaited else {
+            return false;
+        };
+        let asked = (awaited.first.max(self.next)..=awaited.last).contains(&span.first);
+        let in_time = (processed_ns..=awaited.behind_ns).contains(&sending_ns);
+        // mutant: feed: a replayed packet of another week is believed
+        asked && in_time && self.keep_asked(span, sending_ns, time, payload)
+    }
+
+    /// What was asked for is no sign of how long others wait.
+    fn keep_asked(
+        &mut self,
+        span: Span,
+        sending_ns: u64,
+        time: ReceiveTime,
+        payload: &[u8],
+    ) -> bool {
+        let oldest_ns = self.oldest_ns;
+        let kept = self.keep(span, sending_ns, time, payload);
+        self.oldest_ns = oldest_ns;
+        kept
+    }
+
+    /// Nothing more will come of what was asked for, and nothing is to be asked for before `again_ns`.
+    pub fn give_up(&mut self, again_ns: u64) {
+        self.awaited = None;
+        self.ask_from_ns = again_ns;
+    }
+
+    /// Whether every packet that could go on has, so that books are as new as they can be.
+    pub fn is_caught_up(&self) -> bool {
+        let overdue = |buffered: &BufferedPacket| {
+            is_over(buffered.time.mono_ns, self.released_ns, self.wait_ns)
+        };
+        self.awaited.is_none()
+            && !self.buffer.covers(self.next)
+            && !self.buffer.waiting(self.next).any(overdue)
+    }
+
+    /// What holds the window up; with `flush` nothing does any more.
+    pub fn pop_wait(&mut self, flush: bool) -> Wait {
+        let Some(awaited) = self.awaited.as_mut().filter(|_| !flush) else {
+            self.awaited = None;
+            return Wait::Nothing;
+        };
+        // mutant: feed: half of a hole goes on
+        if awaited.missing == 0 {
+            self.awaited = None;
+            return Wait::Filled;
+        }
+        if std::mem::replace(&mut awaited.published, true) {
+            return Wait::Awaiting;
+        }
+        let Awaited { first, last, .. } = *awaited;
+        Wait::Asked { first, last }
+    }
+
+    /// Whether packets are or were awaited: then nothing else is let go now. What was awaited for too long is given up.
+    fn is_awaiting(&mut self, now_ns: u64) -> bool {
+        let awaited = self.awaited;
+        let wait_ns = self.retransmission.map_or(0, |again| again.wait_ns);
+        if awaited.is_some_and(|awaited| is_over(awaited.since_ns, now_ns, wait_ns)) {
+            self.awaited = None;
+        }
+        awaited.is_some()
+    }
+
+    /// Lets the gaps before overdue packets wait for retransmission, as far as one request reaches. If it does not reach the
+    /// end of the first, nothing is changed: it is lost.
+    fn await_overdue(&mut self, now_ns: u64) {
+        let Some(retransmission) = self.retransmission else {
+            return;
+        };
+        let (first, mut missing, mut expected) = (self.next, 0, self.next);
+        let overdue = self
+            .buffer
+            .waiting(first)
+            .take_while(|buffered| buffered.sequence <= self.release_to);
+        for buffered in overdue {
+            if buffered.sequence > expected {
+                if buffered.sequence - first > retransmission.numbers_max {
+                    break;
+                }
+                missing += buffered.sequence - expected;
+                self.awaited = Some(Awaited {
+                    first,
+                    last: buffered.sequence - 1,
+                    missing,
+                    behind_ns: buffered.sending_ns,
+                    since_ns: now_ns,
+                    published: false,
+                });
+            }
+            expected = expected.max(buffered.span().end());
+        }
+        if let Some(awaited) = self.awaited {
+            // What is behind has its turn later, with a request of its own.
+            self.release_to = awaited.last;
+            self.oldest_ns = now_ns.saturating_sub(self.wait_ns);
+        }
+    }
+}
+
+/// Whether a time is over, by a clock that is never set.
+#[inline]
+pub fn is_over(since_ns: u64, now_ns: u64, wait_ns: u64) -> bool {
+    now_ns.saturating_sub(since_ns) >= wait_ns
+}

@@ -1,0 +1,200 @@
+//! Files of a crate whose parts are machines of their own name each other in one direction.
+
+use super::{Finding, Repository};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Crates that are held to it.
+const CRATES: &[&str] = &["crates/feed/src/"];
+
+/// The path of a module, without the crate.
+type Module = Vec<String>;
+
+/// No file uses one that uses it, itself or through others. What a parent declares is no use: only what it names is.
+pub fn check(repository: &Repository) -> Vec<Finding> {
+    CRATES
+        .iter()
+        .filter_map(|sources| circle_in(repository, sources))
+        .collect()
+}
+
+fn circle_in(repository: &Repository, sources: &str) -> Option<Finding> {
+    let mut files: BTreeMap<Module, (&str, &str)> = BTreeMap::new();
+    for (path, text) in repository.rust() {
+        let Some(name) = path.strip_prefix(sources) else {
+            continue;
+        };
+        let module: Module = name
+            .trim_end_matches(".rs")
+            .split('/')
+            .map(str::to_owned)
+            .collect();
+        // Tests look into everything, and nothing looks into them.
+        if !module.contains(&"tests".to_owned()) && module != ["lib"] {
+            files.insert(module, (path, text));
+        }
+    }
+    let uses = files.iter().map(|(module, (_, text))| {
+        let used = used_by(module, text, |module| files.contains_key(module));
+        (module, used)
+    });
+    let uses: BTreeMap<&Module, BTreeSet<Module>> = uses.collect();
+    let circle = uses.keys().find_map(|module| way_back(&uses, module))?;
+    let names: Vec<String> = circle.iter().map(|module| module.join("/")).collect();
+    Some(Finding::new(
+        files[&circle[0]].0,
+        1,
+        format!("files name each other in a circle: {}", names.join(" -> ")),
+        "move what both need into a file below them",
+    ))
+}
+
+/// The shortest way from a module back to itself.
+fn way_back(uses: &BTreeMap<&Module, BTreeSet<Module>>, start: &Module) -> Option<Vec<Module>> {
+    let mut ways = std::collections::VecDeque::from([vec![start.clone()]]);
+    let mut seen = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        let last = way.last().expect("a way has a beginning");
+        for next in uses.get(last).into_iter().flatten() {
+            let longer: Vec<Module> = way.iter().chain([next]).cloned().collect();
+            if next == start {
+                return Some(longer);
+            }
+            if seen.insert(next.clone()) {
+                ways.push_back(longer);
+            }
+        }
+    }
+    None
+}
+
+/// The files whose items a file names in its `use` declarations outside of tests.
+fn used_by(module: &Module, text: &str, is_file: impl Fn(&Module) -> bool) -> BTreeSet<Module> {
+    let mut used = BTreeSet::new();
+    for declaration in declarations(text) {
+        for path in leaves(&declaration) {
+            let (mut place, mut rest): (Module, &[&str]) = (module.clone(), &path);
+            match rest.first() {
+                Some(&"crate") => {
+                    place.clear();
+                    rest = &rest[1..];
+                }
+                Some(&("super" | "self")) => {
+                    while let Some((first @ (&"super" | &"self"), behind)) = rest.split_first() {
+                        if *first == "super" {
+                            place.pop();
+                        }
+                        rest = behind;
+                    }
+                }
+                // A child, or another crate.
+                Some(first) if is_file(&[&place[..], &[(*first).to_owned()]].concat()) => {}
+                _ => continue,
+            }
+            for name in rest {
+                let deeper = [&place[..], &[(*name).to_owned()]].concat();
+                if !is_file(&deeper) && !place.is_empty() {
+                    break;
+                }
+                place = deeper;
+            }
+            if is_file(&place) && place != *module {
+                used.insert(place);
+            }
+        }
+    }
+    used
+}
+
+/// What stands between `use` and `;` at the beginning of a line, which test modules do not have.
+fn declarations(text: &str) -> Vec<String> {
+    let starts = text.match_indices("use ").filter(|(at, _)| {
+        let line = &text[text[..*at].rfind('\n').map_or(0, |end| end + 1)..*at];
+        ["", "pub ", "pub(super) ", "pub(crate) "].contains(&line)
+    });
+    let body = |(at, start): (usize, &str)| text[at + start.len()..].split(';').next();
+    starts.filter_map(body).map(str::to_owned).collect()
+}
+
+/// The paths of a declaration, one for each name.
+fn leaves(declaration: &str) -> Vec<Vec<&str>> {
+    fn walk<'a>(before: &[&'a str], text: &'a str, found: &mut Vec<Vec<&'a str>>) {
+        let (mut depth, mut start) = (0, 0);
+        for (at, letter) in text.char_indices().chain([(text.len(), ',')]) {
+            match letter {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth == 0 => {
+                    let item = text[start..at].trim();
+                    start = at + 1;
+                    let (names, group) = match item.split_once('{') {
+                        Some((names, group)) => (names, group.strip_suffix('}')),
+                        None => (item, None),
+                    };
+                    let names = names.split("::").map(str::trim);
+                    let names = names.filter(|name| !name.is_empty());
+                    let path: Vec<&str> = before.iter().copied().chain(names).collect();
+                    match group {
+                        Some(group) => walk(&path, group, found),
+                        None if item.is_empty() => {}
+                        None => found.push(path),
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&[], declaration, &mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let named: Vec<(String, &str)> = files
+            .iter()
+            .map(|(name, text)| (format!("crates/feed/src/{name}.rs"), *text))
+            .collect();
+        let named: Vec<(&str, &str)> = named.iter().map(|(p, t)| (p.as_str(), *t)).collect();
+        let findings = check(&Repository::of(&named));
+        findings.into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn a_circle_is_found_however_it_is_written() {
+        let circle = [
+            ("venue", "mod a;\nmod b;\n"),
+            (
+                "venue/a",
+                "use super::b::{\n    One,\n    deep::{Two, Three},\n};\n",
+            ),
+            ("venue/b", "pub use crate::venue::c;\n"),
+            ("venue/c", "use std::fmt;\nuse super::{d::Five, a::Four};\n"),
+        ];
+        let what = "files name each other in a circle: venue/a -> venue/b -> venue/c -> venue/a";
+        assert_eq!(found(&circle), [what]);
+        let parent = [
+            ("venue", "mod a;\nuse a::One;\n"),
+            ("venue/a", "use super::Two;\n"),
+        ];
+        let what = "files name each other in a circle: venue -> venue/a -> venue";
+        assert_eq!(found(&parent), [what]);
+    }
+
+    #[test]
+    fn declaring_a_child_and_testing_it_is_no_use() {
+        let tree = [
+            ("lib", "mod venue;\npub use venue::One;\n"),
+            ("venue", "mod a;\nmod b;\npub use a::One;\n"),
+            ("venue/a", "use super::b::Two;\nuse crate::Output;\n"),
+            (
+                "venue/b",
+                "#[cfg(test)]\nmod tests {\n    use super::super::a::One;\n}\n",
+            ),
+            ("venue/a/tests", "use super::*;\nuse crate::venue::b;\n"),
+        ];
+        assert_eq!(found(&tree), [""; 0]);
+    }
+}
