@@ -74,13 +74,17 @@ fn numbers_survive_the_process_and_what_is_missing_is_sent_again() {
         stage.feed.session().store().next_out(),
         stage.venue.store().next_out(),
     );
-    // A change that is lost with the process: it is of a subscription that ends.
-    stage.send_and_lose("X", "262=1|268=1|279=0|269=0|55=EUR/USD|270=7.7|271=1|");
+    // A change and a refusal that are lost with the process: they are of a subscription that ends.
+    stage.send_and_lose(&[
+        ("X", "262=1|268=1|279=0|269=0|55=EUR/USD|270=7.7|271=1|"),
+        ("j", "372=V|380=0|"),
+    ]);
 
     let mut stage = restart(stage, &folder.0);
     let store = stage.feed.session().store();
     assert_eq!((store.next_out(), store.next_in()), (out, theirs));
-    let events = stage.connect();
+    // A sign of life is ahead of what is missing, and no reason to begin anew.
+    let events = stage.connect_hearing("0", "");
     assert!(!stage.feed.is_over(), "{}", stage.feed.reason());
     let is_old = |event: &Event| matches!(event, Event::Level(..) | Event::RebuildLevel(_));
     assert!(!events.iter().any(is_old), "{events:?}");
@@ -91,7 +95,7 @@ fn numbers_survive_the_process_and_what_is_missing_is_sent_again() {
         (counters.resends_requested, counters.sequence_resets),
         (1, 0)
     );
-    assert_eq!(stage.venue.counters().messages_resent, 1);
+    assert_eq!(stage.venue.counters().messages_resent, 2);
     assert_eq!(
         stage.feed.session().store().next_in(),
         stage.venue.store().next_out()

@@ -124,13 +124,33 @@ impl<S: Store> Stage<S> {
         events
     }
 
-    /// The venue sends a message, and the connection is gone before any of it comes.
-    pub fn send_and_lose(&mut self, msg_type: &str, body: &str) {
+    /// The venue sends messages, and the connection is gone before any of them comes.
+    pub fn send_and_lose(&mut self, messages: &[(&str, &str)]) {
+        for (msg_type, body) in messages {
+            let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
+                write(message, body);
+            });
+            sent.expect("the venue is up");
+        }
+        self.venue.disconnected(self.now);
+    }
+
+    /// Both log on, and the venue sends a message before it hears anything more.
+    pub fn connect_hearing(&mut self, msg_type: &str, body: &str) -> Vec<Event> {
+        self.venue.connected(self.now);
+        self.feed.connected(self.now);
+        let logon = self.feed.outgoing().to_vec();
+        self.feed.sent(logon.len(), self.now);
+        self.record_activity(&logon);
         let sent = self.venue.send(msg_type.as_bytes(), self.now, |message| {
             write(message, body);
         });
         sent.expect("the venue is up");
-        self.venue.disconnected(self.now);
+        let said = self.venue.poll_transmit().to_vec();
+        self.venue.transmitted(said.len());
+        let mut events = self.receive(&said);
+        events.extend(self.exchange());
+        events
     }
 
     /// The venue sends a message; the text has its body, with `|` behind each field.
