@@ -45,6 +45,7 @@ mod claim;
 #[cfg(all(test, not(loom)))]
 mod crash_tests;
 mod cursors;
+mod format;
 mod frame;
 mod geometry;
 mod head;
@@ -56,6 +57,7 @@ mod writer;
 pub use activity::Activity;
 pub use claim::Claim;
 pub use cursors::{Cursors, SlotLease};
+pub use format::{Format, LAYOUT};
 pub use frame::Frame;
 pub use geometry::{Geometry, Refused};
 pub use head::{BATCH_END, Flags};

@@ -52,4 +52,10 @@ pub const ORDERS: &[Mutant] = &[
         replace: "if false {",
         test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
     },
+    Mutant {
+        name: "bus: whatever has a ring is read, in any layout",
+        find: "readable(&ring, bus)?;",
+        replace: "",
+        test: "-p touchline-transport --test bus a_bus_of_another_layout_is_refused",
+    },
 ];

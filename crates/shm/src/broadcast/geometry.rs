@@ -1,5 +1,6 @@
 //! Sizes and places: the one file that says which word of the memory means what.
 
+use super::format::LAYOUT;
 use crate::atomic::{AtomicU64, Ordering};
 use std::fmt;
 
@@ -14,12 +15,16 @@ pub const CONTROL_WORDS: usize = if cfg!(loom) { 37 } else { 512 };
 pub mod place {
     /// Never changes while the file exists.
     pub const MAGIC: usize = 0;
-    /// Version of this layout.
+    /// Number of the layout.
     pub const VERSION: usize = 1;
     /// Bytes of the data.
     pub const CAPACITY: usize = 2;
     /// Bytes of a block.
     pub const BLOCK: usize = 3;
+    /// Version of the schema of the messages.
+    pub const SCHEMA: usize = 4;
+    /// Version of the program that writes, as text.
+    pub const WRITER: [usize; 3] = [5, 6, 7];
 
     /// Read by every reader with every frame, written once a block.
     pub const WATERMARK: usize = 16;
@@ -40,8 +45,7 @@ pub mod place {
     pub const ACTIVITY_TIMEOUT: usize = 49;
 }
 
-const MAGIC: u64 = u64::from_le_bytes(*b"TLbroad1");
-const VERSION: u64 = 1;
+pub const MAGIC: u64 = u64::from_le_bytes(*b"TLbroad1");
 
 /// How large a ring is, and how coarse its watermark.
 ///
@@ -168,7 +172,7 @@ impl Geometry {
 
     /// Says in memory what it holds. The magic comes last: what has it is complete.
     pub fn write_header(self, words: &[AtomicU64]) {
-        words[place::VERSION].store(VERSION, Ordering::Relaxed);
+        words[place::VERSION].store(LAYOUT, Ordering::Relaxed);
         words[place::CAPACITY].store(self.capacity, Ordering::Relaxed);
         words[place::BLOCK].store(self.block, Ordering::Relaxed);
         words[place::MAGIC].store(MAGIC, Ordering::Release);
@@ -181,7 +185,7 @@ impl Geometry {
         }
         let word = |place: usize| words[place].load(Ordering::Relaxed);
         let known = words[place::MAGIC].load(Ordering::Acquire) == MAGIC;
-        if !known || word(place::VERSION) != VERSION {
+        if !known || word(place::VERSION) != LAYOUT {
             return Err(Refused::Foreign);
         }
         let geometry = Geometry::new(word(place::CAPACITY)).map_err(|_| Refused::Corrupt)?;

@@ -105,6 +105,7 @@ fn notice(row: &mut Record<'_>, event: &SubscriptionEvent) {
         SubscriptionEvent::PublisherResumed => "publisher_resumed",
         SubscriptionEvent::Corrupt { .. } => "corrupt",
         SubscriptionEvent::Damaged => "damaged",
+        SubscriptionEvent::Incompatible { .. } => "incompatible",
     };
     row.word("notice", name);
     match event {
@@ -114,6 +115,7 @@ fn notice(row: &mut Record<'_>, event: &SubscriptionEvent) {
         }
         SubscriptionEvent::Restarted { generation } => row.number("epoch", generation),
         SubscriptionEvent::Corrupt { sequence } => row.number("sequence", sequence),
+        SubscriptionEvent::Incompatible { layout } => row.number("layout", layout),
         _ => {}
     }
 }

@@ -179,6 +179,10 @@ fn write_event(line: &mut String, event: &SubscriptionEvent) {
             line,
             "-- a file of the bus was made shorter: start its publisher again"
         ),
+        SubscriptionEvent::Incompatible { layout } => write!(
+            line,
+            "-- another publisher goes on in format {layout}, which this program cannot read: use the program of its version"
+        ),
     };
 }
 

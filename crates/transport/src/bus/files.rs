@@ -4,11 +4,14 @@ use super::flow_control::{SlowReaderPolicy, Verdict};
 use super::{Directory, Holder, Layout, Liveness, Lossless, Root};
 use std::time::{Duration, Instant};
 use touchline_shm::Words;
-use touchline_shm::broadcast::{self, Cursors, Geometry};
+use touchline_shm::broadcast::{self, Cursors, Format, Geometry, LAYOUT};
 use touchline_shm::last_value::{self, Shape};
 use touchline_shm::segment::{
     self, Access, Lock, Mapping, Options, SlotGuard, SlotLocks, WriterLock,
 };
+
+/// Version of this program.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
 
 const RING: &str = "ring";
 /// Cursors of named readers, of a lossless bus.
@@ -45,6 +48,18 @@ pub enum Error {
         path: String,
         /// What is wrong with it.
         what: String,
+    },
+    /// It has a layout that this program cannot read.
+    #[error(
+        "bus {bus} has format {layout} (touchline {writer}); this program ({PROGRAM}) reads {LAYOUT}: use the program of the gateway's version, or start the gateway again with this one"
+    )]
+    Format {
+        /// Name of the bus.
+        bus: String,
+        /// Number of its layout.
+        layout: u64,
+        /// Version of the program that wrote it.
+        writer: String,
     },
     /// Something of it cannot be removed.
     #[error("cannot remove {path}: {source}")]
@@ -136,11 +151,11 @@ impl<const N: usize> Writing<N> {
         match settings.lossless {
             Some(lossless) => {
                 let registered = Registered::open(&lock, lossless, settings)?;
-                files.into_writing(lock, sizes, Some(registered))
+                files.into_writing(lock, sizes, settings.schema, Some(registered))
             }
             None => {
                 lock.remove(CURSORS)?;
-                files.into_writing(lock, sizes, None)
+                files.into_writing(lock, sizes, settings.schema, None)
             }
         }
     }
@@ -274,6 +289,7 @@ impl<const N: usize> Files<N> {
         let draft = create(RING, &ring_options(settings), sizes.ring.words())?;
         let ring = broadcast::Writer::create(draft.mapping(), sizes.ring)
             .map_err(|refused| Error::contents(&draft.mapping(), refused))?;
+        Format::state(draft.mapping().words(), settings.schema.into(), PROGRAM);
         draft.publish()?;
         Ok(Files {
             ring: Ring::New(ring),
@@ -287,8 +303,12 @@ impl<const N: usize> Files<N> {
         self,
         lock: WriterLock,
         sizes: Sizes<N>,
+        schema: u16,
         mut registered: Option<Registered>,
     ) -> Result<Writing<N>, Error> {
+        if let Ring::Left(mapping) = &self.ring {
+            Format::state(mapping.words(), schema.into(), PROGRAM);
+        }
         let mut shapes = sizes.tables.into_iter();
         let mut tables = each(self.tables, |mapping: Mapping| {
             let (_, shape) = shapes.next().expect("as many shapes as tables");
@@ -410,6 +430,9 @@ impl<const N: usize> Reading<N> {
         };
         let open = |file, options| Mapping::open(&directory, file, Access::Read, options);
         let ring = open(RING, &options)?;
+        // Before anything else: in another layout there may be other files.
+        // mutant: bus: whatever has a ring is read, in any layout
+        readable(&ring, bus)?;
         let tables = each(tables, |file| open(file, &sparse))?;
         let table = |mapping: Mapping| {
             last_value::Reader::attach(mapping.clone())
@@ -490,6 +513,19 @@ impl<const N: usize> Reading<N> {
     pub fn is_intact(&self) -> bool {
         let tables = self.tables.iter().map(last_value::Reader::memory);
         self.ring.memory().intact() && tables.into_iter().all(Mapping::intact)
+    }
+}
+
+/// Whether a ring is of a layout that this program can read.
+fn readable(ring: &Mapping, bus: &str) -> Result<(), Error> {
+    match Format::read(ring.words()) {
+        Some(format) if !format.is_readable() => Err(Error::Format {
+            bus: bus.to_owned(),
+            layout: format.layout,
+            writer: format.writer().unwrap_or("of another version").to_owned(),
+        }),
+        // What is no ring at all is refused where it is read.
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -11,6 +11,8 @@ pub struct Layout<const N: usize> {
     pub ring_bytes: u64,
     /// Bytes that a message must be allowed to have: a ring that holds none so long is refused.
     pub message_bytes_min: usize,
+    /// Version of the schema of its messages.
+    pub schema: u16,
     /// Tables of keyed latest values: name of the file, number and size of the slots.
     pub tables: [(&'static str, Shape); N],
     /// Named readers that are waited for; `None` never waits.

@@ -81,6 +81,11 @@ pub enum BusEvent {
     Corrupt,
     /// A file of the bus was made shorter by somebody: nothing can be read until it is begun again.
     Damaged,
+    /// Another publisher goes on in a layout that this program cannot read; the subscription waits for one that it can.
+    Incompatible {
+        /// Number of the layout.
+        layout: u64,
+    },
 }
 
 impl<const N: usize> Subscription<N> {
@@ -205,10 +210,16 @@ impl<const N: usize> Subscription<N> {
 
     #[cold]
     fn look<T>(&mut self) -> Result<Polled<T>, BusEvent> {
-        if self.reading.is_replaced()
-            && let Ok(event) = self.reattach()
-        {
-            return Err(event);
+        if self.reading.is_replaced() {
+            match self.reattach() {
+                Ok(event) => return Err(event),
+                Err(Error::Format { layout, .. }) if !self.watch.damage_notified => {
+                    self.watch.damage_notified = true;
+                    return Err(BusEvent::Incompatible { layout });
+                }
+                // It was said, or its publisher is just beginning.
+                Err(_) => {}
+            }
         }
         if !self.reading.is_intact() {
             return self.damaged();

@@ -249,7 +249,8 @@ impl Subscribe for Mirror {
             }
             SubscriptionEvent::PublisherGone
             | SubscriptionEvent::PublisherStalled
-            | SubscriptionEvent::Damaged => self.distrust(Validity::Stale),
+            | SubscriptionEvent::Damaged
+            | SubscriptionEvent::Incompatible { .. } => self.distrust(Validity::Stale),
             // The books that are known follow.
             SubscriptionEvent::PublisherResumed => {
                 let of = |validity| match validity {

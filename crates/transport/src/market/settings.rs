@@ -62,6 +62,7 @@ impl Settings {
         Layout {
             ring_bytes: self.ring_bytes,
             message_bytes_min: native::PART_BYTES_MIN,
+            schema: native::SCHEMA_VERSION,
             tables: std::array::from_fn(|table| (TABLES[table], shapes[table])),
             lossless: self.lossless,
             huge_pages: self.huge_pages,

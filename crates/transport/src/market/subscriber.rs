@@ -80,6 +80,8 @@ pub struct Subscriber {
     batch_open: bool,
     /// Whether the ring's place is known to be between two batches.
     at_batch_end: bool,
+    /// Messages of templates that this program does not know.
+    unknown_messages: u64,
 }
 
 /// What a poll gives.
@@ -169,6 +171,7 @@ impl Subscriber {
             watch,
             batch_open: false,
             at_batch_end: false,
+            unknown_messages: 0,
             root: root.clone(),
             bus: bus.to_owned(),
             settings,
@@ -320,12 +323,14 @@ impl Subscriber {
             rows,
             scratch,
             settings,
+            unknown_messages,
             ..
         } = self;
         let (message, decoder, room) = scratch.decoding(frame.length);
         let Ok(message) = message else {
             return self.corrupt(frame.sequence, take);
         };
+        *unknown_messages += u64::from(matches!(message.body, Body::Unknown { .. }));
         let batch_end = message.flags().has(Flags::END_OF_BATCH);
         // Before it is handed out: what the reader does with it is its own time.
         let consumed = match &mut settings.reader_stats {
@@ -526,10 +531,13 @@ impl Subscriber {
     /// Looks at files and publisher.
     #[cold]
     fn look(&mut self) -> Option<SubscriptionEvent> {
-        if self.reading.is_replaced()
-            && let Ok(event) = self.reattach()
-        {
-            return Some(event);
+        if self.reading.is_replaced() {
+            match self.reattach() {
+                Ok(event) => return Some(event),
+                Err(Error::Format { layout, .. }) => return self.incompatible(layout),
+                // Its publisher is just beginning.
+                Err(_) => {}
+            }
         }
         if !self.reading.is_intact() {
             return (!std::mem::replace(&mut self.watch.damage_notified, true))

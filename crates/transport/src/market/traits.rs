@@ -96,6 +96,12 @@ pub enum SubscriptionEvent {
     },
     /// A file of the bus was made shorter by somebody: nothing can be read until it is begun anew.
     Damaged,
+    /// Another publisher goes on in a layout that this program cannot read: books stay as they were and are stale, until one
+    /// begins that it can.
+    Incompatible {
+        /// Number of the layout.
+        layout: u64,
+    },
 }
 
 /// Two publications, one after the other; pairs nest.

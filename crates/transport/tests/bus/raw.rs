@@ -20,6 +20,7 @@ fn layout() -> Layout<1> {
     Layout {
         ring_bytes: 4096,
         message_bytes_min: 64,
+        schema: 0,
         tables: [("latest", latest)],
         lossless: None,
         huge_pages: false,

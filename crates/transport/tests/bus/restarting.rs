@@ -1,10 +1,11 @@
 //! Publishers come and go; readers stay.
 
 use crate::stage::{Market, Stage, counts, mirror, small};
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
-use touchline_transport::shm::{Error, Item, Join, Publisher, Settings, Subscriber};
+use touchline_transport::shm::{Error, Item, Join, Overview, Publisher, Settings, Subscriber};
 use touchline_transport::{Mirror, Publish, Subscribe, SubscriptionEvent};
-use touchline_types::{Instrument, Validity};
+use touchline_types::{Instrument, Timestamps, Validity};
 
 /// What a subscriber was told of itself.
 #[derive(Default)]
@@ -325,4 +326,120 @@ fn a_writer_with_other_sizes_in_as_many_pages_begins_new_files() {
     publisher.commit();
     drain(&mut subscriber, &mut reader);
     market.assert_equal(&reader.1, "from the new image");
+}
+
+/// Words of a ring's header that have their places in every layout: its number, the version of the schema.
+const LAYOUT: u64 = 1;
+const SCHEMA: u64 = 4;
+
+/// Writes a word into the header of the ring.
+fn alter(stage: &Stage, word: u64, value: u64) {
+    let path = stage.root().path().join("test/ring");
+    let file = std::fs::File::options().write(true).open(path);
+    let file = file.expect("our file");
+    file.write_all_at(&value.to_le_bytes(), word * 8)
+        .expect("our file");
+}
+
+/// A bus of another layout is not read at all, and who joins is told which one it is and what to do.
+#[test]
+fn a_bus_of_another_layout_is_refused() {
+    let stage = Stage::new();
+    let publisher = stage.publisher();
+    alter(&stage, LAYOUT, 3);
+    // In another layout there may be other files.
+    let folder = stage.root().path().join("test");
+    std::fs::remove_file(folder.join("images")).expect("our file");
+    let refused = Subscriber::join(&stage.root(), "test", Join::default()).map(drop);
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        refused.expect_err("it cannot be read").to_string(),
+        format!(
+            "bus test has format 3 (touchline {version}); this program ({version}) reads 2: use the program of the \
+             gateway's version, or start the gateway again with this one"
+        )
+    );
+    drop(publisher);
+    // The next publisher begins again in its own layout.
+    let _publisher = stage.publisher();
+    let _ = stage.join(Join::default());
+}
+
+/// A publisher of another layout goes on: who reads says so once, shows no book as live, and joins the next that it can read.
+#[test]
+fn a_reader_waits_while_a_publisher_goes_on_in_another_layout() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Notified::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    assert_eq!(reader.1.validity(Instrument(0)), Validity::Live);
+    drop(publisher);
+    // Other files under the same names, as of a publisher of that layout.
+    std::fs::remove_file(stage.root().path().join("test/ring")).expect("our file");
+    let publisher = stage.publisher();
+    alter(&stage, LAYOUT, 9);
+    let event = SubscriptionEvent::Incompatible { layout: 9 };
+    wait_for(&mut subscriber, &mut reader, event);
+    subscriber.look_again();
+    drain(&mut subscriber, &mut reader);
+    let told = reader.0.0.iter().filter(|told| **told == event).count();
+    assert_eq!(told, 1, "{:?}", reader.0.0);
+    assert_eq!(reader.1.validity(Instrument(0)), Validity::Stale);
+    drop(publisher);
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(2, 6);
+    market.define(&mut publisher);
+    (0..200).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    let restarted = SubscriptionEvent::Restarted { generation: 1 };
+    wait_for(&mut subscriber, &mut reader, restarted);
+    drain(&mut subscriber, &mut reader);
+    market.assert_equal(&reader.1, "in the layout that it reads");
+}
+
+/// A newer schema of the same layout: what it adds is passed over and counted, and everything else is as ever.
+#[test]
+fn a_newer_schema_is_read_as_far_as_it_is_known() {
+    const TEMPLATE_AT: u64 = 2;
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let mut market = Market::new(1, 4);
+    market.define(&mut publisher);
+    (0..50).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    alter(&stage, SCHEMA, 99);
+    let mut subscriber = stage.join(Join::default());
+    let mut reader = (Notified::default(), mirror());
+    drain(&mut subscriber, &mut reader);
+    assert_eq!(subscriber.unknown_messages(), 0);
+    // A message of a template that nobody knows: the next one, made such in place before it is read.
+    let before = ring_position(&stage);
+    publisher.heartbeat(&Timestamps::default());
+    let path = stage.root().path().join("test/ring");
+    let file = std::fs::File::options().write(true).open(path);
+    let at = HEADER_BYTES + before + 8 + TEMPLATE_AT;
+    let template = 61_000_u16.to_le_bytes();
+    file.expect("our file")
+        .write_all_at(&template, at)
+        .expect("our file");
+    (0..50).for_each(|_| market.event(&mut publisher));
+    publisher.commit();
+    drain(&mut subscriber, &mut reader);
+    assert_eq!(subscriber.unknown_messages(), 1);
+    market.assert_equal(&reader.1, "beside what is not known");
+}
+
+/// Bytes of a ring's control page.
+const HEADER_BYTES: u64 = 4096;
+
+/// Bytes of the stream so far: in a ring that has not come round, the place of the next message.
+fn ring_position(stage: &Stage) -> u64 {
+    let overview = Overview::of(&stage.root(), "test").expect("the bus is there");
+    assert!(overview.position < overview.ring_bytes);
+    overview.position
 }

@@ -50,6 +50,17 @@ impl Subscriber {
         Step::Given(take(Item::SubscriptionEvent(event)))
     }
 
+    /// What goes on cannot be read: said once.
+    pub(super) fn incompatible(&mut self, layout: u64) -> Option<SubscriptionEvent> {
+        let is_new = !std::mem::replace(&mut self.watch.damage_notified, true);
+        is_new.then_some(SubscriptionEvent::Incompatible { layout })
+    }
+
+    /// Messages of a newer schema that were passed over since this subscriber joined.
+    pub fn unknown_messages(&self) -> u64 {
+        self.unknown_messages
+    }
+
     /// The bus was begun anew, in other files.
     pub(super) fn reattach(&mut self) -> Result<SubscriptionEvent, Error> {
         // Its place was in the old files.
