@@ -10,6 +10,6 @@ pub use crate::market::{
     RegisteredReader, Settings, Subscriber, Unseen, readers,
 };
 pub use crate::stats::{
-    CountersFile, CountersView, Description, FineClock, HistogramView, Origin, READER_HISTOGRAMS,
-    READERS_MAX, ReaderCounters, ReaderStats, ReaderView,
+    CountersFile, CountersView, Description, FineClock, HistogramView, Origin, ProcessStats,
+    ProcessView, READER_HISTOGRAMS, READERS_MAX, ReaderCounters, ReaderStats, ReaderView,
 };

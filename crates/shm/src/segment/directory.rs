@@ -66,10 +66,15 @@ impl Root {
         &self.path
     }
 
+    /// Makes the root, if it is missing. For writers.
+    pub fn make_root(&self) -> Result<(), Error> {
+        self.make(CWD, &self.path, &self.path)
+    }
+
     /// The directory of a bus, made if it is missing, the root as well. For writers.
     pub fn create(&self, bus: &str) -> Result<Directory, Error> {
         check_name("bus", bus)?;
-        self.make(CWD, &self.path, &self.path)?;
+        self.make_root()?;
         let root = self.open_root()?;
         self.make(root.as_fd(), Path::new(bus), &self.path.join(bus))?;
         self.open_in(root.as_fd(), bus)

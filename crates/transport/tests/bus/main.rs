@@ -10,6 +10,7 @@ mod lossless;
 mod names;
 mod order_images;
 mod orders;
+mod processes;
 mod raw;
 mod restarting;
 mod seen;
