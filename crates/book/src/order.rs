@@ -116,8 +116,8 @@ impl OrderBooks {
         if self.is_empty() {
             return;
         }
+        self.index.clear(&self.pool);
         self.pool.clear();
-        self.index.clear();
         self.books.fill(Book::EMPTY);
     }
 

@@ -10,6 +10,9 @@ use touchline_types::hash::HashKeys;
 /// Most orders in one chain. By chance a table that is full has one so long once in 10^30 times.
 pub const CHAIN_MAX: usize = 32;
 
+/// With fewer orders than one in so many chains it is sooner to look each up than to go over all chains.
+const USED_MIN: usize = 16;
+
 /// The index.
 #[derive(Debug)]
 pub struct OrderIndex {
@@ -101,9 +104,20 @@ impl OrderIndex {
         self.len -= 1;
     }
 
-    /// Takes all out.
-    pub fn clear(&mut self) {
-        self.heads.fill(NONE);
+    /// Takes all out: every order of the index is in `pool`.
+    ///
+    /// It costs what was there, not what there is room for: this happens with every loss, when packets queue. A table for a
+    /// million orders is 4 MiB.
+    pub fn clear(&mut self, pool: &OrderPool) {
+        if pool.used() > self.heads.len() / USED_MIN {
+            self.heads.fill(NONE);
+        } else {
+            for order in pool.orders() {
+                // mutant: hash: a chain outlives its orders
+                let chain = self.chain(order.instrument, order.order_id);
+                self.heads[chain.0] = NONE;
+            }
+        }
         self.len = 0;
     }
 }
@@ -182,6 +196,23 @@ mod tests {
                 assert!(ratio < 1.1, "seed {seed} kind {kind}: {ratio} times");
                 assert!(longest < 16, "seed {seed} kind {kind}: {longest}");
             }
+        }
+    }
+
+    /// Few orders are taken out one by one, many with the whole table; the next ones find nothing of them.
+    #[test]
+    fn nothing_is_left_of_few_orders_or_of_many() {
+        for orders in [1, 100, 4_096] {
+            let mut pool = OrderPool::new(4_096);
+            let mut index = OrderIndex::new(4_096, HashKeys::from_seed(orders));
+            for id in 0..orders {
+                let chain = index.chain(0, id);
+                let node = pool.take(order(id, 0)).expect("room");
+                index.insert(&mut pool, chain, node);
+            }
+            index.clear(&pool);
+            assert_eq!(index.len(), 0);
+            assert!(index.heads.iter().all(|head| *head == NONE), "{orders}");
         }
     }
 

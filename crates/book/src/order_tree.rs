@@ -123,6 +123,16 @@ impl OrderPool {
         self.free = NONE;
     }
 
+    /// Nodes that were taken since all were given back, also those that were given back alone.
+    pub fn used(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The orders of all nodes in use, and those that nodes held which were given back alone.
+    pub fn orders(&self) -> impl Iterator<Item = &Order> {
+        self.nodes.iter().map(|node| &node.order)
+    }
+
     /// The order of a node.
     #[inline]
     pub fn order(&self, index: NodeIndex) -> &Order {

@@ -53,6 +53,12 @@ pub const TABLES: &[Mutant] = &[
         test: "-p touchline-instruments --lib a_chain_has_an_end",
     },
     Mutant {
+        name: "hash: a chain outlives its orders",
+        find: "self.heads[chain.0] = NONE;",
+        replace: "let _ = chain;",
+        test: "-p touchline-book --lib nothing_is_left_of_few_orders_or_of_many",
+    },
+    Mutant {
         name: "hash: taking an order out takes the rest of its chain with it",
         find: "pool.set_next(before, behind);",
         replace: "pool.set_next(before, behind & NONE);\n            pool.set_next(before, NONE);",
