@@ -8,7 +8,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: rows of a book that was emptied count",
         find: "        let is_of_book = self\n            .cleared_at\n            .is_none_or(|cleared| !is_before(position, cleared));",
         replace: "        let is_of_book = true;",
-        test: "-p touchline-transport --test bus order",
+        test: "-p touchline-transport --test bus a_book_with_an_order_that_has_no_row",
     },
     Mutant {
         name: "orders: what came while the rows were read is left out",
@@ -20,7 +20,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: who joins is handed no order books",
         find: "self.go_on(Part::Orders(OrderPart::Begin));",
         replace: "self.end_orders();",
-        test: "-p touchline-transport --test bus a_book_of_a_hundred_thousand",
+        test: "-p touchline-transport --test bus an_order_keeps_a_row",
     },
     Mutant {
         name: "orders: a change that an image holds is handed out again",
@@ -32,7 +32,7 @@ pub const ORDERS: &[Mutant] = &[
         name: "orders: live books alone go on from what was not handed out",
         find: "return match std::mem::replace(&mut row.orders, missing) {",
         replace: "let _ = missing;\n            return match row.orders {",
-        test: "-p touchline-transport --test bus a_slow_reader_is_shown_no_order_book",
+        test: "-p touchline-transport --test bus a_change_that_was_not_live",
     },
     Mutant {
         name: "orders: the row of an order that is gone is emptied whoever has it",

@@ -65,12 +65,6 @@ pub const STALLED: &[Mutant] = &[
         test: "-p touchline-transport --test bus a_publisher_that_states_nothing_is_never_stalled",
     },
     Mutant {
-        name: "live: live books alone go on from what was not handed out",
-        find: "self.rows.forget_orders();",
-        replace: "",
-        test: "-p touchline-transport --test bus live_books_alone_come_back_whole",
-    },
-    Mutant {
         name: "live: a gateway is current in the round in which it was stopped",
         find: "is_drained: false,",
         replace: "is_drained: is_empty,",

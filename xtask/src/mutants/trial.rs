@@ -218,22 +218,24 @@ impl Run {
     }
 }
 
-/// Waits for a process; ends it and all that it started after `limit`.
+/// Waits for a process, and ends it after `limit`; then ends what it started and left: a test that fails leaves some.
 fn wait(child: &mut Child, limit: Option<Duration>) -> Result<Option<ExitStatus>> {
     let started = Instant::now();
-    loop {
+    let status = loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            break Some(status);
         }
         if limit.is_some_and(|limit| started.elapsed() > limit) {
-            Command::new("kill")
-                .args(["-KILL", "--", &format!("-{}", child.id())])
-                .status()?;
-            child.wait()?;
-            return Ok(None);
+            break None;
         }
         thread::sleep(Duration::from_millis(20));
-    }
+    };
+    Command::new("kill")
+        .args(["-KILL", "--", &format!("-{}", child.id())])
+        .stderr(Stdio::null())
+        .status()?;
+    child.wait()?;
+    Ok(status)
 }
 
 /// The command beside the package that is tested. It depends on every other, so with it in view each package is built with

@@ -290,7 +290,40 @@ fn a_book_with_an_order_that_has_no_row_is_not_live_to_who_joins() {
     publisher.commit();
     settle(&mut subscriber, &mut mirror);
     assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
+    // The first order has a row still, of before its book was emptied.
+    empty_ring(&mut publisher);
     assert_eq!(joined(&stage, Join::default()), (Validity::Live, 1));
+}
+
+/// Who takes live books alone was not handed a change; what follows is not put on top of what it has.
+#[test]
+fn a_change_that_was_not_live_is_in_the_image_that_follows() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(0)));
+    publish_whole(&mut publisher, INSTRUMENT, &[order(1, 0)]);
+    publisher.commit();
+    let join = Join {
+        live_only: true,
+        ..Join::default()
+    };
+    let (mut subscriber, mut mirror) = (stage.join(join), mirror());
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.orders().len_of(INSTRUMENT), 1);
+    let update = OrdersUpdate {
+        instrument: INSTRUMENT,
+        validity: Validity::Recovering,
+        changes: &[order(2, 1)],
+    };
+    publish(&mut publisher, &Update::Orders(update));
+    publisher.commit();
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Recovering);
+    publish_change(&mut publisher, INSTRUMENT, &[order(3, 2)]);
+    publisher.commit();
+    settle(&mut subscriber, &mut mirror);
+    assert_eq!(mirror.orders_validity(INSTRUMENT), Validity::Live);
+    assert_eq!(mirror.orders().len_of(INSTRUMENT), 3);
 }
 
 /// An order is given the row of another that goes away in the same batch, and whose end is published behind it.

@@ -23,8 +23,6 @@ impl Subscriber {
             if self.settings.live_only {
                 // Nothing is live: whatever will be comes whole.
                 self.rows.forget_books();
-                // mutant: live: live books alone go on from what was not handed out
-                self.rows.forget_orders();
             }
             return SubscriptionEvent::PublisherStalled;
         }
