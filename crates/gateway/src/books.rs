@@ -12,8 +12,8 @@ use touchline_book::price::STEPS_MAX;
 use touchline_book::{ApplyResult, OrderBooks, PriceBooks};
 use touchline_feed::{BookRules, Feedback};
 use touchline_instruments::Instruments;
-use touchline_net::clock::ticks;
 use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
 use touchline_types::{
     BookKind, Depth, Event, Instrument, LevelChange, LevelEvent, OrderChange, OrderEvent,
     Timestamps, Update, Validity,

@@ -4,7 +4,7 @@ use crate::config::{Config, LockMemory};
 use crate::venues::Venue;
 use std::path::Path;
 use std::time::Duration;
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{
     Error, FineClock, Lock, Lossless, Publisher, ReaderStats, Root, Settings,
 };

@@ -6,8 +6,8 @@ use crate::latency_trace::{HISTOGRAMS, LatencyTrace};
 use crate::pipeline::Pipeline;
 use std::time::Duration;
 use touchline_feed::Feed;
-use touchline_net::clock::Clock;
 use touchline_transport::Publish;
+use touchline_transport::clock::Clock;
 use touchline_transport::shm::{self, Damage, Error, Publisher, PublisherCounters};
 use touchline_types::CounterInfo;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_feed::ReceiveTime;
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 
 /// The time of a look, twice.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ use crate::host_time::Clocks;
 use crate::{BookHealth, CountersFile, Pipeline};
 use liveness::Liveness;
 use std::time::Duration;
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{Activity, Damage};
 use touchline_transport::{Publish, boot_ns};
 use touchline_types::{CounterInfo, Timestamps};

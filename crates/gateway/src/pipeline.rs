@@ -7,8 +7,8 @@ use crate::published::{BookHealth, Noted, PublishedStates};
 use touchline_book::{OrderBooks, PriceBooks};
 use touchline_feed::{Batch, Feed, ReceiveTime, Request, SessionFeed};
 use touchline_instruments::Instruments;
-use touchline_net::clock::ticks;
 use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
 
 /// One venue connection's path: feed, books, publisher, in this order, on the caller's thread.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use std::net::SocketAddrV4;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use touchline_feed::Feed;
-use touchline_net::clock::{Clock, ticks};
 use touchline_net::{Packet, PacketSource, Received};
 use touchline_transport::Publish;
+use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Damage;
 
 /// How fast captured time runs.

@@ -30,8 +30,6 @@
 use std::net::SocketAddrV4;
 
 mod capture_order;
-#[allow(unsafe_code)] // the counter is read by an instruction
-pub mod clock;
 pub mod frame;
 #[allow(unsafe_code)] // a driver is asked by a call that takes a pointer
 pub mod nic;

@@ -1,5 +1,9 @@
-//! The clock that every process of a host reads alike: never set, and going on while the host sleeps.
+//! The clocks that every process of a host reads alike: that of the boot, never set and going on while the host sleeps,
+//! and the fine one, for short differences.
 
+mod fine;
+
+pub use fine::{Clock, ticks};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds since the host was booted (`CLOCK_BOOTTIME`). Processes of one host compare such times, where they

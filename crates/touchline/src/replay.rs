@@ -21,8 +21,8 @@ use touchline_gateway::replay::{Interrupted, Speed, replay};
 use touchline_gateway::venues::cme::{self, ChannelConfig, CmeConfig, CmePipeline, CmeReport};
 use touchline_gateway::{CountersFile, bus};
 use touchline_net::PcapSource;
-use touchline_net::clock::Clock;
 use touchline_transport::Local;
+use touchline_transport::clock::Clock;
 use touchline_transport::shm::Publisher;
 
 /// Feed captures through the path, in capture order, and write the books.

@@ -26,4 +26,4 @@ pub mod stats;
 
 pub use idle::{BackOff, Idle, Idler};
 pub use market::{Envelope, Local, Mirror, Publish, Subscribe, SubscriptionEvent};
-pub use touchline_shm::clock::boot_ns;
+pub use touchline_shm::clock::{self, boot_ns};

@@ -46,6 +46,16 @@ const PACKAGES: &[Package] = &[
         &["touchline-types", "touchline-shm", "touchline-book"],
     ),
     package(
+        "touchline-client",
+        4,
+        &[
+            "touchline-types",
+            "touchline-book",
+            "touchline-instruments",
+            "touchline-transport",
+        ],
+    ),
+    package(
         "touchline-gateway",
         4,
         &[

@@ -16,10 +16,10 @@ use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use touchline_feed::{ReceiveTime, SessionFeed};
-use touchline_net::clock::ticks;
 use touchline_net::stream::{Connection, Error as Broken};
 use touchline_net::udp::Totals;
 use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
 
 pub use host::Host;

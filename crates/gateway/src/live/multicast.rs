@@ -8,10 +8,10 @@ use crate::pipeline::Pipeline;
 use crate::retransmission::Retransmission;
 use crate::routes::Routes;
 use touchline_feed::Feed;
-use touchline_net::clock::ticks;
 use touchline_net::udp::Totals;
 use touchline_net::{PacketSource, Received};
 use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
 
 /// The sockets of one channel, `S`, of any venue's feed, and what asks for packets that were lost.

@@ -11,9 +11,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use touchline_net::clock::Clock;
 use touchline_session::file_store;
 use touchline_transport::Idler;
+use touchline_transport::clock::Clock;
 use touchline_transport::shm::{self, CountersView, Publisher};
 
 /// A configuration, whatever its venue.

@@ -16,7 +16,7 @@ use touchline_gateway::replay::{Speed, replay};
 use touchline_gateway::venues::{Entry, VENUES, Venues};
 use touchline_gateway::{Clocks, Pipeline};
 use touchline_net::Packet;
-use touchline_net::clock::Clock;
+use touchline_transport::clock::Clock;
 use touchline_transport::shm::{Images, Root};
 use touchline_transport::{Local, Mirror};
 use touchline_types::{BookKind, Side, Validity};
@@ -80,7 +80,7 @@ fn captures_of_any_venue_are_replayed() {
 fn sockets_and_retransmission_serve_any_venue() {
     let clock = Clock::calibrated();
     let clocks = Clocks::new(clock, Duration::from_millis(1));
-    let now = clocks.now(touchline_net::clock::ticks());
+    let now = clocks.now(touchline_transport::clock::ticks());
 
     let source = |packets| Sent { packets, next: 0 };
     let mut asking = Multicast::new(source(lossy(address(8))), routes(), Some(Store(packets())));

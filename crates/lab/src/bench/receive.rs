@@ -6,9 +6,9 @@ use hdrhistogram::Histogram;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_net::clock::{Clock, ticks};
 use touchline_net::udp::{Endpoint, Sender, SenderSettings, Sent, Settings};
 use touchline_net::{PacketSource, Received, UdpSource};
+use touchline_shm::clock::{Clock, ticks};
 
 /// How packets are sent and received.
 #[derive(Clone, Debug)]

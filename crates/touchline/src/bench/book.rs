@@ -8,8 +8,8 @@ use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_lab::bench::{Host, Statistics};
 use touchline_lab::random::Random;
-use touchline_net::clock::{Clock, ticks};
 use touchline_transport::Publish;
+use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Instrument, LevelChange, LevelEvent, Place, Price,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::{Host, Statistics};
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
 use touchline_wire::fix::{
     Encoder, Frame, Header, LastSecond, Malformed, Precision, frame_with, timestamp,

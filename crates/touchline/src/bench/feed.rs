@@ -20,7 +20,7 @@ use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::Host;
 use touchline_lab::bench::feed::{Sending, SentReport, send, stretch};
 use touchline_lab::bench::ipc::{Folder, Part, Peer, Role, lower_bound, pin, say_ready};
-use touchline_net::clock::Clock;
+use touchline_transport::clock::Clock;
 use touchline_transport::shm::{CountersView, Root};
 
 /// An exchange's packets through sockets, a gateway and its bus to a consumer.

@@ -10,7 +10,7 @@ use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::pin;
 use touchline_lab::bench::{Host, Statistics};
 use touchline_lab::random::Random;
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 use touchline_types::hash::HashKeys;
 use touchline_types::{Instrument, OrderAction, OrderEvent, Price, Quantity, Side};
 

@@ -7,7 +7,7 @@ use touchline_gateway::replay::latency_histogram;
 use touchline_lab::bench::ipc::ring::{BATCH_END, PAYLOAD_BYTES_MAX, Payload, Written};
 use touchline_lab::bench::ipc::{Folder, Part, Role, pin};
 use touchline_lab::bench::{Host, Statistics};
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 
 /// What it costs to publish one message, with readers and without.
 ///

@@ -7,7 +7,7 @@ use std::time::Duration;
 use touchline_lab::bench::receive::{Plan, Stream};
 use touchline_lab::bench::{Host, Statistics};
 use touchline_net::UdpSource;
-use touchline_net::clock::Clock;
+use touchline_transport::clock::Clock;
 
 /// What receiving a packet costs: one a system call against several.
 ///

@@ -10,7 +10,7 @@ use touchline_gateway::CountersFile;
 use touchline_gateway::live::Gateway;
 use touchline_gateway::venues::cme::CmeMulticast;
 use touchline_net::UdpSource;
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::Activity;
 use touchline_transport::shm::{
     CountersView, FineClock, Join, Lossless, Publisher, ReaderStats, Root, Settings, Subscriber,

@@ -20,8 +20,8 @@ use touchline_lab::cme::config::{CHANNEL, config_xml};
 use touchline_lab::cme::{Options, Session, generate};
 use touchline_lab::fault::{Fault, FaultPlan, deliver};
 use touchline_lab::frozen::{Count, Frozen};
-use touchline_net::clock::Clock;
 use touchline_net::{Packet, PcapSource};
+use touchline_transport::clock::Clock;
 use touchline_transport::shm::{self, Lock, Publisher, Root};
 use touchline_transport::{Envelope, Local, Mirror, Publish, Subscribe};
 

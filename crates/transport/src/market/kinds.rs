@@ -25,6 +25,8 @@ impl Kinds {
     pub const STATISTICS: Kinds = Kinds(1 << 4);
     /// Trading states.
     pub const STATUS: Kinds = Kinds(1 << 5);
+    /// None of them.
+    pub const NONE: Kinds = Kinds(0);
     /// All of them.
     pub const ALL: Kinds = Kinds(0x3F);
 

@@ -105,6 +105,13 @@ impl Mirror {
         }
     }
 
+    /// Forgets every book, and calls each one recovering until it comes whole: for a reader that lost messages.
+    pub fn begin_recovery(&mut self) {
+        self.prices.clear();
+        self.orders.clear_all();
+        self.set_all(|_| (Validity::Recovering, Validity::Recovering));
+    }
+
     /// Live books are this from here on.
     fn distrust(&mut self, instead: Validity) {
         let of = |validity| match validity {

@@ -19,9 +19,9 @@ use std::net::SocketAddrV4;
 use touchline_feed::Request;
 use touchline_feed::cme::replay::{Credentials, End, Session, Step};
 use touchline_feed::cme::{CmeFeed, FeedType, Line, Replay};
-use touchline_net::clock::ticks;
 use touchline_net::stream::{self, Stream};
 use touchline_transport::Publish;
+use touchline_transport::clock::ticks;
 use touchline_types::CounterInfo;
 
 /// Reads of one look: what is more waits in the kernel, so that packets of the lines do not.

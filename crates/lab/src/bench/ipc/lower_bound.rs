@@ -7,9 +7,9 @@ use super::{Failed, Role, root, say_ready};
 use hdrhistogram::Histogram;
 use std::hint::spin_loop;
 use std::path::Path;
-use touchline_net::clock::{Clock, ticks};
 use touchline_shm::Words;
 use touchline_shm::atomic::{AtomicU64, Ordering};
+use touchline_shm::clock::{Clock, ticks};
 use touchline_shm::segment::{Access, Lock, Mapping, Options, WriterLock};
 
 const BUS: &str = "floor";

@@ -6,9 +6,9 @@ use serde_json::json;
 use std::hint::spin_loop;
 use std::path::Path;
 use std::time::Instant;
-use touchline_net::clock::{Clock, ticks};
 pub use touchline_shm::broadcast::{BATCH_END, Flags};
 use touchline_shm::broadcast::{Cursors, Geometry, Reader, RingEvent, Writer};
+use touchline_shm::clock::{Clock, ticks};
 use touchline_shm::segment::{Access, Mapping, Options, SlotGuard, SlotLocks, WriterLock};
 
 const THERE: &str = "there";

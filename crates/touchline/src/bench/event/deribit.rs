@@ -19,7 +19,7 @@ use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
 use touchline_lab::bench::ipc::Folder;
 use touchline_lab::bench::session::{CONFIG, LEVELS, Stretch};
 use touchline_lab::bench::{Host, Statistics};
-use touchline_net::clock::{Clock, ticks};
+use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::{Local, Publish};
 use touchline_types::{BookKind, Instrument, Side, Validity};
 

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_gateway::replay::latency_histogram;
-use touchline_net::clock::{Clock, ticks};
 use touchline_transport::SubscriptionEvent;
+use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{Item, Join, Root, Subscriber};
 use touchline_types::Timestamps;
 

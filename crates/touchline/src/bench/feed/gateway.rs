@@ -13,7 +13,7 @@ use touchline_gateway::{CountersFile, Selected, bus};
 use touchline_lab::bench::{feed, ipc};
 use touchline_lab::cme::config;
 use touchline_net::UdpSource;
-use touchline_net::clock::Clock;
+use touchline_transport::clock::Clock;
 use touchline_transport::shm::Publisher;
 
 /// The gateway's process.

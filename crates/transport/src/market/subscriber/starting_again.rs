@@ -56,6 +56,23 @@ impl Subscriber {
         is_new.then_some(SubscriptionEvent::Incompatible { layout })
     }
 
+    /// Messages and bytes that wait to be read, as of the publisher's last join point: exact to some tens of KiB.
+    pub fn lag(&self) -> (u64, u64) {
+        let join_point = self.reading.ring.join_point().unwrap_or_default();
+        let next = self.reading.ring.next();
+        let behind =
+            |published: u64, read: u64| (published.wrapping_sub(read) as i64).max(0) as u64;
+        (
+            behind(join_point.sequence, next.sequence),
+            behind(join_point.position, next.position),
+        )
+    }
+
+    /// Instruments that the tables of the bus have room for.
+    pub fn instruments_max(&self) -> usize {
+        self.reading.tables[reading::DEFINITIONS].shape().slots
+    }
+
     /// Messages of a newer schema that were passed over since this subscriber joined.
     pub fn unknown_messages(&self) -> u64 {
         self.unknown_messages

@@ -1,0 +1,149 @@
+//! A price book as a program reads it.
+
+use crate::event::{Level, Quote};
+use crate::reading::level_of;
+use crate::registry::Slot;
+use crate::{Definition, Quantity, State, Times};
+use touchline_book::{LevelList, PriceBook};
+use touchline_types::{BookKind, Price, Side};
+
+/// The price book of an instrument, borrowed from its bus. Levels are converted as they are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Book<'a> {
+    definition: &'a Definition,
+    book: Option<&'a PriceBook>,
+    state: State,
+    sequence: u64,
+    times: Times,
+}
+
+/// Levels of one side, best first.
+#[derive(Clone, Debug)]
+pub struct Levels<'a> {
+    levels: LevelList<'a>,
+    slot: Slot,
+}
+
+/// An order of an order book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The venue's id.
+    pub order_id: u64,
+    /// Price.
+    pub price: Price,
+    /// Visible quantity.
+    pub quantity: Quantity,
+    /// Rank within its price, lowest first.
+    pub priority: u64,
+}
+
+impl<'a> Book<'a> {
+    pub(crate) fn new(
+        definition: &'a Definition,
+        book: Option<&'a PriceBook>,
+        state: State,
+        sequence: u64,
+        times: Times,
+    ) -> Book<'a> {
+        Book {
+            definition,
+            book,
+            state,
+            sequence,
+            times,
+        }
+    }
+
+    /// Symbol of the instrument; `?` before it is known.
+    pub fn symbol(&self) -> &'a str {
+        match self.definition.symbol.as_str() {
+            "" => "?",
+            symbol => symbol,
+        }
+    }
+
+    /// Definition of the instrument.
+    pub fn definition(&self) -> &'a Definition {
+        self.definition
+    }
+
+    /// How far the book may be trusted.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Number of the last message that the book holds; 0 before the first.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Times of that message.
+    pub fn times(&self) -> Times {
+        self.times
+    }
+
+    /// Best level of a side of the direct book; `None` where there is none, or it is not known.
+    pub fn best(&self, side: Side) -> Option<Quote> {
+        let best = self.levels(side).next()?;
+        best.is_known.then_some(Quote {
+            price: best.price,
+            quantity: best.quantity,
+        })
+    }
+
+    /// Levels of a side of the direct book, best first.
+    pub fn levels(&self, side: Side) -> Levels<'a> {
+        self.list(BookKind::Direct, side)
+    }
+
+    /// Levels of a side of the implied book, best first.
+    pub fn implied(&self, side: Side) -> Levels<'a> {
+        self.list(BookKind::Implied, side)
+    }
+
+    /// Levels of a side of the direct or the implied book, best first.
+    pub fn list(&self, kind: BookKind, side: Side) -> Levels<'a> {
+        Levels {
+            levels: self
+                .book
+                .map_or(LevelList::EMPTY, |book| book.levels(kind, side)),
+            slot: Slot::of(self.definition),
+        }
+    }
+
+    /// The price at which a side of the direct book has `quantity` altogether: the worst one that an order for so much
+    /// would meet. `None` where the book does not reach so far, or a level before it is not known.
+    pub fn depth_price(&self, side: Side, quantity: impl Into<Quantity>) -> Option<Price> {
+        let wanted = quantity
+            .into()
+            .in_units_of(self.definition.quantity_exponent)?;
+        let mut met = 0_i64;
+        for level in self.levels(side) {
+            if !level.is_known || level.quantity.is_null() {
+                return None;
+            }
+            met = met.saturating_add(level.quantity.mantissa());
+            if met >= wanted {
+                return Some(level.price);
+            }
+        }
+        None
+    }
+}
+
+impl Iterator for Levels<'_> {
+    type Item = Level;
+
+    #[inline]
+    fn next(&mut self) -> Option<Level> {
+        let first = self.levels.first()?;
+        self.levels = self.levels.rest();
+        Some(level_of(first, &self.slot))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.levels.len(), Some(self.levels.len()))
+    }
+}
+
+impl ExactSizeIterator for Levels<'_> {}

@@ -1,0 +1,451 @@
+//! A joined bus.
+
+use crate::kept::Kept;
+use crate::options::root;
+use crate::reading::{Given, Reading};
+use crate::registry::Registry;
+use crate::times::clock;
+use crate::{
+    Book, Connection, Definition, Error, Event, Events, Find, Idle, Instrument, Latency,
+    LevelChange, Options, Order, OrderChange, State, Stats, Stopper, Times, Top, Trace, Trade,
+    error,
+};
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use touchline_instruments::Symbols;
+use touchline_transport::clock::ticks;
+use touchline_transport::shm::{
+    FineClock, Join, Kinds, Overview, Polled, ReaderStats, Root, Subscriber,
+};
+use touchline_transport::{BackOff, Idler};
+use touchline_types::Side;
+
+/// A bus that was joined: its events, and what is kept of its instruments.
+///
+/// It may be sent to another thread; one thread reads it at a time.
+pub struct Bus {
+    name: String,
+    subscriber: Subscriber,
+    reading: Reading,
+    idler: Idler,
+    stopper: Stopper,
+}
+
+/// What [`Bus::next_within`] gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is a small value, and lives on the stack"
+)]
+pub enum Next {
+    /// An event.
+    Event(Event),
+    /// There was none in time.
+    TimedOut,
+    /// The loop was ended by its [`Stopper`].
+    Stopped,
+}
+
+/// How far a reader is behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lag {
+    /// Bytes that wait to be read, exact to some tens of KiB.
+    pub bytes: u64,
+    /// Messages that wait to be read, likewise.
+    pub messages: u64,
+}
+
+/// Number of the next bus of this process.
+static BUSES: AtomicU32 = AtomicU32::new(0);
+
+/// Messages that one call of [`Bus::poll`] takes at most before it gives nothing.
+const ROUNDS_MAX: usize = 256;
+
+impl Bus {
+    /// Joins a bus with the default [`Options`].
+    ///
+    /// # Errors
+    /// There is no such bus, it is not this user's to read, or it is of another format.
+    pub fn join(name: &str) -> Result<Bus, Error> {
+        Bus::options().join(name)
+    }
+
+    /// How to join: a builder that ends with [`Options::join`].
+    pub fn options() -> Options {
+        Options::default()
+    }
+
+    /// Names of the buses in the default directory, in order.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn list() -> Result<Vec<String>, Error> {
+        Bus::options().list()
+    }
+
+    pub(crate) fn join_with(options: &Options, name: &str) -> Result<Bus, Error> {
+        let root = root(options.directory.as_deref());
+        let until = Instant::now() + options.wait;
+        loop {
+            let is_last = Instant::now() >= until;
+            // A bus without a publisher may be one of yesterday.
+            let is_there =
+                is_last || Overview::publisher_of(&root, name).is_ok_and(|holder| holder.is_some());
+            match is_there.then(|| Bus::try_join(&root, options, name)) {
+                Some(Ok(bus)) => return Ok(bus),
+                Some(Err(error)) if is_last => return Err(error),
+                _ => thread::sleep(JOIN_POLL),
+            }
+        }
+    }
+
+    fn try_join(root: &Root, options: &Options, name: &str) -> Result<Bus, Error> {
+        let refused = |error| error::of_bus(root, name, error);
+        let kinds = options.events.kinds(options.keep_books);
+        let mut join = Join {
+            registered: options.lossless,
+            live_only: options.live_only,
+            kinds: kinds.unwrap_or(Kinds::NONE),
+            ..Join::default()
+        };
+        let symbols = Symbols::new(options.symbols.clone()).map_err(Error::Option)?;
+        if !symbols.is_empty() {
+            join.filter = Some(Box::new(move |definition| {
+                symbols.admit_instrument(definition)
+            }));
+        }
+        if let Some(reader) = &options.name {
+            let clock = FineClock {
+                ticks,
+                ns_per_tick: clock().ns_per_tick(),
+            };
+            let stats = ReaderStats::create(root, name, reader, clock).map_err(refused)?;
+            join.reader_stats = Some(stats);
+        }
+        let orders = options.events.has(Events::ORDERS);
+        join.orders_max = if orders { options.orders_max } else { 0 };
+        let (changes_max, orders_max) = (CHANGES_MAX, join.orders_max);
+        join.changes_max = changes_max;
+        let subscriber = Subscriber::join(root, name, join).map_err(refused)?;
+        let instruments_max = options
+            .instruments_max
+            .unwrap_or_else(|| subscriber.instruments_max());
+        let bus = BUSES.fetch_add(1, Ordering::Relaxed);
+        let registry = Registry::new(bus, name, instruments_max);
+        let kept = Kept::new(registry, instruments_max, orders_max, kinds_books(options));
+        Ok(Bus {
+            name: name.to_owned(),
+            subscriber,
+            reading: Reading::new(kept, options.events, changes_max, orders_max),
+            idler: Idler::new(strategy(options.idle)),
+            stopper: Stopper::new(),
+        })
+    }
+
+    /// Name of the bus.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next event: waits for it. `None` once a [`Stopper`] has ended the loop.
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "what is kept is read between two events, which an iterator that borrows the bus would not let"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> Option<Event> {
+        loop {
+            if self.stopper.is_stopped() {
+                return None;
+            }
+            match self.step() {
+                Step::Event(event) => {
+                    self.idler.idle(1);
+                    return Some(event);
+                }
+                Step::Progress => self.idler.idle(1),
+                Step::Nothing => self.idler.idle(0),
+            }
+        }
+    }
+
+    /// The next event, if one is there. Never waits, and reads 256 messages at most.
+    #[inline]
+    pub fn poll(&mut self) -> Option<Event> {
+        match self.step() {
+            Step::Event(event) => Some(event),
+            Step::Progress | Step::Nothing => None,
+        }
+    }
+
+    /// The next event: waits for it so long.
+    pub fn next_within(&mut self, time: Duration) -> Next {
+        let until = Instant::now() + time;
+        loop {
+            if self.stopper.is_stopped() {
+                return Next::Stopped;
+            }
+            match self.step() {
+                Step::Event(event) => {
+                    self.idler.idle(1);
+                    return Next::Event(event);
+                }
+                Step::Progress => self.idler.idle(1),
+                Step::Nothing if Instant::now() >= until => return Next::TimedOut,
+                Step::Nothing => self.idler.idle(0),
+            }
+        }
+    }
+
+    /// Reads until it has caught up and every defined book has come, or for so long. Events on the way are applied and not given out.
+    ///
+    /// # Errors
+    /// [`Error::NotReady`]: not all of them came in time, or the loop was ended.
+    pub fn ready(&mut self, time: Duration) -> Result<(), Error> {
+        let until = Instant::now() + time;
+        let mut has_caught_up = false;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.next_within(left) {
+                Next::Event(Event::Connection(Connection::CaughtUp { .. })) => has_caught_up = true,
+                Next::Event(_) => {}
+                Next::TimedOut | Next::Stopped => {
+                    let (missing, defined) = self.not_live();
+                    return Err(error::missing(&self.name, missing, defined));
+                }
+            }
+            if has_caught_up && matches!(self.not_live(), (0, 1..)) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Books that are not live, and those that are defined.
+    fn not_live(&self) -> (usize, usize) {
+        let kept = &self.reading.kept;
+        let defined = kept
+            .registry
+            .all()
+            .filter(|instrument| kept.registry.publisher_index(*instrument).is_some());
+        defined.fold((0, 0), |(missing, all), instrument| {
+            let is_live = self.reading.kept.state(instrument) == State::Live;
+            (missing + usize::from(!is_live), all + 1)
+        })
+    }
+
+    /// What ends the loop, from another thread or a signal.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// The instrument of a symbol, a [`SecurityId`](crate::SecurityId) or a [`Key`](crate::Key). Where several have
+    /// had the symbol, it is the one that was defined last.
+    ///
+    /// # Errors
+    /// [`Error::NoInstrument`], with the symbol that may be meant.
+    pub fn instrument(&self, name: impl Find) -> Result<Instrument, Error> {
+        name.look_up(&self.reading.kept.registry)
+    }
+
+    /// Every instrument that was defined, in the order in which they were.
+    pub fn instruments(&self) -> impl Iterator<Item = Instrument> + use<> {
+        self.reading.kept.registry.all()
+    }
+
+    /// What the venue states of an instrument.
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`].
+    pub fn definition(&self, instrument: Instrument) -> Result<&Definition, Error> {
+        self.reading.kept.registry.check(instrument)
+    }
+
+    /// Symbol of an instrument; `?` before it is known, and for a handle of another bus.
+    pub fn symbol(&self, instrument: Instrument) -> &str {
+        let definition = self.reading.kept.registry.definition(instrument);
+        match definition.map_or("", |definition| definition.symbol.as_str()) {
+            "" => "?",
+            symbol => symbol,
+        }
+    }
+
+    /// The price book of an instrument; empty where books are not kept.
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`].
+    pub fn book(&self, instrument: Instrument) -> Result<Book<'_>, Error> {
+        let kept = &self.reading.kept;
+        let definition = kept.registry.check(instrument)?;
+        let (sequence, times) = kept.book_moment(instrument);
+        Ok(Book::new(
+            definition,
+            kept.book(instrument),
+            kept.state(instrument),
+            sequence,
+            times,
+        ))
+    }
+
+    /// Best bid and ask of an instrument.
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`].
+    pub fn top(&self, instrument: Instrument) -> Result<Top, Error> {
+        self.reading.kept.registry.check(instrument)?;
+        Ok(self.reading.kept.top(instrument))
+    }
+
+    /// State of an instrument's price book.
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`].
+    pub fn state(&self, instrument: Instrument) -> Result<State, Error> {
+        self.reading.kept.registry.check(instrument)?;
+        Ok(self.reading.kept.state(instrument))
+    }
+
+    /// State of an instrument's order book.
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`].
+    pub fn orders_state(&self, instrument: Instrument) -> Result<State, Error> {
+        self.reading.kept.registry.check(instrument)?;
+        Ok(self.reading.kept.orders_state(instrument))
+    }
+
+    /// The last trade of an instrument; `None` before the first, and without [`Events::TRADES`].
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`].
+    pub fn last_trade(&self, instrument: Instrument) -> Result<Option<Trade>, Error> {
+        self.reading.kept.registry.check(instrument)?;
+        Ok(self.reading.kept.last_trade(instrument))
+    }
+
+    /// Shows each order of a side to `visit`, the first to be served first. Orders are kept with [`Events::ORDERS`].
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`].
+    pub fn orders(
+        &self,
+        instrument: Instrument,
+        side: Side,
+        mut visit: impl FnMut(&Order),
+    ) -> Result<(), Error> {
+        let kept = &self.reading.kept;
+        kept.registry.check(instrument)?;
+        let index = kept.registry.publisher_index(instrument);
+        let row = index.and_then(|index| Some((index, kept.registry.of_publisher(index)?.1)));
+        if let Some((index, slot)) = row {
+            kept.mirror.orders().visit(index, side, |order| {
+                visit(&Order {
+                    order_id: order.order_id,
+                    price: slot.price(order.price),
+                    quantity: slot.quantity(order.quantity),
+                    priority: order.priority,
+                });
+            });
+        }
+        Ok(())
+    }
+
+    /// Steps of the last [`Event::Book`].
+    pub fn changes(&self) -> &[LevelChange] {
+        &self.reading.changes
+    }
+
+    /// Steps of the last [`Event::Orders`].
+    pub fn order_changes(&self) -> &[OrderChange] {
+        &self.reading.order_changes
+    }
+
+    /// The message that the last event came from.
+    pub fn trace(&self) -> &Trace {
+        &self.reading.trace
+    }
+
+    /// How long an event took to here. The first call of a process takes 20 ms: the clock is calibrated then.
+    pub fn latency(&self, times: &Times) -> Latency {
+        Latency::of(times)
+    }
+
+    /// How far this reader is behind.
+    pub fn lag(&self) -> Lag {
+        let (messages, bytes) = self.subscriber.lag();
+        Lag { bytes, messages }
+    }
+
+    /// What was counted since the bus was joined.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            unknown: self.subscriber.unknown_messages(),
+            inconsistent: self.reading.kept.mirror.inconsistent_updates(),
+            ..self.reading.stats
+        }
+    }
+
+    /// One step of reading.
+    #[inline]
+    fn step(&mut self) -> Step {
+        if let Given::Event(event) = self.reading.before() {
+            return Step::Event(event);
+        }
+        for round in 0..ROUNDS_MAX {
+            let reading = &mut self.reading;
+            match self.subscriber.poll(|item| reading.take(item)) {
+                Polled::Given(took) => {
+                    if let Given::Event(event) = self.reading.after(took) {
+                        return Step::Event(event);
+                    }
+                }
+                Polled::Passed(_) => return Step::Progress,
+                Polled::Nothing if round > 0 => return Step::Progress,
+                Polled::Nothing => return Step::Nothing,
+            }
+        }
+        Step::Progress
+    }
+}
+
+/// What a step of reading came to.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is a small value, and lives on the stack"
+)]
+enum Step {
+    Event(Event),
+    /// Something was read that gives no event.
+    Progress,
+    Nothing,
+}
+
+impl fmt::Debug for Bus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bus")
+            .field("name", &self.name)
+            .field("instruments", &self.reading.kept.registry.len())
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How often a bus that is not there yet is looked for.
+const JOIN_POLL: Duration = Duration::from_millis(20);
+
+/// Steps of one event, and levels of one book, that there is room for: a book with more comes from its image.
+const CHANGES_MAX: usize = 16_384;
+
+fn kinds_books(options: &Options) -> bool {
+    options.keep_books || options.events.has(Events::BOOKS)
+}
+
+fn strategy(idle: Idle) -> touchline_transport::Idle {
+    match idle {
+        Idle::BackOff => touchline_transport::Idle::BackOff(BackOff::default()),
+        Idle::Spin => touchline_transport::Idle::BusySpin,
+        Idle::Yield => touchline_transport::Idle::Yield,
+        Idle::Sleep(time) => touchline_transport::Idle::Sleep(time),
+    }
+}

@@ -1,0 +1,306 @@
+//! What a bus keeps: books, tops and last trades, as of the last event that was given out.
+
+use crate::event::{Aggressor, Quote, Top, Trade};
+use crate::registry::{Registry, Slot};
+use crate::{Instrument, State, Times};
+use touchline_book::PriceBook;
+use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
+use touchline_types::native::TopOfBook;
+use touchline_types::{BookSnapshot, Level, Price, Quantity, Timestamps, Update, Validity};
+
+/// Books by the publisher's index, and what is kept of each handle.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub registry: Registry,
+    pub mirror: Mirror,
+    keep_books: bool,
+    rows: Vec<Row>,
+}
+
+/// What is kept of a handle.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// Top that was given out last, in the venue's prices.
+    top: Option<TopOfBook>,
+    top_times: Times,
+    top_sequence: u64,
+    last_trade: Option<Trade>,
+    book_times: Times,
+    book_sequence: u64,
+}
+
+impl Row {
+    const EMPTY: Row = Row {
+        top: None,
+        top_times: Times {
+            exchange_ns: 0,
+            receive_ns: 0,
+            published: crate::Ticks(0),
+        },
+        top_sequence: 0,
+        last_trade: None,
+        book_times: Times {
+            exchange_ns: 0,
+            receive_ns: 0,
+            published: crate::Ticks(0),
+        },
+        book_sequence: 0,
+    };
+}
+
+/// A message's number and times.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Meta {
+    pub sequence: u64,
+    pub timestamps: Timestamps,
+    pub batch_end: bool,
+    pub is_image: bool,
+}
+
+impl Kept {
+    /// Room for `instruments_max` instruments and `orders_max` orders is taken now.
+    pub fn new(
+        registry: Registry,
+        instruments_max: usize,
+        orders_max: usize,
+        keep_books: bool,
+    ) -> Kept {
+        Kept {
+            registry,
+            mirror: Mirror::new(instruments_max, orders_max),
+            keep_books,
+            rows: Vec::with_capacity(instruments_max),
+        }
+    }
+
+    /// State of an instrument's price book.
+    pub fn state(&self, instrument: Instrument) -> State {
+        match self.registry.publisher_index(instrument) {
+            Some(index) => State::of(self.mirror.validity(index)),
+            None => State::Recovering,
+        }
+    }
+
+    /// State of an instrument's order book.
+    pub fn orders_state(&self, instrument: Instrument) -> State {
+        match self.registry.publisher_index(instrument) {
+            Some(index) => State::of(self.mirror.orders_validity(index)),
+            None => State::Recovering,
+        }
+    }
+
+    /// The price book of an instrument, if the present publisher has one.
+    pub fn book(&self, instrument: Instrument) -> Option<&PriceBook> {
+        self.mirror.book(self.registry.publisher_index(instrument)?)
+    }
+
+    /// Number and times of the last message that an instrument's book holds.
+    pub fn book_moment(&self, instrument: Instrument) -> (u64, Times) {
+        self.rows
+            .get(instrument.index())
+            .map_or((0, Times::default()), |row| {
+                (row.book_sequence, row.book_times)
+            })
+    }
+
+    /// The top of an instrument as it is kept.
+    pub fn top(&self, instrument: Instrument) -> Top {
+        let row = self.rows.get(instrument.index()).unwrap_or(&Row::EMPTY);
+        let slot = self
+            .registry
+            .publisher_index(instrument)
+            .and_then(|index| self.registry.of_publisher(index));
+        let (bid, ask) = match (&row.top, slot) {
+            (Some(top), Some((_, slot))) => quotes(top, &slot),
+            _ => (None, None),
+        };
+        Top {
+            instrument,
+            state: self.state(instrument),
+            bid,
+            ask,
+            times: row.top_times,
+            sequence: row.top_sequence,
+            end_of_batch: false,
+        }
+    }
+
+    /// The last trade of an instrument, if one was seen of the present publisher.
+    pub fn last_trade(&self, instrument: Instrument) -> Option<Trade> {
+        self.rows.get(instrument.index())?.last_trade
+    }
+
+    /// Whether a top says something else than the one that was kept.
+    #[inline]
+    pub fn is_news(&self, instrument: Instrument, top: &TopOfBook) -> bool {
+        let row = self.rows.get(instrument.index());
+        row.is_none_or(|row| row.top.as_ref() != Some(top))
+    }
+
+    /// Keeps a top.
+    #[inline]
+    pub fn apply_top(&mut self, instrument: Instrument, top: &TopOfBook, meta: &Meta) {
+        if !self.keep_books {
+            let state = touchline_types::State {
+                instrument: top.instrument,
+                validity: top.validity,
+            };
+            self.play(meta, &Update::State(state));
+        }
+        let row = &mut self.rows[instrument.index()];
+        row.top = Some(*top);
+        row.top_times = Times::of(&meta.timestamps);
+        row.top_sequence = meta.sequence;
+    }
+
+    /// Keeps a trade.
+    #[inline]
+    pub fn apply_trade(&mut self, trade: &Trade) {
+        self.rows[trade.instrument.index()].last_trade = Some(*trade);
+    }
+
+    /// Plays an update of one instrument's price book; `instrument` is the handle of it.
+    #[inline]
+    pub fn apply_book(&mut self, instrument: Instrument, meta: &Meta, update: &Update<'_>) {
+        self.play(meta, update);
+        let row = &mut self.rows[instrument.index()];
+        row.book_sequence = meta.sequence;
+        row.book_times = Times::of(&meta.timestamps);
+    }
+
+    /// Plays an update of anything else.
+    pub fn play(&mut self, meta: &Meta, update: &Update<'_>) {
+        self.mirror.update(&Envelope {
+            sequence: meta.sequence,
+            timestamps: &meta.timestamps,
+            update,
+        });
+    }
+
+    /// A definition; gives the handle.
+    pub fn define(
+        &mut self,
+        meta: &Meta,
+        definition: &touchline_types::InstrumentDefinition,
+    ) -> Instrument {
+        self.play(meta, &Update::Definition(definition));
+        let instrument = self.registry.define(definition);
+        if self.registry.len() > self.rows.len() {
+            self.rows.resize(self.registry.len(), Row::EMPTY);
+        }
+        instrument
+    }
+
+    /// A book keeps its contents and has another validity.
+    pub fn set_state(
+        &mut self,
+        instrument: Instrument,
+        state: &touchline_types::State,
+        meta: &Meta,
+    ) {
+        self.play(meta, &Update::State(*state));
+        if let Some(top) = &mut self.rows[instrument.index()].top {
+            top.validity = state.validity;
+        }
+    }
+
+    /// Live books are gapped from here on.
+    pub fn gap(&mut self, meta: &Meta, update: &Update<'_>) {
+        self.play(meta, update);
+        for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
+            if top.validity == Validity::Live {
+                top.validity = Validity::Gapped;
+            }
+        }
+    }
+
+    /// Every book is empty and live.
+    pub fn reset(&mut self, meta: &Meta) {
+        self.play(meta, &Update::Reset);
+        for top in self.rows.iter_mut().filter_map(|row| row.top.as_mut()) {
+            *top = TopOfBook {
+                validity: Validity::Live,
+                ..empty_top(top.instrument)
+            };
+        }
+    }
+
+    /// Something happened to the subscription.
+    pub fn happened(&mut self, event: &SubscriptionEvent) {
+        match event {
+            SubscriptionEvent::Overrun { .. } | SubscriptionEvent::Corrupt { .. } => {
+                self.mirror.begin_recovery();
+                for row in &mut self.rows {
+                    row.top = None;
+                }
+            }
+            SubscriptionEvent::Restarted { .. } => {
+                self.mirror.event(event);
+                self.registry.restart();
+                self.rows.fill(Row::EMPTY);
+            }
+            _ => self.mirror.event(event),
+        }
+    }
+}
+
+/// A trade as it is given out.
+#[inline]
+pub(crate) fn trade_of(
+    trade: &touchline_types::Trade,
+    (instrument, slot): (Instrument, Slot),
+    meta: &Meta,
+) -> Trade {
+    Trade {
+        instrument,
+        price: slot.price(trade.price),
+        quantity: slot.quantity(trade.quantity),
+        aggressor: Aggressor::of(trade.aggressor),
+        action: trade.action,
+        trade_id: trade.trade_id,
+        orders: u32::try_from(trade.orders).ok(),
+        times: Times::of(&meta.timestamps),
+        sequence: meta.sequence,
+        end_of_batch: false,
+    }
+}
+
+/// Bid and ask of a top as they are given out.
+#[inline]
+pub(crate) fn quotes(top: &TopOfBook, slot: &Slot) -> (Option<Quote>, Option<Quote>) {
+    let quote = |price: Price, quantity: Quantity| {
+        (!price.is_null()).then(|| Quote {
+            price: slot.price(price),
+            quantity: slot.quantity(quantity),
+        })
+    };
+    (
+        quote(top.bid_price, top.bid_quantity),
+        quote(top.ask_price, top.ask_quantity),
+    )
+}
+
+/// The top of a whole book.
+pub(crate) fn top_of(book: &BookSnapshot<'_>) -> TopOfBook {
+    let best = |levels: &[Level]| levels.first().copied().unwrap_or(Level::UNKNOWN);
+    let (bid, ask) = (best(book.bids), best(book.asks));
+    TopOfBook {
+        instrument: book.instrument,
+        validity: book.validity,
+        bid_price: bid.price,
+        bid_quantity: bid.quantity,
+        ask_price: ask.price,
+        ask_quantity: ask.quantity,
+    }
+}
+
+fn empty_top(instrument: touchline_types::Instrument) -> TopOfBook {
+    TopOfBook {
+        instrument,
+        validity: Validity::Recovering,
+        bid_price: Price::NULL,
+        bid_quantity: Quantity::NULL,
+        ask_price: Price::NULL,
+        ask_quantity: Quantity::NULL,
+    }
+}

@@ -1,0 +1,209 @@
+//! How a bus is joined.
+
+use crate::bus::Bus;
+use crate::{Error, error};
+use std::ops::BitOr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use touchline_transport::shm::{Kinds, Root};
+
+/// How a bus is joined: a builder that ends with [`join`](Options::join).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Options {
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) wait: Duration,
+    pub(crate) events: Events,
+    pub(crate) symbols: Vec<String>,
+    pub(crate) keep_books: bool,
+    pub(crate) live_only: bool,
+    pub(crate) name: Option<String>,
+    pub(crate) lossless: bool,
+    pub(crate) idle: Idle,
+    pub(crate) instruments_max: Option<usize>,
+    pub(crate) orders_max: usize,
+}
+
+/// Kinds of events. Definitions, states and what concerns the channel or the connection always come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Events(u8);
+
+impl Events {
+    /// Best bids and asks.
+    pub const TOPS: Events = Events(1 << 0);
+    /// Trades.
+    pub const TRADES: Events = Events(1 << 1);
+    /// Changes of price books.
+    pub const BOOKS: Events = Events(1 << 2);
+    /// Changes of order books; these are kept then, too.
+    pub const ORDERS: Events = Events(1 << 3);
+    /// Figures of a session or a day.
+    pub const STATISTICS: Events = Events(1 << 4);
+    /// Trading status.
+    pub const STATUS: Events = Events(1 << 5);
+    /// All of them.
+    pub const ALL: Events = Events(0x3F);
+
+    /// Whether all kinds of `other` are among these.
+    #[inline]
+    pub const fn has(self, other: Events) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Messages that these need.
+    pub(crate) fn kinds(self, keep_books: bool) -> Option<Kinds> {
+        let table = [
+            (Events::TOPS, Kinds::TOPS),
+            (Events::TRADES, Kinds::TRADES),
+            (Events::BOOKS, Kinds::BOOKS),
+            (Events::ORDERS, Kinds::ORDERS),
+            (Events::STATISTICS, Kinds::STATISTICS),
+            (Events::STATUS, Kinds::STATUS),
+        ];
+        let wanted = table.into_iter().filter(|(events, _)| self.has(*events));
+        let books = keep_books.then_some(Kinds::BOOKS);
+        let all = wanted.map(|(_, kinds)| kinds).chain(books);
+        all.reduce(|one, other| one | other)
+    }
+}
+
+impl BitOr for Events {
+    type Output = Events;
+
+    fn bitor(self, other: Events) -> Events {
+        Events(self.0 | other.0)
+    }
+}
+
+/// What a loop does when there is nothing to read: the price of waiting, in processor time or in latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// Spins, then yields, then sleeps for longer and longer, 1 ms at most.
+    BackOff,
+    /// Never gives the core away: the lowest latency, one core each.
+    Spin,
+    /// Gives the core to whoever waits for it.
+    Yield,
+    /// Sleeps for this long.
+    Sleep(Duration),
+}
+
+impl Default for Options {
+    /// Tops and trades of all symbols, with books kept; back-off while idle.
+    fn default() -> Options {
+        Options {
+            directory: None,
+            wait: Duration::ZERO,
+            events: Events::TOPS | Events::TRADES,
+            symbols: Vec::new(),
+            keep_books: true,
+            live_only: false,
+            name: None,
+            lossless: false,
+            idle: Idle::BackOff,
+            instruments_max: None,
+            orders_max: 65_536,
+        }
+    }
+}
+
+impl Options {
+    /// Directory of the buses. Default: `$TOUCHLINE_DIR`, else `/dev/shm/touchline-<uid>`.
+    pub fn directory(mut self, path: impl AsRef<Path>) -> Self {
+        self.directory = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Waits so long for a bus with a publisher. Default: fails at once.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Which events are given out. Default: tops and trades.
+    pub fn events(mut self, events: Events) -> Self {
+        self.events = events;
+        self
+    }
+
+    /// Which instruments, by symbol: names in which `*` stands for any characters, and regular expressions between
+    /// slashes. Default: all.
+    pub fn symbols<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
+        self.symbols = patterns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Whether price books are kept. Default: yes. Without them, changes of books are passed over unless
+    /// [`Events::BOOKS`] asks for them, and a bus that publishes no tops gives none.
+    pub fn keep_books(mut self, yes: bool) -> Self {
+        self.keep_books = yes;
+        self
+    }
+
+    /// Whether books that are not live are held back. Default: no. A book that stops being live gives its state alone,
+    /// and comes back whole.
+    pub fn live_only(mut self, yes: bool) -> Self {
+        self.live_only = yes;
+        self
+    }
+
+    /// Has this reader be seen in `touchline top` and `stat` by a name: its lag, its losses, its latencies. Joining
+    /// takes 20 ms more then.
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    /// Has the publisher of a lossless bus wait for this reader, within the bus's own limit. Give a
+    /// [`name`](Self::name) too, so that a person sees who is waited for.
+    pub fn lossless(mut self) -> Self {
+        self.lossless = true;
+        self
+    }
+
+    /// What to do while there is nothing to read. Default: [`Idle::BackOff`].
+    pub fn idle(mut self, idle: Idle) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// Instruments that memory is taken for at join; more cost an allocation each time the tables grow. Default: the
+    /// bus's own limit.
+    pub fn instruments_max(mut self, instruments: usize) -> Self {
+        self.instruments_max = Some(instruments);
+        self
+    }
+
+    /// Orders that memory is taken for at join, with [`Events::ORDERS`]; those beyond are not kept. Default: 65,536.
+    pub fn orders_max(mut self, orders: usize) -> Self {
+        self.orders_max = orders;
+        self
+    }
+
+    /// Joins a bus.
+    ///
+    /// # Errors
+    /// There is no such bus, it is not this user's to read, or it is of another format; see [`Error`].
+    pub fn join(self, bus: &str) -> Result<Bus, Error> {
+        Bus::join_with(&self, bus)
+    }
+
+    /// Names of the buses in the directory, in order.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn list(&self) -> Result<Vec<String>, Error> {
+        let root = root(self.directory.as_deref());
+        root.buses()
+            .map_err(|error| error::of_segment(&root, "", error))
+    }
+}
+
+/// Where the buses are.
+pub(crate) fn root(directory: Option<&Path>) -> Root {
+    let of_environment = || std::env::var_os("TOUCHLINE_DIR").map(PathBuf::from);
+    match directory.map(Path::to_owned).or_else(of_environment) {
+        Some(directory) => Root::at(directory),
+        None => Root::of_this_user(),
+    }
+}

@@ -1,0 +1,544 @@
+//! From messages to events: what is given out, in which order, and what is applied on the way.
+//!
+//! Kept values are as of the last event that was given out, with what came between it and the next one. So a message
+//! that gives an event is stored first and applied when its event goes out, and one that gives none is applied at once.
+//!
+//! The last event of a venue packet says so. Which one that is shows when the packet ends or the next event comes, so
+//! an event waits for that: within a packet for as long as its publisher writes on.
+
+use crate::event::{
+    BookChange, ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, OrdersChange,
+    StateChange, Statistic, Status, Top,
+};
+use crate::kept::{Kept, Meta, quotes, top_of, trade_of};
+use crate::registry::Slot;
+use crate::stored::{BookHead, Kind, Stored};
+use crate::{Connection, Events, Level, State, Stats, Times, Trace};
+use touchline_transport::SubscriptionEvent;
+use touchline_transport::shm::{Item, Received};
+use touchline_types::native::TopOfBook;
+use touchline_types::{
+    BookKind, Code, LevelAction, OrdersSnapshot, OrdersUpdate, Phase, Side, Update, Validity,
+};
+
+/// Turns what a subscriber hands out into events.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub kept: Kept,
+    pub stats: Stats,
+    /// Steps of the last book event.
+    pub changes: Vec<LevelChange>,
+    /// Steps of the last event of an order book.
+    pub order_changes: Vec<OrderChange>,
+    /// Message of the last event.
+    pub trace: Trace,
+    wanted: Events,
+    stored: Stored,
+    /// Applied, and waiting for whether it is the last of its packet.
+    current: Option<Event>,
+    current_trace: Trace,
+}
+
+/// What became of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Took {
+    /// It is stored: its event is next.
+    Stored,
+    /// It gives no event, and was applied.
+    Applied {
+        /// Whether its packet ends with it.
+        batch_end: bool,
+    },
+}
+
+/// A step of giving out.
+pub(crate) enum Given {
+    /// This.
+    Event(Event),
+    /// Nothing yet: read on.
+    Nothing,
+}
+
+impl Reading {
+    pub fn new(kept: Kept, wanted: Events, changes_max: usize, orders_max: usize) -> Reading {
+        Reading {
+            kept,
+            wanted,
+            stats: Stats::default(),
+            changes: Vec::with_capacity(changes_max + 4),
+            order_changes: Vec::with_capacity(orders_max),
+            trace: Trace::default(),
+            stored: Stored::with_room(changes_max, orders_max),
+            current: None,
+            current_trace: Trace::default(),
+        }
+    }
+
+    /// Takes an item of the subscriber. A stored message must have been given out before.
+    #[inline]
+    pub fn take(&mut self, item: Item<'_>) -> Took {
+        match item {
+            Item::Update(received) => self.update(&received),
+            Item::Top {
+                sequence,
+                timestamps,
+                top,
+            } => {
+                let meta = Meta {
+                    sequence,
+                    timestamps,
+                    batch_end: false,
+                    is_image: false,
+                };
+                self.top(&top, meta)
+            }
+            Item::BatchEnd => Took::Applied { batch_end: true },
+            Item::SubscriptionEvent(event) => {
+                self.stored.kind = Kind::Subscription(event);
+                self.stored.meta = Meta {
+                    is_image: true,
+                    ..Meta::default()
+                };
+                Took::Stored
+            }
+        }
+    }
+
+    /// What goes out after an item was taken.
+    #[inline]
+    pub fn after(&mut self, took: Took) -> Given {
+        match took {
+            Took::Stored => match self.current.take() {
+                Some(event) => self.give(event),
+                None => self.promote(),
+            },
+            Took::Applied { batch_end: true } => match self.current.take() {
+                Some(mut event) => {
+                    event.mark_end_of_batch();
+                    self.give(event)
+                }
+                None => Given::Nothing,
+            },
+            Took::Applied { batch_end: false } => Given::Nothing,
+        }
+    }
+
+    /// What goes out before anything is read.
+    #[inline]
+    pub fn before(&mut self) -> Given {
+        match self.current.is_none() && self.stored.is_some() {
+            true => self.promote(),
+            false => Given::Nothing,
+        }
+    }
+
+    /// Applies the stored message; its event waits for the end of its packet, where that is not known.
+    fn promote(&mut self) -> Given {
+        let meta = self.stored.meta;
+        let is_kept = meta.is_image;
+        self.current_trace = Trace::of(meta.sequence, &meta.timestamps, is_kept);
+        let Some(mut event) = self.apply_stored() else {
+            return Given::Nothing;
+        };
+        if self.stored.is_some() || is_kept && !meta.batch_end {
+            return self.give(event);
+        }
+        if meta.batch_end {
+            event.mark_end_of_batch();
+            return self.give(event);
+        }
+        self.current = Some(event);
+        Given::Nothing
+    }
+
+    #[inline]
+    fn give(&mut self, event: Event) -> Given {
+        self.stats.events += 1;
+        self.trace = self.current_trace;
+        Given::Event(event)
+    }
+
+    fn top(&mut self, top: &TopOfBook, meta: Meta) -> Took {
+        let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) else {
+            return self.undefined(false);
+        };
+        if !self.wanted.has(Events::TOPS) || !self.kept.is_news(instrument, top) {
+            self.kept.apply_top(instrument, top, &meta);
+            return Took::Applied { batch_end: false };
+        }
+        self.stored.kind = Kind::Top(*top);
+        self.stored.meta = meta;
+        Took::Stored
+    }
+
+    #[inline]
+    fn update(&mut self, received: &Received<'_>) -> Took {
+        let meta = Meta {
+            sequence: received.sequence,
+            timestamps: received.timestamps,
+            batch_end: received.batch_end,
+            is_image: received.is_image,
+        };
+        let update = &received.update;
+        let top = match update {
+            Update::Book(book) => TopOfBook::from(book),
+            Update::BookSnapshot(book) => top_of(book),
+            _ => return self.other(update, meta),
+        };
+        let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) else {
+            return self.undefined(meta.batch_end);
+        };
+        // Of a bus with tops the same was told just before.
+        let is_news = self.wanted.has(Events::TOPS) && self.kept.is_news(instrument, &top);
+        if !is_news && !self.wanted.has(Events::BOOKS) {
+            self.kept.apply_book(instrument, &meta, update);
+            self.kept.apply_top(instrument, &top, &meta);
+            return Took::Applied {
+                batch_end: meta.batch_end,
+            };
+        }
+        self.stored.top = is_news.then_some(top);
+        self.store(update, meta)
+    }
+
+    /// What is not of a price book's contents.
+    fn other(&mut self, update: &Update<'_>, meta: Meta) -> Took {
+        let instrument = match update {
+            Update::Trade(trade) => Some(trade.instrument),
+            Update::Statistic(statistic) => Some(statistic.instrument),
+            Update::Orders(orders) => Some(orders.instrument),
+            Update::OrdersSnapshot(orders) => Some(orders.instrument),
+            Update::State(state) => Some(state.instrument),
+            Update::Status(status) => status.instrument,
+            _ => None,
+        };
+        let is_known = |index| self.kept.registry.of_publisher(index).is_some();
+        if !instrument.is_none_or(is_known) {
+            return self.undefined(meta.batch_end);
+        }
+        self.store(update, meta)
+    }
+
+    fn store(&mut self, update: &Update<'_>, meta: Meta) -> Took {
+        self.stored.put(update, meta);
+        Took::Stored
+    }
+
+    #[cold]
+    fn undefined(&mut self, batch_end: bool) -> Took {
+        self.stats.undefined += 1;
+        Took::Applied { batch_end }
+    }
+
+    /// Applies the stored message and makes its event. A top that follows from it goes first and leaves it stored.
+    fn apply_stored(&mut self) -> Option<Event> {
+        let meta = self.stored.meta;
+        if let Some(top) = self.stored.top.take() {
+            if !self.wanted.has(Events::BOOKS) {
+                self.apply_stored_book(&meta);
+                self.stored.kind = Kind::Nothing;
+            }
+            return self.top_event(&top, &meta);
+        }
+        let kind = self.stored.kind;
+        let event = match &kind {
+            Kind::Nothing => None,
+            Kind::Top(top) => self.top_event(top, &meta),
+            Kind::Book(head) => {
+                self.apply_stored_book(&meta);
+                self.book_event(head, &meta)
+            }
+            Kind::Whole(instrument, validity, counts) => {
+                self.apply_stored_book(&meta);
+                self.whole_event(*instrument, *validity, *counts, &meta)
+            }
+            Kind::Orders(instrument, validity, is_whole) => {
+                self.orders_event(*instrument, *validity, *is_whole, &meta)
+            }
+            other => self.rare_event(other, &meta),
+        };
+        self.stored.kind = Kind::Nothing;
+        event
+    }
+
+    fn top_event(&mut self, top: &TopOfBook, meta: &Meta) -> Option<Event> {
+        let (instrument, slot) = self.kept.registry.of_publisher(top.instrument)?;
+        self.kept.apply_top(instrument, top, meta);
+        let (bid, ask) = quotes(top, &slot);
+        Some(Event::Top(Top {
+            instrument,
+            state: State::of(self.kept.mirror.channel().price_of(top.validity)),
+            bid,
+            ask,
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
+    }
+
+    /// Plays the stored change or whole of a price book.
+    fn apply_stored_book(&mut self, meta: &Meta) {
+        let (update, top) = match &self.stored.kind {
+            Kind::Book(head) => {
+                let book = self.stored.book(head);
+                (Update::Book(book), TopOfBook::from(&book))
+            }
+            Kind::Whole(instrument, validity, counts) => {
+                let book = self.stored.whole(*instrument, *validity, *counts);
+                (Update::BookSnapshot(book), top_of(&book))
+            }
+            _ => return,
+        };
+        if let Some((instrument, _)) = self.kept.registry.of_publisher(top.instrument) {
+            self.kept.apply_book(instrument, meta, &update);
+            self.kept.apply_top(instrument, &top, meta);
+        }
+    }
+
+    fn book_event(&mut self, head: &BookHead, meta: &Meta) -> Option<Event> {
+        let (instrument, slot) = self.kept.registry.of_publisher(head.instrument)?;
+        self.changes.clear();
+        let changes = self.stored.changes.iter().map(|change| LevelChange {
+            side: change.side,
+            book: change.book,
+            action: change.action,
+            index: change.index,
+            level: level_of(&change.level, &slot),
+        });
+        self.changes.extend(changes);
+        let top = TopOfBook::from(&self.stored.book(head));
+        let (bid, ask) = quotes(&top, &slot);
+        Some(Event::Book(BookChange {
+            instrument,
+            state: self.kept.state(instrument),
+            changes: self.changes.len() as u32,
+            is_whole: false,
+            is_direct: head.direct,
+            is_cut: !head.whole,
+            bid,
+            ask,
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
+    }
+
+    /// A whole book as steps: each list emptied, then filled.
+    fn whole_event(
+        &mut self,
+        index: touchline_types::Instrument,
+        validity: Validity,
+        counts: [usize; 4],
+        meta: &Meta,
+    ) -> Option<Event> {
+        let (instrument, slot) = self.kept.registry.of_publisher(index)?;
+        let book = self.stored.whole(index, validity, counts);
+        let lists = [
+            (BookKind::Direct, Side::Bid, book.bids),
+            (BookKind::Direct, Side::Ask, book.asks),
+            (BookKind::Implied, Side::Bid, book.implied_bids),
+            (BookKind::Implied, Side::Ask, book.implied_asks),
+        ];
+        self.changes.clear();
+        for (kind, side, levels) in lists {
+            let step = |action, index: usize, level| LevelChange {
+                side,
+                book: kind,
+                action,
+                index: index as u16,
+                level,
+            };
+            let unknown = level_of(&touchline_types::Level::UNKNOWN, &slot);
+            self.changes.push(step(LevelAction::Clear, 0, unknown));
+            let filled = levels.iter().enumerate();
+            self.changes
+                .extend(filled.map(|(index, level)| {
+                    step(LevelAction::Insert, index, level_of(level, &slot))
+                }));
+        }
+        let (bid, ask) = quotes(&top_of(&book), &slot);
+        Some(Event::Book(BookChange {
+            instrument,
+            state: self.kept.state(instrument),
+            changes: self.changes.len() as u32,
+            is_whole: true,
+            is_direct: true,
+            is_cut: false,
+            bid,
+            ask,
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
+    }
+
+    fn orders_event(
+        &mut self,
+        index: touchline_types::Instrument,
+        validity: Validity,
+        is_whole: bool,
+        meta: &Meta,
+    ) -> Option<Event> {
+        let (instrument, slot) = self.kept.registry.of_publisher(index)?;
+        let orders = &self.stored.orders;
+        let update = match is_whole {
+            true => Update::OrdersSnapshot(OrdersSnapshot {
+                instrument: index,
+                validity,
+                orders,
+            }),
+            false => Update::Orders(OrdersUpdate {
+                instrument: index,
+                validity,
+                changes: orders,
+            }),
+        };
+        self.kept.play(meta, &update);
+        self.order_changes.clear();
+        self.order_changes
+            .extend(orders.iter().map(|order| OrderChange {
+                order_id: order.order_id,
+                priority: order.priority,
+                price: slot.price(order.price),
+                quantity: slot.quantity(order.quantity),
+                side: order.side,
+                action: order.action,
+            }));
+        Some(Event::Orders(OrdersChange {
+            instrument,
+            state: self.kept.orders_state(instrument),
+            changes: self.order_changes.len() as u32,
+            is_whole,
+            times: Times::of(&meta.timestamps),
+            sequence: meta.sequence,
+            end_of_batch: false,
+        }))
+    }
+
+    fn rare_event(&mut self, kind: &Kind, meta: &Meta) -> Option<Event> {
+        let (times, sequence, end_of_batch) = (Times::of(&meta.timestamps), meta.sequence, false);
+        let channel = |what| {
+            Some(Event::Channel(ChannelEvent {
+                what,
+                times,
+                sequence,
+                end_of_batch,
+            }))
+        };
+        match kind {
+            Kind::Trade(trade) => {
+                let row = self.kept.registry.of_publisher(trade.instrument)?;
+                let trade = trade_of(trade, row, meta);
+                self.kept.apply_trade(&trade);
+                Some(Event::Trade(trade))
+            }
+            Kind::Statistic(statistic) => {
+                let (instrument, slot) = self.kept.registry.of_publisher(statistic.instrument)?;
+                Some(Event::Statistic(Statistic {
+                    instrument,
+                    kind: statistic.kind,
+                    action: statistic.action,
+                    price: slot.scale.optional(statistic.price),
+                    quantity: Some(slot.quantity(statistic.quantity))
+                        .filter(|quantity| !quantity.is_null()),
+                    times,
+                    sequence,
+                    end_of_batch,
+                }))
+            }
+            Kind::Status(status) => {
+                let index = status.instrument;
+                let row = index.and_then(|index| self.kept.registry.of_publisher(index));
+                let group = status.group.split(|byte| *byte == 0).next();
+                Some(Event::Status(Status {
+                    instrument: row.map(|(instrument, _)| instrument),
+                    group: Code::lossy(group.unwrap_or_default().trim_ascii_end()),
+                    status: status.status,
+                    reason: status.reason,
+                    event: status.event,
+                    times,
+                    sequence,
+                    end_of_batch,
+                }))
+            }
+            Kind::State(state) => {
+                let (instrument, _) = self.kept.registry.of_publisher(state.instrument)?;
+                self.kept.set_state(instrument, state, meta);
+                Some(Event::State(StateChange {
+                    instrument,
+                    state: self.kept.state(instrument),
+                    times,
+                    sequence,
+                    end_of_batch,
+                }))
+            }
+            Kind::Definition => {
+                let definition = self.stored.definition;
+                Some(Event::Defined(self.kept.define(meta, &definition)))
+            }
+            Kind::Gap(gap) => {
+                self.kept.gap(meta, &Update::Gap(*gap));
+                channel(ChannelChange::Gap {
+                    first: gap.first,
+                    last: gap.last,
+                    orders: State::of(gap.orders),
+                })
+            }
+            Kind::Reset => {
+                self.kept.reset(meta);
+                channel(ChannelChange::Reset)
+            }
+            Kind::Download(phase) => channel(match phase {
+                Phase::Begun => ChannelChange::DownloadStarted,
+                Phase::Ended => ChannelChange::DownloadEnded,
+            }),
+            Kind::Channel(state) => {
+                self.kept.play(meta, &Update::Channel(state));
+                channel(ChannelChange::State {
+                    price: State::of(state.price),
+                    orders: State::of(state.orders),
+                    sequence: state.sequence,
+                })
+            }
+            Kind::Subscription(event) => {
+                self.kept.happened(event);
+                Some(Event::Connection(self.connection(event)))
+            }
+            _ => None,
+        }
+    }
+
+    fn connection(&mut self, event: &SubscriptionEvent) -> Connection {
+        match *event {
+            SubscriptionEvent::CaughtUp => Connection::CaughtUp {
+                instruments: self.kept.registry.defined() as u32,
+            },
+            SubscriptionEvent::Overrun { messages, bytes } => {
+                self.stats.overruns += 1;
+                self.stats.lost += messages;
+                Connection::Overrun { messages, bytes }
+            }
+            SubscriptionEvent::Restarted { generation } => {
+                self.stats.restarts += 1;
+                Connection::Restarted { generation }
+            }
+            SubscriptionEvent::PublisherGone => Connection::PublisherGone,
+            SubscriptionEvent::PublisherStalled => Connection::PublisherStalled,
+            SubscriptionEvent::PublisherResumed => Connection::PublisherResumed,
+            SubscriptionEvent::Corrupt { sequence } => Connection::Corrupt { sequence },
+            SubscriptionEvent::Damaged => Connection::Damaged,
+            SubscriptionEvent::Incompatible { layout } => Connection::Incompatible { layout },
+        }
+    }
+}
+
+/// A level as it is given out.
+#[inline]
+pub(crate) fn level_of(level: &touchline_types::Level, slot: &Slot) -> Level {
+    Level {
+        price: slot.price(level.price),
+        quantity: slot.quantity(level.quantity),
+        orders: u32::try_from(level.orders).ok(),
+        is_known: level.known,
+    }
+}

@@ -1,0 +1,228 @@
+//! Handles: which instrument the publisher means by its own number, today.
+
+use crate::scale::Scale;
+use crate::words::nearest;
+use crate::{Definition, Error, Instrument, Key, Quantity};
+use std::collections::HashMap;
+use touchline_types::{InstrumentDefinition, Price, Symbol};
+
+/// Every instrument that was defined, under the handle that it keeps.
+#[derive(Debug)]
+pub struct Registry {
+    /// Number of the bus in this process.
+    pub bus: u32,
+    /// Name of the bus.
+    pub name: String,
+    rows: Vec<Row>,
+    /// By the publisher's index: the handle, and what its prices and quantities need.
+    slots: Vec<Slot>,
+    by_key: HashMap<Key, u32>,
+    by_symbol: HashMap<Symbol, u32>,
+}
+
+#[derive(Debug)]
+struct Row {
+    definition: Definition,
+    /// The publisher's index of it; `None` after a restart until it is defined again.
+    publisher: Option<touchline_types::Instrument>,
+}
+
+/// What the publisher means by an index.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// Index of the handle; [`Slot::NONE`] before a definition.
+    handle: u32,
+    exponent: i8,
+    pub scale: Scale,
+}
+
+impl Slot {
+    const NONE: u32 = u32::MAX;
+
+    const EMPTY: Slot = Slot {
+        handle: Slot::NONE,
+        exponent: 0,
+        scale: Scale::ONE,
+    };
+
+    /// What the prices and quantities of a definition need, apart from any handle.
+    pub fn of(definition: &Definition) -> Slot {
+        Slot {
+            handle: Slot::NONE,
+            exponent: definition.quantity_exponent,
+            scale: definition.scale(),
+        }
+    }
+
+    /// A price as traders quote it.
+    #[inline]
+    pub fn price(&self, price: Price) -> Price {
+        self.scale.price(price)
+    }
+
+    /// A quantity with its exponent.
+    #[inline]
+    pub fn quantity(&self, quantity: touchline_types::Quantity) -> Quantity {
+        Quantity::of(quantity, self.exponent)
+    }
+}
+
+impl Registry {
+    /// Of a bus that has this number in the process; room for `instruments_max` is taken now.
+    pub fn new(bus: u32, name: &str, instruments_max: usize) -> Registry {
+        Registry {
+            bus,
+            name: name.to_owned(),
+            rows: Vec::with_capacity(instruments_max),
+            slots: Vec::with_capacity(instruments_max),
+            by_key: HashMap::with_capacity(instruments_max),
+            by_symbol: HashMap::with_capacity(instruments_max),
+        }
+    }
+
+    /// Handles that were given.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Instruments that the present publisher has defined.
+    pub fn defined(&self) -> usize {
+        self.rows
+            .iter()
+            .filter(|row| row.publisher.is_some())
+            .count()
+    }
+
+    /// All handles, in the order in which they were given.
+    pub fn all(&self) -> impl Iterator<Item = Instrument> + use<> {
+        let bus = self.bus;
+        (0..self.rows.len() as u32).map(move |index| Instrument { bus, index })
+    }
+
+    /// The row of a handle.
+    ///
+    /// # Errors
+    /// It is of another bus.
+    pub fn check(&self, instrument: Instrument) -> Result<&Definition, Error> {
+        let row = self.rows.get(instrument.index());
+        match row {
+            Some(row) if instrument.bus == self.bus => Ok(&row.definition),
+            _ => Err(Error::OtherBus {
+                bus: self.name.clone(),
+            }),
+        }
+    }
+
+    /// The definition of one of our own handles, if it is one.
+    pub fn definition(&self, instrument: Instrument) -> Option<&Definition> {
+        let row = self.rows.get(instrument.index())?;
+        (instrument.bus == self.bus).then_some(&row.definition)
+    }
+
+    /// The publisher's index of an instrument; `None` where the present publisher has not defined it.
+    #[inline]
+    pub fn publisher_index(&self, instrument: Instrument) -> Option<touchline_types::Instrument> {
+        self.rows.get(instrument.index())?.publisher
+    }
+
+    /// What the publisher means by an index.
+    #[inline]
+    pub fn of_publisher(
+        &self,
+        instrument: touchline_types::Instrument,
+    ) -> Option<(Instrument, Slot)> {
+        let slot = *self.slots.get(instrument.index())?;
+        let (bus, index) = (self.bus, slot.handle);
+        (index != Slot::NONE).then_some((Instrument { bus, index }, slot))
+    }
+
+    /// Takes a definition. A venue and security id that was seen keeps its handle, unless it has another symbol now.
+    pub fn define(&mut self, definition: &InstrumentDefinition) -> Instrument {
+        let publisher = definition.instrument;
+        let definition = Definition::of(definition);
+        let key = definition.key();
+        let known = self.by_key.get(&key).copied();
+        let kept =
+            known.filter(|index| is_same(&self.rows[*index as usize].definition, &definition));
+        let index = kept.unwrap_or(self.rows.len() as u32);
+        let old = self.slots.get(publisher.index()).map(|slot| slot.handle);
+        if let Some(other) = old.filter(|old| *old != index && *old != Slot::NONE) {
+            // The publisher means another instrument by this index from now on.
+            self.rows[other as usize].publisher = None;
+        }
+        if let Some(other) = known.filter(|known| *known != index) {
+            self.rows[other as usize].publisher = None;
+        }
+        if !definition.symbol.is_empty() {
+            self.by_symbol.insert(definition.symbol, index);
+        }
+        self.by_key.insert(key, index);
+        if publisher.index() >= self.slots.len() {
+            self.slots.resize(publisher.index() + 1, Slot::EMPTY);
+        }
+        self.slots[publisher.index()] = Slot {
+            handle: index,
+            exponent: definition.quantity_exponent,
+            scale: definition.scale(),
+        };
+        let row = Row {
+            definition,
+            publisher: Some(publisher),
+        };
+        match kept {
+            Some(index) => self.rows[index as usize] = row,
+            None => self.rows.push(row),
+        }
+        Instrument {
+            bus: self.bus,
+            index,
+        }
+    }
+
+    /// Another publisher numbers instruments anew.
+    pub fn restart(&mut self) {
+        self.slots.clear();
+        for row in &mut self.rows {
+            row.publisher = None;
+        }
+    }
+
+    pub fn by_symbol(&self, symbol: &str) -> Option<Instrument> {
+        let found = self.by_symbol.get(&Symbol::new(symbol.as_bytes()));
+        self.handle(found.copied())
+    }
+
+    pub fn by_key(&self, key: &Key) -> Option<Instrument> {
+        self.handle(self.by_key.get(key).copied())
+    }
+
+    /// The one that was defined last, where several venues have the id.
+    pub fn by_security_id(&self, security_id: i64) -> Option<Instrument> {
+        let found = self
+            .rows
+            .iter()
+            .rposition(|row| row.definition.security_id == security_id);
+        self.handle(found.map(|index| index as u32))
+    }
+
+    fn handle(&self, index: Option<u32>) -> Option<Instrument> {
+        let bus = self.bus;
+        index.map(|index| Instrument { bus, index })
+    }
+
+    /// Why an instrument is not found.
+    pub fn no_instrument(&self, wanted: &str) -> Error {
+        let symbols = self.rows.iter().map(|row| row.definition.symbol.as_str());
+        Error::NoInstrument {
+            bus: self.name.clone(),
+            wanted: wanted.to_owned(),
+            defined: self.rows.len(),
+            meant: nearest(wanted, symbols.filter(|symbol| !symbol.is_empty())).map(str::to_owned),
+        }
+    }
+}
+
+/// Whether a definition goes on from an earlier one of the same venue and id: an id may be given to another contract.
+fn is_same(old: &Definition, new: &Definition) -> bool {
+    old.symbol == new.symbol || old.symbol.is_empty() || new.symbol.is_empty()
+}

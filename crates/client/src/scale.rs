@@ -1,0 +1,128 @@
+//! The display factor, applied to prices on their way out.
+
+use touchline_types::{DisplayFactor, Price};
+
+/// Display factor in the form in which it is applied to each price.
+///
+/// The price is multiplied by the numerator and divided by the denominator, in integers. Where the quotient is not a
+/// whole count of 1e-9 it is rounded to the nearest one, halves away from zero; where it does not fit there is no
+/// price. A factor of 1 leaves prices alone, and of one over something a price costs one division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    numerator: i64,
+    denominator: i64,
+}
+
+impl Scale {
+    /// Prices are quoted as the venue sends them.
+    pub(crate) const ONE: Scale = Scale {
+        numerator: 1,
+        denominator: 1,
+    };
+
+    /// Of a definition; one that states no factor quotes prices as they are sent.
+    pub(crate) fn of(factor: Option<DisplayFactor>) -> Scale {
+        factor.map_or(Scale::ONE, |factor| Scale {
+            // Neither is above `i64::MAX`.
+            numerator: factor.numerator() as i64,
+            denominator: factor.denominator() as i64,
+        })
+    }
+
+    /// The price that traders quote.
+    #[inline]
+    pub(crate) fn price(self, venue: Price) -> Price {
+        if self.denominator == 1 && self.numerator == 1 || venue.is_null() {
+            return venue;
+        }
+        if self.numerator == 1 && venue.0 % self.denominator == 0 {
+            return Price(venue.0 / self.denominator);
+        }
+        nearest(venue, self.numerator, self.denominator)
+    }
+
+    /// The same of a price that may not be there.
+    #[inline]
+    pub(crate) fn optional(self, venue: Price) -> Option<Price> {
+        let price = self.price(venue);
+        (!price.is_null()).then_some(price)
+    }
+
+    /// The venue's price that is quoted as `price`, a whole number of `tick`s where that is one; `None` where no
+    /// price of the venue is.
+    pub(crate) fn venue(self, price: Price, tick: Price) -> Option<Price> {
+        if price.is_null() {
+            return None;
+        }
+        let near = nearest(price, self.denominator, self.numerator);
+        let on_tick = |near: Price| {
+            let whole = i128::from(near.0) + i128::from(tick.0) / 2;
+            let whole = whole.div_euclid(tick.0.into()) * i128::from(tick.0);
+            i64::try_from(whole).map_or(Price::NULL, Price)
+        };
+        let candidates = match !tick.is_null() && tick.0 > 0 {
+            true => [on_tick(near), near],
+            false => [near, near],
+        };
+        candidates
+            .into_iter()
+            .find(|venue| !venue.is_null() && self.price(*venue) == price)
+    }
+}
+
+/// `price * numerator / denominator`, to the nearest, halves away from zero; NULL where it does not fit.
+#[cold]
+fn nearest(price: Price, numerator: i64, denominator: i64) -> Price {
+    let (product, divisor) = (
+        i128::from(price.0) * i128::from(numerator),
+        i128::from(denominator),
+    );
+    let half = divisor / 2 * product.signum();
+    i64::try_from((product + half) / divisor).map_or(Price::NULL, Price)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scale(numerator: u64, denominator: u64) -> Scale {
+        Scale::of(DisplayFactor::new(numerator, denominator))
+    }
+
+    #[test]
+    fn a_price_is_quoted_by_its_factor_and_goes_back() {
+        let cents = scale(1, 100);
+        let (venue, quoted, tick) = (
+            Price(450_025_000_000_000),
+            Price(4_500_250_000_000),
+            Price(25_000_000_000),
+        );
+        assert_eq!(cents.price(venue), quoted);
+        assert_eq!(cents.venue(quoted, tick), Some(venue));
+        assert_eq!(cents.price(Price::NULL), Price::NULL);
+        assert_eq!(cents.venue(Price::NULL, tick), None);
+        assert_eq!(Scale::ONE.price(Price(7)), Price(7));
+        assert_eq!(Scale::of(None), Scale::ONE);
+        assert_eq!(scale(5, 2).price(Price(-4)), Price(-10));
+        assert_eq!(scale(5, 2).venue(Price(-10), Price::NULL), Some(Price(-4)));
+    }
+
+    #[test]
+    fn what_is_not_a_count_of_a_billionth_is_rounded_and_still_goes_back_on_its_tick() {
+        let third = scale(1, 3);
+        for (venue, quoted) in [(1, 0), (2, 1), (-1, 0), (-2, -1), (100, 33)] {
+            assert_eq!(third.price(Price(venue)), Price(quoted), "{venue}");
+        }
+        // The venue's prices are multiples of 10, and 100 is the only one that is quoted as 33.
+        assert_eq!(third.venue(Price(33), Price(10)), Some(Price(100)));
+        assert_eq!(third.venue(Price(33), Price::NULL), Some(Price(99)));
+        // Nothing is quoted as 1 where each step is 1,000.
+        assert_eq!(scale(1_000, 1).venue(Price(1), Price(1)), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_no_price() {
+        assert_eq!(scale(1_000, 1).price(Price(i64::MAX / 2)), Price::NULL);
+        assert_eq!(scale(1, 1_000).venue(Price(i64::MAX / 2), Price(1)), None);
+    }
+}

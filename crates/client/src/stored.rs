@@ -1,0 +1,170 @@
+//! The message that was read and is not given out yet.
+
+use crate::kept::Meta;
+use touchline_transport::SubscriptionEvent;
+use touchline_types::native::TopOfBook;
+use touchline_types::{
+    BookSnapshot, BookUpdate, ChannelState, Depth, Gap, Instrument, InstrumentDefinition, Level,
+    LevelChange, OrderChange, Phase, Statistic, Trade, TradingStatus, Update, Validity,
+};
+
+/// A copy of one message, with room that is taken once.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub kind: Kind,
+    pub meta: Meta,
+    /// A top that follows from the message is to be given out before it.
+    pub top: Option<TopOfBook>,
+    pub changes: Vec<LevelChange>,
+    pub levels: Vec<Level>,
+    pub orders: Vec<OrderChange>,
+    pub definition: InstrumentDefinition,
+}
+
+/// What message it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Nothing,
+    Top(TopOfBook),
+    /// The steps are in `changes`.
+    Book(BookHead),
+    /// The levels are in `levels`, list behind list, so many each.
+    Whole(Instrument, Validity, [usize; 4]),
+    /// The steps are in `orders`; whether they are all.
+    Orders(Instrument, Validity, bool),
+    Trade(Trade),
+    Statistic(Statistic),
+    Status(TradingStatus),
+    State(touchline_types::State),
+    /// In `definition`.
+    Definition,
+    Gap(Gap),
+    Reset,
+    Download(Phase),
+    Channel(ChannelState),
+    Subscription(SubscriptionEvent),
+}
+
+/// A book update without its steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BookHead {
+    pub instrument: Instrument,
+    pub security_id: i64,
+    pub validity: Validity,
+    pub direct: bool,
+    pub whole: bool,
+    pub best_bid: Option<Level>,
+    pub best_ask: Option<Level>,
+}
+
+impl Stored {
+    /// Room for so many steps or levels of one message, and so many orders.
+    pub fn with_room(changes_max: usize, orders_max: usize) -> Stored {
+        let depth = Depth {
+            direct: 0,
+            implied: 0,
+        };
+        Stored {
+            kind: Kind::Nothing,
+            meta: Meta::default(),
+            top: None,
+            changes: Vec::with_capacity(changes_max),
+            levels: Vec::with_capacity(changes_max),
+            orders: Vec::with_capacity(orders_max),
+            definition: InstrumentDefinition::unknown(Instrument(0), 0, depth),
+        }
+    }
+
+    /// Whether a message waits.
+    #[inline]
+    pub fn is_some(&self) -> bool {
+        !matches!(self.kind, Kind::Nothing)
+    }
+
+    /// Copies an update.
+    pub fn put(&mut self, update: &Update<'_>, meta: Meta) {
+        self.meta = meta;
+        self.kind = match update {
+            Update::Book(book) => {
+                self.changes.clear();
+                self.changes.extend_from_slice(book.changes);
+                Kind::Book(BookHead {
+                    instrument: book.instrument,
+                    security_id: book.security_id,
+                    validity: book.validity,
+                    direct: book.direct,
+                    whole: book.whole,
+                    best_bid: book.best_bid,
+                    best_ask: book.best_ask,
+                })
+            }
+            Update::BookSnapshot(book) => {
+                let lists = [book.bids, book.asks, book.implied_bids, book.implied_asks];
+                self.levels.clear();
+                for list in lists {
+                    self.levels.extend_from_slice(list);
+                }
+                Kind::Whole(book.instrument, book.validity, lists.map(<[Level]>::len))
+            }
+            Update::Orders(orders) => {
+                self.orders.clear();
+                self.orders.extend_from_slice(orders.changes);
+                Kind::Orders(orders.instrument, orders.validity, false)
+            }
+            Update::OrdersSnapshot(orders) => {
+                self.orders.clear();
+                self.orders.extend_from_slice(orders.orders);
+                Kind::Orders(orders.instrument, orders.validity, true)
+            }
+            Update::Definition(definition) => {
+                self.definition = **definition;
+                Kind::Definition
+            }
+            Update::Trade(trade) => Kind::Trade(**trade),
+            Update::Statistic(statistic) => Kind::Statistic(**statistic),
+            Update::Status(status) => Kind::Status(**status),
+            Update::State(state) => Kind::State(*state),
+            Update::Gap(gap) => Kind::Gap(*gap),
+            Update::Reset => Kind::Reset,
+            Update::Download(phase) => Kind::Download(*phase),
+            Update::Channel(state) => Kind::Channel(**state),
+        };
+    }
+
+    /// The book update of a head, with the steps that are stored.
+    pub fn book(&self, head: &BookHead) -> BookUpdate<'_> {
+        BookUpdate {
+            instrument: head.instrument,
+            security_id: head.security_id,
+            validity: head.validity,
+            direct: head.direct,
+            whole: head.whole,
+            changes: &self.changes,
+            best_bid: head.best_bid,
+            best_ask: head.best_ask,
+        }
+    }
+
+    /// The whole book that is stored.
+    pub fn whole(
+        &self,
+        instrument: Instrument,
+        validity: Validity,
+        counts: [usize; 4],
+    ) -> BookSnapshot<'_> {
+        let mut rest = self.levels.as_slice();
+        let [bids, asks, implied_bids, implied_asks] = counts.map(|count| {
+            let (list, behind) = rest.split_at(count);
+            rest = behind;
+            list
+        });
+        BookSnapshot {
+            instrument,
+            validity,
+            bids,
+            asks,
+            implied_bids,
+            implied_asks,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! When things happened, and how long they took.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use touchline_transport::clock::{Clock, ticks};
+use touchline_types::Timestamps;
+
+/// Ticks of the host's fine clock, which every process of the host reads alike; 0 where it was not read. Only
+/// differences mean anything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticks(pub u64);
+
+/// When an event happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// When the venue says that it happened, nanoseconds since 1970 UTC; 0 where it says nothing.
+    pub exchange_ns: u64,
+    /// When its packet was received on this host, nanoseconds since 1970 UTC; 0 where that is not known.
+    pub receive_ns: u64,
+    /// When it was handed to the bus; 0 of kept values and of tops.
+    pub published: Ticks,
+}
+
+/// The message that the last event came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Number of the message on its bus.
+    pub sequence: u64,
+    /// The venue's number of the packet.
+    pub packet: u64,
+    /// When the venue sent the packet, nanoseconds since 1970 UTC.
+    pub sending_ns: u64,
+    /// The receive call returned the packet. This and the next three are 0 where the publisher does not trace.
+    pub polled: Ticks,
+    /// The packet was decoded.
+    pub decoded: Ticks,
+    /// The books had taken the event.
+    pub applied: Ticks,
+    /// The event was handed to the bus.
+    pub published: Ticks,
+    /// Whether it is a kept value, read from a table and not from the stream.
+    pub is_kept: bool,
+}
+
+/// How long an event took to here. What is not known is `None`: a recording has no time on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// From the packet's receipt to here, by the system's clock.
+    pub wire_to_here: Option<Duration>,
+    /// From the hand-over to the bus to here, by the fine clock.
+    pub published_to_here: Option<Duration>,
+}
+
+impl Times {
+    #[inline]
+    pub(crate) fn of(timestamps: &Timestamps) -> Times {
+        Times {
+            exchange_ns: timestamps.exchange_ns,
+            receive_ns: timestamps.packet.receive_ns,
+            published: Ticks(timestamps.published),
+        }
+    }
+}
+
+impl Trace {
+    #[inline]
+    pub(crate) fn of(sequence: u64, timestamps: &Timestamps, is_kept: bool) -> Trace {
+        Trace {
+            sequence,
+            packet: timestamps.packet.sequence,
+            sending_ns: timestamps.packet.sending_ns,
+            polled: Ticks(timestamps.polled),
+            decoded: Ticks(timestamps.decoded),
+            applied: Ticks(timestamps.applied),
+            published: Ticks(timestamps.published),
+            is_kept,
+        }
+    }
+}
+
+impl Latency {
+    /// As of now. The first call of a process takes 20 ms more, after it has read the clocks: the fine one is
+    /// calibrated.
+    pub(crate) fn of(times: &Times) -> Latency {
+        let (now, unix_ns) = (ticks(), unix_ns());
+        let since = |from: u64, to: u64| (from > 0).then(|| to as i64 - from as i64);
+        let wire = since(times.receive_ns, unix_ns).filter(|ns| ns.abs() <= RECORDED_NS);
+        let published = times.published.0;
+        Latency {
+            // The clocks of a network card and of the host may be a little apart, either way.
+            wire_to_here: wire.map(|ns| Duration::from_nanos(ns.max(0) as u64)),
+            published_to_here: (published > 0)
+                .then(|| Duration::from_nanos(clock().between_ns(published, now))),
+        }
+    }
+}
+
+/// A receive time that is further away than this is of a recording.
+const RECORDED_NS: i64 = 60_000_000_000;
+
+/// The calibrated clock of this process.
+pub(crate) fn clock() -> &'static Clock {
+    static CLOCK: OnceLock<Clock> = OnceLock::new();
+    CLOCK.get_or_init(Clock::calibrated)
+}
+
+fn unix_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_nanos() as u64)
+}
+
+/// `wire to here 1.4 µs, published to here 310 ns`; what is not known is left out.
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("wire to here", self.wire_to_here),
+            ("published to here", self.published_to_here),
+        ];
+        let known = parts
+            .into_iter()
+            .filter_map(|(what, took)| Some((what, took?)));
+        let mut separator = "";
+        for (what, took) in known {
+            write!(f, "{separator}{what} {took:.1?}")?;
+            separator = ", ";
+        }
+        match separator {
+            "" => f.write_str("latency unknown"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_has_no_time_on_the_wire_and_the_present_has() {
+        let times = Times {
+            receive_ns: 1_000,
+            published: Ticks(ticks()),
+            ..Times::default()
+        };
+        let latency = Latency::of(&times);
+        assert_eq!(latency.wire_to_here, None);
+        assert!(
+            latency
+                .published_to_here
+                .is_some_and(|took| took < Duration::from_secs(10))
+        );
+        let now = Times {
+            receive_ns: unix_ns(),
+            ..Times::default()
+        };
+        let latency = Latency::of(&now);
+        assert!(
+            latency
+                .wire_to_here
+                .is_some_and(|took| took < Duration::from_secs(10))
+        );
+        assert_eq!(latency.published_to_here, None);
+        assert!(
+            latency.to_string().starts_with("wire to here "),
+            "{latency}"
+        );
+        assert_eq!(Latency::default().to_string(), "latency unknown");
+    }
+}

@@ -1,0 +1,159 @@
+//! The order of events: at join, within a packet, and what is kept when each of them is given out.
+
+use crate::stage::{Stage, bid, define, drain, trade, whole, word, words};
+use touchline_client::{Aggressor, Event, Events, Price, Side, State};
+use touchline_transport::Publish;
+
+#[test]
+fn who_joins_gets_definition_top_and_book_of_each_instrument_and_then_caught_up() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    define(&mut publisher, 1, "NQU4", 101);
+    whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+    publisher.commit();
+    let mut bus = stage.join(stage.options().events(Events::TOPS | Events::BOOKS));
+    assert_eq!(
+        words(&mut bus),
+        [
+            "ESU4 defined",
+            "ESU4 top live 12@4500.25 | 7@4500.5",
+            "ESU4 book live 6",
+            "NQU4 defined",
+            "caught up, 2 instruments",
+        ]
+    );
+}
+
+#[test]
+fn a_top_comes_before_the_book_change_that_caused_it_and_the_last_event_of_a_packet_says_so() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+    publisher.commit();
+    let mut all = stage.join(stage.options().events(Events::ALL));
+    let mut tops = stage.join(stage.options());
+    let mut tops_alone = stage.join(stage.options().events(Events::TOPS).keep_books(false));
+    for bus in [&mut all, &mut tops, &mut tops_alone] {
+        drain(bus);
+    }
+    bid(&mut publisher, 0, 450_025, 13);
+    trade(&mut publisher, 0, 450_050, 3);
+    bid(&mut publisher, 0, 450_025, 14);
+    publisher.commit();
+    assert_eq!(
+        words(&mut all),
+        [
+            "ESU4 top live 13@4500.25 | 7@4500.5",
+            "ESU4 book live 1",
+            "ESU4 trade 3@4500.5",
+            "ESU4 top live 14@4500.25 | 7@4500.5",
+            "ESU4 book live 1.",
+        ]
+    );
+    assert_eq!(
+        words(&mut tops),
+        [
+            "ESU4 top live 13@4500.25 | 7@4500.5",
+            "ESU4 trade 3@4500.5",
+            "ESU4 top live 14@4500.25 | 7@4500.5.",
+        ]
+    );
+    assert_eq!(
+        words(&mut tops_alone),
+        [
+            "ESU4 top live 13@4500.25 | 7@4500.5",
+            "ESU4 top live 14@4500.25 | 7@4500.5.",
+        ]
+    );
+    let es = tops_alone.instrument("ESU4").expect("it was defined");
+    assert_eq!(tops_alone.top(es).expect("ours").state, State::Live);
+}
+
+/// What comes behind an event in its packet is not kept before that event is given out.
+#[test]
+fn kept_values_are_as_of_the_last_event_that_was_given_out() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+    publisher.commit();
+    let mut bus = stage.join(stage.options().events(Events::ALL));
+    drain(&mut bus);
+    let es = bus.instrument("ESU4").expect("it was defined");
+    bid(&mut publisher, 0, 450_025, 13);
+    trade(&mut publisher, 0, 450_050, 3);
+    bid(&mut publisher, 0, 450_025, 14);
+    publisher.commit();
+    let mut seen = Vec::new();
+    while let Some(event) = bus.poll() {
+        let book = bus.book(es).expect("ours");
+        let best = book.best(Side::Bid).expect("a bid").quantity.mantissa();
+        let top = bus
+            .top(es)
+            .expect("ours")
+            .bid
+            .expect("a bid")
+            .quantity
+            .mantissa();
+        let last = bus.last_trade(es).expect("ours").is_some();
+        seen.push((
+            word(&bus, &event).split(' ').nth(1).map(str::to_owned),
+            top,
+            best,
+            last,
+        ));
+    }
+    let expected = [
+        ("top", 13, 12, false),
+        ("book", 13, 13, false),
+        ("trade", 13, 13, true),
+        ("top", 14, 13, true),
+        ("book", 14, 14, true),
+    ]
+    .map(|(kind, top, best, last)| (Some(kind.to_owned()), top, best, last));
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn prices_are_those_that_traders_quote_and_go_back_to_the_venues() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+    trade(&mut publisher, 0, 450_050, 3);
+    publisher.commit();
+    let mut bus = stage.join(stage.options().events(Events::ALL));
+    drain(&mut bus);
+    trade(&mut publisher, 0, 450_050, 4);
+    bid(&mut publisher, 0, 450_025, 13);
+    publisher.commit();
+    let events = drain(&mut bus);
+    let Event::Trade(trade) = events[0] else {
+        panic!("{events:?}");
+    };
+    assert_eq!(trade.price, Price(4_500_500_000_000));
+    assert_eq!(
+        (trade.quantity.to_string(), trade.aggressor),
+        ("4".to_owned(), Aggressor::Sell)
+    );
+    assert_eq!(bus.changes()[0].level.price, Price(4_500_250_000_000));
+    let es = bus.instrument("ESU4").expect("it was defined");
+    let definition = bus.definition(es).expect("ours");
+    assert_eq!(definition.tick, Some(Price(250_000_000)));
+    assert_eq!(
+        definition.venue_price(trade.price),
+        Some(Price(450_050_000_000_000))
+    );
+    let book = bus.book(es).expect("ours");
+    assert_eq!(
+        book.best(Side::Bid).expect("a bid").price,
+        Price(4_500_250_000_000)
+    );
+    assert_eq!(
+        book.depth_price(Side::Ask, 7),
+        Some(Price(4_500_500_000_000))
+    );
+    assert_eq!(book.depth_price(Side::Ask, 8), None);
+}

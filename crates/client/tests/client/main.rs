@@ -1,0 +1,4 @@
+//! Buses of their own, published by hand, and what a client makes of them.
+
+mod joining;
+mod stage;

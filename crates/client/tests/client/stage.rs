@@ -1,0 +1,211 @@
+//! A bus in a folder of its own, and what to publish on it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use touchline_client::{Bus, Event, Next, Options};
+use touchline_transport::Publish;
+use touchline_transport::shm::{Publisher, Root, Settings};
+use touchline_types::{
+    BookKind, BookSnapshot, BookUpdate, Code, Depth, DisplayFactor, Instrument,
+    InstrumentDefinition, Level, LevelAction, LevelChange, PacketInfo, Price, Quantity,
+    ReferenceData, Side, Symbol, Timestamps, Trade, Update, UpdateAction, Validity,
+};
+
+/// A folder that goes away with its buses.
+pub struct Stage {
+    folder: PathBuf,
+}
+
+impl Stage {
+    pub fn new() -> Stage {
+        static STAGES: AtomicU32 = AtomicU32::new(0);
+        let number = STAGES.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("touchline-client-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        Stage { folder }
+    }
+
+    pub fn root(&self) -> Root {
+        Root::at(&self.folder)
+    }
+
+    pub fn publisher(&self) -> Publisher {
+        self.publisher_with("test", &small())
+    }
+
+    pub fn publisher_with(&self, bus: &str, settings: &Settings) -> Publisher {
+        Publisher::open(&self.root(), bus, settings).expect("nobody else writes it")
+    }
+
+    /// Options with the folder.
+    pub fn options(&self) -> Options {
+        Bus::options().directory(&self.folder)
+    }
+
+    pub fn join(&self, options: Options) -> Bus {
+        let joined = options.directory(&self.folder).join("test");
+        joined.expect("the bus is there")
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Small enough that rings go round many times in a test.
+pub fn small() -> Settings {
+    Settings {
+        ring_bytes: 64 * 1024,
+        instruments_max: 64,
+        image_levels_max: 12,
+        orders_max: 1_024,
+        ..Settings::default()
+    }
+}
+
+/// Every event that is there.
+pub fn drain(bus: &mut Bus) -> Vec<Event> {
+    let mut events = Vec::new();
+    loop {
+        match bus.next_within(Duration::from_millis(1)) {
+            Next::Event(event) => events.push(event),
+            Next::TimedOut | Next::Stopped => return events,
+        }
+    }
+}
+
+/// An event in a word or two, with its symbol.
+pub fn word(bus: &Bus, event: &Event) -> String {
+    let symbol = event
+        .instrument()
+        .map_or("", |instrument| bus.symbol(instrument));
+    let end = if event.end_of_batch() { "." } else { "" };
+    match event {
+        Event::Top(top) => format!("{symbol} top {top}{end}"),
+        Event::Trade(trade) => format!("{symbol} trade {}@{}{end}", trade.quantity, trade.price),
+        Event::Book(change) => format!("{symbol} book {} {}{end}", change.state, change.changes),
+        Event::Orders(change) => {
+            format!("{symbol} orders {} {}{end}", change.state, change.changes)
+        }
+        Event::Statistic(_) => format!("{symbol} statistic{end}"),
+        Event::Status(_) => format!("{symbol} status{end}"),
+        Event::State(change) => format!("{symbol} state {}{end}", change.state),
+        Event::Channel(event) => format!("channel {:?}{end}", event.what),
+        Event::Defined(_) => format!("{symbol} defined"),
+        Event::Connection(what) => what.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Every event that is there, as words.
+pub fn words(bus: &mut Bus) -> Vec<String> {
+    let mut words = Vec::new();
+    while let Next::Event(event) = bus.next_within(Duration::from_millis(1)) {
+        words.push(word(bus, &event));
+    }
+    words
+}
+
+/// A definition with prices in cents: what the venue sends is a hundred times what traders quote.
+pub fn definition(index: u32, symbol: &str, security_id: i64) -> InstrumentDefinition {
+    let depth = Depth {
+        direct: 10,
+        implied: 2,
+    };
+    InstrumentDefinition {
+        symbol: Symbol::new(symbol.as_bytes()),
+        defined: true,
+        tick: Price(25_000_000_000),
+        reference: ReferenceData {
+            venue: Code::new(b"test").expect("a code"),
+            display_factor: DisplayFactor::new(1, 100),
+            ..ReferenceData::NULL
+        },
+        ..InstrumentDefinition::unknown(Instrument(index), security_id, depth)
+    }
+}
+
+pub fn define(out: &mut Publisher, index: u32, symbol: &str, security_id: i64) {
+    let definition = definition(index, symbol, security_id);
+    out.publish(&Update::Definition(&definition), &timestamps());
+}
+
+/// Times that are easy to recognise.
+pub fn timestamps() -> Timestamps {
+    Timestamps {
+        exchange_ns: 1_000,
+        packet: PacketInfo {
+            sequence: 7,
+            sending_ns: 1_500,
+            receive_ns: 2_000,
+        },
+        ..Timestamps::default()
+    }
+}
+
+/// A price of the venue.
+pub fn venue(cents: i64) -> Price {
+    Price(cents * 1_000_000_000)
+}
+
+pub fn level(cents: i64, quantity: i64) -> Level {
+    Level {
+        price: venue(cents),
+        quantity: Quantity(quantity),
+        orders: 1,
+        known: true,
+    }
+}
+
+/// A whole book of a bid and an ask.
+pub fn whole(out: &mut Publisher, index: u32, bid: (i64, i64), ask: (i64, i64)) {
+    let snapshot = BookSnapshot {
+        instrument: Instrument(index),
+        validity: Validity::Live,
+        bids: &[level(bid.0, bid.1)],
+        asks: &[level(ask.0, ask.1)],
+        implied_bids: &[],
+        implied_asks: &[],
+    };
+    out.publish(&Update::BookSnapshot(snapshot), &timestamps());
+}
+
+/// The best bid of a book has another quantity; its best ask is at 450,050.
+pub fn bid(out: &mut Publisher, index: u32, cents: i64, quantity: i64) {
+    let level = level(cents, quantity);
+    let change = LevelChange {
+        level,
+        book: BookKind::Direct,
+        side: Side::Bid,
+        action: LevelAction::Replace,
+        index: 0,
+    };
+    let update = BookUpdate {
+        instrument: Instrument(index),
+        security_id: 0,
+        validity: Validity::Live,
+        direct: true,
+        whole: true,
+        changes: &[change],
+        best_bid: Some(level),
+        best_ask: Some(self::level(450_050, 7)),
+    };
+    out.publish(&Update::Book(update), &timestamps());
+}
+
+pub fn trade(out: &mut Publisher, index: u32, cents: i64, quantity: i64) {
+    let trade = Trade {
+        instrument: Instrument(index),
+        orders: 2,
+        price: venue(cents),
+        quantity: Quantity(quantity),
+        aggressor: Some(Side::Ask),
+        action: UpdateAction::New,
+        trade_id: 5,
+    };
+    out.publish(&Update::Trade(&trade), &timestamps());
+}
