@@ -1,10 +1,10 @@
 //! A joined bus.
 
-use crate::kept::Kept;
 use crate::options::root;
 use crate::reading::{Given, Reading};
 use crate::registry::Registry;
 use crate::times::clock;
+use crate::values::StoredValues;
 use crate::{
     Book, Connection, Definition, Error, Event, Events, Find, Idle, Instrument, Latency,
     LevelChange, Options, Order, OrderChange, State, Stats, Stopper, Times, Top, Trace, Trade,
@@ -35,10 +35,6 @@ pub struct Bus {
 
 /// What [`Bus::next_within`] gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an event is a small value, and lives on the stack"
-)]
 pub enum Next {
     /// An event.
     Event(Event),
@@ -134,7 +130,7 @@ impl Bus {
             .unwrap_or_else(|| subscriber.instruments_max());
         let bus = BUSES.fetch_add(1, Ordering::Relaxed);
         let registry = Registry::new(bus, name, instruments_max);
-        let kept = Kept::new(registry, instruments_max, orders_max, kinds_books(options));
+        let kept = StoredValues::new(registry, instruments_max, orders_max, kinds_books(options));
         Ok(Bus {
             name: name.to_owned(),
             subscriber,
@@ -410,10 +406,6 @@ impl Bus {
 }
 
 /// What a step of reading came to.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an event is a small value, and lives on the stack"
-)]
 enum Step {
     Event(Event),
     /// Something was read that gives no event.

@@ -1,6 +1,6 @@
 //! From messages to events: what is given out, in which order, and what is applied on the way.
 //!
-//! Kept values are as of the last event that was given out, with what came between it and the next one. So a message
+//! StoredValues values are as of the last event that was given out, with what came between it and the next one. So a message
 //! that gives an event is stored first and applied when its event goes out, and one that gives none is applied at once.
 //!
 //! The last event of a venue packet says so. Which one that is shows when the packet ends or the next event comes, so
@@ -10,9 +10,9 @@ use crate::event::{
     BookChange, ChannelChange, ChannelEvent, Event, LevelChange, OrderChange, OrdersChange,
     StateChange, Statistic, Status, Top,
 };
-use crate::kept::{Kept, Meta, quotes, top_of, trade_of};
+use crate::pending::{BookHead, Kind, Pending};
 use crate::registry::Slot;
-use crate::stored::{BookHead, Kind, Stored};
+use crate::values::{Meta, StoredValues, quotes, top_of, trade_of};
 use crate::{Connection, Events, Level, State, Stats, Times, Trace};
 use touchline_transport::SubscriptionEvent;
 use touchline_transport::shm::{Item, Received};
@@ -24,7 +24,7 @@ use touchline_types::{
 /// Turns what a subscriber hands out into events.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    pub kept: Kept,
+    pub kept: StoredValues,
     pub stats: Stats,
     /// Steps of the last book event.
     pub changes: Vec<LevelChange>,
@@ -33,7 +33,7 @@ pub(crate) struct Reading {
     /// Message of the last event.
     pub trace: Trace,
     wanted: Events,
-    stored: Stored,
+    stored: Pending,
     /// Applied, and waiting for whether it is the last of its packet.
     current: Option<Event>,
     current_trace: Trace,
@@ -60,7 +60,12 @@ pub(crate) enum Given {
 }
 
 impl Reading {
-    pub fn new(kept: Kept, wanted: Events, changes_max: usize, orders_max: usize) -> Reading {
+    pub fn new(
+        kept: StoredValues,
+        wanted: Events,
+        changes_max: usize,
+        orders_max: usize,
+    ) -> Reading {
         Reading {
             kept,
             wanted,
@@ -68,7 +73,7 @@ impl Reading {
             changes: Vec::with_capacity(changes_max + 4),
             order_changes: Vec::with_capacity(orders_max),
             trace: Trace::default(),
-            stored: Stored::with_room(changes_max, orders_max),
+            stored: Pending::with_room(changes_max, orders_max),
             current: None,
             current_trace: Trace::default(),
         }

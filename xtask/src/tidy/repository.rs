@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-/// Folders that are not sources: what was built, and version control.
+/// What is no source: what was built, and version control, which is a file in a worktree.
 const SKIPPED: &[&str] = &[
     "target",
     "competitors/target",
@@ -93,10 +93,11 @@ impl Repository {
                 );
             };
             let path = format!("{prefix}{name}");
+            if SKIPPED.contains(&path.as_str()) {
+                continue;
+            }
             if entry.file_type()?.is_dir() {
-                if !SKIPPED.contains(&path.as_str()) {
-                    self.walk(&entry.path(), &format!("{path}/"))?;
-                }
+                self.walk(&entry.path(), &format!("{path}/"))?;
             } else {
                 let bytes =
                     fs::read(entry.path()).with_context(|| format!("cannot read {path}"))?;

@@ -1,6 +1,6 @@
 //! The message that was read and is not given out yet.
 
-use crate::kept::Meta;
+use crate::values::Meta;
 use touchline_transport::SubscriptionEvent;
 use touchline_types::native::TopOfBook;
 use touchline_types::{
@@ -10,7 +10,7 @@ use touchline_types::{
 
 /// A copy of one message, with room that is taken once.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub(crate) struct Pending {
     pub kind: Kind,
     pub meta: Meta,
     /// A top that follows from the message is to be given out before it.
@@ -57,14 +57,14 @@ pub(crate) struct BookHead {
     pub best_ask: Option<Level>,
 }
 
-impl Stored {
+impl Pending {
     /// Room for so many steps or levels of one message, and so many orders.
-    pub fn with_room(changes_max: usize, orders_max: usize) -> Stored {
+    pub fn with_room(changes_max: usize, orders_max: usize) -> Pending {
         let depth = Depth {
             direct: 0,
             implied: 0,
         };
-        Stored {
+        Pending {
             kind: Kind::Nothing,
             meta: Meta::default(),
             top: None,

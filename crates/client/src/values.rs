@@ -10,7 +10,7 @@ use touchline_types::{BookSnapshot, Level, Price, Quantity, Timestamps, Update, 
 
 /// Books by the publisher's index, and what is kept of each handle.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StoredValues {
     pub registry: Registry,
     pub mirror: Mirror,
     keep_books: bool,
@@ -57,15 +57,15 @@ pub(crate) struct Meta {
     pub is_image: bool,
 }
 
-impl Kept {
+impl StoredValues {
     /// Room for `instruments_max` instruments and `orders_max` orders is taken now.
     pub fn new(
         registry: Registry,
         instruments_max: usize,
         orders_max: usize,
         keep_books: bool,
-    ) -> Kept {
-        Kept {
+    ) -> StoredValues {
+        StoredValues {
             registry,
             mirror: Mirror::new(instruments_max, orders_max),
             keep_books,
