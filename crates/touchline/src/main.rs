@@ -4,6 +4,7 @@
 mod bench;
 mod book;
 mod books;
+mod bus_users;
 mod counted;
 mod demo;
 mod doctor;
@@ -20,6 +21,7 @@ mod paint;
 mod place;
 mod record;
 mod replay;
+mod rm;
 mod screen;
 mod series;
 mod sim;
@@ -27,6 +29,7 @@ mod stat;
 mod tail;
 mod top;
 mod tops;
+mod version;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -35,7 +38,7 @@ use std::process::ExitCode;
 
 /// Market data from the wire to your strategy, with every nanosecond accounted for.
 #[derive(Debug, Parser)]
-#[command(name = "touchline", version, after_help = AFTER_HELP)]
+#[command(name = "touchline", version = version::LONG, after_help = AFTER_HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -50,6 +53,7 @@ enum Command {
     Tail(tail::Arguments),
     Book(book::Arguments),
     Stat(stat::Arguments),
+    Rm(rm::Arguments),
     Sim(sim::Arguments),
     Top(top::Arguments),
     Metrics(metrics::Arguments),
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         Command::Tail(arguments) => tail::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
+        Command::Rm(arguments) => rm::run(&arguments),
         Command::Sim(arguments) => sim::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),

@@ -1,4 +1,4 @@
-//! A picture that is drawn again and again: in place on a terminal, one after the other elsewhere.
+//! A text that is shown again whenever it changes: in place on a terminal, one after the other elsewhere.
 
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output};
@@ -21,7 +21,7 @@ pub fn watch(mut picture: impl FnMut() -> Result<String, Failure>) -> Result<(),
         let text = picture()?;
         if text != shown {
             match in_place {
-                true => output.text(&in_place_of(&text))?,
+                true => output.text(&in_place_of(&text, size()))?,
                 false => output.text(&text)?,
             }
             output.flush()?;
@@ -35,8 +35,75 @@ pub fn watch(mut picture: impl FnMut() -> Result<String, Failure>) -> Result<(),
     Ok(())
 }
 
-/// From the top left corner; what stood there before is wiped out line by line, so nothing flickers.
-fn in_place_of(text: &str) -> String {
-    let lines = text.replace('\n', "\x1b[K\n");
-    format!("\x1b[H{lines}\x1b[J")
+/// Columns and rows of the terminal.
+fn size() -> (usize, usize) {
+    let (columns, rows) = ratatui::crossterm::terminal::size().unwrap_or((80, 24));
+    (usize::from(columns.max(20)), usize::from(rows.max(4)))
+}
+
+/// From the top left corner; what stood there before is wiped out line by line, so nothing flickers. Lines end at the right
+/// edge, and the last row says how many lines there is no room for.
+fn in_place_of(text: &str, (columns, rows): (usize, usize)) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let room = rows - 1;
+    let mut drawn = String::from("\x1b[H");
+    let shown = if lines.len() > room { room - 1 } else { room };
+    for line in lines.iter().take(shown) {
+        drawn += fitting(line, columns).as_str();
+        drawn += "\x1b[K\n";
+    }
+    let left_out = lines.len().saturating_sub(shown);
+    if left_out > 0 {
+        drawn += &format!("{left_out} more lines: enlarge the terminal\x1b[K\n");
+    }
+    drawn + "\x1b[J"
+}
+
+/// As much of a line as has room, up to the end of a word. Colours take no room, and end with the line.
+fn fitting(line: &str, columns: usize) -> String {
+    let mut kept = String::with_capacity(line.len());
+    // Without a cut, and up to the last space.
+    let (mut room, mut word_end, mut letters) = (columns, None, line.chars());
+    while let Some(letter) = letters.next() {
+        if letter == '\x1b' {
+            kept.push(letter);
+            kept.extend(letters.by_ref().take_while(|letter| *letter != 'm'));
+            kept.push('m');
+            continue;
+        }
+        if room == 0 {
+            kept.truncate(word_end.unwrap_or(kept.len()));
+            return kept + "\x1b[0m";
+        }
+        if letter == ' ' {
+            word_end = Some(kept.len());
+        }
+        kept.push(letter);
+        room -= 1;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_ends_with_a_word_and_colours_take_no_room() {
+        assert_eq!(fitting("packets lost", 12), "packets lost");
+        assert_eq!(fitting("packets lost", 11), "packets\x1b[0m");
+        let dim = "\x1b[2mpackets lost\x1b[0m";
+        assert_eq!(fitting(dim, 12), dim);
+        assert_eq!(fitting(dim, 10), "\x1b[2mpackets\x1b[0m");
+        assert_eq!(fitting("packets", 3), "pac\x1b[0m");
+    }
+
+    #[test]
+    fn lines_without_room_are_counted() {
+        let text = "one\ntwo\nthree\nfour\nfive\n";
+        let drawn = in_place_of(text, (80, 5));
+        assert!(drawn.contains("three\x1b[K\n2 more lines"), "{drawn:?}");
+        let drawn = in_place_of(text, (80, 6));
+        assert!(drawn.ends_with("five\x1b[K\n\x1b[J"), "{drawn:?}");
+    }
 }

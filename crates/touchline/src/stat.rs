@@ -1,21 +1,24 @@
 //! `touchline stat`: the buses of this host, and what each counts.
 
+mod counters;
 mod json;
 mod text;
 
-pub use text::points;
+pub use counters::points;
 
 use crate::missing;
 use crate::output::{Failure, say};
 use crate::place::Place;
-use crate::screen;
+use crate::{rm, screen};
+use counters::Past;
 use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{CountersView, Error, Overview, ReaderView, Root};
+use touchline_transport::shm::{CountersView, Description, Error, Overview, ReaderView, Root};
 
-/// List the buses, or show one: who publishes, how far it is, and everything that is counted.
+/// List the buses, or show one: who publishes, how far it is, and what it counts.
 ///
-/// Counters and histograms lie in shared memory: they can be read while the publisher runs, at no
-/// cost to it, and after it died. They are at most 100 ms old; histograms are exact at once.
+/// Of a bus, counters above 0 and histograms that hold values are shown. Counters and histograms are in shared memory: they
+/// can be read while the publisher runs, at no cost to it, and after it died. Counters are at most 100 ms old; histograms
+/// are exact at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -24,12 +27,21 @@ pub struct Arguments {
     bus: Option<String>,
     #[command(flatten)]
     place: Place,
-    /// Show it again whenever it has changed, until Ctrl-C.
+    /// Show it again whenever it has changed, until Ctrl-C; counters with their rates.
     #[arg(long)]
     watch: bool,
-    /// One JSON object a line, for each bus one.
+    /// Show counters that are 0 and empty histograms, too, with the meaning of each histogram.
+    #[arg(long, requires = "bus")]
+    all: bool,
+    /// Show only counters and histograms with this text in their name or meaning, zeros included.
+    #[arg(long, value_name = "TEXT", requires = "bus", conflicts_with = "all")]
+    filter: Option<String>,
+    /// One JSON object a line, for each bus one; zeros included.
     #[arg(long)]
     json: bool,
+    /// Remove all buses that nobody publishes and nobody reads, and say which.
+    #[arg(long, conflicts_with_all = ["bus", "watch", "json"])]
+    prune: bool,
 }
 
 const AFTER_HELP: &str = "\
@@ -37,11 +49,13 @@ Examples:
   touchline stat
   touchline stat cme-340
   touchline stat cme-340 --watch
+  touchline stat cme-340 --filter gap
   touchline stat cme-340 --json | jq .counters.packets_lost
+  touchline stat --prune
 
 What to look at:
   publisher  nobody: it has ended or died, the books are as it left them;
-             stalled: it is there and does nothing, the books are stale
+             stalled: it runs and gives no sign of life, the books are stale
   readers    by name, if they gave one; a slow one loses messages, or on a
              lossless bus slows the publisher down
   counters   docs/operations.md says which ones mean trouble
@@ -51,7 +65,7 @@ Exit status:
   1  the bus does not exist or cannot be read
   2  bad arguments";
 
-/// A bus with its board.
+/// A bus with its counters file.
 struct Bus {
     overview: Overview,
     readers: Vec<ReaderView>,
@@ -61,20 +75,59 @@ struct Bus {
 /// What a row of the list has instead, where the bus cannot be read.
 type Row = Result<Overview, (String, Error)>;
 
+/// Which counters and histograms are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Shown {
+    /// Those that are not 0 or empty.
+    Counted,
+    /// All of them.
+    All,
+    /// Those with this text in name or meaning, in lower case.
+    With(String),
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = arguments.place.root();
+    if arguments.prune {
+        return say(&rm::prune(&root)?);
+    }
+    let shown = match &arguments.filter {
+        Some(text) => Shown::With(text.to_lowercase()),
+        None if arguments.all => Shown::All,
+        None => Shown::Counted,
+    };
+    let mut past = arguments.watch.then(Past::default);
     let picture = || match &arguments.bus {
-        Some(bus) => one(&root, bus, arguments.json),
+        Some(bus) => one(&root, bus, &shown, arguments.json, past.as_mut()),
         None => all(&root, arguments.json),
     };
     match arguments.watch {
         true => screen::watch(picture),
-        false => say(&picture()?),
+        false => say(&{ picture }()?),
     }
 }
 
-fn one(root: &Root, bus: &str, as_json: bool) -> Result<String, Failure> {
+impl Shown {
+    fn has(&self, what: &Description, count: u64) -> bool {
+        match self {
+            Shown::All => true,
+            Shown::Counted => count > 0,
+            Shown::With(text) => {
+                let has = |said: &str| said.to_lowercase().contains(text);
+                has(&what.name) || has(&what.help)
+            }
+        }
+    }
+}
+
+fn one(
+    root: &Root,
+    bus: &str,
+    shown: &Shown,
+    as_json: bool,
+    past: Option<&mut Past>,
+) -> Result<String, Failure> {
     let (overview, readers) =
         Overview::with_readers(root, bus).map_err(|error| missing::refused(root, bus, error))?;
     let bus = Bus {
@@ -83,8 +136,8 @@ fn one(root: &Root, bus: &str, as_json: bool) -> Result<String, Failure> {
         counters_file: CountersView::open(root, bus).map_err(Failure::run)?,
     };
     Ok(match as_json {
-        true => json::bus(&bus),
-        false => text::bus(&bus),
+        true => json::bus(&bus, shown),
+        false => text::bus(&bus, shown, past),
     })
 }
 

@@ -4,6 +4,7 @@ use super::format::{Kind, Page};
 use super::readers::Readers;
 use super::{ladder, names};
 use crate::counted::{self, Freshness};
+use crate::version;
 use touchline_transport::shm::{CountersView, Error, Overview, Root};
 
 /// Buses beyond this, by name, are counted and not shown.
@@ -90,10 +91,10 @@ mod of_bus {
 /// The page of a directory of buses. What cannot be read is a number on it, never an error.
 pub fn of(root: &Root) -> String {
     let mut page = Page::default();
-    let version = env!("CARGO_PKG_VERSION");
-    let help = "1; the version of the exporter is its label.";
+    let help = "1; version and commit of the exporter are its labels.";
     if let Some(mut samples) = page.family("touchline_build_info", Kind::Gauge, help) {
-        samples.add(&[("version", version)], 1);
+        let commit = version::COMMIT.unwrap_or("unknown");
+        samples.add(&[("version", version::VERSION), ("commit", commit)], 1);
     }
     let listed = root.buses();
     let is_readable = listed.is_ok();

@@ -1,7 +1,7 @@
 //! Buses for programs: a JSON object a line.
 
-use super::text::points;
-use super::{Bus, Row};
+use super::counters::points;
+use super::{Bus, Row, Shown};
 use crate::counted::{self, Freshness};
 use serde_json::{Map, Value, json};
 use touchline_transport::shm::{CountersView, Description, Overview, ReaderView, RegisteredReader};
@@ -15,8 +15,13 @@ pub fn list(rows: &[Row]) -> String {
     rows.iter().map(|row| format!("{}\n", line(row))).collect()
 }
 
-/// Everything of one bus.
-pub fn bus(bus: &Bus) -> String {
+/// Everything of one bus; of its counters and histograms those that a filter names, else all.
+pub fn bus(bus: &Bus, shown: &Shown) -> String {
+    let all = Shown::All;
+    let shown = match shown {
+        Shown::With(_) => shown,
+        Shown::All | Shown::Counted => &all,
+    };
     let mut object = about(&bus.overview);
     let named = bus.readers.iter().map(by_name).collect();
     object.insert("readers_by_name".to_owned(), Value::Array(named));
@@ -28,11 +33,11 @@ pub fn bus(bus: &Bus) -> String {
         }),
     );
     let counters = counters_file
-        .map(|counters_file| by_counter(counted::of_bus(counters_file, &bus.overview)));
+        .map(|counters_file| by_counter(counted::of_bus(counters_file, &bus.overview), shown));
     object.insert("counters".to_owned(), counters.unwrap_or(Value::Null));
     object.insert(
         "histograms".to_owned(),
-        counters_file.map_or(Value::Null, histograms),
+        counters_file.map_or(Value::Null, |file| histograms(file, shown)),
     );
     format!("{}\n", Value::Object(object))
 }
@@ -54,7 +59,7 @@ fn about(overview: &Overview) -> Map<String, Value> {
         "publisher": publisher,
         "stalled": overview.publisher.is_some() && overview.is_stalled(),
         "publisher_age_ms": overview.liveness.map(|liveness| liveness.age.as_millis() as u64),
-        "epoch": overview.generation,
+        "generation": overview.generation,
         "instruments": overview.definitions,
         "books": overview.books,
         "messages": overview.messages,
@@ -85,7 +90,7 @@ fn by_name(reader: &ReaderView) -> Value {
         "pid": reader.process.as_ref().map(|process| process.pid),
         "behind_bytes": reader.lag_bytes,
         "counters": counters_file.map_or(Value::Null, counters),
-        "histograms": counters_file.map_or(Value::Null, histograms),
+        "histograms": counters_file.map_or(Value::Null, |file| histograms(file, &Shown::All)),
         "error": counters_file.err().map(ToString::to_string),
     })
 }
@@ -103,16 +108,19 @@ fn origin(counters_file: &CountersView, overview: &Overview) -> Value {
 }
 
 fn counters(counters_file: &CountersView) -> Value {
-    by_counter(counters_file.counters())
+    by_counter(counters_file.counters(), &Shown::All)
 }
 
-fn by_counter<'a>(values: impl Iterator<Item = (&'a Description, u64)>) -> Value {
+fn by_counter<'a>(values: impl Iterator<Item = (&'a Description, u64)>, shown: &Shown) -> Value {
+    let values = values.filter(|(what, value)| shown.has(what, *value));
     let values = values.map(|(what, value)| (what.name.clone(), value.into()));
     Value::Object(values.collect())
 }
 
-fn histograms(counters_file: &CountersView) -> Value {
-    let views = counters_file.histograms().map(|(what, view)| {
+fn histograms(counters_file: &CountersView, shown: &Shown) -> Value {
+    let views = counters_file.histograms();
+    let views = views.filter(|(what, view)| shown.has(what, view.count()));
+    let views = views.map(|(what, view)| {
         let [p50, p99, p99_9, max] = points(&view);
         let view = json!({
             "unit": what.unit,

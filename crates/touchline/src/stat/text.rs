@@ -1,13 +1,12 @@
 //! Buses for people.
 
-use super::{Bus, Row};
-use crate::counted::{Freshness, of_bus};
-use crate::format::{age, bytes, count, counted, duration, share};
+use super::counters::{self, Past, points};
+use super::{Bus, Row, Shown};
+use crate::format::{age, bytes, count, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
 use touchline_transport::shm::{
-    CountersView, Description, HistogramView, Overview, READER_HISTOGRAMS, ReaderView,
-    RegisteredReader, Root,
+    CountersView, Overview, READER_HISTOGRAMS, ReaderView, RegisteredReader, Root,
 };
 
 /// A line for each bus.
@@ -15,45 +14,49 @@ pub fn list(root: &Root, rows: &[Row]) -> String {
     let paint = Paint::for_stdout();
     if rows.is_empty() {
         return format!(
-            "no bus in {}; `touchline replay --publish` begins one\n",
+            "no bus in {}; `touchline gateway` and `touchline replay --publish` create one\n",
             root.path().display()
         );
     }
+    let name = |row: &Row| match row {
+        Ok(bus) => bus.bus.len(),
+        Err((bus, _)) => bus.len(),
+    };
+    let width = rows.iter().map(name).max().unwrap_or(0).max("bus".len());
     let head = format!(
-        "{:<20} {:>5} {:>11} {:>14} {:>10}  {}",
-        "bus", "epoch", "instruments", "messages", "memory", "publisher"
+        "{:<width$} {:>11} {:>16} {:>10} {:>10}  publisher",
+        "bus", "instruments", "messages", "memory", "generation"
     );
     let mut text = format!("{}\n", paint.dim(head));
     for row in rows {
         let _ = match row {
             Ok(bus) => writeln!(
                 text,
-                "{:<20} {:>5} {:>11} {:>14} {:>10}  {}",
+                "{:<width$} {:>11} {:>16} {:>10} {:>10}  {}",
                 bus.bus,
-                bus.generation,
                 count(bus.definitions.max(bus.books) as u64),
                 count(bus.messages),
                 bytes(bus.memory_bytes),
+                bus.generation,
                 publisher(bus, paint)
             ),
-            Err((bus, error)) => writeln!(text, "{bus:<20} {}", paint.red(error)),
+            Err((bus, error)) => writeln!(text, "{bus:<width$} {}", paint.red(error)),
         };
     }
     text
 }
 
-/// Everything of one bus.
-pub fn bus(bus: &Bus) -> String {
+/// One bus: who publishes and reads it, and what it counts. With a filter, only what that is about.
+pub fn bus(bus: &Bus, shown: &Shown, past: Option<&mut Past>) -> String {
     let paint = Paint::for_stdout();
     let mut text = String::new();
-    write_overview(&mut text, bus, paint);
-    write_readers(&mut text, bus, paint);
+    if !matches!(shown, Shown::With(_)) {
+        write_overview(&mut text, bus, paint);
+        write_readers(&mut text, bus, paint);
+    }
     match &bus.counters_file {
-        Some(counters_file) => {
-            write_histograms(&mut text, counters_file, paint);
-            write_counters(&mut text, counters_file, &bus.overview, paint);
-        }
-        None => text.push_str("\nnothing is counted: the bus has no board\n"),
+        Some(counters_file) => counters::write(&mut text, bus, counters_file, shown, past),
+        None => text.push_str("\nno counters: the publisher of this bus writes no counters file\n"),
     }
     text
 }
@@ -66,8 +69,8 @@ fn write_overview(text: &mut String, whole: &Bus, paint: Paint) {
     row("bus", paint.bold(&bus.bus));
     row("publisher", publisher(bus, paint));
     row(
-        "epoch",
-        format!("{}: how many publishers it had", bus.generation),
+        "generation",
+        format!("publisher {} of this bus", bus.generation),
     );
     let (defined, books) = (bus.definitions as u64, bus.books as u64);
     row(
@@ -137,19 +140,24 @@ fn write_readers(text: &mut String, bus: &Bus, paint: Paint) {
     if bus.readers.is_empty() {
         return;
     }
+    let width = bus.readers.iter().map(|reader| reader.name.len()).max();
+    let width = width.unwrap_or(0).max("reader".len());
     let head = format!(
-        "{:<20}{:>11}{:>6}{:>14}{:>9}{:>11}{:>11}{:>11}  process",
-        "reader", "lag", "ring", "messages", "overruns", "lost", "p50", "p99"
+        "{:<width$} {:>11} {:>7} {:>14} {:>8} {:>12} {:>9} {:>9}  process",
+        "reader", "lag", "of ring", "messages", "overruns", "lost", "p50", "p99"
     );
     let _ = writeln!(text, "\n{}", paint.dim(head));
     for reader in &bus.readers {
         let line = match &reader.counters_file {
-            Ok(counters_file) => reader_line(reader, counters_file, bus.overview.ring_bytes, paint),
-            Err(error) => paint.red(format!("{:<20}{error}", reader.name)),
+            Ok(counters_file) => {
+                let line = reader_line(reader, counters_file, bus.overview.ring_bytes, width);
+                painted(reader, line, paint)
+            }
+            Err(error) => paint.red(format!("{:<width$} {error}", reader.name)),
         };
         let _ = writeln!(text, "{line}");
     }
-    let note = "p50 and p99: from published to consumed";
+    let note = "p50 and p99: time from published to consumed";
     let _ = writeln!(text, "  {}", paint.dim(note));
 }
 
@@ -157,7 +165,7 @@ fn reader_line(
     reader: &ReaderView,
     counters_file: &CountersView,
     ring_bytes: u64,
-    paint: Paint,
+    width: usize,
 ) -> String {
     let counters = &reader.counters;
     let mut consumed = counters_file.histograms();
@@ -167,8 +175,8 @@ fn reader_line(
         [p50, p99]
     });
     let shown = |ns: Option<u64>| ns.map_or("-".to_owned(), duration);
-    let line = format!(
-        "{:<20}{:>11}{:>6}{:>14}{:>9}{:>11}{:>11}{:>11}  ",
+    format!(
+        "{:<width$} {:>11} {:>7} {:>14} {:>8} {:>12} {:>9} {:>9}  ",
         reader.name,
         bytes(reader.lag_bytes),
         share(reader.lag_bytes, ring_bytes),
@@ -177,69 +185,14 @@ fn reader_line(
         count(counters.overrun_messages),
         shown(p50),
         shown(p99),
-    );
+    )
+}
+
+/// A reader that lost messages is yellow, one that died is dim.
+fn painted(reader: &ReaderView, line: String, paint: Paint) -> String {
     match &reader.process {
-        Some(process) if counters.overruns == 0 => format!("{line}{process}"),
+        Some(process) if reader.counters.overruns == 0 => format!("{line}{process}"),
         Some(process) => format!("{line}{}", paint.yellow(process)),
         None => paint.dim(format!("{line}died")),
-    }
-}
-
-fn write_histograms(text: &mut String, counters_file: &CountersView, paint: Paint) {
-    let head = format!(
-        "{:<24}{:>14}{:>11}{:>11}{:>11}{:>11}",
-        "histogram", "count", "p50", "p99", "p99.9", "max"
-    );
-    let _ = writeln!(text, "\n{}", paint.dim(head));
-    for (what, view) in counters_file.histograms() {
-        let _ = write!(text, "{:<24}{:>14}", what.name, count(view.count()));
-        for value in points(&view) {
-            let value = value.map_or("-".to_owned(), |value| measured(value, what));
-            let _ = write!(text, "{value:>11}");
-        }
-        let _ = writeln!(text, "\n  {}", paint.dim(&what.help));
-    }
-}
-
-fn write_counters(
-    text: &mut String,
-    counters_file: &CountersView,
-    overview: &Overview,
-    paint: Paint,
-) {
-    let head = format!("{:>16} {:<12} {:<26} what", "counted", "unit", "counter");
-    let _ = writeln!(text, "\n{}", paint.dim(head));
-    for (what, value) in of_bus(counters_file, overview) {
-        let line = format!(
-            "{:>16} {:<12} {:<26} {}",
-            count(value),
-            what.unit,
-            what.name,
-            what.help
-        );
-        let line = if value == 0 { paint.dim(line) } else { line };
-        let _ = writeln!(text, "{line}");
-    }
-    let origin = counters_file.origin();
-    let since = touchline_wire::sbe::UtcTime(origin.start_unix_ns);
-    let freshness = Freshness::of_bus(counters_file, overview);
-    let note = format!("counted by process {}, begun {since}", origin.pid);
-    let written = match freshness.is_fresh() {
-        true => paint.dim(freshness.text()),
-        false => paint.yellow(freshness.text()),
-    };
-    let _ = writeln!(text, "\n{}, {written}", paint.dim(note));
-}
-
-/// p50, p99, p99.9 and the largest.
-pub fn points(view: &HistogramView) -> [Option<u64>; 4] {
-    let at = |share| view.value_at_quantile(share).filter(|_| view.count() > 0);
-    [at(0.5), at(0.99), at(0.999), view.max()]
-}
-
-fn measured(value: u64, what: &Description) -> String {
-    match what.unit.as_str() {
-        "ns" => duration(value),
-        unit => counted(value, unit),
     }
 }

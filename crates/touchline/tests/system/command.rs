@@ -17,6 +17,7 @@ mod names;
 mod ops;
 mod output;
 mod refusal;
+mod rm;
 mod secrets;
 mod series;
 mod sim;

@@ -90,7 +90,7 @@ fn what_is_counted_can_be_read_after_the_end() {
     let summary = desk.replay("").done().stdout;
     let stat = stat(&desk, "lab");
     assert_eq!(stat["publisher"], Value::Null);
-    assert_eq!(stat["epoch"], 1);
+    assert_eq!(stat["generation"], 1);
     assert_eq!(stat["ring_bytes"], 4_194_304);
     assert_eq!(stat["readers"], Value::Null);
     let counter = |name: &str| stat["counters"][name].as_u64().expect(name);
@@ -112,6 +112,22 @@ fn what_is_counted_can_be_read_after_the_end() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
+    // Nothing that is 0, unless it is asked for.
+    let has_gaps = |text: &str| text.lines().any(|line| line.starts_with("gaps "));
+    assert!(!has_gaps(&text), "{text}");
+    assert!(text.contains("at 0 not shown; --all shows them"), "{text}");
+    let all = desk.run("stat lab --all").done().stdout;
+    assert!(has_gaps(&all), "{all}");
+    let filtered = desk.run("stat lab --filter GAP").done().stdout;
+    assert!(has_gaps(&filtered), "{filtered}");
+    assert!(
+        !filtered.contains("packets_a") && !filtered.contains("publisher  "),
+        "{filtered}"
+    );
+    let json: Vec<Value> = lines(&desk.run("stat lab --json --filter packets_a").done());
+    let counters = json[0]["counters"].as_object().expect("an object");
+    assert_eq!(counters.keys().collect::<Vec<_>>(), ["packets_a"]);
+
     let list = desk.run("stat").done().stdout;
     assert!(
         list.lines()
@@ -177,7 +193,7 @@ fn a_second_publisher_is_told_who_is_the_first() {
     signal(&first, "KILL");
     first.wait().expect("it ends");
     desk.publish("").done();
-    assert_eq!(stat(&desk, "lab")["epoch"], 2);
+    assert_eq!(stat(&desk, "lab")["generation"], 2);
 }
 
 #[test]

@@ -171,11 +171,11 @@ fn help_says_how_and_how_it_ends() {
             assert!(help.contains(word), "{word}: {help}");
         }
     }
+    let version = desk.run("--version").done().stdout;
+    let start = concat!("touchline ", env!("CARGO_PKG_VERSION"), " (");
     assert!(
-        desk.run("--version")
-            .done()
-            .stdout
-            .starts_with("touchline ")
+        version.starts_with(start) && version.ends_with(")\n"),
+        "{version}"
     );
     let nothing = desk.run("");
     assert_eq!((nothing.status, nothing.stdout.as_str()), (2, ""));

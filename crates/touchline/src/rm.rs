@@ -1,0 +1,89 @@
+//! `touchline rm` and `touchline stat --prune`: buses that are not needed any more.
+
+use crate::bus_users;
+use crate::missing;
+use crate::output::{Failure, say};
+use crate::place::Place;
+use touchline_gateway::config::bus_name;
+use touchline_transport::shm::{Overview, Root, remove};
+
+/// Remove buses from shared memory.
+///
+/// A bus stays after its gateway has ended, so that its last books can be read. A bus in use is refused: stop its
+/// publisher and its readers first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Arguments {
+    /// Names of the buses.
+    #[arg(value_name = "BUS", required = true, value_parser = bus_name)]
+    buses: Vec<String>,
+    #[command(flatten)]
+    place: Place,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  touchline rm cme-340
+  touchline stat --prune     # all buses that nobody publishes and nobody reads
+
+Exit status:
+  0  all of them were removed
+  1  a bus does not exist, is in use, or cannot be removed; the others were removed
+  2  bad arguments";
+
+/// Who uses a bus, as one text; `None` if nobody does.
+fn used_by(root: &Root, bus: &str) -> Option<String> {
+    if let Ok(Some(publisher)) = Overview::publisher_of(root, bus) {
+        return Some(format!("published by {publisher}"));
+    }
+    let users: Vec<String> = bus_users::of(root, bus)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    (!users.is_empty()).then(|| format!("read by {}", users.join(", ")))
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let root = arguments.place.root();
+    let mut refused = Vec::new();
+    for bus in &arguments.buses {
+        match removed(&root, bus) {
+            Ok(line) => say(&line)?,
+            Err(why) => refused.push(why),
+        }
+    }
+    match refused.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::run(refused.join("; "))),
+    }
+}
+
+fn removed(root: &Root, bus: &str) -> Result<String, String> {
+    if let Some(by) = used_by(root, bus) {
+        return Err(format!("bus {bus} is {by}: stop that process first"));
+    }
+    let memory_bytes = Overview::of(root, bus).map_or(0, |overview| overview.memory_bytes);
+    remove(root, bus).map_err(|error| missing::words(root, bus, error))?;
+    let freed = match memory_bytes {
+        0 => String::new(),
+        some => format!(", {} freed", crate::format::bytes(some)),
+    };
+    Ok(format!("bus {bus} removed{freed}\n"))
+}
+
+/// Removes all buses that nobody publishes and nobody reads; a line for each bus.
+pub fn prune(root: &Root) -> Result<String, Failure> {
+    let buses = root.buses().map_err(Failure::run)?;
+    let mut text = String::new();
+    for bus in &buses {
+        text += &match used_by(root, bus) {
+            Some(by) => format!("bus {bus} kept: {by}\n"),
+            None => removed(root, bus).unwrap_or_else(|why| format!("bus {bus} kept: {why}\n")),
+        };
+    }
+    if buses.is_empty() {
+        text = format!("no bus in {}\n", root.path().display());
+    }
+    Ok(text)
+}

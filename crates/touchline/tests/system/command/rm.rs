@@ -1,0 +1,67 @@
+//! Buses that are removed: `rm` and `stat --prune`, which leave a bus in use alone and say who uses it.
+
+use super::Desk;
+use super::tailed::Tail;
+
+#[test]
+fn a_bus_in_use_stays_and_says_who_uses_it_and_one_that_is_not_goes() {
+    let desk = Desk::new("rm");
+    desk.run("rm lab").refused(1, &["does not exist"]);
+    desk.publish("").done();
+    let bus = desk.path("buses/lab");
+
+    // Neither named nor waited for: nobody but the kernel knows that it reads.
+    let child = desk.start("tail lab --json");
+    let reader = format!("process {} (touchline)", child.id());
+    let mut tail = Tail::of(child);
+    tail.read_until("caught_up", 1);
+    desk.run("rm lab")
+        .refused(1, &["bus lab is read by", &reader]);
+    let kept = desk.run("stat --prune").done().stdout;
+    assert_eq!(kept, format!("bus lab kept: read by {reader}\n"));
+    assert!(bus.exists());
+    assert_eq!(tail.interrupt().1, Some(0));
+
+    let removed = desk.run("rm lab").done().stdout;
+    assert!(removed.starts_with("bus lab removed, "), "{removed}");
+    assert!(removed.ends_with(" freed\n"), "{removed}");
+    assert!(!bus.exists());
+    assert!(desk.run("stat").done().stdout.starts_with("no bus in "));
+    let page = desk.run("metrics --print").done().stdout;
+    assert!(!page.contains("bus=\"lab\""), "{page}");
+}
+
+#[test]
+fn a_bus_that_is_published_stays_and_prune_removes_the_others() {
+    let desk = Desk::new("prune");
+    desk.publish("").done();
+    let other = desk
+        .read("bus.toml")
+        .replace("bus = \"lab\"", "bus = \"other\"");
+    desk.write("other.toml", other);
+    let speed = desk.speed_for(60.0);
+    let replay = "replay --config other.toml --pcap session.pcap --publish --quiet";
+    let mut publisher = desk.start(&format!("{replay} --speed {speed}"));
+    let said = format!("published by process {} (touchline replay)", publisher.id());
+    let is_published = || desk.run("stat other").stdout.contains("touchline replay");
+    while !is_published() {
+        assert!(publisher.try_wait().expect("our child").is_none());
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    desk.run("rm other").refused(1, &["bus other is", &said]);
+    let pruned = desk.run("stat --prune").done().stdout;
+    let lines: Vec<&str> = pruned.lines().collect();
+    assert_eq!(lines.len(), 2, "{pruned}");
+    assert!(lines[0].starts_with("bus lab removed"), "{pruned}");
+    assert!(
+        lines[1].starts_with(&format!("bus other kept: {said}")),
+        "{pruned}"
+    );
+    publisher.kill().expect("our child");
+    publisher.wait().expect("our child");
+    // What is refused does not keep the others from being removed.
+    let run = desk.run("rm nowhere other");
+    assert_eq!(run.status, 1, "{run:?}");
+    assert!(run.stdout.starts_with("bus other removed"), "{run:?}");
+    assert!(run.stderr.contains("nowhere does not exist"), "{run:?}");
+}
