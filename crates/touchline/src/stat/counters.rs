@@ -116,7 +116,7 @@ fn write_counters(
         let _ = writeln!(text, "\n{}", paint.dim(none));
     } else {
         let head = format!(
-            "{:<width$} {:>16}{} {:<units$} meaning",
+            "{:<width$} {:>16}{} {:<units$}  meaning",
             "counter",
             "counted",
             rate_column("per second"),
@@ -128,7 +128,7 @@ fn write_counters(
         let rate = rates.get(&what.name);
         let rate = rate.map_or("-".to_owned(), |rate| count(rate.round() as u64));
         let line = format!(
-            "{:<width$} {:>16}{} {:<units$} {}",
+            "{:<width$} {:>16}{} {:<units$}  {}",
             what.name,
             count(*value),
             rate_column(&rate),
