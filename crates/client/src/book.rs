@@ -12,6 +12,7 @@ use touchline_types::{BookKind, Price, Side};
 pub struct Book<'a> {
     definition: &'a Definition,
     book: Option<&'a PriceBook>,
+    slot: Slot,
     state: State,
     sequence: u64,
     times: Times,
@@ -41,6 +42,7 @@ impl<'a> Book<'a> {
     pub(crate) fn new(
         definition: &'a Definition,
         book: Option<&'a PriceBook>,
+        slot: Slot,
         state: State,
         sequence: u64,
         times: Times,
@@ -48,6 +50,7 @@ impl<'a> Book<'a> {
         Book {
             definition,
             book,
+            slot,
             state,
             sequence,
             times,
@@ -107,7 +110,7 @@ impl<'a> Book<'a> {
             levels: self
                 .book
                 .map_or(LevelList::EMPTY, |book| book.levels(kind, side)),
-            slot: Slot::of(self.definition),
+            slot: self.slot,
         }
     }
 

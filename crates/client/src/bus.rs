@@ -6,20 +6,19 @@ use crate::registry::Registry;
 use crate::times::clock;
 use crate::values::StoredValues;
 use crate::{
-    Book, Connection, Definition, Error, Event, Events, Find, Idle, Instrument, Latency,
-    LevelChange, Options, Order, OrderChange, State, Stats, Stopper, Times, Top, Trace, Trade,
-    error,
+    Book, Connection, Definition, Error, Event, Events, Find, Instrument, Latency, LevelChange,
+    Options, Order, OrderChange, State, Stats, Stopper, Times, Top, Trace, Trade, error,
 };
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_instruments::Symbols;
+use touchline_transport::Idler;
 use touchline_transport::clock::ticks;
 use touchline_transport::shm::{
     FineClock, Join, Kinds, Overview, Polled, ReaderStats, Root, Subscriber,
 };
-use touchline_transport::{BackOff, Idler};
 use touchline_types::Side;
 
 /// A bus that was joined: its events, and what is kept of its instruments.
@@ -53,8 +52,11 @@ pub struct Lag {
     pub messages: u64,
 }
 
-/// Number of the next bus of this process.
-static BUSES: AtomicU32 = AtomicU32::new(0);
+/// A number that no other bus of this process has.
+pub(crate) fn next_number() -> u32 {
+    static BUSES: AtomicU32 = AtomicU32::new(0);
+    BUSES.fetch_add(1, Ordering::Relaxed)
+}
 
 /// Messages that one call of [`Bus::poll`] takes at most before it gives nothing.
 const ROUNDS_MAX: usize = 256;
@@ -128,14 +130,13 @@ impl Bus {
         let instruments_max = options
             .instruments_max
             .unwrap_or_else(|| subscriber.instruments_max());
-        let bus = BUSES.fetch_add(1, Ordering::Relaxed);
-        let registry = Registry::new(bus, name, instruments_max);
+        let registry = Registry::new(next_number(), name, instruments_max, options.venue_prices);
         let kept = StoredValues::new(registry, instruments_max, orders_max, kinds_books(options));
         Ok(Bus {
             name: name.to_owned(),
             subscriber,
             reading: Reading::new(kept, options.events, changes_max, orders_max),
-            idler: Idler::new(strategy(options.idle)),
+            idler: options.idle.idler(),
             stopper: Stopper::new(),
         })
     }
@@ -260,11 +261,7 @@ impl Bus {
 
     /// Symbol of an instrument; `?` before it is known, and for a handle of another bus.
     pub fn symbol(&self, instrument: Instrument) -> &str {
-        let definition = self.reading.kept.registry.definition(instrument);
-        match definition.map_or("", |definition| definition.symbol.as_str()) {
-            "" => "?",
-            symbol => symbol,
-        }
+        self.reading.kept.registry.symbol(instrument)
     }
 
     /// The price book of an instrument; empty where books are not kept.
@@ -278,6 +275,7 @@ impl Bus {
         Ok(Book::new(
             definition,
             kept.book(instrument),
+            kept.registry.slot_of(instrument),
             kept.state(instrument),
             sequence,
             times,
@@ -382,6 +380,20 @@ impl Bus {
         }
     }
 
+    /// Whether a handle is of this bus.
+    pub(crate) fn has(&self, instrument: Instrument) -> bool {
+        self.reading.kept.registry.definition(instrument).is_some()
+    }
+
+    /// An event, if one is there, and whether there was anything to read.
+    pub(crate) fn try_next(&mut self) -> (Option<Event>, bool) {
+        match self.step() {
+            Step::Event(event) => (Some(event), true),
+            Step::Progress => (None, true),
+            Step::Nothing => (None, false),
+        }
+    }
+
     /// One step of reading.
     #[inline]
     fn step(&mut self) -> Step {
@@ -431,13 +443,4 @@ const CHANGES_MAX: usize = 16_384;
 
 fn kinds_books(options: &Options) -> bool {
     options.keep_books || options.events.has(Events::BOOKS)
-}
-
-fn strategy(idle: Idle) -> touchline_transport::Idle {
-    match idle {
-        Idle::BackOff => touchline_transport::Idle::BackOff(BackOff::default()),
-        Idle::Spin => touchline_transport::Idle::BusySpin,
-        Idle::Yield => touchline_transport::Idle::Yield,
-        Idle::Sleep(time) => touchline_transport::Idle::Sleep(time),
-    }
 }

@@ -68,9 +68,12 @@ pub struct Definition {
 }
 
 impl Definition {
-    pub(crate) fn of(definition: &InstrumentDefinition) -> Definition {
+    pub(crate) fn of(definition: &InstrumentDefinition, venue_prices: bool) -> Definition {
         let reference = &definition.reference;
-        let scale = Scale::of(reference.display_factor);
+        let scale = match venue_prices {
+            true => Scale::ONE,
+            false => Scale::of(reference.display_factor),
+        };
         let exponent = definition.quantity_exponent;
         let quantity = |quantity: touchline_types::Quantity| {
             (!quantity.is_null()).then(|| Quantity::of(quantity, exponent))

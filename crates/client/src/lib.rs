@@ -47,17 +47,20 @@
 
 mod book;
 mod bus;
+mod buses;
 mod connection;
 mod definition;
 mod error;
 mod event;
 mod instrument;
+pub mod monitor;
 mod options;
 mod pending;
 mod quantity;
 mod reading;
 mod registry;
 mod scale;
+mod snapshot;
 mod state;
 mod stats;
 mod stopper;
@@ -67,6 +70,7 @@ mod words;
 
 pub use book::{Book, Levels, Order};
 pub use bus::{Bus, Lag, Next};
+pub use buses::Buses;
 pub use connection::Connection;
 pub use definition::Definition;
 pub use error::Error;
@@ -77,6 +81,7 @@ pub use event::{
 pub use instrument::{Find, Instrument, Key, SecurityId};
 pub use options::{Events, Idle, Options};
 pub use quantity::Quantity;
+pub use snapshot::Snapshot;
 pub use state::State;
 pub use stats::Stats;
 pub use stopper::Stopper;

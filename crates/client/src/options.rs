@@ -1,11 +1,12 @@
 //! How a bus is joined.
 
 use crate::bus::Bus;
-use crate::{Error, error};
+use crate::{Error, Snapshot, error};
 use std::ops::BitOr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use touchline_transport::shm::{Kinds, Root};
+use touchline_transport::{BackOff, Idler};
 
 /// How a bus is joined: a builder that ends with [`join`](Options::join).
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub struct Options {
     pub(crate) idle: Idle,
     pub(crate) instruments_max: Option<usize>,
     pub(crate) orders_max: usize,
+    pub(crate) venue_prices: bool,
 }
 
 /// Kinds of events. Definitions, states and what concerns the channel or the connection always come.
@@ -88,6 +90,17 @@ pub enum Idle {
     Sleep(Duration),
 }
 
+impl Idle {
+    pub(crate) fn idler(self) -> Idler {
+        Idler::new(match self {
+            Idle::BackOff => touchline_transport::Idle::BackOff(BackOff::default()),
+            Idle::Spin => touchline_transport::Idle::BusySpin,
+            Idle::Yield => touchline_transport::Idle::Yield,
+            Idle::Sleep(time) => touchline_transport::Idle::Sleep(time),
+        })
+    }
+}
+
 impl Default for Options {
     /// Tops and trades of all symbols, with books kept; back-off while idle.
     fn default() -> Options {
@@ -103,6 +116,7 @@ impl Default for Options {
             idle: Idle::BackOff,
             instruments_max: None,
             orders_max: 65_536,
+            venue_prices: false,
         }
     }
 }
@@ -178,6 +192,21 @@ impl Options {
     pub fn orders_max(mut self, orders: usize) -> Self {
         self.orders_max = orders;
         self
+    }
+
+    /// Whether prices are given as the venue sends them, without the display factor. Default: no. For who compares
+    /// with the venue's own data.
+    pub fn venue_prices(mut self, yes: bool) -> Self {
+        self.venue_prices = yes;
+        self
+    }
+
+    /// Looks at a bus without its stream: of these options directory and prices count.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn snapshot(self, bus: &str) -> Result<Snapshot, Error> {
+        Snapshot::open_with(&self, bus)
     }
 
     /// Joins a bus.

@@ -13,6 +13,8 @@ pub struct Registry {
     pub bus: u32,
     /// Name of the bus.
     pub name: String,
+    /// Whether prices are given as the venue sends them.
+    venue_prices: bool,
     rows: Vec<Row>,
     /// By the publisher's index: the handle, and what its prices and quantities need.
     slots: Vec<Slot>,
@@ -46,7 +48,7 @@ impl Slot {
     };
 
     /// What the prices and quantities of a definition need, apart from any handle.
-    pub fn of(definition: &Definition) -> Slot {
+    fn of(definition: &Definition) -> Slot {
         Slot {
             handle: Slot::NONE,
             exponent: definition.quantity_exponent,
@@ -69,10 +71,11 @@ impl Slot {
 
 impl Registry {
     /// Of a bus that has this number in the process; room for `instruments_max` is taken now.
-    pub fn new(bus: u32, name: &str, instruments_max: usize) -> Registry {
+    pub fn new(bus: u32, name: &str, instruments_max: usize, venue_prices: bool) -> Registry {
         Registry {
             bus,
             name: name.to_owned(),
+            venue_prices,
             rows: Vec::with_capacity(instruments_max),
             slots: Vec::with_capacity(instruments_max),
             by_key: HashMap::with_capacity(instruments_max),
@@ -119,6 +122,20 @@ impl Registry {
         (instrument.bus == self.bus).then_some(&row.definition)
     }
 
+    /// Symbol of an instrument; `?` before it is known, and for a handle of another bus.
+    pub fn symbol(&self, instrument: Instrument) -> &str {
+        let definition = self.definition(instrument);
+        match definition.map_or("", |definition| definition.symbol.as_str()) {
+            "" => "?",
+            symbol => symbol,
+        }
+    }
+
+    /// What the prices and quantities of an instrument need.
+    pub fn slot_of(&self, instrument: Instrument) -> Slot {
+        self.definition(instrument).map_or(Slot::EMPTY, Slot::of)
+    }
+
     /// The publisher's index of an instrument; `None` where the present publisher has not defined it.
     #[inline]
     pub fn publisher_index(&self, instrument: Instrument) -> Option<touchline_types::Instrument> {
@@ -139,7 +156,7 @@ impl Registry {
     /// Takes a definition. A venue and security id that was seen keeps its handle, unless it has another symbol now.
     pub fn define(&mut self, definition: &InstrumentDefinition) -> Instrument {
         let publisher = definition.instrument;
-        let definition = Definition::of(definition);
+        let definition = Definition::of(definition, self.venue_prices);
         let key = definition.key();
         let known = self.by_key.get(&key).copied();
         let kept =

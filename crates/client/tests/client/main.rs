@@ -1,4 +1,9 @@
 //! Buses of their own, published by hand, and what a client makes of them.
 
 mod joining;
+mod losing;
+mod refused;
+mod restarting;
+mod several;
+mod snapshots;
 mod stage;

@@ -139,6 +139,20 @@ impl Images {
         }
     }
 
+    /// Where in the stream the definition of an instrument is; `None` if there is none, or it is being written. Whoever
+    /// remembers it sees whether the definition is another one, without reading it.
+    pub fn definition_version(&self, instrument: Instrument) -> Option<u64> {
+        match self.reading.tables[DEFINITIONS].read(instrument.index(), &mut []) {
+            Found::Content { position } => Some(position),
+            Found::Nothing | Found::Busy(_) | Found::Overwritten => None,
+        }
+    }
+
+    /// Directory of the buses.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
     /// The book of an instrument. One that would be live is stale if its publisher is gone or
     /// stalled.
     ///

@@ -1,0 +1,67 @@
+//! Readers that are too slow, and publications that say more than this client knows.
+
+use crate::stage::{Stage, bid, define, drain, whole};
+use std::time::Duration;
+use touchline_client::{Connection, Event, Events, Next, Side, State};
+use touchline_transport::Publish;
+
+#[test]
+fn an_overrun_is_told_once_with_what_was_lost_and_books_come_back_at_once() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    define(&mut publisher, 1, "NQU4", 101);
+    whole(&mut publisher, 0, (450_025, 1), (450_050, 7));
+    whole(&mut publisher, 1, (450_025, 1), (450_050, 7));
+    publisher.commit();
+    let mut bus = stage.join(stage.options().events(Events::TOPS | Events::BOOKS));
+    drain(&mut bus);
+    let es = bus.instrument("ESU4").expect("defined");
+    for quantity in 1..=2_000 {
+        bid(&mut publisher, 0, 450_025, quantity);
+        publisher.commit();
+    }
+    let first = bus.next_within(Duration::from_secs(10));
+    let Next::Event(Event::Connection(Connection::Overrun { messages, bytes })) = first else {
+        panic!("{first:?}");
+    };
+    // A top and a change for each; what the ring still held is lost with them: books are taken as they are.
+    assert!(
+        messages > 3_000 && bytes > 64 * 1024,
+        "{messages} messages, {bytes} bytes"
+    );
+    let book = bus.book(es).expect("ours");
+    assert_eq!(
+        (book.state(), book.levels(Side::Bid).len()),
+        (State::Recovering, 0)
+    );
+    assert_eq!((bus.stats().overruns, bus.stats().lost), (1, messages));
+    let events = drain(&mut bus);
+    let caught_up =
+        |event: &&Event| matches!(event, Event::Connection(Connection::CaughtUp { .. }));
+    assert_eq!(events.iter().filter(caught_up).count(), 1, "{events:?}");
+    let overruns = |event: &&Event| matches!(event, Event::Connection(Connection::Overrun { .. }));
+    assert_eq!(events.iter().filter(overruns).count(), 0);
+    let best = bus.book(es).expect("ours").best(Side::Bid).expect("a bid");
+    assert_eq!(
+        (best.quantity, bus.book(es).expect("ours").state()),
+        (2_000.into(), State::Live)
+    );
+    assert_eq!(bus.stats().inconsistent, 0);
+}
+
+/// Messages of an instrument without a definition are passed over and counted: nobody could say what they are of.
+#[test]
+fn what_is_of_no_defined_instrument_is_counted() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    publisher.commit();
+    let mut bus = stage.join(stage.options().events(Events::ALL));
+    drain(&mut bus);
+    whole(&mut publisher, 5, (450_025, 1), (450_050, 7));
+    publisher.commit();
+    assert_eq!(drain(&mut bus), []);
+    // Its top and its book.
+    assert_eq!(bus.stats().undefined, 2);
+}

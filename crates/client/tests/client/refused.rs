@@ -1,0 +1,135 @@
+//! What cannot be: each is a sentence that says what to do.
+
+use crate::stage::{Stage, define, drain, small};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+use touchline_client::{Bus, Error, Events, Key, Options, SecurityId};
+use touchline_transport::Publish;
+
+fn refused(options: Options, bus: &str) -> Error {
+    options
+        .join(bus)
+        .map(drop)
+        .expect_err("it cannot be joined")
+}
+
+#[test]
+fn a_bus_that_is_not_there_is_named_with_those_that_are() {
+    let stage = Stage::new();
+    let none = refused(stage.options(), "cme-31");
+    assert!(
+        none.to_string()
+            .starts_with("no bus is called cme-31; there is none in "),
+        "{none}"
+    );
+    let _publishers = ["cme-310", "cme-318"].map(|bus| stage.publisher_with(bus, &small()));
+    let error = refused(stage.options(), "cme-31");
+    let text = "no bus is called cme-31; buses here: cme-310, cme-318";
+    assert_eq!(error.to_string(), text);
+    // `main` that returns it shows the sentence.
+    assert_eq!(format!("{error:?}"), text);
+    assert_eq!(
+        stage.options().list().expect("it can be read"),
+        ["cme-310", "cme-318"]
+    );
+}
+
+#[test]
+fn an_instrument_that_is_not_there_is_answered_with_the_nearest() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    define(&mut publisher, 1, "NQU4", 101);
+    publisher.commit();
+    let mut bus = stage.join(stage.options());
+    let early = bus.instrument("ESU4").expect_err("nothing was read yet");
+    assert_eq!(
+        early.to_string(),
+        "bus test has no instrument \"ESU4\" (0 are defined); read until it has caught up: Bus::ready does"
+    );
+    drain(&mut bus);
+    let error = bus.instrument("ESU5").expect_err("there is none");
+    assert_eq!(
+        error.to_string(),
+        "bus test has no instrument \"ESU5\" (2 are defined); did you mean ESU4?"
+    );
+    assert!(bus.instrument(SecurityId(102)).is_err());
+    let es = bus.instrument("ESU4").expect("it is there");
+    let key: Key = bus.definition(es).expect("ours").key();
+    assert_eq!(bus.instrument(key).expect("it is there"), es);
+    assert_eq!(bus.instrument(es).expect("it is there"), es);
+}
+
+#[test]
+fn a_bus_that_waits_for_nobody_takes_no_lossless_reader() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let error = refused(stage.options().name("recorder").lossless(), "test");
+    assert_eq!(
+        error.to_string(),
+        "bus test is not lossless: it waits for no reader; drop .lossless(), or set lossless = true at the gateway"
+    );
+}
+
+#[test]
+fn a_name_is_of_one_reader() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let _reader = stage.join(stage.options().name("recorder"));
+    let error = refused(stage.options().name("recorder"), "test");
+    assert!(matches!(error, Error::NameTaken { .. }), "{error}");
+    assert!(error.to_string().contains("recorder"), "{error}");
+}
+
+#[test]
+fn a_bus_that_others_may_write_is_not_trusted() {
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let folder = stage.root().path().join("test");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("ours");
+    let error = refused(stage.options(), "test");
+    assert!(matches!(error, Error::NotYours { .. }), "{error}");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("ours");
+}
+
+#[test]
+fn a_bus_of_another_format_says_both() {
+    use std::io::{Seek, SeekFrom, Write};
+    let stage = Stage::new();
+    let _publisher = stage.publisher();
+    let ring = stage.root().path().join("test").join("ring");
+    let mut file = fs::OpenOptions::new().write(true).open(ring).expect("ours");
+    // The second word of a ring is the number of its layout.
+    file.seek(SeekFrom::Start(8)).expect("a file");
+    file.write_all(&99_u64.to_le_bytes()).expect("a file");
+    let error = refused(stage.options(), "test");
+    assert!(matches!(error, Error::Incompatible { .. }), "{error}");
+    assert!(error.to_string().contains("format 99"), "{error}");
+}
+
+#[test]
+fn a_pattern_that_is_none_and_a_bus_that_does_not_come_are_said() {
+    let stage = Stage::new();
+    let publisher = stage.publisher();
+    let error = refused(stage.options().symbols(["/(/"]), "test");
+    assert!(matches!(error, Error::Option(_)), "{error}");
+    drop(publisher);
+    let mut bus = stage.join(stage.options().events(Events::TOPS));
+    let error = bus
+        .ready(Duration::from_millis(20))
+        .expect_err("nothing is defined");
+    assert_eq!(
+        error.to_string(),
+        "bus test is not ready: no instrument is defined; is its gateway still joining the venue?"
+    );
+    let late = refused(stage.options().wait(Duration::from_millis(50)), "other");
+    assert!(matches!(late, Error::NoBus { .. }), "{late}");
+    assert!(
+        Bus::options()
+            .directory("/nonexistent")
+            .list()
+            .expect("none")
+            .is_empty()
+    );
+}

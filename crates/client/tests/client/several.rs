@@ -1,0 +1,66 @@
+//! Several buses in one loop.
+
+use crate::stage::{Stage, define, small, whole, word};
+use touchline_client::{Buses, Error};
+use touchline_transport::Publish;
+
+#[test]
+fn each_bus_gets_its_turn_and_a_handle_knows_its_bus() {
+    let stage = Stage::new();
+    let mut publishers = ["one", "two"].map(|bus| stage.publisher_with(bus, &small()));
+    let mut buses = Buses::new();
+    for (publisher, name) in publishers.iter_mut().zip(["one", "two"]) {
+        define(publisher, 0, "ESU4", 100);
+        publisher.commit();
+        buses.add(stage.options().join(name).expect("it is there"));
+    }
+    let mut seen = Vec::new();
+    while let Some((bus, event)) = buses.poll() {
+        seen.push(format!("{}: {}", bus.name(), word(bus, &event)));
+    }
+    seen.sort();
+    assert_eq!(
+        seen,
+        [
+            "one: ESU4 defined",
+            "one: caught up, 1 instrument",
+            "two: ESU4 defined",
+            "two: caught up, 1 instrument",
+        ]
+    );
+    // More of the first than it may give in a row: the second one is not kept waiting.
+    for quantity in 1..=200 {
+        whole(&mut publishers[0], 0, (450_025, quantity), (450_050, 7));
+        publishers[0].commit();
+    }
+    whole(&mut publishers[1], 0, (450_000, 5), (450_050, 7));
+    publishers[1].commit();
+    let mut order = String::new();
+    while let Some((bus, _)) = buses.poll() {
+        order.push_str(&bus.name()[..1]);
+    }
+    assert_eq!(order.len(), 201);
+    let second = order.find('t').expect("it has its turn");
+    assert!(second <= 64, "{order}");
+    let [one, two] = [0, 1].map(|bus| buses.all()[bus].instrument("ESU4").expect("defined"));
+    assert_ne!(one, two);
+    assert_eq!(
+        buses.top(one).expect("ours").to_string(),
+        "live 200@4500.25 | 7@4500.5"
+    );
+    assert_eq!(
+        buses.top(two).expect("ours").to_string(),
+        "live 5@4500 | 7@4500.5"
+    );
+    assert_eq!(buses.book(two).expect("ours").symbol(), "ESU4");
+    let other = buses.all()[0].top(two).expect_err("of the other bus");
+    assert_eq!(
+        other,
+        Error::OtherBus {
+            bus: "one".to_owned()
+        }
+    );
+    let stopper = buses.stopper();
+    stopper.stop();
+    assert!(buses.next().is_none());
+}
