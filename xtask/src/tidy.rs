@@ -45,6 +45,7 @@ const RULES: &[(&str, Rule)] = &[
     ("allow reasons", words::allow_reasons),
     ("banned words", words::banned),
     ("links", links::check),
+    ("contents", links::pages),
     ("settings documented", documented::settings),
     ("counters documented", documented::counters),
 ];

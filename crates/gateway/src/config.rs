@@ -2,7 +2,7 @@
 //!
 //! Everything has a default but the bus and what says which venue it is. Unknown keys are refused,
 //! since a misspelt limit is a limit that is not set. Each setting is described in
-//! `docs/operations.md`.
+//! `docs/configuration.md`.
 
 use std::fs::File;
 use std::io::Read;
@@ -21,7 +21,7 @@ mod publication;
 mod secret;
 mod tls;
 
-pub use annotated::{Guide, OPERATIONS};
+pub use annotated::{CONFIGURATION, Guide};
 pub use duty::{Duty, IdleKind};
 pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};

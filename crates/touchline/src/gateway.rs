@@ -25,7 +25,7 @@ use touchline_transport::shm::CountersView;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The configuration, a TOML file (docs/operations.md lists its settings).
+    /// The configuration, a TOML file (docs/configuration.md lists its settings).
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
     /// Name of the bus, in place of the configuration's.

@@ -43,7 +43,7 @@ Examples:
 
 Two paths are served: /metrics, and /healthz, which says `ok` while the directory of the buses can be
 read. There is no password and no encryption: stay on a loopback address, or behind something that
-has both. Dashboard, alerts and units for systemd are in ops/; docs/operations.md says what to watch.
+has both. Dashboard, alerts and units for systemd are in ops/; docs/metrics.md says what to watch.
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM

@@ -33,7 +33,7 @@ use touchline_transport::shm::Publisher;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The gateway's configuration, a TOML file (docs/operations.md lists its settings).
+    /// The gateway's configuration, a TOML file (docs/configuration.md lists its settings).
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config: Option<PathBuf>,
     /// CME's config.xml, in place of --config; every other setting has its default.
@@ -143,7 +143,7 @@ Series:
   far its book may be trusted (state). The best bid and ask are the better of
   the direct and the implied book, and bid_book and ask_book say which: direct,
   implied, or merged where both are at that price. Rows are of whole events of
-  the exchange, in its order; docs/operations.md has every column.
+  the exchange, in its order; docs/captures.md has every column.
 
 Bus:
   With --publish everything goes out in shared memory, too: `touchline tail`,

@@ -58,7 +58,7 @@ What to look at:
              stalled: it runs and gives no sign of life, the books are stale
   readers    by name, if they gave one; a slow one loses messages, or on a
              lossless bus slows the publisher down
-  counters   docs/operations.md says which ones mean trouble
+  counters   docs/metrics.md says which ones mean trouble
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM

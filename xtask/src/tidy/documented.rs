@@ -2,9 +2,10 @@
 
 use super::{Finding, Repository, source};
 
-const OPERATIONS: &str = "docs/operations.md";
+const CONFIGURATION: &str = "docs/configuration.md";
+const METRICS: &str = "docs/metrics.md";
 
-/// Each setting of the gateway's configuration stands in the operations guide, in back-ticks.
+/// Each setting of the gateway's configuration is described on the configuration page, in back-ticks.
 pub fn settings(repository: &Repository) -> Vec<Finding> {
     let is_configuration = |path: &str| {
         let places = [
@@ -14,12 +15,15 @@ pub fn settings(repository: &Repository) -> Vec<Finding> {
         ];
         places.iter().any(|place| path.starts_with(place))
     };
-    let guide = repository.files.get(OPERATIONS).map_or("", String::as_str);
+    let guide = repository
+        .files
+        .get(CONFIGURATION)
+        .map_or("", String::as_str);
     let mut findings = Vec::new();
     for (path, text) in repository.rust().filter(|(path, _)| is_configuration(path)) {
         for (line, name) in setting_names(text) {
             if !guide.contains(&format!("`{name}`")) {
-                let fix = format!("describe `{name}` in {OPERATIONS}: meaning, unit, default");
+                let fix = format!("describe `{name}` in {CONFIGURATION}: meaning, unit, default");
                 findings.push(Finding::new(
                     path,
                     line,
@@ -111,9 +115,9 @@ fn rename(raw: &str) -> Option<&str> {
     raw.split_once("rename = \"")?.1.split('"').next()
 }
 
-/// Each counter of a table has its row in the operations guide, with the words of the table.
+/// Each counter of a table has its row on the metrics page, with the words of the table.
 pub fn counters(repository: &Repository) -> Vec<Finding> {
-    let guide = repository.files.get(OPERATIONS).map_or("", String::as_str);
+    let guide = repository.files.get(METRICS).map_or("", String::as_str);
     let mut findings = Vec::new();
     for (path, text) in repository.rust() {
         for (line, name) in counter_names(text) {
@@ -126,7 +130,7 @@ pub fn counters(repository: &Repository) -> Vec<Finding> {
             };
             if !guide.lines().any(|line| line == row) {
                 let what = format!("counter '{name}' is not documented, or in other words");
-                let fix = format!("write this row into {OPERATIONS}: {row}");
+                let fix = format!("write this row into {METRICS}: {row}");
                 findings.push(Finding::new(path, line, what, fix));
             }
         }
@@ -227,7 +231,7 @@ fn f(a: u8) -> u8 {
         let with_guide = |guide| {
             settings(&Repository::of(&[
                 ("crates/gateway/src/config.rs", CONFIG),
-                (OPERATIONS, guide),
+                (CONFIGURATION, guide),
             ]))
         };
         assert_eq!(with_guide("`bus`, `kind`, `channel`, `wait_ms`"), []);
@@ -267,7 +271,7 @@ struct Other {
         let with_guide = |guide: &str| {
             counters(&Repository::of(&[
                 ("crates/feed/src/counters.rs", COUNTERS),
-                (OPERATIONS, guide),
+                (METRICS, guide),
             ]))
         };
         let (packets, gaps) = (

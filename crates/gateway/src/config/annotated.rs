@@ -1,10 +1,10 @@
 //! A configuration with what each setting means, its values and its default as comments. The words are those of the
-//! tables in `docs/operations.md`, so that they are written once.
+//! tables in `docs/configuration.md`, so that they are written once.
 
 use std::fmt::Write;
 
-/// The guide to operations, which describes the settings that every gateway has.
-pub const OPERATIONS: &str = include_str!("../../../../docs/operations.md");
+/// The page that describes the settings of every gateway.
+pub const CONFIGURATION: &str = include_str!("../../../../docs/configuration.md");
 
 /// Guide: where the settings of a venue are described, in Markdown.
 #[derive(Clone, Copy, Debug)]
@@ -49,11 +49,11 @@ pub(super) fn settings(table: &str, guide: &Guide) -> Vec<Setting> {
     };
     let Some(line) = of(guide.tables) else {
         let line = of(BEFORE).or_else(|| of(BEHIND));
-        return line.map_or(Vec::new(), |line| rows(OPERATIONS, line));
+        return line.map_or(Vec::new(), |line| rows(CONFIGURATION, line));
     };
     let mut settings = rows(guide.text, line);
     if table == "venue" && settings.iter().all(|one| one.name != "kind") {
-        let of_all = rows(OPERATIONS, KIND).into_iter();
+        let of_all = rows(CONFIGURATION, KIND).into_iter();
         settings.splice(0..0, of_all.filter(|one| one.name == "kind"));
     }
     settings

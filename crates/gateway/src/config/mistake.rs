@@ -333,7 +333,7 @@ impl Mistake {
     }
 }
 
-const GUIDE: &str = "docs/operations.md";
+const GUIDE: &str = "docs/configuration.md";
 const WHOLE_NUMBER: &str = "a whole number";
 const TEXT: &str = "text in quotes";
 

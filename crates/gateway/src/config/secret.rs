@@ -42,7 +42,7 @@ const VARIABLE_BYTES_MAX: usize = 128;
 /// What to do about a secret in the wrong place.
 const RIGHT_PLACE: &str = "write it into a file of mode 0600 that belongs to us and name that here, \
                            `{ file = \"PATH\" }` or `{ env = \"NAME\" }` for a variable of the environment \
-                           (in [venue.replay] `password_file = \"PATH\"`); see docs/operations.md";
+                           (in [venue.replay] `password_file = \"PATH\"`); see docs/configuration.md";
 
 impl SecretSource {
     /// Reads the secret. From then on this process writes no core file, which would have it.

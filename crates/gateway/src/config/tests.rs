@@ -119,7 +119,7 @@ fn a_configuration_with_a_secret_in_it_is_refused_before_anything_of_it_is_shown
     ] {
         let said = read(&text).expect_err(&text).to_string();
         assert!(
-            said.contains("password_file") && said.contains("docs/operations.md"),
+            said.contains("password_file") && said.contains("docs/configuration.md"),
             "{said}"
         );
         assert!(!said.contains("sentinel"), "{said}");

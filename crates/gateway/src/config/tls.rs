@@ -99,7 +99,7 @@ impl Tls {
             file: file.unwrap_or_else(|| value.to_owned()),
             line: None,
             what: error.to_string(),
-            fix: "see TLS in docs/operations.md".to_owned(),
+            fix: "see TLS in docs/configuration.md".to_owned(),
         }
     }
 }

@@ -7,7 +7,7 @@ mod replay_section;
 mod section;
 
 use super::{Opened, StartError, Venue};
-use crate::config::{self, Config, Guide, Network, OPERATIONS, Symbols};
+use crate::config::{self, CONFIGURATION, Config, Guide, Network, Symbols};
 use crate::live::{LastError, Multicast};
 use crate::replay::Report;
 use crate::selection::Selected;
@@ -39,7 +39,7 @@ impl Venue for CmeVenue {
     const KINDS: &'static [&'static str] = &["cme"];
 
     const GUIDE: Guide = Guide {
-        text: OPERATIONS,
+        text: CONFIGURATION,
         tables: &[
             ("venue", "### `[venue]`"),
             ("venue.replay", "`[venue.replay]`:"),

@@ -4,7 +4,9 @@ mod numbers;
 mod section;
 
 use super::{Opened, StartError, Venue};
-use crate::config::{Config, ConfigError, Guide, NoSettings, OPERATIONS, SessionLimits, Symbols};
+use crate::config::{
+    CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
+};
 use crate::live::{ClientLink, Dial, Host};
 use crate::selection::Selected;
 use crate::{Limits, Pipeline};
@@ -30,7 +32,7 @@ impl Venue for FixVenue {
     const KINDS: &'static [&'static str] = &["deribit", "fix"];
 
     const GUIDE: Guide = Guide {
-        text: OPERATIONS,
+        text: CONFIGURATION,
         tables: &[
             ("venue", "#### Venues with a FIX session"),
             ("venue.tls", "### TLS"),

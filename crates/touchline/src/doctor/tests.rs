@@ -374,12 +374,12 @@ fn every_rule_is_broken_once() {
 
 #[test]
 fn every_rule_is_documented() {
-    let guide = include_str!("../../../../docs/operations.md");
+    let guide = include_str!("../../../../docs/host.md");
     for rule in RULES {
         let row = format!("\n| `{}` | ", rule.name);
         assert!(
             guide.contains(&row),
-            "docs/operations.md has no row for {}",
+            "docs/host.md has no row for {}",
             rule.name
         );
     }

@@ -23,7 +23,7 @@ use touchline_types::{
 const DASHBOARD: &str = include_str!("../../../../ops/grafana/touchline.json");
 const ALERTS: &str = include_str!("../../../../ops/prometheus/alerts.yml");
 const ALERTS_TEST: &str = include_str!("../../../../ops/prometheus/alerts_test.yml");
-const GUIDE: &str = include_str!("../../../../docs/operations.md");
+const GUIDE: &str = include_str!("../../../../docs/metrics.md");
 
 /// The page of a bus that has everything: a live gateway's board, a reader with a name that is also
 /// waited for. Its directory goes with it.

@@ -126,7 +126,7 @@ impl Replay {
             file: source.to_string().into(),
             line: None,
             what: what.to_owned(),
-            fix: "see [venue.replay] in docs/operations.md".to_owned(),
+            fix: "see [venue.replay] in docs/configuration.md".to_owned(),
         })
     }
 }

@@ -122,7 +122,7 @@ fn configurations_are_refused() {
                 "unknown.toml:6: ",
                 "`wait_sm`",
                 "`wait_ms`",
-                "docs/operations.md",
+                "docs/configuration.md",
             ],
         ),
         (
