@@ -27,6 +27,7 @@ pub mod memory_model;
 pub mod mutants;
 pub mod picture;
 pub mod sbe_oracle;
+pub mod site;
 pub mod soak;
 pub mod tidy;
 

@@ -25,8 +25,9 @@ usage: cargo xtask <chore> [arguments]
   soak [--seeds N] [--seconds N] the long forms of what depends on chance: hours, before a release
   instructions [ARGS of bench event]
                                  count the instructions of the path under valgrind
-  picture OUT.svg [--lines FROM-TO] [--columns N] -- COMMAND...
-                                 draw what a command prints on a terminal";
+  picture OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...
+                                 draw what a command prints on a terminal; with frames, a screen that moves
+  site                           build the documentation site with mdBook, which is installed below target/";
 
 fn main() -> ExitCode {
     match run() {
@@ -65,6 +66,7 @@ fn run() -> Result<()> {
         ["fix-interop", ref options @ ..] => {
             xtask::fix_interop::run(&root, xtask::fix_interop::Options::parse(options)?)
         }
+        ["site"] => xtask::site::run(&root),
         ["soak", ref options @ ..] => {
             xtask::soak::run(&root, &xtask::soak::Options::parse(options)?)
         }

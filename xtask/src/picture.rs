@@ -1,12 +1,14 @@
 //! `cargo xtask picture`: what a command prints on a terminal, as a drawing for the documents.
 //!
 //! ```text
-//! command ──► script(1), a terminal ──► screen: rows of painted text ──► drawing: SVG
+//! command ──► script(1), a terminal ──────────► screen: rows of painted text ──► drawing: SVG
+//!         ──► tmux, looked at N times: frames ──►
 //! ```
 //!
-//! The pictures of the documents are real output; whoever changes a screen draws it again.
+//! The pictures of the documents are real output. A change of a screen draws them again.
 
 mod drawing;
+mod film;
 mod screen;
 
 use anyhow::{Context, Result, bail};
@@ -24,12 +26,18 @@ pub struct Options {
     lines: RangeInclusive<usize>,
     /// Longer lines are cut, visibly.
     columns: usize,
+    /// How often to look at a screen that changes; with one frame the output is drawn when the command has ended.
+    frames: usize,
+    /// Milliseconds from one frame to the next.
+    every_ms: u64,
+    /// Columns and rows of the terminal of such a screen.
+    size: (usize, usize),
     /// Program and arguments.
     command: Vec<String>,
 }
 
 impl Options {
-    /// Reads `OUT.svg [--lines FROM-TO] [--columns N] -- COMMAND...`.
+    /// Reads `OUT.svg [--lines FROM-TO] [--columns N] [--frames N --every MS --size COLUMNSxROWS] -- COMMAND...`.
     ///
     /// # Errors
     /// Says which argument is missing or wrong.
@@ -45,12 +53,18 @@ impl Options {
             output: PathBuf::from(output),
             lines: 1..=usize::MAX,
             columns: 100,
+            frames: 1,
+            every_ms: 700,
+            size: (120, 40),
             command,
         };
         while let [name, value, more @ ..] = rest {
             match *name {
                 "--lines" => options.lines = lines(value)?,
                 "--columns" => options.columns = value.parse().context("--columns N")?,
+                "--frames" => options.frames = frames(value)?,
+                "--every" => options.every_ms = value.parse().context("--every MS")?,
+                "--size" => options.size = size(value)?,
                 other => bail!("unknown option '{other}'"),
             }
             rest = more;
@@ -67,13 +81,23 @@ impl Options {
 /// # Errors
 /// The command fails, prints what cannot be drawn, or the file cannot be written.
 pub fn run(options: &Options) -> Result<()> {
-    let printed = print_on_terminal(&options.command)?;
-    let rows = screen::rows(&printed)?;
-    let rows = screen::excerpt(rows, &options.lines, options.columns);
-    let drawing = drawing::svg(&prompt(&options.command), &rows);
+    let frames = match options.frames {
+        1 => vec![screen::rows(&print_on_terminal(&options.command)?)?],
+        _ => film::frames(options)?,
+    };
+    let excerpt = |rows| screen::excerpt(rows, &options.lines, options.columns);
+    let film = drawing::Film {
+        frames: frames.into_iter().map(excerpt).collect(),
+        frame_ms: options.every_ms,
+    };
+    let drawing = drawing::svg(&prompt(&options.command), &film);
     fs::write(&options.output, drawing)
         .with_context(|| format!("cannot write {}", options.output.display()))?;
-    println!("drew {} lines to {}", rows.len(), options.output.display());
+    println!(
+        "drew {} frames to {}",
+        film.frames.len(),
+        options.output.display()
+    );
     Ok(())
 }
 
@@ -127,6 +151,18 @@ fn lines(text: &str) -> Result<RangeInclusive<usize>> {
     bounds.with_context(|| format!("--lines FROM-TO, the first line is 1, not '{text}'"))
 }
 
+fn frames(text: &str) -> Result<usize> {
+    let frames = text.parse().ok().filter(|frames| (1..=60).contains(frames));
+    frames.with_context(|| format!("--frames N, 1 to 60, not '{text}'"))
+}
+
+fn size(text: &str) -> Result<(usize, usize)> {
+    let size = text
+        .split_once('x')
+        .and_then(|(columns, rows)| Some((columns.parse().ok()?, rows.parse().ok()?)));
+    size.with_context(|| format!("--size COLUMNSxROWS, not '{text}'"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +181,8 @@ mod tests {
             (&["o", "--lines", "5-2", "--", "ls"], "'5-2'"),
             (&["o", "--wide", "2", "--", "ls"], "'--wide'"),
             (&["o", "--lines", "--", "ls"], "'--lines'"),
+            (&["o", "--frames", "0", "--", "ls"], "'0'"),
+            (&["o", "--size", "80", "--", "ls"], "'80'"),
         ] {
             let said = Options::parse(arguments).unwrap_err().to_string();
             assert!(said.contains(word), "{arguments:?}: {said}");

@@ -19,6 +19,7 @@ mod venues;
 mod words;
 
 use anyhow::{Result, bail};
+pub(crate) use links::resolve;
 pub use repository::{Edge, Repository, metadata};
 use std::{fmt, path::Path};
 

@@ -12,17 +12,28 @@ const MARGIN: f64 = 18.0;
 const BACKGROUND: &str = "#11151c";
 const TEXT: &str = "#d3dae6";
 const FAINT: &str = "#7d8899";
-/// Red, green, yellow, blue, magenta, cyan.
-const COLOURS: [&str; 6] = [
-    "#ff7b72", "#7ee787", "#e3b341", "#79c0ff", "#d2a8ff", "#76e3ea",
+/// The terminal's 16 colours.
+const COLOURS: [&str; 16] = [
+    "#2b3240", "#ff7b72", "#7ee787", "#e3b341", "#79c0ff", "#d2a8ff", "#76e3ea", "#d3dae6",
+    "#7d8899", "#ffa198", "#9be9a8", "#f2cc60", "#a5d6ff", "#e2c5ff", "#a5f3fc", "#f0f6fc",
 ];
 
+/// Frames, each for so long, again and again.
+pub struct Film {
+    /// The rows of each frame: one frame is a picture that stands still.
+    pub frames: Vec<Vec<Row>>,
+    /// Time of each, milliseconds.
+    pub frame_ms: u64,
+}
+
 /// Draws a command and what it printed.
-pub fn svg(prompt: &str, rows: &[Row]) -> String {
+pub fn svg(prompt: &str, film: &Film) -> String {
     let prompt = format!("$ {prompt}");
-    let columns = rows.iter().map(columns).max().unwrap_or(0);
+    let rows = film.frames.iter().flatten();
+    let columns = rows.map(columns).max().unwrap_or(0);
     let columns = columns.max(prompt.chars().count()) as f64;
-    let lines = rows.len() as f64 + 2.0;
+    let rows = film.frames.iter().map(Vec::len).max().unwrap_or(0);
+    let lines = rows as f64 + 2.0;
     let (width, height) = (
         columns * CELL.0 + 2.0 * MARGIN,
         lines * CELL.1 + 2.0 * MARGIN,
@@ -32,26 +43,79 @@ pub fn svg(prompt: &str, rows: &[Row]) -> String {
         svg,
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0}" height="{height:.0}" viewBox="0 0 {width:.0} {height:.0}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="{FONT_SIZE}">"#
     );
+    if film.frames.len() > 1 {
+        svg += &style(film);
+    }
     let _ = writeln!(
         svg,
         r#"<rect width="100%" height="100%" rx="8" fill="{BACKGROUND}"/>"#
     );
     text(&mut svg, 0, 0, &prompt, FAINT, false);
-    for (line, row) in rows.iter().enumerate() {
-        let mut column = 0;
-        for span in row {
-            text(
-                &mut svg,
-                column,
-                line + 2,
-                &span.text,
-                fill(span.look),
-                span.look.bold,
-            );
-            column += span.text.chars().count();
+    let row = |frame: &[Row], line: usize| frame.get(line).cloned().unwrap_or_default();
+    let still: Vec<bool> = (0..rows)
+        .map(|line| {
+            let mut frames = film.frames.iter().map(|frame| row(frame, line));
+            let first = frames.next();
+            frames.all(|frame| Some(frame) == first)
+        })
+        .collect();
+    let Some(first) = film.frames.first() else {
+        return svg + "</svg>\n";
+    };
+    for line in (0..rows).filter(|line| still[*line]) {
+        paint(&mut svg, line, &row(first, line));
+    }
+    for (number, frame) in film.frames.iter().enumerate() {
+        if film.frames.len() > 1 {
+            let _ = writeln!(svg, r#"<g class="f f{number}">"#);
+            for line in (0..rows).filter(|line| !still[*line]) {
+                paint(&mut svg, line, &row(frame, line));
+            }
+            svg += "</g>\n";
         }
     }
     svg + "</svg>\n"
+}
+
+/// Shows one frame after the other. Who asks for no motion, and who knows no animation, sees the first.
+fn style(film: &Film) -> String {
+    let frames = film.frames.len() as u64;
+    let whole = frames * film.frame_ms;
+    let mut style = format!(
+        "<style>@keyframes f{{0%{{visibility:visible}}{share:.4}%{{visibility:hidden}}}}.f{{visibility:hidden;animation:f {whole}ms step-end infinite}}.f0{{visibility:visible}}",
+        share = 100.0 / frames as f64
+    );
+    for number in 1..frames {
+        let _ = write!(
+            style,
+            ".f{number}{{animation-delay:{}ms}}",
+            number * film.frame_ms
+        );
+    }
+    style + "@media (prefers-reduced-motion: reduce){.f{animation:none}}</style>\n"
+}
+
+fn paint(svg: &mut String, line: usize, row: &Row) {
+    let mut column = 0;
+    for span in row {
+        let (fill, behind) = colours(span.look);
+        if let Some(behind) = behind {
+            let count = span.text.chars().count();
+            background(svg, column, line + 2, count, behind);
+        }
+        text(svg, column, line + 2, &span.text, fill, span.look.bold);
+        column += span.text.chars().count();
+    }
+}
+
+fn background(svg: &mut String, column: usize, line: usize, columns: usize, fill: &str) {
+    let x = MARGIN + column as f64 * CELL.0;
+    let y = MARGIN + line as f64 * CELL.1 - 1.0;
+    let (width, height) = (columns as f64 * CELL.0, CELL.1);
+    let _ = writeln!(
+        svg,
+        r#"<rect x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" fill="{fill}"/>"#
+    );
 }
 
 /// One stretch of text; blanks around it are a matter of its place.
@@ -73,12 +137,15 @@ fn text(svg: &mut String, column: usize, line: usize, text: &str, fill: &str, bo
     );
 }
 
-fn fill(look: Look) -> &'static str {
-    let colour = look.colour.and_then(|number| number.checked_sub(1));
-    match colour.and_then(|index| COLOURS.get(usize::from(index))) {
-        Some(colour) => colour,
-        None if look.dim => FAINT,
-        None => TEXT,
+/// Colour of the text, and that behind it if there is one.
+fn colours(look: Look) -> (&'static str, Option<&'static str>) {
+    let named = |number: u8| COLOURS.get(usize::from(number)).copied();
+    let text = look.colour.and_then(named);
+    let text = text.unwrap_or(if look.dim { FAINT } else { TEXT });
+    let behind = look.background.and_then(named);
+    match look.reverse {
+        true => (behind.unwrap_or(BACKGROUND), Some(text)),
+        false => (text, behind),
     }
 }
 
@@ -99,10 +166,17 @@ mod tests {
     use super::*;
     use roxmltree::Document;
 
+    fn film(frames: &[&str]) -> Film {
+        Film {
+            frames: frames.iter().map(|text| rows(text).unwrap()).collect(),
+            frame_ms: 500,
+        }
+    }
+
     /// The drawing is read back as XML: each stretch of text with its place and fill.
     #[test]
     fn what_was_printed_stands_in_the_drawing() {
-        let drawing = svg("a <b>", &rows("  x &\x1b[31m y<z  \x1b[0m\n\nend").unwrap());
+        let drawing = svg("a <b>", &film(&["  x &\x1b[31m y<z  \x1b[0m\n\nend"]));
         let document = Document::parse(&drawing).expect("well-formed");
         let texts: Vec<_> = document
             .descendants()
@@ -121,15 +195,50 @@ mod tests {
             [
                 ("$ a <b>", "18.0", "32.0", FAINT),
                 ("x &", "34.8", "70.0", TEXT),
-                ("y<z", "68.4", "70.0", COLOURS[0]),
+                ("y<z", "68.4", "70.0", COLOURS[1]),
                 ("end", "18.0", "108.0", TEXT),
             ]
         );
+        assert!(!drawing.contains("<style>"), "one frame does not move");
+    }
+
+    #[test]
+    fn a_row_that_changes_is_in_each_frame_and_one_that_does_not_stands_still() {
+        let drawing = svg("top", &film(&["head\n1", "head\n2", "head\n3"]));
+        let document = Document::parse(&drawing).expect("well-formed");
+        let of = |class: &str| {
+            let frame = document
+                .descendants()
+                .find(|node| node.attribute("class") == Some(class))
+                .expect(class);
+            let texts = frame.descendants().filter(|node| node.has_tag_name("text"));
+            let texts: Vec<_> = texts.filter_map(|node| node.text()).collect();
+            texts
+        };
+        for (class, text) in [("f f0", "1"), ("f f1", "2"), ("f f2", "3")] {
+            assert_eq!(of(class), [text]);
+        }
+        assert_eq!(drawing.matches(">head<").count(), 1);
+        assert!(drawing.contains("animation:f 1500ms step-end infinite"));
+        assert!(drawing.contains(".f2{animation-delay:1000ms}"));
+    }
+
+    #[test]
+    fn a_background_is_a_box_behind_its_text() {
+        let drawing = svg("top", &film(&["a\x1b[7mb\x1b[27;44mc"]));
+        let document = Document::parse(&drawing).expect("well-formed");
+        let boxes: Vec<_> = document
+            .descendants()
+            .filter(|node| node.has_tag_name("rect") && node.attribute("x").is_some())
+            .filter_map(|node| Some((node.attribute("x")?, node.attribute("fill")?)))
+            .collect();
+        assert_eq!(boxes, [("26.4", TEXT), ("34.8", COLOURS[4])]);
+        assert!(drawing.contains(&format!(r#"fill="{BACKGROUND}" xml:space="preserve">b<"#)));
     }
 
     #[test]
     fn the_drawing_is_as_wide_as_its_longest_line() {
-        let drawing = svg("ls", &rows("12345678901234567890").unwrap());
+        let drawing = svg("ls", &film(&["12345678901234567890"]));
         assert!(drawing.contains(r#"width="204""#), "{drawing}");
     }
 }

@@ -22,8 +22,12 @@ pub struct Look {
     pub bold: bool,
     /// `ESC[2m`.
     pub dim: bool,
-    /// The terminal's colour by its number, 1 to 6: red, green, yellow, blue, magenta, cyan.
+    /// `ESC[7m`: text and background change places.
+    pub reverse: bool,
+    /// Number of the terminal's colour, 0 to 15: black, red, green, yellow, blue, magenta, cyan, white, then the bright ones.
     pub colour: Option<u8>,
+    /// The same, of the background.
+    pub background: Option<u8>,
 }
 
 /// Splits what was printed into rows.
@@ -65,24 +69,46 @@ fn row(line: &str, look: &mut Look) -> Result<Row> {
             let start: String = piece.chars().take(8).collect();
             bail!("the command moves the cursor (ESC{start}); only colours can be drawn");
         };
-        for code in codes.split(';') {
-            paint(look, code)?;
-        }
+        paint(look, codes)?;
         push(&mut row, text, *look);
     }
     Ok(row)
 }
 
-fn paint(look: &mut Look, code: &str) -> Result<()> {
-    match code {
-        "" | "0" => *look = Look::default(),
-        "1" => look.bold = true,
-        "2" => look.dim = true,
-        "31" | "32" | "33" | "34" | "35" | "36" => look.colour = code[1..].parse().ok(),
-        "39" => look.colour = None,
-        other => bail!("the command paints with code {other}, which a picture does not know"),
+fn paint(look: &mut Look, codes: &str) -> Result<()> {
+    let mut codes = codes.split(';');
+    while let Some(code) = codes.next() {
+        let number = if code.is_empty() { Ok(0) } else { code.parse() };
+        match number {
+            Ok(0) => *look = Look::default(),
+            Ok(1) => look.bold = true,
+            Ok(2) => look.dim = true,
+            // Italics and underlines are left out.
+            Ok(3 | 4 | 23 | 24) => {}
+            Ok(7) => look.reverse = true,
+            Ok(22) => (look.bold, look.dim) = (false, false),
+            Ok(27) => look.reverse = false,
+            Ok(38) => look.colour = Some(indexed(&mut codes)?),
+            Ok(48) => look.background = Some(indexed(&mut codes)?),
+            Ok(39) => look.colour = None,
+            Ok(49) => look.background = None,
+            Ok(number @ 30..=37) => look.colour = Some(number - 30),
+            Ok(number @ 40..=47) => look.background = Some(number - 40),
+            Ok(number @ 90..=97) => look.colour = Some(number - 90 + 8),
+            Ok(number @ 100..=107) => look.background = Some(number - 100 + 8),
+            _ => bail!("the command paints with code {code}, which a picture does not know"),
+        }
     }
     Ok(())
+}
+
+/// The colour behind `38` or `48`: `5;N` with N up to 15.
+fn indexed<'a>(codes: &mut impl Iterator<Item = &'a str>) -> Result<u8> {
+    let (kind, number) = (codes.next(), codes.next());
+    match (kind, number.map(str::parse)) {
+        (Some("5"), Some(Ok(number @ 0..=15))) => Ok(number),
+        _ => bail!("the command paints with more than the terminal's 16 colours"),
+    }
 }
 
 fn push(row: &mut Row, text: &str, look: Look) {
@@ -148,8 +174,26 @@ mod tests {
     }
 
     #[test]
+    fn colours_of_text_and_background_are_read_in_every_form() {
+        let look = |codes: &str| rows(&format!("\x1b[{codes}mx")).unwrap()[0][0].look;
+        assert_eq!(look("31").colour, Some(1));
+        assert_eq!(look("97").colour, Some(15));
+        assert_eq!(look("38;5;9").colour, Some(9));
+        assert_eq!(look("44").background, Some(4));
+        assert_eq!(look("48;5;12").background, Some(12));
+        assert!(look("1;7;36").reverse && look("1;7;36").bold);
+        assert_eq!(look("31;39;44;49;1;22;7;27"), Look::default());
+    }
+
+    #[test]
     fn what_moves_the_cursor_is_refused() {
-        for printed in ["a\x1b[2Kb", "\x1b[1A", "\x1b[38;5;7mx", "\x1b"] {
+        for printed in [
+            "a\x1b[2Kb",
+            "\x1b[1A",
+            "\x1b[38;5;16mx",
+            "\x1b[38;2;1;2;3mx",
+            "\x1b",
+        ] {
             assert!(rows(printed).is_err(), "{printed:?}");
         }
     }

@@ -1,0 +1,131 @@
+//! The commands of the documents, run out of the Markdown.
+//!
+//! Each `sh` block of README.md, CONTRIBUTING.md, docs/ and the other pages is run as it stands, with `cargo run --release --` and
+//! `touchline` as the built command. The blocks of a page share a folder. A comment directly above a block says otherwise:
+//!
+//! - `<!-- run: together -->`: each line is a terminal of its own; all run at the same time, then get Ctrl-C.
+//! - `<!-- run: any status -->`: the exit status depends on the host.
+//! - `<!-- not run: REASON -->`: the commands are only held against the options that there are.
+//! - `<!-- file: NAME -->` above a block that is not `sh`: its text is the file NAME in the folder of the page.
+//!
+//! A program of its own: the commands take the multicast groups and ports that the documents name.
+
+mod markdown;
+mod shell;
+
+use markdown::Mode;
+use shell::Shell;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Pages with commands: all Markdown of the repository but the history of changes.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    for place in ["", "docs", "competitors", "ops"] {
+        collect(&root().join(place), place == "docs", &mut pages);
+    }
+    pages.retain(|page| !page.ends_with("CHANGELOG.md"));
+    pages.sort();
+    pages
+}
+
+fn collect(folder: &Path, deep: bool, pages: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the repository") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && deep {
+            collect(&path, deep, pages);
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            pages.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_commands_of_the_documents_do_what_the_documents_say() {
+    if shell::ran_in_a_network_of_its_own() {
+        return;
+    }
+    let (mut run, mut checked) = (0, 0);
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        let name = page.strip_prefix(root()).expect("below the root");
+        let blocks =
+            markdown::blocks(&text).unwrap_or_else(|why| panic!("{}: {why}", name.display()));
+        let started = Instant::now();
+        let mut shell = Shell::new(name);
+        for block in &blocks {
+            match &block.mode {
+                Mode::File(file) => shell.write(file, &block.text),
+                Mode::NotRun => checked += shell.check(block),
+                _ => {
+                    shell.run(block);
+                    run += 1;
+                }
+            }
+        }
+        if !blocks.is_empty() {
+            println!(
+                "{}: {} blocks, {:?}",
+                name.display(),
+                blocks.len(),
+                started.elapsed()
+            );
+        }
+    }
+    println!("{run} blocks were run, {checked} commands held against their options");
+    assert!(
+        run >= 10,
+        "the documents have more commands than {run} blocks"
+    );
+    assert!(checked >= 10, "and more that are not run than {checked}");
+}
+
+/// A chore that the documents name is one that `cargo xtask` has.
+#[test]
+fn the_chores_of_the_documents_exist() {
+    let usage = std::fs::read_to_string(root().join("xtask/src/main.rs")).expect("the chores");
+    let mut named = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        let blocks = markdown::blocks(&text).expect("blocks");
+        let lines = blocks.iter().flat_map(|block| block.commands());
+        for chore in lines.filter_map(|(_, line)| line.strip_prefix("cargo xtask ")) {
+            let name = chore.split_whitespace().next().expect("a name");
+            let known =
+                usage.contains(&format!("\n  {name} ")) || usage.contains(&format!("\n  {name}\n"));
+            assert!(known, "{}: cargo xtask {name}", page.display());
+            named += 1;
+        }
+    }
+    assert!(named >= 5, "the documents name {named} chores");
+}
+
+#[test]
+fn a_command_that_fails_and_an_option_that_is_not_there_are_noticed() {
+    let fails = |text: &str| {
+        let block = markdown::blocks(text).expect("blocks").remove(0);
+        let shell = || {
+            let mut shell = Shell::new(Path::new("broken.md"));
+            match block.mode {
+                Mode::NotRun => {
+                    shell.check(&block);
+                }
+                _ => shell.run(&block),
+            }
+        };
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(shell)).is_err()
+    };
+    assert!(fails("```sh\nfalse\ntrue\n```\n"));
+    assert!(fails("```sh\ncargo run --release -- stat nowhere\n```\n"));
+    assert!(fails(
+        "<!-- not run: long -->\n```sh\ntouchline demo --sekonds 3\n```\n"
+    ));
+    assert!(!fails(
+        "<!-- not run: long -->\n```sh\ntouchline demo --seconds 3 # x\n```\n"
+    ));
+    assert!(!fails("<!-- run: any status -->\n```sh\nfalse\n```\n"));
+}

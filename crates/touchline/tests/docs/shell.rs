@@ -1,0 +1,308 @@
+//! A folder in which the blocks of one page run, with the built command in place of cargo.
+
+use super::markdown::{Block, Mode};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// A line of a block that runs together with others has started when it has been there for so long.
+const STANDS: Duration = Duration::from_secs(2);
+/// A line that fails is started again until then, as a person would who waits for the line before it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// `cargo run --release -- ARGUMENTS` is the built command; anything else that cargo does takes too long for a test.
+const CARGO: &str = "#!/bin/sh
+[ \"$1 $2 $3\" = 'run --release --' ] || { echo \"not run here: cargo $*\" >&2; exit 97; }
+shift 3
+exec touchline \"$@\"
+";
+
+/// Without a terminal `top` draws one frame.
+const TOUCHLINE: &str = "#!/bin/sh
+[ \"$1\" = top ] && set -- \"$@\" --once
+exec \"$TOUCHLINE\" \"$@\"
+";
+
+/// The folder of a page. It goes with the value.
+pub struct Shell {
+    page: String,
+    folder: PathBuf,
+}
+
+impl Shell {
+    pub fn new(page: &Path) -> Self {
+        let page = page.display().to_string();
+        let name = page.replace(['/', '.'], "-");
+        let folder =
+            std::env::temp_dir().join(format!("touchline-docs-{}-{name}", std::process::id()));
+        let shell = Self { page, folder };
+        fs::create_dir_all(shell.folder.join("bin")).expect("a temporary folder");
+        for (name, text) in [
+            ("bin/cargo", CARGO),
+            ("bin/touchline", TOUCHLINE),
+            ("bin/less", "#!/bin/sh\nexec cat\n"),
+        ] {
+            shell.write(name, text);
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(shell.folder.join(name), mode).expect("our file");
+        }
+        shell
+    }
+
+    /// Writes a file of the page.
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("our folder");
+        fs::write(path, text).expect("our folder");
+    }
+
+    /// Runs a block.
+    ///
+    /// # Panics
+    /// A command fails.
+    pub fn run(&mut self, block: &Block) {
+        if block.mode == Mode::Together {
+            return self.run_together(block);
+        }
+        let script = format!("set -e\n{}", block.text);
+        let output = self.bash(&script).output().expect("bash");
+        let ended = output.status.success() || block.mode == Mode::AnyStatus;
+        assert!(
+            ended && output.status.code().is_some(),
+            "{}:{}: {}\n{}\n{}{}",
+            self.page,
+            block.line,
+            output.status,
+            block.text,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+    }
+
+    /// Holds each command of a block against the options that there are; says how many they were.
+    ///
+    /// # Panics
+    /// A command has an option that there is not.
+    pub fn check(&self, block: &Block) -> usize {
+        let mut checked = 0;
+        for (line, command) in block.commands() {
+            let ours = ["cargo run --release -- ", "touchline "];
+            let Some(arguments) = ours.iter().find_map(|start| command.strip_prefix(start)) else {
+                continue;
+            };
+            let end = [" && ", " | ", " &", " > "]
+                .iter()
+                .filter_map(|end| arguments.find(end))
+                .min();
+            let arguments = &arguments[..end.unwrap_or(arguments.len())];
+            let output = self
+                .bash(&format!("touchline {arguments} --help"))
+                .output()
+                .expect("bash");
+            assert!(
+                output.status.success(),
+                "{}:{line}: {command}\n{}",
+                self.page,
+                String::from_utf8_lossy(&output.stderr)
+            );
+            checked += 1;
+        }
+        checked
+    }
+
+    /// Starts each line as a terminal of its own, in their order; when all of them stand or have ended well, each gets
+    /// Ctrl-C, the last one first, and has to end well.
+    fn run_together(&self, block: &Block) {
+        let mut terminals: Vec<Terminal> = Vec::new();
+        for (line, command) in block.commands() {
+            terminals.push(Terminal::open(self, line, &command));
+            sleep(Duration::from_millis(300));
+        }
+        let until = Instant::now() + PATIENCE;
+        // Each is asked, also those behind one that does not stand yet: one that failed is started again.
+        while terminals
+            .iter_mut()
+            .filter(|terminal| !terminal.stands(self, until))
+            .count()
+            > 0
+        {
+            sleep(Duration::from_millis(100));
+        }
+        while let Some(terminal) = terminals.pop() {
+            terminal.close(self);
+        }
+    }
+
+    fn bash(&self, script: &str) -> Command {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut bash = Command::new("bash");
+        bash.args(["-c", script])
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .env(
+                "PATH",
+                format!("{}:{path}", self.folder.join("bin").display()),
+            )
+            .env("TOUCHLINE", env!("CARGO_BIN_EXE_touchline"))
+            .env("TOUCHLINE_DIR", self.folder.join("buses"))
+            .env("NO_COLOR", "1");
+        bash
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// One line that runs, and its output in files.
+struct Terminal {
+    line: usize,
+    command: String,
+    child: Option<Child>,
+    started: Instant,
+}
+
+impl Terminal {
+    fn open(shell: &Shell, line: usize, command: &str) -> Self {
+        let mut terminal = Self {
+            line,
+            command: command.trim_end_matches('&').trim().to_owned(),
+            child: None,
+            started: Instant::now(),
+        };
+        terminal.start(shell);
+        terminal
+    }
+
+    fn start(&mut self, shell: &Shell) {
+        let output = fs::File::create(self.output(shell)).expect("our folder");
+        let errors = output.try_clone().expect("a descriptor");
+        // The shell is replaced by the command, so that a signal reaches it.
+        let child = shell
+            .bash(&format!("exec {}", self.command))
+            .stdout(output)
+            .stderr(errors)
+            .process_group(0)
+            .spawn();
+        self.child = Some(child.expect("bash"));
+        self.started = Instant::now();
+    }
+
+    fn output(&self, shell: &Shell) -> PathBuf {
+        shell.folder.join(format!("terminal-{}", self.line))
+    }
+
+    /// Whether it has ended well, or has been there for long enough. One that failed is started again.
+    fn stands(&mut self, shell: &Shell, until: Instant) -> bool {
+        let Some(child) = &mut self.child else {
+            return true;
+        };
+        match child.try_wait().expect("our child") {
+            None => self.started.elapsed() > STANDS,
+            Some(status) if status.success() => {
+                self.child = None;
+                true
+            }
+            Some(status) => {
+                assert!(
+                    Instant::now() < until,
+                    "{}",
+                    self.failure(shell, &status.to_string())
+                );
+                sleep(Duration::from_millis(200));
+                self.start(shell);
+                false
+            }
+        }
+    }
+
+    fn close(mut self, shell: &Shell) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        if child.try_wait().expect("our child").is_none() {
+            signal("INT", &child);
+        }
+        let until = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("our child") {
+                break status;
+            }
+            if Instant::now() > until {
+                signal("KILL", &child);
+                panic!("{}", self.failure(shell, "does not end with Ctrl-C"));
+            }
+            sleep(Duration::from_millis(50));
+        };
+        assert!(
+            status.success(),
+            "{}",
+            self.failure(shell, &status.to_string())
+        );
+    }
+
+    fn failure(&self, shell: &Shell, what: &str) -> String {
+        let output = fs::read_to_string(self.output(shell)).unwrap_or_default();
+        format!(
+            "{}:{}: {what}\n{}\n{output}",
+            shell.page, self.line, self.command
+        )
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            signal("KILL", child);
+            let _ = child.wait();
+        }
+    }
+}
+
+fn signal(name: &str, child: &Child) {
+    let group = format!("-{}", child.id());
+    let _ = Command::new("kill")
+        .args([&format!("-{name}"), "--", &group])
+        .status();
+}
+
+/// Runs this test again in a network namespace of its own, where it meets no other process; says no where the host does not
+/// allow that, or this is that namespace already.
+///
+/// # Panics
+/// The test fails there.
+pub fn ran_in_a_network_of_its_own() -> bool {
+    const INSIDE: &str = "TOUCHLINE_DOCS_INSIDE";
+    const UP: &str = "ip link set lo up && ip route add 224.0.0.0/4 dev lo";
+    if std::env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    let program = std::env::current_exe().expect("this program");
+    for how in [&["--net"][..], &["--user", "--map-root-user", "--net"]] {
+        let inside = |script: &str| {
+            let mut unshare = Command::new("unshare");
+            unshare
+                .args(how)
+                .args(["sh", "-c", script])
+                .arg(&program)
+                .env(INSIDE, "1");
+            unshare
+        };
+        let may = inside(UP).stderr(Stdio::null()).status();
+        if may.is_ok_and(|status| status.success()) {
+            let test = "the_commands_of_the_documents_do_what_the_documents_say";
+            let script = format!("{UP} && exec \"$0\" --exact {test} --nocapture");
+            let status = inside(&script).status().expect("unshare");
+            assert!(status.success(), "the commands of the documents: {status}");
+            return true;
+        }
+    }
+    println!("no network namespace: the commands run in that of the host");
+    false
+}

@@ -1,0 +1,92 @@
+//! A screen that changes, looked at several times: frames out of a terminal that tmux lends.
+
+use super::screen::{self, Row};
+use super::{Options, shell_word};
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+/// Time that a screen has to come up before the first frame.
+const START: Duration = Duration::from_secs(2);
+
+/// The command's screen, `options.frames` times.
+///
+/// # Errors
+/// tmux is missing, the command ends by itself, or its screen cannot be drawn.
+pub fn frames(options: &Options) -> Result<Vec<Vec<Row>>> {
+    let words: Vec<String> = options
+        .command
+        .iter()
+        .map(|word| shell_word(word))
+        .collect();
+    let terminal = Terminal::open(options.size, &words.join(" "))?;
+    thread::sleep(START);
+    let mut frames = Vec::new();
+    while frames.len() < options.frames {
+        if !frames.is_empty() {
+            thread::sleep(Duration::from_millis(options.every_ms));
+        }
+        let mut rows = screen::rows(&terminal.look()?)?;
+        while rows.last().is_some_and(Vec::is_empty) {
+            rows.pop();
+        }
+        frames.push(rows);
+    }
+    Ok(frames)
+}
+
+/// A tmux server of its own with one window. It ends with the value, and its command with it.
+struct Terminal {
+    socket: String,
+}
+
+impl Terminal {
+    fn open((columns, rows): (usize, usize), command: &str) -> Result<Self> {
+        let terminal = Self {
+            socket: format!("touchline-picture-{}", std::process::id()),
+        };
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let arguments = [
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            &columns,
+            "-y",
+            &rows,
+            command,
+        ];
+        terminal.tmux(&arguments)?;
+        Ok(terminal)
+    }
+
+    /// What the terminal shows, with colours.
+    fn look(&self) -> Result<String> {
+        self.tmux(&["capture-pane", "-e", "-p"])
+            .context("the command has ended: run it alone to see why")
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Result<String> {
+        let output = Command::new("tmux")
+            .args(["-L", &self.socket])
+            .args(arguments)
+            .env("TERM", "xterm-256color")
+            .env_remove("NO_COLOR")
+            .env_remove("TMUX")
+            .output()
+            .context("cannot start 'tmux', which lends a terminal: install it")?;
+        if !output.status.success() {
+            bail!("tmux: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        String::from_utf8(output.stdout).context("the command printed something that is no text")
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // The command may have ended, and the server with it.
+        let _ = self.tmux(&["kill-server"]);
+    }
+}
