@@ -314,7 +314,7 @@ fn a_wrong_file_is_said_with_what_would_be_right() {
     for (text, expected) in [
         (
             without("bus = \"cme-340\"\n"),
-            r#"1: the file has no `bus`, name of the publication on this host; add it; values: 1 to 64 letters, digits, -, _, .; not starting with .; see docs/configuration.md"#,
+            r#"1: the file has no `bus`, name of the bus on this host, which subscribers join; add it; values: 1 to 64 letters, digits, -, _, .; not starting with .; see docs/configuration.md"#,
         ),
         (
             without("channel = 340\n"),
