@@ -123,13 +123,14 @@ impl Shell {
             sleep(Duration::from_millis(300));
         }
         let until = Instant::now() + PATIENCE;
-        // Each is asked, also those behind one that does not stand yet: one that failed is started again.
-        while terminals
-            .iter_mut()
-            .filter(|terminal| !terminal.stands(self, until))
-            .count()
-            > 0
-        {
+        loop {
+            // Each is asked, also those behind one that does not stand yet: one that failed is started again.
+            let stand = terminals
+                .iter_mut()
+                .map(|terminal| terminal.stands(self, until));
+            if stand.filter(|stands| !stands).count() == 0 {
+                break;
+            }
             sleep(Duration::from_millis(100));
         }
         while let Some(terminal) = terminals.pop() {
