@@ -297,8 +297,8 @@ mod tests {
     #[test]
     fn words_unit_and_default_stand_above_a_key() {
         let printed = parse(Path::new("/f"), CME).to_file();
-        let expected = "# how long packets behind a gap wait before the gap is declared lost and recovery starts.\n\
-                        # Values: 0 to 10,000 ms. Default: 20.\nwait_ms = 20\n";
+        let expected = "# how long packets behind a gap wait before the gap is declared lost and recovery starts. Values: 0\n\
+                        # to 10,000 ms. Default: 20.\nwait_ms = 20\n";
         assert!(printed.contains(expected), "{printed}");
         assert!(printed.contains("# interface =\n"), "{printed}");
         assert!(

@@ -322,7 +322,7 @@ fn a_wrong_file_is_said_with_what_would_be_right() {
         ),
         (
             without("kind = \"cme\"\n"),
-            r#"2: [venue] has no `kind`, whose rules apply; add it; values: "cme", "deribit", "fix"; see docs/configuration.md"#,
+            r#"2: [venue] has no `kind`, protocol of the venue; add it; values: "cme", "deribit", "fix"; see docs/configuration.md"#,
         ),
         (
             "bus = \"a\"\n".to_owned(),
@@ -370,7 +370,7 @@ fn a_wrong_file_is_said_with_what_would_be_right() {
         ),
         (
             format!("{LEAST}[venue.replay]\n"),
-            r#"6: [venue.replay] has no `user`, who we are to the venue; add it; values: 1 to 64 visible ASCII characters; see docs/configuration.md"#,
+            r#"6: [venue.replay] has no `user`, our user name at the venue; add it; values: 1 to 64 visible ASCII characters; see docs/configuration.md"#,
         ),
         (
             format!("{LEAST}[gateway.heartbeat_ms]\n"),
