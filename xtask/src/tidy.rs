@@ -8,6 +8,7 @@ mod documented;
 mod heads;
 mod layers;
 mod links;
+mod map;
 mod promises;
 mod repository;
 mod shape;
@@ -47,6 +48,7 @@ const RULES: &[(&str, Rule)] = &[
     ("banned words", words::banned),
     ("links", links::check),
     ("contents", links::pages),
+    ("map", map::check),
     ("settings documented", documented::settings),
     ("counters documented", documented::counters),
 ];

@@ -42,10 +42,10 @@ touchline_types::counters! {
     /// Counters of the connection to a venue. A unit that ends in `now` goes up and down.
     pub struct ClientLinkCounters {
         connected: "yes/no now" = "The connection to the venue stands.",
-        connections: "connections" = "Connections to the venue that were made.",
-        connections_failed: "connections" = "Connections that could not be made: the host is not known, refused, or did not answer.",
-        connections_lost: "connections" = "Connections that the venue or the network ended without a word of the session's.",
-        connections_closed: "connections" = "Connections that were closed for a reason of the session's: a Logout of either side, or what the feed found wrong.",
+        connections: "connections" = "Connections to the venue that were established.",
+        connections_failed: "connections" = "Connections that failed: the host is unknown, refused, or did not answer.",
+        connections_lost: "connections" = "Connections that the venue or the network closed without a Logout.",
+        connections_closed: "connections" = "Connections that were closed by the session: a Logout of either side, or an error that the feed found.",
         bytes_sent: "bytes" = "Bytes that were sent to the venue.",
     }
 }

@@ -3,10 +3,10 @@
 touchline_types::counters! {
     /// Counters of one session.
     pub struct Counters {
-        messages_received: "messages" = "Messages received whole, of every type.",
+        messages_received: "messages" = "Complete messages received, of every type.",
         messages_sent: "messages" = "Messages sent for the first time, of every type.",
         messages_resent: "messages" = "Messages sent again because the counterparty asked.",
-        messages_garbled: "messages" = "Bytes that are no FIX message, or one with a wrong length or checksum; skipped.",
+        messages_garbled: "messages" = "Bytes that are not a FIX message, or a message with a wrong length or checksum; skipped.",
         messages_rejected: "messages" = "Messages answered with a Reject (35=3).",
         messages_duplicate: "messages" = "Messages with PossDupFlag whose number was seen before; ignored.",
         messages_out_of_order: "messages" = "Messages whose sequence number was too high; buffered behind the gap or requested again.",

@@ -7,12 +7,12 @@ touchline_types::counters! {
         bytes_published: "bytes" = "Bytes of these messages.",
         batches_published: "batches" = "Batches: what one packet caused.",
         tops_published: "messages" = "Tops of book, each because it changed.",
-        images_cut: "updates" = "A book was deeper than its image, or an order had none: who joins waits for its next whole publication.",
-        images_refused: "updates" = "An instrument was beyond the limit or the memory of the tables: it has no image.",
+        images_cut: "updates" = "A book was deeper than its image, or an order had no row: joining readers wait for its next whole publication.",
+        images_refused: "updates" = "An instrument beyond the limit or the memory of the tables: it has no image.",
         waits: "waits" = "Times that the writer of a lossless bus waited for a reader.",
-        readers_dead: "readers" = "Registered readers that died and are not waited for any more.",
+        readers_dead: "readers" = "Registered readers that died; the publisher no longer waits for them.",
         readers_left_behind: "readers" = "Registered readers that were too slow for too long.",
-        bytes_not_locked: "bytes" = "Memory of the ring that was to be locked and is not: it may be swapped out.",
-        huge_pages_refused: "times" = "Huge pages were asked for, and the system does not give any.",
+        bytes_not_locked: "bytes" = "Memory of the ring that could not be locked: it may be swapped out.",
+        huge_pages_refused: "times" = "Huge pages were requested, and the system has none.",
     }
 }

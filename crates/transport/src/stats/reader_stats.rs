@@ -32,15 +32,15 @@ const FOLDER: &str = "boards";
 touchline_types::counters! {
     /// Counters of a named reader.
     pub struct ReaderCounters {
-        position: "bytes" = "Everything of the stream below this was read.",
-        messages: "messages" = "Messages read from the ring, those that a filter kept back included.",
+        position: "bytes" = "Position in the stream up to which everything was read.",
+        messages: "messages" = "Messages read from the ring, including those that a filter dropped.",
         batches: "batches" = "Batches read: what one packet caused.",
         written_unix_ns: "ns" = "When this was written last, since 1970-01-01 UTC.",
         overruns: "times" = "The publisher overran this reader.",
-        overrun_messages: "messages" = "Messages that were lost by it.",
-        overrun_bytes: "bytes" = "Bytes of the stream that were lost by it.",
-        corrupt: "times" = "Shared memory held what no publisher writes.",
-        restarts: "times" = "Another publisher has begun.",
+        overrun_messages: "messages" = "Messages lost to overruns.",
+        overrun_bytes: "bytes" = "Bytes of the stream lost to overruns.",
+        corrupt: "times" = "Shared memory contained data that no publisher writes.",
+        restarts: "times" = "Another publisher started.",
         receive_timestamps_far: "batches" = "The receive timestamp was more than a minute away, as that of a recording is: no latency.",
         place: "place" = "Place among the readers that a lossless publisher waits for, from 1; 0 is none.",
     }
