@@ -69,6 +69,9 @@ impl Options {
             }
             rest = more;
         }
+        if options.frames > 1 {
+            options.columns = options.size.0;
+        }
         match rest {
             [] => Ok(options),
             [left, ..] => bail!("'{left}' has no value"),
