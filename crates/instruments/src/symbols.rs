@@ -70,7 +70,7 @@ impl Symbols {
         patterns.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether there is no pattern, that is, whether every symbol is chosen.
+    /// Whether there is no pattern: every symbol is selected.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -24,7 +24,7 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why a frame is no UDP datagram.
+/// Reason why a frame is not a UDP datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NotUdp {
     /// A link layer that is not known here.

@@ -101,7 +101,7 @@ pub struct Packet<'a> {
     pub payload: &'a [u8],
 }
 
-/// Who took a receive stamp, best first.
+/// Source of a receive timestamp, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimestampSource {
     /// The network card, when the packet was on the wire.
@@ -110,11 +110,11 @@ pub enum TimestampSource {
     Kernel,
     /// This process, when it polled the packet.
     Poll,
-    /// Whoever wrote the capture; how good its clock was is not recorded.
+    /// The writer of the capture; the quality of its clock is not recorded.
     Capture,
 }
 
-/// Why a source cannot go on.
+/// Reason why a source cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A capture file is missing, damaged or of an unknown kind.

@@ -5,7 +5,7 @@ use std::mem::size_of;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// Who can stamp the packets that an interface receives.
+/// Sources of timestamps for the packets of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timestamps {
     /// The card, when the packet was on the wire, for every packet: not only for those of a time
@@ -19,7 +19,7 @@ pub struct Timestamps {
 
 /// The most bytes of an interface's name, the end mark not counted (`IFNAMSIZ` - 1).
 const NAME_BYTES_MAX: usize = 15;
-/// The command of `SIOCETHTOOL` that asks for `struct ethtool_ts_info` (`linux/ethtool.h`).
+/// Command of `SIOCETHTOOL` that returns `struct ethtool_ts_info` (`linux/ethtool.h`).
 const ETHTOOL_GET_TS_INFO: u32 = 0x41;
 /// `linux/sockios.h`.
 const SIOCETHTOOL: u32 = 0x8946;

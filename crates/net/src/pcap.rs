@@ -1,8 +1,8 @@
 //! Capture files: pcap and pcapng, plain, gzip or Zstandard, read as a stream.
 //!
-//! The form is told by the first bytes, not by the name: pcap in both byte orders with microseconds
-//! or nanoseconds, pcapng in both byte orders with any number of sections and interfaces, each
-//! optionally compressed with gzip (several members too) or Zstandard (several frames too).
+//! The first bytes determine the format, not the name: pcap in both byte orders with microseconds or nanoseconds,
+//! pcapng in both byte orders with any number of sections and interfaces, each optionally compressed with gzip
+//! (several members too) or Zstandard (several frames too).
 //!
 //! A file is hostile until read: nothing is allocated by a length that a file claims. Memory is one
 //! buffer of [`BLOCK_BYTES_MAX`] and the decompressor's window (at most 32 MiB), each block moves

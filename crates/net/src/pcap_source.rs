@@ -18,9 +18,8 @@ use crate::{Error, Packet, PacketSource, Received, TimestampSource};
 /// goes first, that of the file given first. So both lines replay as they arrived. The merge looks
 /// 1 ms and 256 packets ahead, whichever is less: what is further out of order stays so.
 ///
-/// Frames that are not UDP over IPv4 are counted by reason and passed over. After an error, which
-/// comes when all packets read before it were lent, the damaged file counts as ended, and the next
-/// call goes on with the others.
+/// Frames that are not UDP over IPv4 are counted by reason and skipped. An error is returned after all packets before
+/// it; the damaged file then counts as ended, and the next call continues with the others.
 pub struct PcapSource<R = File> {
     inputs: Vec<Input<R>>,
     skipped: Skipped,
@@ -55,7 +54,7 @@ impl PcapSource<File> {
     /// Opens captures to be merged, in the order that decides between equal times.
     ///
     /// # Errors
-    /// One of the files cannot be opened or is no capture.
+    /// One of the files cannot be opened or is not a capture.
     pub fn open(paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, Error> {
         let readers: Result<Vec<_>, _> = paths.into_iter().map(Reader::open).collect();
         Ok(Self::new(readers?))

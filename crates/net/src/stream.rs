@@ -47,7 +47,7 @@ impl Stream {
     /// [`Stream::is_connected`] is given.
     ///
     /// # Errors
-    /// There is no route, or no more sockets are to be had.
+    /// There is no route, or the process cannot open more sockets.
     pub fn connect(to: SocketAddrV4, until_ns: u64) -> Result<Stream, Error> {
         let kind = Type::STREAM.nonblocking().cloexec();
         let socket = Socket::new(Domain::IPV4, kind, Some(Protocol::TCP)).map_err(error)?;
@@ -89,7 +89,7 @@ impl Stream {
     /// # Errors
     /// The connection is gone.
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Error> {
-        // Whoever closes a connection must not end our process with a signal.
+        // A connection closed by the peer must not end our process with SIGPIPE.
         at_once(self.socket.send_with_flags(bytes, libc::MSG_NOSIGNAL))
     }
 
@@ -108,7 +108,7 @@ impl Stream {
     }
 }
 
-/// Nothing at present is no error.
+/// No data at present is not an error.
 fn at_once(done: io::Result<usize>) -> Result<usize, Error> {
     match done {
         Err(failed) => match failed.kind() {
@@ -142,7 +142,7 @@ impl Connection {
     /// whatever clock [`Connection::is_ready`] is given.
     ///
     /// # Errors
-    /// There is no route, or no more sockets are to be had.
+    /// There is no route, or the process cannot open more sockets.
     pub fn connect(
         to: SocketAddrV4,
         tls: Option<&Client>,

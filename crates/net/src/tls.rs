@@ -1,8 +1,8 @@
 //! TLS of a client over a [`Stream`]: never waits, and always knows who the other side is.
 //!
-//! TLS 1.2 and 1.3. The server's certificate is held against the roots, the host's name and the
-//! host's time; there is no setting that leaves this out. Where pins are given, its key must be one
-//! of them, too. Nothing is resumed: each connection checks again.
+//! TLS 1.2 and 1.3. The server's certificate is verified against the roots, the host's name and the host's time; no
+//! setting turns that off. If pins are given, its key must be one of them, too. Sessions are not resumed: each
+//! connection verifies again.
 //!
 //! It is made for one conversation, not for the path's budget: a record that arrives takes
 //! memory of the library below for a moment.
@@ -122,7 +122,7 @@ impl Tls {
         match self.session.process_new_packets() {
             Ok(_) => Ok(true),
             Err(error) => {
-                // The other side is told why, if it still listens.
+                // Sends the alert with the reason, if the other side still reads.
                 let _ = self.flush();
                 Err(refused(error))
             }
@@ -145,7 +145,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Whoever closes a connection has often said why, just before.
+    /// A peer that closes a connection has often sent the reason just before.
     fn said_before(&mut self, error: Error) -> Error {
         while let Ok(1..) = self.session.read_tls(&mut Wire::over(&mut self.stream)) {
             if let Err(refusal) = self.session.process_new_packets() {
@@ -156,7 +156,7 @@ impl Tls {
     }
 }
 
-/// A clean end is said, if the system takes it at once.
+/// Sends close_notify, if the system accepts it at once.
 impl Drop for Tls {
     fn drop(&mut self) {
         if !self.session.is_handshaking() {

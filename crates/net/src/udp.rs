@@ -86,7 +86,7 @@ pub struct Totals {
     pub foreign_source: u64,
     /// Packets longer than [`Settings::packet_bytes_max`].
     pub truncated: u64,
-    /// Packets without the stamp that was asked for; they have the time of the poll.
+    /// Packets without the requested timestamp; they have the time of the poll.
     pub timestamps_missing: u64,
     /// Stamps of the network card more than a second away from the kernel's; the kernel's was taken.
     pub timestamps_implausible: u64,
@@ -175,7 +175,7 @@ impl UdpSource {
         })
     }
 
-    /// What is less than was asked for.
+    /// Settings that were only partly granted.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -321,7 +321,7 @@ impl PacketSource for UdpSource {
 }
 
 impl Socket {
-    /// Nothing there is no error; what passes is counted; what does not pass is our own mistake.
+    /// No packet is not an error; temporary errors are counted; lasting ones are our own mistake.
     #[inline]
     fn note_error(&mut self, error: io::Error) -> Result<(), Error> {
         match error.raw_os_error() {

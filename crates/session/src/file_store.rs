@@ -10,8 +10,8 @@
 //!
 //! A reset begins a new epoch with one write; records of the one before do not count.
 //!
-//! Once a write or a sync has failed, nobody knows what is on the disk: the numbers stay as they were, and
-//! everything is refused until the file is opened, and read, again.
+//! After a write or a sync has failed, the contents of the disk are unknown: the numbers stay as they were, and every
+//! call is refused until the file is opened and read again.
 
 mod checksum;
 mod error;
@@ -365,8 +365,8 @@ impl Store for FileStore {
         let (number, at) = (self.slot.next_out, self.end);
         let written = self.write_record(message);
         if written.is_err() {
-            // The message is not sent. If this fails too, the next start cuts a part, and takes a whole
-            // record for a number that nobody saw.
+            // The message is not sent. If this fails too, the next start removes a partial record, and accepts a
+            // complete one as a number that was not sent.
             let _ = self.file.set_len(self.end);
             return self.sound(written);
         }

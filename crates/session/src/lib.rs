@@ -1,4 +1,4 @@
-//! Sessions with counterparties: FIX sessions of either role, what they keep over their end, and who may log on.
+//! Sessions with counterparties: FIX sessions of either role, their stores, and access control.
 //!
 //! [`fix::Session`] takes bytes and time and gives events and bytes; messages live in a [`fix::Store`], in memory or in
 //! a file ([`file_store`]). [`access_control`] is what an acceptor asks before it answers anybody.

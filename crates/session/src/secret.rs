@@ -1,4 +1,4 @@
-//! What nobody may read: passwords and keys, held so that no text can have them.
+//! Secrets: passwords and keys, stored so that they appear in no text.
 
 use std::fmt;
 use std::hint::black_box;
@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 /// A secret. It prints as `<secret>`, is compared in a time that depends on lengths alone, and is
 /// wiped when it is dropped.
 ///
-/// What it was made of is taken over or copied: whoever made it from borrowed bytes wipes those.
+/// Owned bytes are taken over, borrowed ones copied: the caller wipes borrowed bytes.
 #[derive(Clone, Default)]
 pub struct Secret {
     // Never grown or shrunk: that would leave a copy behind.
@@ -36,7 +36,7 @@ impl Secret {
         is_as_long & are_alike(self.bytes.iter().zip(bytes))
     }
 
-    /// Whether a text of somebody else has it, and must not be shown.
+    /// Whether a text from elsewhere contains the secret, and must not be shown.
     pub fn stands_in(&self, text: &[u8]) -> bool {
         !self.is_empty() && text.windows(self.len()).any(|bytes| self.is(bytes))
     }

@@ -73,7 +73,7 @@ pub struct OrderEvent {
     pub side: Side,
 }
 
-/// Who traded into whom, how much, at what price.
+/// A trade: aggressor, quantity, price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trade {
     /// Which instrument.
@@ -166,8 +166,8 @@ coded! {
     pub enum Phase {
         /// It has begun: instruments that are not told of yet may come.
         Begun = 0,
-        /// It has ended: every chosen instrument was defined, and its book was asked for and came, or
-        /// is told of as one that is not live.
+        /// It has ended: every selected instrument was defined, and its book was requested and arrived, or is
+        /// published as not live.
         Ended = 1,
     }
 }
@@ -203,7 +203,7 @@ pub enum Event {
         /// When the venue says that it began, nanoseconds since the Unix epoch.
         transact_ns: u64,
     },
-    /// An instrument was defined, or defined anew; details are in the venue's instrument table.
+    /// An instrument was defined, or redefined; details are in the venue's instrument table.
     Defined {
         /// Which.
         instrument: Instrument,
@@ -238,8 +238,8 @@ pub enum Event {
     OrdersRebuilt(Instrument, Validity),
     /// The price book is unchanged and of this validity.
     Validity(Instrument, Validity),
-    /// What holds for every live book of the channel from now on, also in the middle of an event: nothing is heard,
-    /// packets are awaited that may change the books, or neither any longer.
+    /// State of every live book of the channel from now on, also in the middle of an event: the feed timed out,
+    /// packets that may change the books are awaited, or neither any longer.
     Channel(ChannelState),
     /// An entry of the open event confirmed the price book: it is live with that event.
     Confirmed(Instrument),

@@ -200,7 +200,7 @@ coded! {
         OrderQuantity = 5,
         /// Too many came in a second.
         Rate = 6,
-        /// There is no mid to judge it by.
+        /// There is no mid price to compare it with.
         NoMid = 7,
         /// Its limit is too far from the mid.
         Collar = 8,

@@ -24,7 +24,7 @@ impl<const WORDS: usize> HashKeys<WORDS> {
         HashKeys::of(|number| source.hash_one(number))
     }
 
-    /// Keys that follow from a seed, so that a test can be repeated. They are no secret.
+    /// Keys derived from a seed, so that a test can be repeated. They are not secret.
     pub fn from_seed(seed: u64) -> HashKeys<WORDS> {
         // Splitmix64.
         HashKeys::of(|number| {

@@ -6,8 +6,8 @@
 //!   template   times,    marks
 //! ```
 //!
-//! Orders, reports and limits have no trace: their fields begin at 32. Quotes and orders are no updates: they have
-//! writers of their own ([`encode_quote_update`], [`encode_order`]).
+//! Orders, reports and limits have no trace: their fields begin at 32. Quotes and orders are not updates: they have
+//! encoders of their own ([`encode_quote_update`], [`encode_order`]).
 //!
 //! [`encode`] writes an update, [`parts`] first splits one that is too long for one message.
 //! [`Message::parse`] checks a message from end to end and gives borrowed views; [`Decoder`] makes

@@ -58,7 +58,7 @@ coded! {
 /// What every request and report of an order says: for whom, where, and of what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderRoute {
-    /// The publisher's index of the instrument; `None` from who has no table of instruments.
+    /// The publisher's index of the instrument; `None` from a publisher without a table of instruments.
     pub instrument: Option<Instrument>,
     /// The venue's identifier of the instrument; `None` where the message is of no single one.
     pub security_id: Option<i64>,
@@ -163,7 +163,7 @@ pub struct CancelAll {
     pub is_kill: bool,
     /// Our id of this request.
     pub client_order_id: Id,
-    /// Who asks: a person, or the rule that did.
+    /// Sender of the request: a person, or a rule.
     pub requested_by: Code,
     /// When the request was made, nanoseconds since the Unix epoch.
     pub created_ns: u64,

@@ -8,7 +8,7 @@ pub struct Quote {
     /// Place among the quotes of this provider in this instrument, given by the publisher: it names the quote until it
     /// is removed.
     pub entry: u32,
-    /// Who would trade against it: bids are what we can sell to.
+    /// Side of the quote: we can sell to bids.
     pub side: Side,
     /// Price.
     pub price: Price,
@@ -59,7 +59,7 @@ pub struct QuoteStream {
     pub instrument: Instrument,
     /// The venue's identifier of it.
     pub security_id: i64,
-    /// Who quotes: a bank, or a maker on a platform.
+    /// Provider of the quote: a bank, or a maker on a platform.
     pub provider: Code,
     /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
     pub value_date: u32,

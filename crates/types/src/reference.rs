@@ -27,7 +27,7 @@ coded! {
         Bond = 8,
         /// A repurchase agreement.
         Repo = 9,
-        /// An index; nobody trades it.
+        /// An index, which is not traded.
         Index = 10,
     }
 }
@@ -195,7 +195,7 @@ impl Legs {
         count: 0,
     };
 
-    /// Adds a leg. One that there is no room for is only counted.
+    /// Adds a leg. A leg beyond the limit is only counted.
     pub fn push(&mut self, leg: Leg) {
         if let Some(place) = self.legs.get_mut(usize::from(self.stored)) {
             *place = leg;

@@ -3,8 +3,8 @@
 /// Receive time of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveTime {
-    /// Its receive timestamp, nanoseconds since the Unix epoch: what subscribers are told. The host's clock
-    /// may be set, and two sockets may be polled in another order than their packets came in.
+    /// Its receive timestamp, nanoseconds since the Unix epoch, as published. The host's clock may be set, and two
+    /// sockets may be polled in another order than their packets arrived in.
     pub wall_ns: u64,
     /// When it was polled, by a clock in nanoseconds that is never set: what waiting is measured by. A
     /// process that was stopped finds old packets, and nothing that waits has waited for it yet.

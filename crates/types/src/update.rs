@@ -152,7 +152,7 @@ pub enum Update<'a> {
     Gap(Gap),
     /// Every price and order book is empty and `Live`.
     Reset,
-    /// An instrument, defined or defined anew.
+    /// An instrument, defined or redefined.
     Definition(&'a InstrumentDefinition),
     /// The venue's download, of definitions and whole books, has begun or ended.
     Download(Phase),

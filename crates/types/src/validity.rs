@@ -35,9 +35,9 @@ impl Validity {
 
 /// What a reader sees of a book: the worse of its own validity and that of its channel.
 ///
-/// A channel makes live books doubtful and heals none: a book that is `Gapped`, `Recovering` or
-/// `Natural` by itself stays so under a channel that is `Stale`, since its own state says more of what
-/// it lacks, and stays so when the channel is live again.
+/// The state of a channel only affects live books: a book that is `Gapped`, `Recovering` or `Natural` by itself stays
+/// so under a channel that is `Stale`, since its own state is more precise, and stays so when the channel is live
+/// again.
 #[inline]
 pub const fn worse_of(instrument: Validity, channel: Validity) -> Validity {
     match instrument {

@@ -30,7 +30,7 @@ pub enum ErrorKind {
     Truncated,
     /// Its lengths or fields contradict each other, or its compressed data is damaged.
     Malformed,
-    /// It asks for more memory or work than a capture ever needs.
+    /// It needs more memory or work than a valid capture.
     Limit,
 }
 

@@ -76,7 +76,7 @@ impl Reader<File> {
     /// Opens a capture file of any supported form.
     ///
     /// # Errors
-    /// The file cannot be read, or its start is no capture's.
+    /// The file cannot be read, or does not begin as a capture.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
     /// Reads a capture from any input. It needs no buffering of its own.
     ///
     /// # Errors
-    /// The input cannot be read, or its start is no capture's.
+    /// The input cannot be read, or does not begin as a capture.
     pub fn new(input: R) -> Result<Self, Error> {
         Self::start("<stream>".to_owned(), input, None)
     }

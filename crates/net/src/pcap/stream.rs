@@ -51,7 +51,7 @@ struct Counted<R> {
 }
 
 impl<R: Read> Stream<R> {
-    /// Starts to read; what compresses the stream is told by its first bytes.
+    /// Starts to read; the first bytes determine the compression.
     pub(super) fn new(input: R) -> Result<Self, Fault> {
         let mut input = Counted {
             inner: input,

@@ -42,13 +42,13 @@ impl Listener {
     /// The next connection, which stands, and where it comes from. `None`: there is none at present.
     ///
     /// # Errors
-    /// There are no more sockets to be had: it passes when others are closed.
+    /// The process cannot open more sockets until others are closed.
     pub fn accept(&mut self) -> Result<Option<(Stream, SocketAddrV4)>, Error> {
         let (socket, from) = match self.socket.accept() {
             Ok(accepted) => accepted,
             Err(failed) => {
                 return match failed.kind() {
-                    // Whoever has gone again before it was taken is not there.
+                    // A peer that disconnected before `accept` is skipped.
                     io::ErrorKind::WouldBlock
                     | io::ErrorKind::Interrupted
                     | io::ErrorKind::ConnectionAborted => Ok(None),

@@ -1,4 +1,4 @@
-//! What is settled before any connection: whom to trust, whom to ask for, who we are.
+//! Settings before any connection: trusted issuers, server name, our certificate.
 
 use super::verify::Verifier;
 use rustls::client::{Resumption, WebPkiServerVerifier};
@@ -14,11 +14,11 @@ use std::sync::Arc;
 pub struct Settings<'a> {
     /// The host's name, or its address: sent (SNI), and looked for in the certificate.
     pub server_name: &'a str,
-    /// Who may vouch for the server; those whom Mozilla trusts if `None`.
+    /// Trusted issuers; those of Mozilla if `None`.
     pub roots: Option<&'a [u8]>,
     /// Keys of which the server must have one; none at all ask for nothing more.
     pub pins: &'a [Pin],
-    /// Who we are, where the server asks for it.
+    /// Our certificate, if the server requests one.
     pub identity: Option<Identity<'a>>,
 }
 

@@ -43,15 +43,15 @@ pub enum Refusal {
     /// The other side knows nothing as new as TLS 1.2.
     #[error("the server speaks no TLS as new as 1.2; ask the venue for another address")]
     TooOld,
-    /// The other side wants to know who we are.
+    /// The other side requires a client certificate.
     #[error(
         "the server wants a client certificate; name one in `client_certificate_file` and `client_key`"
     )]
     CertificateWanted,
-    /// The other side does not want us as we are.
+    /// The other side rejected our certificate.
     #[error("the server refused the client certificate; check which one the venue knows")]
     CertificateRefused,
-    /// What came is no TLS at all.
+    /// The received bytes are not TLS.
     #[error("the server does not speak TLS; check the port, and whether TLS is wanted there")]
     NotTls,
     /// The other side ended the handshake without saying why in a way that we know.

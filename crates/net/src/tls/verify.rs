@@ -69,7 +69,7 @@ fn pin_of(leaf: &CertificateDer<'_>) -> Result<Pin, Error> {
     Ok(Pin(bytes.expect("SHA-256 has 32 bytes")))
 }
 
-/// A certificate that nobody but itself vouches for.
+/// A self-signed certificate.
 #[derive(Debug, thiserror::Error)]
 #[error("signed by itself alone")]
 pub struct SelfSigned;
@@ -87,9 +87,8 @@ fn say_if_self_signed(error: Error, leaf: &CertificateDer<'_>) -> Error {
     }
 }
 
-/// Whether issuer and subject are the same, as X.509 has them: a sequence with a sequence of version
-/// (tag 0xa0, not always there), serial number, algorithm, issuer, validity, subject. `None` if it is
-/// no certificate.
+/// Whether issuer and subject are the same, as X.509 has them: a sequence with a sequence of version (tag 0xa0, not
+/// always there), serial number, algorithm, issuer, validity, subject. `None` if it is not a certificate.
 fn names_itself(certificate: &[u8]) -> Option<bool> {
     let (_, whole, _) = element(certificate)?;
     let (_, mut rest, _) = element(whole)?;

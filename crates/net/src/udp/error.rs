@@ -1,10 +1,10 @@
-//! Why a socket cannot be opened, and what is less than was asked for: where, and the fix.
+//! Reasons why a socket cannot be opened, and settings that were only partly granted: where, and the fix.
 
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// Why sockets cannot be opened or go on. Printed, it is one line.
+/// Reason why sockets cannot be opened or cannot continue. Printed as one line.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No endpoint at all.
@@ -48,7 +48,7 @@ pub enum Error {
         /// As it was configured.
         address: SocketAddrV4,
     },
-    /// Somebody else has the port.
+    /// Another process has the port.
     #[error(
         "{address} is taken by another socket that does not share it; 'ss -lunp sport = :{}' names its process", address.port()
     )]
@@ -72,7 +72,7 @@ pub enum Error {
         /// The group.
         address: SocketAddrV4,
     },
-    /// One socket may hold only so many groups, or one group so many sources.
+    /// Limit of groups for one socket, or of sources for one group.
     #[error(
         "group {address} cannot be joined, there are too many joins; raise 'sysctl net.ipv4.igmp_max_memberships' (groups) or 'net.ipv4.igmp_max_msf' (sources of a group, here {sources})"
     )]
@@ -126,14 +126,14 @@ impl Error {
     }
 }
 
-/// Something is less than was asked for; reception works. Printed, it is one line with the fix.
+/// A setting was only partly granted; reception works. Printed as one line with the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     /// The kernel granted a smaller receive buffer.
     ReceiveBuffer {
         /// Of which endpoint.
         address: SocketAddrV4,
-        /// Bytes that were asked for.
+        /// Requested bytes.
         asked_bytes: usize,
         /// Bytes that the kernel granted.
         granted_bytes: usize,
@@ -142,7 +142,7 @@ pub enum Warning {
     BusyPoll {
         /// Of which endpoint.
         address: SocketAddrV4,
-        /// Microseconds that were asked for.
+        /// Requested microseconds.
         asked_us: u32,
     },
     /// The kernel gives no receive stamps: each packet has the time when it was polled.

@@ -4,7 +4,7 @@ use super::Error;
 use super::kernel::{Interface, interfaces};
 use std::net::Ipv4Addr;
 
-/// The address by which the kernel is told the interface; 0.0.0.0 lets its routes decide.
+/// Address that selects the interface for the kernel; 0.0.0.0 leaves it to the routes.
 ///
 /// `wanted` is a name or one of the interface's addresses.
 pub(super) fn address_of(wanted: Option<&str>) -> Result<Ipv4Addr, Error> {

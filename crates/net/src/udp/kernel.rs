@@ -1,6 +1,6 @@
 //! The calls that neither the standard library nor `socket2` offers: all unsafe code of the sockets.
 //!
-//! What the kernel wrote is handed out as slices and numbers; nobody else sees a pointer.
+//! Data of the kernel are handed out as slices and numbers; pointers stay in this file.
 
 use libc::{c_int, c_void, iovec, mmsghdr, msghdr, sockaddr_in, socklen_t};
 use std::ffi::CStr;
@@ -94,9 +94,9 @@ impl Slots {
             libc::MSG_DONTWAIT,
         );
         let count = if self.headers.len() == 1 {
-            // SAFETY: `first` is one valid header: name, buffer and control point to memory of
-            // `beside` and `payloads`, which lives as long as `self`, to which nobody holds a
-            // reference (that would borrow `self`), and whose sizes stand beside the pointers.
+            // SAFETY: `first` is one valid header: name, buffer and control point to memory of `beside` and
+            // `payloads`, which lives as long as `self`, to which there is no other reference (that would borrow
+            // `self`), and whose sizes stand beside the pointers.
             let len = unsafe { libc::recvmsg(fd, &raw mut (*first).msg_hdr, flags) };
             let Ok(len) = u32::try_from(len) else {
                 return Err(io::Error::last_os_error());

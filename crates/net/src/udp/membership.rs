@@ -1,8 +1,8 @@
 //! Groups are joined again where their interface went away and came back.
 //!
-//! The kernel ends a membership with its interface, and says nothing to the socket: a card that a driver resets, a
-//! bridge or tunnel that is made again, or an address that moves to another card leaves a socket that hears nothing for
-//! good. A link that goes down and up again keeps its memberships.
+//! The kernel ends a membership with its interface, and does not notify the socket: after a card is reset by its
+//! driver, a bridge or tunnel is created again, or an address moves to another card, the socket receives nothing
+//! until it joins again. A link that goes down and up again keeps its memberships.
 
 use super::changes::{Changed, Changes};
 use super::socket::Socket;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// What keeps the groups of a source joined.
 #[derive(Debug)]
 pub(super) struct Membership {
-    /// `None` where the system says nothing of its interfaces.
+    /// `None` if the system does not report changes of its interfaces.
     changes: Option<Changes>,
     settings: Settings,
     /// The interface that the settings name, as it was when the groups were joined last. `None` where routes decide.
@@ -67,7 +67,7 @@ impl Membership {
         }
     }
 
-    /// Leaves what is not heard any more: the kernel keeps the place of each group in its socket, and there are few.
+    /// Leaves groups that are no longer received: the kernel keeps a place for each group of a socket, and has few.
     fn lose(&mut self, changed: &Changed, sockets: &mut [Socket]) {
         for index in &changed.gone {
             // mutant: sockets: a group whose interface went away counts as joined
@@ -97,8 +97,8 @@ mod tests {
     use crate::udp::{Endpoint, Sender, SenderSettings, kernel::Slots};
     use std::net::{Ipv4Addr, SocketAddrV4};
 
-    /// The kernel said that the loopback interface is gone: its group is left, hears nothing, and is joined again at the
-    /// next look; that of an interface that somebody else uses stays as it is.
+    /// The kernel reported that the loopback interface is gone: its group is left, receives nothing, and is joined
+    /// again at the next check; that of another interface stays joined.
     #[test]
     fn what_was_lost_is_joined_again_at_the_next_look() {
         let settings = Settings {

@@ -45,7 +45,7 @@ impl Default for SenderSettings {
 pub enum Sent {
     /// The kernel took it.
     Yes,
-    /// A queue of the kernel is full: it was not sent; try again or go on.
+    /// A queue of the kernel is full: the packet was not sent; try again or continue.
     Full,
 }
 

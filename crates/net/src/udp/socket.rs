@@ -23,7 +23,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Opens, binds and joins. What is less than was asked for goes into `warnings`.
+    /// Opens, binds and joins. Settings that were only partly granted are added to `warnings`.
     pub fn open(
         endpoint: &Endpoint,
         settings: &Settings,
@@ -49,7 +49,7 @@ impl Socket {
                 .set_multicast_all_v4(false)
                 .map_err(refused("limiting the socket to its own group"))?;
         }
-        // Everything that is said of packets is on before the first one can arrive.
+        // All options about packets are set before the first one can arrive.
         reserve(&socket, address, settings, warnings)?;
         request_timestamps(&socket, address, settings, warnings);
         let address = bind(&socket, address)?;
@@ -102,7 +102,7 @@ impl Socket {
     #[inline]
     pub fn note_drops(&mut self, drops: u32) {
         let more = drops.wrapping_sub(self.drops_seen);
-        // A packet may carry a count that is older than one asked for since.
+        // A packet may carry a count that is older than the last queried one.
         if more < u32::MAX / 2 {
             self.totals.dropped_kernel += u64::from(more);
             self.drops_seen = drops;
@@ -127,7 +127,7 @@ fn reserve(
     let refused = |what| move |error| refused(what, address, error);
     let asked_bytes = settings.receive_buffer_bytes;
     let asked = i32::try_from(asked_bytes).unwrap_or(i32::MAX);
-    // Whoever may administrate the network is not bound by rmem_max.
+    // A process with CAP_NET_ADMIN is not limited by rmem_max.
     if set_option(
         socket.as_fd(),
         libc::SOL_SOCKET,
@@ -140,7 +140,7 @@ fn reserve(
             .set_recv_buffer_size(asked as usize)
             .map_err(refused("sizing the receive buffer"))?;
     }
-    // The kernel reserves twice what it is asked for, for its own records.
+    // The kernel reserves twice the requested size, for its own records.
     let granted_bytes = socket
         .recv_buffer_size()
         .map_err(refused("reading the size of the receive buffer"))?

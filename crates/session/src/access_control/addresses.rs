@@ -42,7 +42,7 @@ fn mask(bits: u32) -> u32 {
     u32::MAX.checked_shl(32 - bits).unwrap_or(0)
 }
 
-/// Why a text is no block of addresses.
+/// Reason why a text is not a block of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misspelt(pub String);
 
@@ -71,7 +71,7 @@ impl FromStr for Block {
             first: u32::from(address) & mask(bits),
             bits,
         };
-        // Whoever meant one address must not let in a block.
+        // A single address that was meant must not admit a block.
         match block.first == u32::from(address) {
             true => Ok(block),
             false => Err(Misspelt(format!(

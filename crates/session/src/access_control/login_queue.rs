@@ -101,8 +101,8 @@ impl<C> LoginQueue<C> {
         self.login_throttle.failed(from, time.mono_ns);
     }
 
-    /// Somebody is connected. `served` others count as unauthenticated connections do, and nobody is expected from an
-    /// address that is not listed: the connection waits here, or is dropped.
+    /// Adds a connection. `served` others count like unauthenticated connections. A connection from a listed address
+    /// waits here; any other is dropped.
     pub fn offer(
         &mut self,
         stream: C,
@@ -113,7 +113,7 @@ impl<C> LoginQueue<C> {
     ) {
         self.connections += 1;
         let is_full = self.is_full(from, served);
-        // Or those whom nobody expects would take the places of those who are.
+        // Otherwise unlisted addresses would occupy the places of listed ones.
         // mutant: door: whoever is on no list is heard
         // mutant: door: what comes in a pause prolongs it
         if !is_listed(from) || is_full || self.is_waiting(from, time) {
@@ -140,9 +140,9 @@ impl<C> LoginQueue<C> {
             || of_address.count() >= self.rules.unauthenticated_per_address
     }
 
-    /// The next one, from `place` on, who has said who he is, or that he is nobody; who has gone, or took too
-    /// long. He is an unauthenticated connection no more. `read` fills a part of the room from a connection and says how
-    /// much, `None` when the other side has gone.
+    /// The next connection, from `place` on, that sent its first message, disconnected, or timed out. It leaves the
+    /// queue. `read` fills a buffer from a connection and returns the number of bytes, `None` when the other side has
+    /// disconnected.
     pub fn next(
         &mut self,
         place: &mut usize,
@@ -163,10 +163,10 @@ impl<C> LoginQueue<C> {
 }
 
 impl<C> Unauthenticated<C> {
-    /// Who he says he is; `None`, if he has not said it yet.
+    /// The claimed identity; `None` if it has not been sent yet.
     ///
     /// # Errors
-    /// What he says is no Logon, or has no CompIDs.
+    /// The first message is not a Logon, or has no CompIDs.
     pub fn names(&self) -> Result<Option<Names<'_>>, DisconnectReason> {
         first_message(&self.bytes, self.bytes_max)
     }

@@ -28,7 +28,7 @@ impl Default for ThrottleLimits {
 }
 
 impl ThrottleLimits {
-    /// The pause after so many failures.
+    /// Pause after this number of failures.
     fn pause_ns(&self, failures: u32) -> u64 {
         match failures.checked_sub(self.failures_free.saturating_add(1)) {
             None => 0,
@@ -59,8 +59,8 @@ struct Row {
     until_ns: u64,
 }
 
-/// Whoever has failed nothing for so many of the longest pauses begins anew. A success does not: whoever may log on
-/// himself could try others' names for ever, with his own between them.
+/// An address without a failure for this number of longest pauses starts again at zero. A success does not reset it:
+/// a legitimate counterparty could otherwise try other names for ever, with its own between them.
 const QUIET_PAUSES: u64 = 10;
 
 impl LoginThrottle {
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(waiting, (99_992..100_000).collect::<Vec<_>>());
     }
 
-    /// A row of its own for each address, for ever: as long as there is room, nobody can tell the difference.
+    /// Model: a row for each address, without a limit. It behaves the same as long as there is room.
     #[test]
     fn any_order_of_things_is_that_of_a_plain_map() {
         let (mut waited, mut passed) = (0, 0);

@@ -1,4 +1,4 @@
-//! Who may use a session: its names and addresses.
+//! Access to a session: its names and addresses.
 
 use super::Addresses;
 use crate::Secret;
@@ -32,7 +32,7 @@ impl Peer {
         self.addresses.have(from)
     }
 
-    /// Whether it is somebody of these names who comes from this address. It takes as long whichever of them is wrong.
+    /// Whether these names and this address are the peer's. The time does not depend on which of them is wrong.
     pub fn is(&self, names: &Names<'_>, from: Ipv4Addr) -> bool {
         let [theirs, ours] = &self.names;
         // mutant: door: an address is not looked at
@@ -40,8 +40,8 @@ impl Peer {
     }
 }
 
-/// Place of the peer of these names who comes from this address; the last, if they are several. Each is asked, so that the
-/// time says nothing of what was wrong.
+/// Place of the peer with these names and this address; the last, if there are several. All are compared, so that the
+/// time does not reveal what was wrong.
 pub fn place_of<'a>(
     peers: impl Iterator<Item = &'a Peer>,
     names: &Names<'_>,

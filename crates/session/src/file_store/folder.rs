@@ -50,7 +50,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Whether it is ours, and nobody else may read it.
+/// Whether it belongs to us, and no other user may read it.
 pub fn is_private(file: &File) -> bool {
     file.metadata().is_ok_and(|about| {
         about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0

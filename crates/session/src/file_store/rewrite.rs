@@ -1,7 +1,7 @@
 //! A new file under the name of a store: its beginning, or the old one without its oldest messages.
 //!
-//! Whoever dies after any step leaves the old file or the new one under the name, whole; what is left of the
-//! other is removed by the next start.
+//! A crash after any step leaves the old file or the new one under the name, complete; the next start removes the
+//! other.
 
 use super::layout::{HEAD, MAGIC, RECORD_HEAD, RecordHead, Slot};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, ResolveFlags};
@@ -131,7 +131,7 @@ impl<'a> Rewrite<'a> {
 
     fn rename(&mut self) -> std::io::Result<()> {
         match &self.kept {
-            // Whoever moved our file away, or put another one in its place, is not to lose his.
+            // If our file was moved away or replaced, the file in its place is not overwritten.
             // mutant: fix store: what stands under the name is replaced, whoever put it there
             Some((old, _)) if !has_name(old, self.folder, self.name)? => {
                 return Err(Errno::STALE.into());

@@ -77,7 +77,7 @@ fn what_failed_once_does_nothing_more() {
             assert_eq!(read.map(drop), why, "{name} on {device}");
             let numbers = (store.next_out(), store.next_in());
             assert_eq!(numbers, (11, 8), "{name} on {device}");
-            // Who opens it again finds what was kept.
+            // Opening it again finds the stored messages.
             drop(store);
             let mut again = folder.open();
             assert_eq!((again.next_out(), again.next_in()), (11, 8));

@@ -7,7 +7,7 @@ const TYPE_BYTES_MAX: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApplicationId(pub u8);
 
-/// What becomes of an application's message when the counterparty asks for it again.
+/// Resend policy: what happens to an application's message when the counterparty requests it again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResendPolicy {
     /// It is sent again, marked as a possible duplicate.
@@ -26,7 +26,7 @@ pub struct Application<'a> {
     pub receives: &'a [&'a [u8]],
     /// Types of the messages that it sends, where `resend` is theirs.
     pub sends: &'a [&'a [u8]],
-    /// What becomes of those when they are asked for again.
+    /// Resend policy of these messages.
     pub resend: ResendPolicy,
 }
 
@@ -75,7 +75,7 @@ impl Applications {
         row.map(|(_, id)| *id)
     }
 
-    /// Whether a message of this type is sent again when it is asked for. Those of the session itself never are.
+    /// Whether a requested message of this type is resent. Messages of the session itself never are.
     pub fn is_sent_again(&self, msg_type: &[u8]) -> bool {
         let is_of = |(other, _): &&(MsgType, _)| padded(msg_type) == Some(*other);
         let policy = self.sends.iter().find(is_of);

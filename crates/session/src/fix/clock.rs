@@ -2,7 +2,7 @@
 
 use touchline_types::ReceiveTime;
 
-/// The host's clock, as long as it moves as the steady one does. When it is set, this one goes on as before: the
+/// The host's clock, as long as it moves with the monotonic one. When it is set, this clock continues as before: the
 /// counterparty's has not been set.
 ///
 /// Invariant: the steady time never goes back.

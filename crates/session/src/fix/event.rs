@@ -14,9 +14,9 @@ pub enum Event<'a> {
     },
     /// A counterparty's Logon waits for [`super::Session::accept_logon`] or [`super::Session::reject_logon`].
     Logon(Message<'a>),
-    /// An application message, in its order, and the application that it is for; `None`: its type is registered with none. It
-    /// counts as processed with the next call of [`super::Session::poll`]; whoever dies before gets it again, marked as a
-    /// possible duplicate.
+    /// An application message, in sequence, and its application; `None`: its type is registered with none. It counts
+    /// as processed with the next call of [`super::Session::poll`]; a process that dies before receives it again,
+    /// marked as a possible duplicate.
     Application(Message<'a>, Header<'a>, Option<ApplicationId>),
     /// The counterparty rejected a message of ours (35=3).
     Rejected(Message<'a>),
@@ -47,7 +47,7 @@ pub enum Event<'a> {
 pub enum DisconnectReason {
     /// No Logon, or no answer to ours, in time.
     NoLogon,
-    /// The first message is no Logon, or is damaged or longer than a Logon may be.
+    /// The first message is not a Logon, or is damaged or longer than the limit.
     NotLogon,
     /// The Logon is of another version, of other CompIDs, of another time, or lacks a field.
     BadLogon,
@@ -65,7 +65,7 @@ pub enum DisconnectReason {
     NoLogout,
     /// The counterparty said nothing for too long, also not when it was asked.
     HeartbeatTimeout,
-    /// What we asked for again and again did not come.
+    /// Repeated resend requests were not answered.
     NoResend,
     /// The store failed: nothing more can be sent that could be sent again.
     Store(StoreError),

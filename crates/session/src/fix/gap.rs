@@ -1,6 +1,6 @@
 //! A gap in the counterparty's numbers, which was requested and has not come.
 
-/// Gap request: what was asked for, when, and how often.
+/// Gap request: the requested numbers, the time, and the number of repetitions.
 ///
 /// Invariant: what is awaited is not expected behind its end.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +34,7 @@ pub enum Due {
     GiveUp,
 }
 
-/// How often a gap is asked for before the session gives up.
+/// Resend requests for one gap before the session gives up.
 const REQUESTS_MAX: u32 = 3;
 
 impl GapRequest {

@@ -129,7 +129,7 @@ impl Incoming {
         }
     }
 
-    /// The first message of a connection. Before it is known who is there, nothing is answered.
+    /// The first message of a connection. Before the peer is known, nothing is answered.
     fn first<S: Store>(
         &mut self,
         link: &mut Link<S>,
@@ -183,7 +183,7 @@ impl Incoming {
     ) -> bool {
         let role = link.settings().role;
         let is_acceptor = role == Role::Acceptor;
-        // An initiator's own reset stands already; one that the acceptor asks for comes on top.
+        // An initiator's own reset is done already; one that the acceptor requests is added.
         let is_reset = !self.logons.take_resetting() && terms.is_reset;
         if is_reset || (is_acceptor && link.settings().reset_on_logon) {
             self.restart(link);
@@ -486,7 +486,7 @@ fn sequence_too_low<S: Store>(
     Outcome::Nothing
 }
 
-/// The counterparty's number is lower than it can be: somebody has lost count, and people must look.
+/// The counterparty's number is too low: one side has lost its numbers, and a person must decide.
 fn end_sequence_too_low<S: Store>(link: &mut Link<S>, number: u64) {
     let expected = link.sequencer().next_in();
     let text = format!("MsgSeqNum too low, expecting {expected} but received {number}");
@@ -495,7 +495,7 @@ fn end_sequence_too_low<S: Store>(link: &mut Link<S>, number: u64) {
 }
 
 fn logout<S: Store>(link: &mut Link<S>, number: u64) -> Outcome {
-    // A Logout behind a gap is answered, and the gap is asked for after the next Logon.
+    // A Logout behind a gap is answered, and the gap is requested after the next Logon.
     if number == link.sequencer().next_in() {
         link.expect(number + 1);
     }
@@ -506,7 +506,7 @@ fn logout<S: Store>(link: &mut Link<S>, number: u64) -> Outcome {
     Outcome::LoggedOut
 }
 
-/// The counterparty goes on with another number, which must not be below `least`.
+/// The counterparty continues with another number, which must not be below `least`.
 fn sequence_reset<S: Store>(
     link: &mut Link<S>,
     message: &Message<'_>,

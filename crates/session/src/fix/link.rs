@@ -34,7 +34,7 @@ enum Keep {
     Number,
 }
 
-/// Numbers that are looked at in one go, so that nobody else waits for a long resend.
+/// Numbers that are resent at once, so that a long resend delays no other session.
 const BATCH: usize = 256;
 
 impl<S: Store> Link<S> {
@@ -198,7 +198,7 @@ impl<S: Store> Link<S> {
         self.liveness.agree(heartbeat_s);
     }
 
-    /// Signs of life, given and asked for.
+    /// Heartbeats and test requests, sent and awaited.
     pub fn signs_of_life(&mut self) {
         match self.liveness.due(self.clock.now_ns()) {
             Some(Sign::Heartbeat) => self.heartbeat(None),
@@ -368,7 +368,7 @@ impl<S: Store> Link<S> {
         }
     }
 
-    /// Lets go what the connection has room for: first what was asked for again, then what waited.
+    /// Sends what the connection accepts: first requested resends, then waiting messages.
     pub fn pump(&mut self) {
         for _ in 0..BATCH {
             if !self.may_pump() {

@@ -135,7 +135,7 @@ mod tests {
         );
     }
 
-    /// Nothing is due before the time that is told, and something is then.
+    /// Nothing is due before the returned time, and something is due then.
     #[test]
     fn the_next_timeout_is_when_something_is_due() {
         let mut liveness = begun();

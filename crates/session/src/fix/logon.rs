@@ -15,7 +15,7 @@ pub struct Terms {
     pub is_reset: bool,
 }
 
-/// A day: a longer interval is no sign of life.
+/// A day: longer heartbeat intervals are refused.
 const HEARTBEAT_S_MAX: u64 = 86_400;
 
 impl Terms {

@@ -1,7 +1,7 @@
 //! Messages behind a gap in the counterparty's numbers.
 
-/// Out-of-order queue: messages received ahead of a gap, as far as there is room. What there is none for comes again: it was asked
-/// for with everything behind the gap.
+/// Out-of-order queue: messages received ahead of a gap, as far as there is room. Messages without room arrive again:
+/// the resend request covers everything behind the gap.
 ///
 /// Invariant: each number is kept once, in bytes of its own.
 pub struct OutOfOrderQueue {
@@ -28,7 +28,7 @@ impl OutOfOrderQueue {
         }
     }
 
-    /// Keeps a message. `false`: there is no room.
+    /// Buffers a message. `false`: there is no room.
     pub fn keep(&mut self, number: u64, message: &[u8]) -> bool {
         if self.stored.iter().any(|stored| stored.number == number) {
             return true;

@@ -8,7 +8,7 @@ use touchline_wire::fix::{
 /// The header of a message, and what is wrong with its fields.
 #[derive(Clone, Copy, Debug)]
 pub struct ParsedHeader<'a> {
-    /// What it says. Of a faulty message, the first of each field.
+    /// Its fields. Of a faulty message, the first of each field.
     pub header: Header<'a>,
     /// The first fault of the fields.
     pub fault: Option<Fault>,
@@ -86,7 +86,7 @@ pub fn field<'a>(message: &Message<'a>, tag: u32) -> Option<&'a [u8]> {
     found.map(|field| field.value)
 }
 
-/// Who wants to talk to whom.
+/// The CompIDs of both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names<'a> {
     /// SenderCompID (49): the counterparty.
@@ -95,8 +95,8 @@ pub struct Names<'a> {
     pub target: &'a [u8],
 }
 
-/// Who wants to log on, by the first message of a connection, which must be
-/// a Logon of at most `limit` bytes. `None`: more bytes are needed.
+/// The identity in the first message of a connection, which must be a Logon of at most `limit` bytes. `None`: more
+/// bytes are needed.
 ///
 /// # Errors
 /// It is none, and never will be: the connection is to be closed.

@@ -1,4 +1,4 @@
-//! Numbers that the counterparty asked for again.
+//! Resend requests of the counterparty.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub enum Next {
 }
 
 impl Resend {
-    /// Nothing is asked for.
+    /// No request is open.
     pub fn clear(&mut self) {
         self.under_way = None;
     }
@@ -38,8 +38,8 @@ impl Resend {
         self.under_way.is_some()
     }
 
-    /// Numbers `first` to `last` are asked for. A request in the middle of another is served together with it, from the
-    /// earlier of both places on.
+    /// Requests numbers `first` to `last`. A request in the middle of another is served together with it, from the
+    /// earlier of both numbers on.
     pub fn request(&mut self, first: u64, last: u64) {
         assert!(
             first <= last,
@@ -57,7 +57,7 @@ impl Resend {
         });
     }
 
-    /// What is next; `None`: nothing is asked for.
+    /// The next step; `None`: no request is open.
     pub fn next(&mut self) -> Option<Next> {
         let under_way = self.under_way?;
         if under_way.next <= under_way.last {
@@ -95,7 +95,7 @@ impl Resend {
 mod tests {
     use super::*;
 
-    /// Serves what is asked for; what is sent again by its number, what is filled as a range.
+    /// Serves the open request: resent messages by number, gap fills as ranges.
     fn serve(resend: &mut Resend, is_sent: impl Fn(u64) -> bool) -> Vec<Range<u64>> {
         let mut said = Vec::new();
         while let Some(next) = resend.next() {

@@ -57,7 +57,7 @@ impl<S: Store> Sequencer<S> {
         self.unsent < self.store.next_out()
     }
 
-    /// A connection stands: what is stored by now goes when it is asked for.
+    /// A connection is established: messages stored by now are sent on request.
     pub fn begin(&mut self) {
         self.unsent = self.store.next_out();
     }

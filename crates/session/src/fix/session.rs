@@ -39,7 +39,7 @@ impl<S: Store> fmt::Debug for Session<S> {
 }
 
 impl<S: Store> Session<S> {
-    /// A session that goes on where its store ends.
+    /// A session that continues where its store ends.
     pub fn new(settings: Settings, store: S) -> Session<S> {
         let limits = settings.limits;
         Session {

@@ -1,4 +1,4 @@
-//! What a session is told at its start.
+//! Settings of a session.
 
 use super::Applications;
 use super::dictionary::Tables;
@@ -41,8 +41,7 @@ pub struct Settings {
     pub sender_sub: Option<String>,
     /// The counterparty's sub id (57), written into each message.
     pub target_sub: Option<String>,
-    /// HeartBtInt, seconds; 0 for none. An acceptor takes what the initiator says, and this if it says
-    /// nothing.
+    /// HeartBtInt, seconds; 0 for none. An acceptor uses the initiator's value, and this one if there is none.
     pub heartbeat_s: u32,
     /// Both numbers begin at 1 with each Logon. An initiator says so with ResetSeqNumFlag (141).
     pub reset_on_logon: bool,
@@ -50,8 +49,8 @@ pub struct Settings {
     pub sending_time_s: u32,
     /// Digits of the second in what we write.
     pub precision: Precision,
-    /// Whether messages may be sent while there is no connection: they are stored, and go out when the
-    /// counterparty asks for the gap. Orders that wait may be too old when they go.
+    /// Whether messages may be sent while there is no connection: they are stored, and sent when the counterparty
+    /// requests the gap. Waiting orders may be too old then.
     pub queue_while_down: bool,
     /// An acceptor shows each Logon as [`super::Event::Logon`] and waits for
     /// [`super::Session::accept_logon`] or [`super::Session::reject_logon`]. Else the CompIDs suffice.
@@ -60,8 +59,8 @@ pub struct Settings {
     pub checks: Checks,
     /// What may differ from it.
     pub check_options: Options,
-    /// The applications that it carries. Without any, whoever owns the session tells messages apart, and all are sent again
-    /// that are asked for.
+    /// The applications of the session. Without any, the owner of the session routes messages itself, and all
+    /// requested messages are resent.
     pub applications: Applications,
     /// Sizes and times.
     pub limits: Limits,

@@ -67,7 +67,7 @@ impl<S: Store + ?Sized> Store for Box<S> {
     }
 }
 
-/// Why a store does not do what it is asked for.
+/// Reason why a store refuses a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreError {
     /// The system's error of this number.

@@ -1,4 +1,4 @@
-//! Numbers of the schema that are no enum of ours: those have [`from_code`](crate::Validity::from_code) each.
+//! Codes of the schema without an enum of ours; enums have [`from_code`](crate::Validity::from_code).
 
 /// Stands for "none" wherever an enum may be absent.
 pub const NULL: u8 = u8::MAX;

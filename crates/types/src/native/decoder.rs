@@ -7,8 +7,8 @@ use crate::{
 };
 use core::fmt;
 
-/// Makes an [`Update`] of each message, and one of the parts of a split one. A reader only ever
-/// sees whole events: until the last part is there, there is no update.
+/// Decodes each message into an [`Update`], and the parts of a split message into one. Readers see whole events only:
+/// the update is returned with the last part.
 #[derive(Clone, Debug, Default)]
 pub struct Decoder {
     open: Option<Open>,
@@ -86,8 +86,8 @@ impl Decoder {
         self.open = None;
     }
 
-    /// Takes one message. `None` after a part that others follow, and for a message that is no
-    /// update: a heartbeat, a top of book, an unknown template.
+    /// Decodes one message. `None` after a part that others follow, and for a message that is not an update: a
+    /// heartbeat, a top of book, an unknown template.
     ///
     /// `scratch` must lend the same memory in each call, since parts are collected there.
     ///

@@ -10,7 +10,7 @@ use core::fmt;
 
 /// An entry of a group.
 pub trait Entry: Fields {
-    /// What it says.
+    /// Its contents.
     type Value: Copy + fmt::Debug;
 
     /// The bytes of a value.

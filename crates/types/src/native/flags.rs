@@ -15,7 +15,7 @@ impl Flags {
     pub const END_OF_BATCH: Flags = Flags(1 << 0);
     /// Goes on with the message before it.
     pub const CONTINUED: Flags = Flags(1 << 1);
-    /// The next message goes on with this one.
+    /// The next message continues this one.
     pub const MORE: Flags = Flags(1 << 2);
     /// A book update that touched the direct book.
     pub const DIRECT: Flags = Flags(1 << 3);

@@ -73,7 +73,7 @@ impl<'a, E: Entry> Group<'a, E> {
         }
     }
 
-    /// The entries as a slice, where they are no longer than we know them: nearly always.
+    /// The entries as a slice, if they are as long as in this version: nearly always.
     #[inline(always)]
     fn tight(&self) -> Option<&'a [E]> {
         if usize::from(self.block_length) != size_of::<E>() {
@@ -139,7 +139,7 @@ impl<'a, E: Entry> IntoIterator for Group<'a, E> {
     }
 }
 
-/// The entries, what is not known cut off and what is not there zero; what is left of the group.
+/// The entries, with unknown bytes cut off and missing bytes zero; the rest of the group.
 struct Raw<'a, E>(Group<'a, E>);
 
 impl<E: Entry> Iterator for Raw<'_, E> {

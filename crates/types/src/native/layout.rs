@@ -82,7 +82,7 @@ fields! {
         16 receive_ns: U64,
         /// Our index of the instrument; `u32::MAX` where the message is of none.
         24 instrument: U32,
-        /// How far the book of the message may be trusted after it; 255 where it says nothing on one.
+        /// Validity of the message's book after the message; 255 if it concerns no book.
         28 validity: u8,
         /// [`Flags`](super::Flags).
         29 flags: u8,
@@ -175,7 +175,7 @@ block! {
 }
 
 block! {
-    /// An instrument, defined or defined anew.
+    /// An instrument, defined or redefined.
     InstrumentDefinition = 10, ["legs": Leg], 344 from 196 {
         /// Number, times, instrument, validity, flags.
         0 head: Head,

@@ -17,7 +17,7 @@ use zerocopy::little_endian::{I32, I64};
 /// A message that was checked from end to end.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// What it says.
+    /// Its contents.
     pub body: Body<'a>,
     head: &'a Head,
     trace: Option<&'a LatencyTrace>,
@@ -36,7 +36,7 @@ pub enum Body<'a> {
     Download(Phase),
     /// Validity of the whole channel.
     Channel(ChannelState),
-    /// An instrument, defined or defined anew.
+    /// An instrument, defined or redefined.
     InstrumentDefinition(DefinitionView<'a>),
     /// A validity alone.
     InstrumentState(State),
@@ -139,8 +139,8 @@ impl<'a> Message<'a> {
     /// Checks the message that is the whole of `bytes`.
     ///
     /// # Errors
-    /// Whatever does not fit together; see [`Malformed`]. A template that is not known is no error:
-    /// its head is read, and its body is [`Body::Unknown`].
+    /// Inconsistent lengths, groups or codes; see [`Malformed`]. An unknown template is not an error: its header is
+    /// read, and its body is [`Body::Unknown`].
     // Inlined, the message stays in registers: half the time of one that is returned in memory.
     #[inline(always)]
     pub fn parse(bytes: &'a [u8]) -> Result<Message<'a>, Malformed> {
@@ -514,7 +514,7 @@ fn statistics<'a>(source: &Source<'a>) -> Result<Body<'a>, Malformed> {
     let block: &layout::Statistics = source.block()?;
     Ok(Body::Statistics(Statistic {
         instrument: source.instrument()?,
-        // Venues invent figures, and newer writers will name them: what is not known here is another figure.
+        // Venues add statistics, and newer writers will name them: an unknown one is `Other`.
         kind: StatisticKind::from_code(block.kind).unwrap_or(StatisticKind::Other),
         action: UpdateAction::from_code(block.action).ok_or(Malformed::Value("action"))?,
         price: Price(block.price.get()),

@@ -47,7 +47,7 @@ impl<'a> OrderView<'a> {
         Ok(Some(view))
     }
 
-    /// What it says.
+    /// Its contents.
     pub fn value(&self) -> OrderMessage {
         self.read()
             .expect("an order is checked when its message is parsed")
@@ -423,7 +423,7 @@ fn optional<T>(
     code::optional(code, of).ok_or(Malformed::Value(field))
 }
 
-/// A code that may be absent, of an enum in which what is not known here is another one, not a fault.
+/// A code that may be absent, of an enum in which an unknown code is `Other`, not an error.
 fn known<T>(code: u8, of: fn(u8) -> Option<T>, other: T) -> Option<T> {
     (code != code::NULL).then(|| of(code).unwrap_or(other))
 }

@@ -4,7 +4,7 @@ use zerocopy::{Immutable, IntoBytes};
 
 /// Takes the pieces of a message, one behind the other: bytes, or shared memory in place.
 ///
-/// Who writes has made room for the whole message; there is nothing that a piece could fail of.
+/// The writer has reserved room for the whole message, so a piece cannot fail.
 pub trait Sink {
     /// Writes a piece behind those that are written.
     ///

@@ -1,7 +1,7 @@
 //! What a version of FIX, or a venue's dialect of it, allows: fields, messages, groups.
 //!
-//! Borrowed tables, components already resolved: compiled in ([`FIX44`](super::FIX44)) or lent by whoever read a
-//! dictionary at run time. [`validate`](super::validate) holds messages against them.
+//! Borrowed tables, components already resolved: compiled in ([`FIX44`](super::FIX44)) or borrowed from a dictionary
+//! that was read at run time. [`validate`](super::validate) checks messages against them.
 
 /// A piece of a table, or of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -33,7 +33,7 @@ pub struct Fields<'a> {
     rest: &'a [u8],
     /// The data field that must come next.
     data: Option<Awaited<'a>>,
-    /// Which fields are data; the ones of FIX 4.4 if nothing is said.
+    /// The data fields; by default those of FIX 4.4.
     pairs: Option<&'a [DataPair]>,
 }
 

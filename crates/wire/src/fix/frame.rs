@@ -10,7 +10,7 @@ use super::{Fields, Header, Malformed, SOH, number};
 pub enum Frame<'a> {
     /// A message, verified; the next one begins behind [`Message::len`] bytes.
     Whole(Message<'a>),
-    /// The beginning of a message. At least so many bytes are needed in all.
+    /// The beginning of a message. Total bytes needed at least.
     Incomplete(usize),
 }
 
@@ -74,7 +74,7 @@ impl<'a> Message<'a> {
         self.tokens_from(self.msg_type_end + 1 + header.bytes.len())
     }
 
-    /// The fields behind MsgType as places, for those who read many.
+    /// The fields behind MsgType as places, for readers of many fields.
     #[inline]
     pub(super) fn tokens<S: Scan>(&self) -> Tokens<'a, S> {
         self.tokens_from(self.msg_type_end + 1)
@@ -98,13 +98,13 @@ impl<'a> Message<'a> {
 pub(super) const BEGIN: &[u8] = b"8=FIX";
 /// Bytes of `10=123` and its separator.
 pub(super) const TRAILER: usize = 7;
-/// Bytes in which the first two fields end, or it is no message.
+/// Bytes in which the first two fields must end.
 const HEAD_MAX: usize = 32;
 
 /// Finds one message at the beginning of `bytes`, of at most `limit` bytes.
 ///
 /// # Errors
-/// What is there cannot become a message, however many bytes follow. [`resync`](super::resync) says how to go on.
+/// The bytes cannot become a message, however many follow. [`resync`](super::resync) finds where to continue.
 #[inline]
 pub fn frame(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malformed> {
     frame_with::<Vectors>(bytes, limit)
@@ -125,7 +125,7 @@ pub fn frame_with<S: Scan>(bytes: &[u8], limit: usize) -> Result<Frame<'_>, Malf
 
 /// The first two fields.
 pub(super) enum Head {
-    /// They are not all there. At least so many bytes are needed in all.
+    /// Bytes are missing. Total bytes needed at least.
     Incomplete(usize),
     /// They are, and say where the body begins and the message ends.
     Whole {

@@ -10,8 +10,8 @@ use super::{BadField, Fields, Malformed, Message, tag, unsigned};
 
 /// What the fields before the body say. Text that is missing is empty.
 ///
-/// Everybody who routes, checks or counts messages reads them here, so that nobody finds another value than the one that
-/// was checked.
+/// Routing, validation and counting read the header here, so that none of them finds another value than the validated
+/// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header<'a> {
     /// MsgSeqNum (34).
@@ -28,16 +28,16 @@ pub struct Header<'a> {
     pub poss_dup: bool,
     /// PossResend (97): perhaps a repetition under another number.
     pub poss_resend: bool,
-    /// The fields of it behind MsgType, for what is rarely asked for.
+    /// Its fields behind MsgType, for rarely used ones.
     pub bytes: &'a [u8],
     /// What the times of the body mostly begin with.
     pub(super) last_second: LastSecond,
 }
 
 impl<'a> Header<'a> {
-    /// Reads the header and nothing behind it. For those who read the body themselves and refuse fields of the header in
-    /// it, as the readers of [market data](super::market_data) do; everybody else wants [`Header::read`], which says what
-    /// `last` is.
+    /// Reads the header and nothing behind it. For callers that read the body themselves and refuse header fields in
+    /// it, as the decoder of [market data](super::market_data) does; all others use [`Header::read`], which explains
+    /// `last`.
     ///
     /// # Errors
     /// As of [`Header::read`], without the name of the field.
@@ -191,7 +191,8 @@ impl<'h, 'a> Reader<'h, 'a> {
         }
     }
 
-    /// Reads as far as the body, and gives the way on. What is no field ends it, too: whoever reads the body finds that.
+    /// Reads up to the body, and returns the rest. An invalid field ends the header, too: the reader of the body
+    /// reports it.
     #[inline(always)]
     fn header<S: Scan>(&mut self, mut tokens: Tokens<'a, S>) -> Result<Tokens<'a, S>, Malformed> {
         let begin = tokens.rest();
@@ -287,7 +288,7 @@ fn flag(value: &[u8]) -> Result<bool, Malformed> {
     }
 }
 
-/// The bit by which one of them is told apart.
+/// The bit that identifies one of them.
 fn place(tag: u32) -> Option<u32> {
     let place = OTHERS.iter().position(|other| *other == tag)?;
     Some(7 + place as u32)

@@ -1,8 +1,8 @@
-//! Why bytes are no FIX message.
+//! Reasons why bytes are not a FIX message.
 
 use core::fmt;
 
-/// Why bytes are no FIX message, or a value is not of its type.
+/// Reason why bytes are not a FIX message, or a value is not of its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// The message does not begin with `8=` and a version.
@@ -17,7 +17,7 @@ pub enum Malformed {
     Trailer,
     /// The sum of the bytes is another one.
     CheckSum,
-    /// A tag is no positive number of at most nine digits without a leading zero.
+    /// A tag is not a positive number of at most nine digits without a leading zero.
     Tag,
     /// A tag without a value.
     Value,
@@ -33,7 +33,7 @@ pub enum Malformed {
     Repeated,
     /// The entries are more or fewer than their count, or do not begin as they should.
     Group,
-    /// A time stamp is not written as one, or there is no such day.
+    /// A timestamp has another format, or names a day that does not exist.
     Time,
 }
 

@@ -353,7 +353,7 @@ const QUOTE_ID: u32 = 1 << 9;
 const TIME: u32 = 1 << 10;
 const POSITION: u32 = 1 << 11;
 
-/// The other fields of an entry: what of them is typed, and the bit that they are told apart by.
+/// The other fields of an entry: their types, and the bits that identify them.
 #[inline(always)]
 fn rare<'a>(
     entry: &mut Entry<'a>,

@@ -36,7 +36,7 @@ impl Name {
     }
 }
 
-/// The name of a field of so many bytes that begins with these four. One without a value has none.
+/// The name of a field of this length that begins with these four bytes. A field without a value has none.
 #[inline(always)]
 pub(super) fn name(word: u32, length: usize) -> Name {
     let known = &TABLE[slot(word)];

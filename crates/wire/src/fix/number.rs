@@ -15,7 +15,7 @@ impl Decimal {
     /// The count of `10^-decimals` that this is.
     ///
     /// # Errors
-    /// It is no whole count, or does not fit.
+    /// The value is not a whole count, or does not fit.
     pub fn scaled(self, decimals: u8) -> Result<i64, Malformed> {
         if decimals >= self.decimals {
             let factor = 10_i64.checked_pow(u32::from(decimals - self.decimals));
@@ -185,13 +185,13 @@ fn last_bytes(field: &[u8], head: u64, count: usize) -> u64 {
     (word ^ ZEROS) >> below << below
 }
 
-/// Bits in those bytes of a word that are no digits.
+/// Bits in those bytes of a word that are not digits.
 #[inline(always)]
 fn not_digits(word: u64) -> u64 {
     (word | word.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0
 }
 
-/// The lowest bit of the only byte that is no digit, if it is a point.
+/// The lowest bit of the only byte that is not a digit, if it is a point.
 #[inline(always)]
 fn the_point(word: u64, others: u64) -> Option<u32> {
     let place = others.trailing_zeros() & !7;
@@ -212,7 +212,7 @@ fn without(word: u64, place: u32, first: u64) -> u64 {
 pub(super) fn byte_of(word: u64, wanted: u8) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;
     let other = word ^ (LOW * u64::from(wanted));
-    // Right up to the first byte that is zero, which is the one asked for.
+    // Exact up to the first zero byte, which is the result.
     let zero = other.wrapping_sub(LOW) & !other & (LOW << 7);
     (zero.trailing_zeros() / 8) as usize
 }

@@ -7,7 +7,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SessionRejectReason {
-    /// The tag is no tag, or none of the dictionary's.
+    /// The tag is invalid, or not in the dictionary.
     InvalidTagNumber = 0,
     /// A field that must be there is not.
     RequiredTagMissing = 1,

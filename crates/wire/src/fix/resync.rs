@@ -1,18 +1,18 @@
-//! Going on behind bytes that are no message.
+//! Resynchronisation behind bytes that are not a message.
 
 use super::SOH;
 use super::frame::{BEGIN, Head, TRAILER, head};
 
-/// How far behind the end of a message its checksum may be. The search begins anew with each piece that comes, so it
-/// must not be long.
+/// Limit of the search for the checksum behind the end of a message. The search restarts with each received piece, so
+/// the limit is short.
 const SEARCH_BYTES: usize = 64 * 1_024;
 
 /// How many bytes to drop, at least one, when [`frame`](super::frame()) refused what `bytes` begin with; `limit` is the
 /// same for both. `None`: more bytes must come first, so that the answer never depends on how a stream was cut.
 ///
-/// A message whose length can be read takes everything up to the next checksum field behind that length with it, as in
-/// QuickFIX: one that says too much about its length swallows the next. Where none ends within `limit` bytes or 64 KiB, and for
-/// anything else, it goes on where a message may begin.
+/// A message whose length can be read takes everything up to the next checksum field behind that length with it, as
+/// in QuickFIX: one with a length that is too large swallows the next. If none ends within `limit` bytes or 64 KiB,
+/// and for all other bytes, it continues where a message may begin.
 pub fn resync(bytes: &[u8], limit: usize) -> Option<usize> {
     match head(bytes) {
         Ok(Head::Whole { end, .. }) if end <= limit => {

@@ -20,7 +20,7 @@ pub enum Precision {
 /// Nanoseconds since the Unix epoch.
 ///
 /// # Errors
-/// It is no UTCTimestamp: years 1970 to 2261, up to nine digits of a second, second 60 is a leap second.
+/// The value is not a UTCTimestamp: years 1970 to 2261, up to nine digits of a second, second 60 is a leap second.
 pub fn timestamp(text: &[u8]) -> Result<u64, Malformed> {
     let [
         y0,
@@ -174,7 +174,8 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year + shift, month, date)
 }
 
-/// The last time stamp that was read, to the second: the next one mostly has the same. Whoever reads many messages keeps one.
+/// The last parsed timestamp, to the second: the next one usually has the same second. Keep one when reading many
+/// messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastSecond {
     /// `YYYYMMDD` and `HH:MM:SS`.

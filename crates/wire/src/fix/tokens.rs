@@ -45,7 +45,7 @@ impl<'a> Field<'a> {
         Some(Tag { number, width: 7 })
     }
 
-    /// The value behind a tag and equals sign of so many bytes.
+    /// The value behind a tag and equals sign of this length.
     #[inline(always)]
     pub(super) fn value(&self, width: usize) -> Result<&'a [u8], Malformed> {
         self.bytes.get(width..).ok_or(Malformed::Value)
@@ -75,7 +75,7 @@ impl<'a> Field<'a> {
 
 /// Walks the fields behind MsgType and before the checksum.
 ///
-/// Small, copied and handed on by value: lent to nobody, it stays in registers.
+/// Small, copied and passed by value: never borrowed, so it stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tokens<'a, S> {
     /// From where the next field begins to the end of the message.
@@ -120,7 +120,7 @@ impl<'a, S: Scan> Tokens<'a, S> {
             .unwrap_or_default()
     }
 
-    /// The next field. What is no field has no name, and [`Tokens::tag`] says what is wrong with it.
+    /// The next field. An invalid field has no name, and [`Tokens::tag`] returns its error.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<(Name, Field<'a>)> {
         let rest = self.rest;
@@ -159,7 +159,7 @@ impl<'a, S: Scan> Tokens<'a, S> {
         }
     }
 
-    /// The tag of the field that was taken last. Data behind a length is skipped: nobody here reads it.
+    /// The tag of the last field. Data behind a length is skipped.
     #[inline(always)]
     pub(super) fn tag(&mut self, field: Field<'a>) -> Result<Tag, Malformed> {
         let tag = tag_of(field)?;

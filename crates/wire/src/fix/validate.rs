@@ -23,10 +23,10 @@ pub struct Options {
 
 /// The first tag that is free for agreements between two sides.
 pub const USER_DEFINED: u32 = 5000;
-/// Fields of one message that no dictionary knows, and that are told apart to find doubles.
+/// Limit of unknown fields in one message that are distinguished to find duplicates.
 const STRANGERS_MAX: usize = 64;
 
-/// Holds a message against a dictionary. What is wrong first in the order of the bytes is said; what is missing, last.
+/// Validates a message against a dictionary. Returns the first error in the order of the bytes; missing fields last.
 ///
 /// # Errors
 /// What a Reject has to say.

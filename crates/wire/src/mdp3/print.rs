@@ -21,7 +21,7 @@ impl fmt::Display for Packet<'_> {
     }
 }
 
-/// The message line and its entry lines. A template or body that cannot be read is said to be so.
+/// The message line and its entry lines. An unreadable template or body is printed as such.
 impl fmt::Display for RawMessage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Message::parse(*self) {

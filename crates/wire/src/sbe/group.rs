@@ -57,7 +57,7 @@ impl<'a, E: Entry<'a>> Group<'a, E> {
     ) -> Result<(Self, &'a [u8]), Malformed> {
         let (dimension, rest) = D::ref_from_prefix(bytes).map_err(|_| Malformed::GroupHeaderCut)?;
         let (block_length, count) = (dimension.block_length(), dimension.num_in_group());
-        // An empty group may say any length: nobody reads an entry of it.
+        // An empty group may state any entry length: no entry is read.
         if count > 0 && block_length < E::BLOCK_LENGTH {
             return Err(Malformed::EntryTooShort);
         }

@@ -1,4 +1,4 @@
-//! Field values without their Rust types, for whoever treats all messages alike: printers and tests.
+//! Field values without their Rust types, for code that treats all messages alike: printers and tests.
 
 use super::calendar::{write_date, write_time};
 use super::decimal::write_decimal;

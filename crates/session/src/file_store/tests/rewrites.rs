@@ -54,7 +54,7 @@ fn latest(store: &mut FileStore) -> u64 {
     kept
 }
 
-/// However many messages are sent, the file stays within its limits; the numbers go on, over starts, too.
+/// The file stays within its limits for any number of messages; the numbers continue, also over restarts.
 #[test]
 fn a_store_does_not_grow_for_ever() {
     let by_number = Limits {

@@ -122,7 +122,7 @@ order_block! {
         72 created_ns: U64,
         /// Our id of the request.
         80 client_order_id: Text<64>,
-        /// Who asks.
+        /// Sender of the request.
         144 requested_by: Text<16>,
         /// Side of the schema; 255 for both.
         160 side: u8,

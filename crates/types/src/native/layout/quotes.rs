@@ -10,7 +10,7 @@ fields! {
     QuoteStream: 36 {
         /// The venue's identifier of the instrument.
         0 security_id: I64,
-        /// Who quotes.
+        /// Provider of the quote.
         8 provider: Text<16>,
         /// Value date as `YYYYMMDD`; 0 where the instrument has but one.
         24 value_date: U32,
