@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod follow;
 mod format;
+mod fx;
 mod gateway;
 mod interrupt;
 mod ladder;
@@ -50,6 +51,7 @@ enum Command {
     Gateway(gateway::Arguments),
     Follow(follow::Arguments),
     Replay(replay::Arguments),
+    Fx(fx::Arguments),
     Tail(tail::Arguments),
     Book(book::Arguments),
     Stat(stat::Arguments),
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Command::Gateway(arguments) => gateway::run(&arguments),
         Command::Follow(arguments) => follow::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Fx(arguments) => fx::run(&arguments),
         Command::Tail(arguments) => tail::run(&arguments),
         Command::Book(arguments) => book::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),

@@ -40,6 +40,7 @@ const PACKAGES: &[Package] = &[
         ],
     ),
     package("touchline-book", 2, &["touchline-types"]),
+    package("touchline-fx", 3, &["touchline-types", "touchline-wire"]),
     package(
         "touchline-transport",
         3,
@@ -94,6 +95,7 @@ const PACKAGES: &[Package] = &[
             "touchline-book",
             "touchline-transport",
             "touchline-gateway",
+            "touchline-fx",
             LAB,
         ],
     ),

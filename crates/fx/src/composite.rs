@@ -1,0 +1,225 @@
+//! The composite of a pair: all banks' quotes that count, as one price for each size.
+
+use crate::counts::{Counting, best};
+use crate::plan::{Offer, Planner, Style, Want, sweep_order};
+use crate::setup::{BANKS_MAX, Bank, Pair, Setup};
+use crate::ticks::average;
+use std::cmp::Ordering;
+use touchline_types::Side;
+
+/// Some of the banks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BankSet([u64; BANKS_MAX / 64]);
+
+impl BankSet {
+    /// Adds a bank.
+    pub fn add(&mut self, bank: Bank) {
+        self.0[bank / 64] |= 1 << (bank % 64);
+    }
+
+    /// Whether a bank is among them.
+    pub fn has(&self, bank: Bank) -> bool {
+        self.0[bank / 64] >> (bank % 64) & 1 == 1
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// They by rank.
+    pub fn iter(&self) -> impl Iterator<Item = Bank> + '_ {
+        (0..BANKS_MAX).filter(|bank| self.has(*bank))
+    }
+}
+
+/// The best price of a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Top {
+    /// Ticks.
+    pub price: i64,
+    /// What can be had at it, units.
+    pub quantity: i64,
+    /// Who has it.
+    pub banks: BankSet,
+}
+
+/// How the best bid and ask stand to each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum State {
+    /// No bank counts.
+    #[default]
+    Empty,
+    /// One side is missing.
+    OneSided,
+    /// The bid is below the ask.
+    Normal,
+    /// They are equal.
+    Locked,
+    /// The bid is above the ask.
+    Crossed,
+}
+
+/// One pair, all banks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Composite {
+    /// Best bid and ask, by side.
+    pub tops: [Option<Top>; 2],
+    /// For each configured size the average price, hundredths of a tick, by the side that is taken; none if it cannot be had
+    /// whole.
+    pub averages: Vec<[Option<i64>; 2]>,
+}
+
+impl Composite {
+    /// How the sides stand to each other.
+    pub fn state(&self) -> State {
+        state(&self.tops)
+    }
+
+    /// Best bid and ask together: twice the mid, ticks.
+    pub fn mid2(&self) -> Option<i64> {
+        let [bid, ask] = &self.tops;
+        Some(bid.as_ref()?.price + ask.as_ref()?.price)
+    }
+}
+
+/// How best bid and ask stand to each other.
+pub fn state(tops: &[Option<Top>; 2]) -> State {
+    let [Some(bid), Some(ask)] = tops else {
+        return match tops.iter().any(Option::is_some) {
+            true => State::OneSided,
+            false => State::Empty,
+        };
+    };
+    match bid.price.cmp(&ask.price) {
+        Ordering::Less => State::Normal,
+        Ordering::Equal => State::Locked,
+        Ordering::Greater => State::Crossed,
+    }
+}
+
+/// The composites of all pairs, and the offers that they are made of.
+#[derive(Debug, Clone)]
+pub struct Composites {
+    pairs: Vec<PairOffers>,
+    /// Best price of each slot, by side, as far as it counts.
+    own: Vec<[Option<i64>; 2]>,
+    caps: Vec<i64>,
+    is_quoted: Vec<bool>,
+    planner: Planner,
+}
+
+/// What counts of a pair, over all banks.
+#[derive(Debug, Clone, Default)]
+struct PairOffers {
+    /// In the order of a sweep, by side.
+    offers: [Vec<Offer>; 2],
+    composite: Composite,
+    is_dirty: bool,
+}
+
+impl Composites {
+    /// Nothing counts.
+    pub fn new(setup: &Setup) -> Composites {
+        let empty = |pair: usize| PairOffers {
+            composite: Composite {
+                averages: vec![[None; 2]; setup.pairs[pair].config.sizes.len()],
+                ..Composite::default()
+            },
+            ..PairOffers::default()
+        };
+        Composites {
+            pairs: (0..setup.pairs.len()).map(empty).collect(),
+            own: vec![[None; 2]; setup.slots()],
+            caps: setup.banks.iter().map(|bank| bank.config.max_qty).collect(),
+            is_quoted: setup.banks.iter().map(|bank| bank.is_quoted).collect(),
+            planner: Planner::new(setup.banks.len()),
+        }
+    }
+
+    /// Replaces what counts of a bank's pair.
+    pub fn replace(&mut self, setup: &Setup, (bank, pair): (Bank, Pair), counting: &Counting) {
+        let entry = &mut self.pairs[pair];
+        for side in Side::BOTH {
+            let (offers, new) = (
+                &mut entry.offers[side.index()],
+                &counting.offers[side.index()],
+            );
+            offers.retain(|offer| usize::from(offer.bank) != bank);
+            for offer in new {
+                let at = offers.partition_point(|other| sweep_order(side, other, offer).is_lt());
+                offers.insert(at, *offer);
+            }
+            self.own[setup.slot(bank, pair)][side.index()] = best(side, new);
+        }
+        entry.is_dirty = true;
+    }
+
+    /// Computes the composite of a pair anew if something of it changed. True if it was.
+    pub fn refresh(&mut self, setup: &Setup, pair: Pair) -> bool {
+        let config = &setup.pairs[pair].config;
+        let entry = &mut self.pairs[pair];
+        if !std::mem::take(&mut entry.is_dirty) {
+            return false;
+        }
+        for side in Side::BOTH {
+            let offers = &entry.offers[side.index()];
+            entry.composite.tops[side.index()] = top(offers);
+            for (quantity, averages) in config.sizes.iter().zip(&mut entry.composite.averages) {
+                let want = Want {
+                    takes: side,
+                    quantity: *quantity,
+                    limit: None,
+                    lot: config.lot,
+                    caps: &self.caps,
+                    is_quoted: &self.is_quoted,
+                    style: Style::Best,
+                    parts: false,
+                    combine: setup.router.combine,
+                };
+                let plan = self.planner.plan(offers, &want);
+                averages[side.index()] =
+                    plan.map(|plan| average(plan.cost, plan.quantity, side == Side::Ask));
+            }
+        }
+        true
+    }
+
+    /// The composite of a pair as of its last refresh.
+    pub fn of(&self, pair: Pair) -> &Composite {
+        &self.pairs[pair].composite
+    }
+
+    /// What counts of a pair's side, in the order of a sweep.
+    pub fn offers(&self, pair: Pair, side: Side) -> &[Offer] {
+        &self.pairs[pair].offers[side.index()]
+    }
+
+    /// A bank's own best bid and ask, as far as they count.
+    pub fn own(&self, setup: &Setup, bank: Bank, pair: Pair) -> [Option<i64>; 2] {
+        self.own[setup.slot(bank, pair)]
+    }
+}
+
+/// The best of offers in the order of a sweep.
+fn top(offers: &[Offer]) -> Option<Top> {
+    let price = offers.first()?.price;
+    let (mut sum, mut largest, mut banks) = (0, 0, BankSet::default());
+    for offer in offers.iter().take_while(|offer| offer.price == price) {
+        match offer.is_full {
+            true => largest = i64::max(largest, offer.size),
+            false => sum += offer.size,
+        }
+        banks.add(usize::from(offer.bank));
+    }
+    Some(Top {
+        price,
+        quantity: i64::max(sum, largest),
+        banks,
+    })
+}

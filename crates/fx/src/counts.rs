@@ -1,0 +1,154 @@
+//! When a quote counts: its session is up and heard, its pair not stale, the quote firm and not expired, and the bank not
+//! inverted.
+
+use crate::plan::Offer;
+use crate::quotes::{Entry, NEVER};
+use crate::setup::{Bank, Setup, Slot, ns};
+use touchline_types::Side;
+
+/// Signs of life of the banks' pricing sessions.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    banks: Vec<Stream>,
+    /// When a quote message was of the slot last; nothing since the session came up.
+    quoted_ns: Vec<Option<u64>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stream {
+    is_up: bool,
+    heard_ns: u64,
+    /// Whether silence was noticed since.
+    is_silent: bool,
+}
+
+/// What counts of a slot.
+#[derive(Debug, Clone, Default)]
+pub struct Counting {
+    /// Entries that count, by side.
+    pub offers: [Vec<Offer>; 2],
+    /// When the next of them stops to count by itself.
+    pub due_ns: u64,
+}
+
+impl Streams {
+    /// All down.
+    pub fn new(setup: &Setup) -> Streams {
+        Streams {
+            banks: vec![Stream::default(); setup.banks.len()],
+            quoted_ns: vec![None; setup.slots()],
+        }
+    }
+
+    /// Whether the pricing session is up.
+    pub fn is_up(&self, bank: Bank) -> bool {
+        self.banks[bank].is_up
+    }
+
+    /// The session came up, or went.
+    pub fn set_up(&mut self, setup: &Setup, bank: Bank, is_up: bool, now_ns: u64) {
+        self.banks[bank] = Stream {
+            is_up,
+            heard_ns: now_ns,
+            is_silent: false,
+        };
+        self.quoted_ns[setup.slot(bank, 0)..setup.slot(bank + 1, 0)].fill(None);
+    }
+
+    /// Something was heard. True if that ends a silence.
+    pub fn hear(&mut self, bank: Bank, now_ns: u64) -> bool {
+        let stream = &mut self.banks[bank];
+        stream.heard_ns = now_ns;
+        std::mem::take(&mut stream.is_silent)
+    }
+
+    /// A quote message was of the slot.
+    pub fn note_quoted(&mut self, slot: Slot, now_ns: u64) {
+        self.quoted_ns[slot] = Some(now_ns);
+    }
+
+    /// When the bank becomes silent, unless it is heard.
+    pub fn silence_due_ns(&self, setup: &Setup, bank: Bank) -> u64 {
+        let stream = &self.banks[bank];
+        match stream.is_up && !stream.is_silent {
+            true => after(stream.heard_ns, setup.banks[bank].config.silence_ms),
+            false => NEVER,
+        }
+    }
+
+    /// Notes that the bank is silent. True if it has just become so.
+    pub fn note_silence(&mut self, setup: &Setup, bank: Bank, now_ns: u64) -> bool {
+        let is_due = self.silence_due_ns(setup, bank) <= now_ns;
+        self.banks[bank].is_silent |= is_due;
+        is_due
+    }
+
+    /// Collects what counts of a slot now.
+    pub fn count(
+        &self,
+        setup: &Setup,
+        (bank, slot): (Bank, Slot),
+        lot: i64,
+        entries: &[Entry],
+        now_ns: u64,
+        into: &mut Counting,
+    ) {
+        into.offers.iter_mut().for_each(Vec::clear);
+        into.due_ns = NEVER;
+        let stream = &self.banks[bank];
+        let config = &setup.banks[bank].config;
+        let silent_ns = after(stream.heard_ns, config.silence_ms);
+        let stale_ns =
+            self.quoted_ns[slot].map_or(NEVER, |quoted_ns| after(quoted_ns, config.stale_ms));
+        if !stream.is_up || now_ns >= silent_ns {
+            return;
+        }
+        if now_ns >= stale_ns {
+            return;
+        }
+        into.due_ns = stale_ns;
+        for (place, entry) in entries.iter().enumerate() {
+            if !entry.is_firm || now_ns >= entry.expires_ns {
+                continue;
+            }
+            into.due_ns = into.due_ns.min(entry.expires_ns);
+            into.offers[entry.side.index()].push(Offer {
+                price: entry.price,
+                size: crate::plan::whole_lots(entry.size, lot),
+                minimum: entry.minimum,
+                age: entry.age,
+                penalty: 0,
+                entry: place as u32,
+                bank: bank as u16,
+                is_full: setup.banks[bank].is_full,
+            });
+        }
+        if is_inverted(&into.offers) {
+            into.offers.iter_mut().for_each(Vec::clear);
+        }
+    }
+}
+
+/// Whether a bank's best bid is above its best ask.
+fn is_inverted([bids, asks]: &[Vec<Offer>; 2]) -> bool {
+    let bid = bids.iter().map(|offer| offer.price).max();
+    let ask = asks.iter().map(|offer| offer.price).min();
+    bid.zip(ask).is_some_and(|(bid, ask)| bid > ask)
+}
+
+/// The best price of a side.
+pub fn best(side: Side, offers: &[Offer]) -> Option<i64> {
+    let prices = offers.iter().map(|offer| offer.price);
+    match side {
+        Side::Bid => prices.max(),
+        Side::Ask => prices.min(),
+    }
+}
+
+/// The time so many milliseconds later; 0 milliseconds are switched off.
+fn after(from_ns: u64, ms: u64) -> u64 {
+    match ms {
+        0 => NEVER,
+        ms => from_ns.saturating_add(ns(ms)),
+    }
+}

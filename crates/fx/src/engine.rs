@@ -1,0 +1,259 @@
+//! The core: inputs and time in, events out. One state, one thread, no clock.
+//!
+//! ```text
+//! handle(at, input):  everything due up to `at`, instant by instant ─► the input ─► the step
+//! instant:            mark-outs ─► orders' answers and questions ─► parents' deadlines ─► the step
+//! step:               composites ─► router ─► published composites
+//! ```
+//!
+//! What is due happens before an input of the same time. Waking up more often changes nothing.
+
+mod desk;
+mod fills;
+mod outcome;
+mod pricing;
+mod publish;
+mod reports;
+mod route;
+mod timers;
+mod unknown;
+
+use crate::composite::{Composite, Composites};
+use crate::cooldown::Cooldowns;
+use crate::counts::{Counting, Streams};
+use crate::event::{Batch, Event};
+use crate::input::{Input, Session};
+use crate::kill::KillSwitch;
+use crate::orders::{Executions, Orders};
+use crate::parents::Parents;
+use crate::penalty::Penalties;
+use crate::plan::{Offer, Planner};
+use crate::positions::Positions;
+use crate::quotes::{Counters, NEVER, Quotes};
+use crate::risk::Risk;
+use crate::scorecard::Scorecard;
+use crate::setup::{Bank, Setup, Slot};
+use crate::window::LastSecond;
+use touchline_wire::fix::{Frame, Message, frame};
+
+/// Bytes of a message at most.
+pub const MESSAGE_MAX: usize = 4 << 20;
+
+/// The state of everything.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    setup: Setup,
+    /// Time of the last instant or input; none before the first.
+    now_ns: Option<u64>,
+    /// Nothing is due before.
+    wake_ns: u64,
+
+    streams: Streams,
+    quotes: Quotes,
+    composites: Composites,
+    /// Slots whose counting entries may have changed since the last step.
+    dirty: Vec<(Bank, Slot)>,
+    is_dirty: Vec<bool>,
+    /// When the next entry of a slot stops counting by itself.
+    slot_due_ns: Vec<u64>,
+    counting: Counting,
+    /// Composites as they were published last.
+    published: Vec<Option<Composite>>,
+
+    parents: Parents,
+    planner: Planner,
+    offers: Vec<Offer>,
+    orders: Orders,
+    executions: Executions,
+    order_sessions: Vec<OrderSession>,
+    numbers: Numbers,
+
+    cooldowns: Cooldowns,
+    penalties: Penalties,
+    positions: Positions,
+    risk: Risk,
+    kill: KillSwitch,
+    rejects: LastSecond,
+    scorecard: Scorecard,
+}
+
+/// What is known of a bank's order session.
+#[derive(Debug, Clone, Default)]
+struct OrderSession {
+    is_up: bool,
+    /// The mass status request that is not answered.
+    mass_status: Option<u64>,
+    /// Orders sent lately.
+    rate: LastSecond,
+}
+
+/// Requests counted over the run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Numbers {
+    status: u64,
+    mass_status: u64,
+}
+
+impl Engine {
+    /// Nothing happened yet.
+    pub fn new(setup: Setup) -> Engine {
+        let slots = setup.slots();
+        Engine {
+            now_ns: None,
+            wake_ns: NEVER,
+            streams: Streams::new(&setup),
+            quotes: Quotes::new(&setup),
+            composites: Composites::new(&setup),
+            dirty: Vec::with_capacity(slots),
+            is_dirty: vec![false; slots],
+            slot_due_ns: vec![NEVER; slots],
+            counting: Counting::default(),
+            published: vec![None; setup.pairs.len()],
+            parents: Parents::new(&setup),
+            planner: Planner::new(setup.banks.len()),
+            offers: Vec::new(),
+            orders: Orders::new(&setup),
+            executions: Executions::default(),
+            order_sessions: vec![OrderSession::default(); setup.banks.len()],
+            numbers: Numbers::default(),
+            cooldowns: Cooldowns::new(&setup),
+            penalties: Penalties::new(&setup),
+            positions: Positions::new(&setup),
+            risk: Risk::default(),
+            kill: KillSwitch::default(),
+            rejects: LastSecond::default(),
+            scorecard: Scorecard::new(&setup),
+            setup,
+        }
+    }
+
+    /// The configuration.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Time of the last instant or input.
+    pub fn now_ns(&self) -> Option<u64> {
+        self.now_ns
+    }
+
+    /// What was counted of quotes.
+    pub fn counters(&self) -> &Counters {
+        self.quotes.counters()
+    }
+
+    /// All orders.
+    pub fn orders(&self) -> &Orders {
+        &self.orders
+    }
+
+    /// All parents.
+    pub fn parents(&self) -> &Parents {
+        &self.parents
+    }
+
+    /// What is held.
+    pub fn positions(&self) -> &Positions {
+        &self.positions
+    }
+
+    /// The composites as of the last step.
+    pub fn composites(&self) -> &Composites {
+        &self.composites
+    }
+
+    /// Whether the kill switch is thrown.
+    pub fn is_killed(&self) -> bool {
+        self.kill.is_killed()
+    }
+
+    /// Takes an input, and everything that is due before it. Time never falls.
+    pub fn handle(&mut self, at_ns: u64, input: &Input<'_>, out: &mut Batch) {
+        self.handle_timeout(at_ns, out);
+        self.now_ns = Some(at_ns);
+        match input {
+            Input::Pricing(bank, session) => self.pricing(*bank, session),
+            Input::Orders(bank, session) => self.order_session(*bank, session, out),
+            Input::Desk(command) => self.desk(command, out),
+        }
+        self.step(out);
+    }
+
+    /// When something is due at the earliest; [`NEVER`] if nothing is. Waking up then and finding nothing does no harm.
+    pub fn next_timeout_ns(&self) -> u64 {
+        self.wake_ns
+    }
+
+    /// The session ends: what is held, and how the banks did.
+    pub fn finish(&mut self, out: &mut Batch) {
+        let now_ns = self.now();
+        for pair in 0..self.setup.pairs.len() {
+            self.scorecard
+                .count_time(&self.setup, &self.composites, pair, now_ns);
+            self.position_line(pair, out);
+        }
+        for bank in 0..self.setup.banks.len() {
+            let mut pairs: Vec<_> = self.setup.banks[bank].pairs.clone();
+            pairs.sort_unstable();
+            for pair in pairs {
+                let slot = self.setup.slot(bank, pair);
+                let mut score = self.scorecard.of(bank, slot, now_ns);
+                score.penalty = self.penalties.of(&self.setup, slot);
+                let score = Box::new(score);
+                out.events
+                    .push((now_ns, Event::Score { bank, pair, score }));
+            }
+        }
+    }
+
+    /// Composites, then the router, then what is published.
+    fn step(&mut self, out: &mut Batch) {
+        self.refresh_composites();
+        self.route(out);
+        self.publish_changes(out);
+    }
+
+    fn now(&self) -> u64 {
+        self.now_ns.unwrap_or(0)
+    }
+
+    fn push(&self, event: Event, out: &mut Batch) {
+        out.events.push((self.now(), event));
+    }
+
+    /// Something is due then.
+    fn wake_at(&mut self, due_ns: u64) {
+        self.wake_ns = self.wake_ns.min(due_ns);
+    }
+
+    fn order_session(&mut self, bank: Bank, session: &Session<'_>, out: &mut Batch) {
+        match session {
+            Session::Up => self.order_session_up(bank, out),
+            Session::Down => self.order_session_down(bank, out),
+            Session::Message(bytes) => {
+                let is_up = self.order_sessions[bank].is_up;
+                if let Some(message) = self.accept(is_up, bytes) {
+                    self.report(bank, &message, out);
+                }
+            }
+        }
+    }
+
+    /// A message of a session that is up, if it is sound.
+    fn accept<'a>(&mut self, is_up: bool, bytes: &'a [u8]) -> Option<Message<'a>> {
+        let counters = self.quotes.counters_mut();
+        if !is_up {
+            counters.session_down += 1;
+            return None;
+        }
+        let message = match frame(bytes, MESSAGE_MAX) {
+            Ok(Frame::Whole(message)) if message.len() == bytes.len() => Some(message),
+            _ => None,
+        };
+        let sound = message.filter(|message| message.fields().all(|field| field.is_ok()));
+        if sound.is_none() {
+            counters.malformed += 1;
+        }
+        sound
+    }
+}

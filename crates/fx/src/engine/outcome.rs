@@ -1,0 +1,190 @@
+//! What follows from the outcome of an order: its bank cools down, is judged, or everything is killed.
+
+use super::Engine;
+use crate::cooldown::{Cooldowns, Measure, pairs_of};
+use crate::event::{Batch, Event, Message, OrderEvent, OrderLine, OrderStatus, ParentEnd};
+use crate::orders::RejectCode;
+use crate::parents::EndReason;
+use crate::penalty::Outcome;
+use crate::setup::{Bank, Pair, ns};
+use crate::ticks::average;
+use touchline_types::{Id, Side};
+
+impl Engine {
+    /// An order has ended, and its line is out.
+    pub(super) fn order_ended(&mut self, at: usize, code: Option<RejectCode>, out: &mut Batch) {
+        let now_ns = self.now();
+        let order = self.orders.get(at);
+        let (terms, cum) = (order.terms, order.cum());
+        let is_free = order.was_unknown() || order.is_cancel_asked();
+        let slot = self.setup.slot(terms.bank, terms.pair);
+        let mid2 = self.composites.of(terms.pair).mid2();
+        self.scorecard.note_end(slot, order, code, mid2, now_ns);
+        let unfilled = terms.quantity - cum;
+        if unfilled > 0 {
+            self.parents.release(terms.parent, unfilled);
+            let parent = self.parents.note(terms.parent);
+            let pause_ns = ns(self.setup.router.retry_ms[parent.terms.urgency]);
+            parent.retry_ns = parent.retry_ns.max(now_ns.saturating_add(pause_ns));
+            let retry_ns = parent.retry_ns;
+            self.wake_at(retry_ns);
+        }
+        self.count_outcome(at, cum == 0);
+        if cum > 0 {
+            self.cooldowns.succeed(slot);
+        } else if !is_free {
+            self.fail(terms.bank, terms.pair, code, out);
+            self.rejects.add(now_ns);
+            if self.rejects.count(now_ns) >= self.setup.risk.kill_rejects_per_s {
+                self.kill(Id::new(b"auto:rejects"), out);
+            }
+        }
+    }
+
+    /// The penalty counts an order, once.
+    pub(super) fn count_outcome(&mut self, at: usize, is_bad: bool) {
+        if !self.orders.change(at, |order| order.count_once()) {
+            return;
+        }
+        let terms = &self.orders.get(at).terms;
+        let outcome = Outcome {
+            is_bad,
+            hold_ns: self.now() - terms.sent_ns,
+        };
+        let slot = self.setup.slot(terms.bank, terms.pair);
+        self.penalties.add(&self.setup, slot, outcome);
+    }
+
+    /// A bank did not deal: it is left alone.
+    pub(super) fn fail(
+        &mut self,
+        bank: Bank,
+        pair: Pair,
+        code: Option<RejectCode>,
+        out: &mut Batch,
+    ) {
+        let now_ns = self.now();
+        let slot = self.setup.slot(bank, pair);
+        match Cooldowns::measure(code) {
+            Measure::Disable(code) => {
+                self.cooldowns.disable(slot);
+                self.push(Event::Disabled { bank, pair, code }, out);
+            }
+            Measure::PauseBank => {
+                let until_ns = now_ns.saturating_add(ns(self.setup.router.credit_pause_ms));
+                let pairs: Vec<Pair> = pairs_of(&self.setup, bank).collect();
+                for pair in pairs {
+                    let until_ns = self.cooldowns.pause(self.setup.slot(bank, pair), until_ns);
+                    self.cooldown_line(bank, pair, code, until_ns, out);
+                }
+            }
+            Measure::CoolDown => {
+                let until_ns = self.cooldowns.fail(&self.setup, slot, now_ns);
+                self.cooldown_line(bank, pair, code, until_ns, out);
+            }
+        }
+    }
+
+    /// Nothing is sent any more, every parent ends, every order is canceled.
+    pub(super) fn kill(&mut self, by: Option<Id>, out: &mut Batch) {
+        if !self.kill.kill() {
+            return;
+        }
+        self.push(Event::Kill { by }, out);
+        self.end_all(EndReason::Kill, out);
+        let live = self.orders.live().to_vec();
+        for at in live {
+            self.cancel_order(at, out);
+        }
+    }
+
+    /// Every working parent ends.
+    pub(super) fn end_all(&mut self, reason: EndReason, out: &mut Batch) {
+        let live = self.parents.live().to_vec();
+        for at in live {
+            if self.parents.get(at).is_working() {
+                self.end_parent(at, reason, out);
+            }
+        }
+    }
+
+    /// Cancels an order, if it is open and its session up.
+    pub(super) fn cancel_order(&mut self, at: usize, out: &mut Batch) {
+        let order = self.orders.get(at);
+        let terms = order.terms;
+        if !order.state().is_open() || !self.order_sessions[terms.bank].is_up {
+            return;
+        }
+        let id = self.order_id(terms.parent);
+        self.orders.change(at, |order| order.ask_cancel());
+        let at_ns = self.now();
+        let message = Message::Cancel { id, terms, at_ns };
+        self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+    }
+
+    /// A parent works no more.
+    pub(super) fn end_parent(&mut self, at: usize, reason: EndReason, out: &mut Batch) {
+        self.parents.end(at);
+        let end = self.parent_end(at, Some(reason));
+        self.push(Event::Ended(end), out);
+    }
+
+    /// How a parent stands.
+    pub(super) fn parent_end(&self, at: usize, reason: Option<EndReason>) -> ParentEnd {
+        let parent = self.parents.get(at);
+        let (filled, cost) = parent.net();
+        let is_buy = parent.terms.side == Side::Bid;
+        ParentEnd {
+            parent: parent.terms.id,
+            pair: parent.terms.pair,
+            reason,
+            filled,
+            average: (filled > 0).then(|| average(cost, filled, is_buy)),
+            out: parent.exposure().out(),
+        }
+    }
+
+    /// A line about an order of ours.
+    pub(super) fn order_line(
+        &self,
+        at: usize,
+        what: OrderEvent,
+        code: Option<RejectCode>,
+        message: Option<Message>,
+        out: &mut Batch,
+    ) {
+        let order = self.orders.get(at);
+        let status = OrderStatus {
+            state: order.state(),
+            cum: order.cum(),
+            leaves: order.leaves(),
+        };
+        let line = OrderLine {
+            id: Some(order.terms.id),
+            bank: order.terms.bank,
+            what,
+            status: Some(status),
+            code,
+            message,
+        };
+        self.push(Event::Order(line), out);
+    }
+
+    fn cooldown_line(
+        &mut self,
+        bank: Bank,
+        pair: Pair,
+        code: Option<RejectCode>,
+        until_ns: u64,
+        out: &mut Batch,
+    ) {
+        self.wake_at(until_ns);
+        let event = Event::Cooldown {
+            bank,
+            pair,
+            code,
+            until_ns,
+        };
+        self.push(event, out);
+    }
+}

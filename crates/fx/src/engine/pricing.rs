@@ -1,0 +1,98 @@
+//! Pricing sessions, and the composites that follow from them.
+
+use super::Engine;
+use crate::input::Session;
+use crate::setup::{Bank, Slot};
+
+impl Engine {
+    pub(super) fn pricing(&mut self, bank: Bank, session: &Session<'_>) {
+        match session {
+            Session::Up => self.set_pricing_up(bank, true),
+            Session::Down => self.set_pricing_up(bank, false),
+            Session::Message(bytes) => {
+                let is_up = self.streams.is_up(bank);
+                let Some(message) = self.accept(is_up, bytes) else {
+                    return;
+                };
+                let now_ns = self.now();
+                let ends_silence = self.streams.hear(bank, now_ns);
+                self.wake_at(self.streams.silence_due_ns(&self.setup, bank));
+                if ends_silence {
+                    self.mark_bank(bank);
+                }
+                let changes = self.quotes.apply(&self.setup, bank, &message, now_ns);
+                for pair in &changes.quoted {
+                    let slot = self.setup.slot(bank, *pair);
+                    self.streams.note_quoted(slot, now_ns);
+                    self.scorecard.note_quoted(slot);
+                }
+                for pair in &changes.changed {
+                    let slot = self.setup.slot(bank, *pair);
+                    mark(&mut self.dirty, &mut self.is_dirty, bank, slot);
+                }
+            }
+        }
+    }
+
+    /// A session that comes or goes takes all quotes along.
+    pub(super) fn set_pricing_up(&mut self, bank: Bank, is_up: bool) {
+        let now_ns = self.now();
+        self.quotes.clear(&self.setup, bank);
+        self.streams.set_up(&self.setup, bank, is_up, now_ns);
+        self.scorecard.set_up(bank, is_up, now_ns);
+        self.wake_at(self.streams.silence_due_ns(&self.setup, bank));
+        self.mark_bank(bank);
+    }
+
+    /// All pairs of a bank are looked at in the next step.
+    pub(super) fn mark_bank(&mut self, bank: Bank) {
+        for pair in 0..self.setup.pairs.len() {
+            let slot = self.setup.slot(bank, pair);
+            mark(&mut self.dirty, &mut self.is_dirty, bank, slot);
+        }
+    }
+
+    /// Slots of which an entry stops counting by now are looked at in the next step.
+    pub(super) fn mark_due(&mut self, now_ns: u64) {
+        for bank in 0..self.setup.banks.len() {
+            if self.streams.note_silence(&self.setup, bank, now_ns) {
+                self.mark_bank(bank);
+            }
+            for pair in 0..self.setup.pairs.len() {
+                let slot = self.setup.slot(bank, pair);
+                if self.slot_due_ns[slot] <= now_ns {
+                    mark(&mut self.dirty, &mut self.is_dirty, bank, slot);
+                }
+            }
+        }
+    }
+
+    /// Brings the composites up to date.
+    pub(super) fn refresh_composites(&mut self) {
+        let now_ns = self.now();
+        let pairs = self.setup.pairs.len();
+        while let Some((bank, slot)) = self.dirty.pop() {
+            self.is_dirty[slot] = false;
+            let pair = slot % pairs;
+            self.scorecard
+                .count_time(&self.setup, &self.composites, pair, now_ns);
+            let entries = self.quotes.book(slot).entries();
+            let lot = self.setup.pairs[pair].config.lot;
+            let counting = &mut self.counting;
+            self.streams
+                .count(&self.setup, (bank, slot), lot, entries, now_ns, counting);
+            self.composites.replace(&self.setup, (bank, pair), counting);
+            self.slot_due_ns[slot] = counting.due_ns;
+            self.wake_at(self.slot_due_ns[slot]);
+        }
+        for pair in 0..pairs {
+            self.composites.refresh(&self.setup, pair);
+        }
+    }
+}
+
+fn mark(dirty: &mut Vec<(Bank, Slot)>, is_dirty: &mut [bool], bank: Bank, slot: Slot) {
+    if !std::mem::replace(&mut is_dirty[slot], true) {
+        dirty.push((bank, slot));
+    }
+}

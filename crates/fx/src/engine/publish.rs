@@ -1,0 +1,54 @@
+//! Which composites are published, and when.
+
+use super::Engine;
+use crate::event::{Batch, Event};
+use crate::quotes::NEVER;
+use crate::setup::Pair;
+
+impl Engine {
+    /// Publishes each change, unless composites are conflated.
+    pub(super) fn publish_changes(&mut self, out: &mut Batch) {
+        match self.setup.conflate_ns {
+            0 => self.publish(out),
+            _ => self.wake_at(self.conflation_due_ns()),
+        }
+    }
+
+    /// Publishes what differs from what was published last.
+    pub(super) fn publish(&mut self, out: &mut Batch) {
+        for pair in 0..self.setup.pairs.len() {
+            if self.is_unpublished(pair) {
+                let composite = self.composites.of(pair);
+                let from = out.averages.len();
+                out.averages.extend_from_slice(&composite.averages);
+                let event = Event::Composite {
+                    pair,
+                    tops: composite.tops,
+                    averages: from..out.averages.len(),
+                };
+                match &mut self.published[pair] {
+                    Some(published) => published.clone_from(composite),
+                    published => *published = Some(composite.clone()),
+                }
+                self.push(event, out);
+            }
+        }
+    }
+
+    /// When conflated composites are published next: at a multiple of the period since 1970, if one differs.
+    pub(super) fn conflation_due_ns(&self) -> u64 {
+        let period_ns = self.setup.conflate_ns;
+        let (Some(now_ns), true) = (self.now_ns, period_ns > 0) else {
+            return NEVER;
+        };
+        let pending = (0..self.setup.pairs.len()).any(|pair| self.is_unpublished(pair));
+        match pending {
+            true => (now_ns / period_ns + 1).saturating_mul(period_ns),
+            false => NEVER,
+        }
+    }
+
+    fn is_unpublished(&self, pair: Pair) -> bool {
+        self.published[pair].as_ref() != Some(self.composites.of(pair))
+    }
+}

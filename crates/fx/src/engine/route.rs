@@ -1,0 +1,312 @@
+//! The router: which orders are made of what is open, now.
+
+use super::Engine;
+use crate::composite::BankSet;
+use crate::event::{Batch, Event, Message, OrderEvent, PlanLeg};
+use crate::orders::{Order, Terms};
+use crate::parents::{EndReason, Lifetime, WaitReason};
+use crate::plan::{Offer, Plan, PlanKind, Want, bank_of, is_within, sweep_order};
+use crate::quotes::NEVER;
+use crate::risk;
+use crate::setup::{Bank, Pair, ns};
+use crate::ticks::average;
+use crate::window::SECOND_NS;
+use touchline_types::{Id, Side};
+
+/// An order that a plan asks for.
+#[derive(Debug, Clone, Copy)]
+struct Draft {
+    bank: Bank,
+    quantity: i64,
+    price: i64,
+    quote_id: Option<Id>,
+    is_fok: bool,
+    penalty: i64,
+}
+
+impl Engine {
+    /// Every parent that is not done, in the order of their arrival.
+    pub(super) fn route(&mut self, out: &mut Batch) {
+        let mut next = 0;
+        while let Some(at) = self.parents.live().get(next).copied() {
+            self.route_parent(at, out);
+            // One that is done leaves its place to the next.
+            if self.parents.live().get(next) == Some(&at) {
+                next += 1;
+            }
+        }
+    }
+
+    fn route_parent(&mut self, at: usize, out: &mut Batch) {
+        let parent = self.parents.get(at);
+        if !parent.is_working() {
+            if parent.exposure().out() == 0 {
+                let end = self.parent_end(at, None);
+                self.parents.settle(at);
+                self.push(Event::Settled(end), out);
+            }
+            return;
+        }
+        if let Some(reason) = self.end_reason(at) {
+            self.end_parent(at, reason, out);
+            return;
+        }
+        while self.may_send(at) {
+            match self.look(at) {
+                Ok(plan) => self.carry_out(at, &plan, out),
+                Err(reason) => {
+                    self.wait(at, reason, out);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether a parent is over without anybody's wish.
+    fn end_reason(&self, at: usize) -> Option<EndReason> {
+        let parent = self.parents.get(at);
+        let exposure = parent.exposure();
+        if exposure.done() >= exposure.quantity() {
+            return Some(EndReason::Filled);
+        }
+        let reason = attempt(parent.terms.lifetime)?;
+        let mut own = self
+            .orders
+            .live()
+            .iter()
+            .map(|order| self.orders.get(*order));
+        let is_open = own.any(|order| order.terms.parent == at && !order.state().is_doubtful());
+        (parent.has_sent && !is_open).then_some(reason)
+    }
+
+    fn may_send(&self, at: usize) -> bool {
+        let parent = self.parents.get(at);
+        let has_had_its_attempt = parent.has_sent && attempt(parent.terms.lifetime).is_some();
+        parent.open() > 0
+            && self.now() >= parent.retry_ns
+            && !self.kill.is_killed()
+            && !has_had_its_attempt
+    }
+
+    /// A plan for what is open, or why there is none.
+    fn look(&mut self, at: usize) -> Result<Plan, WaitReason> {
+        let parent = self.parents.get(at);
+        let (terms, open) = (parent.terms, parent.open());
+        let pair = &self.setup.pairs[terms.pair].config;
+        let takes = opposite(terms.side);
+        let mut banks = BankSet::default();
+        for offer in self.composites.offers(terms.pair, takes) {
+            banks.add(usize::from(offer.bank));
+        }
+        if banks.len() < self.setup.risk.min_banks {
+            return Err(WaitReason::Thin);
+        }
+        let composite = self.composites.of(terms.pair);
+        let [Some(bid), Some(ask)] = &composite.tops else {
+            return Err(WaitReason::NoMid);
+        };
+        if bid.price - ask.price > pair.crossed_max_ticks {
+            return Err(WaitReason::Crossed);
+        }
+        let mid2 = bid.price + ask.price;
+        let caps = self.offers_for(terms.pair, takes, terms.urgency, mid2);
+        let is_quoted: Vec<bool> = self.setup.banks.iter().map(|bank| bank.is_quoted).collect();
+        let want = Want {
+            takes,
+            quantity: open,
+            limit: terms.limit,
+            lot: self.setup.pairs[terms.pair].config.lot,
+            caps: &caps,
+            is_quoted: &is_quoted,
+            style: terms.style,
+            parts: terms.partial && terms.lifetime != Lifetime::AllOrNothing,
+            combine: self.setup.router.combine,
+        };
+        self.planner
+            .plan(&self.offers, &want)
+            .ok_or(WaitReason::NoPrice)
+    }
+
+    /// Collects the offers that may be hit, in the order of a sweep, and gives the caps of the banks.
+    fn offers_for(&mut self, pair: Pair, takes: Side, urgency: usize, mid2: i64) -> Vec<i64> {
+        let collar2 = 2 * self.setup.pairs[pair].config.collar_ticks;
+        let weight = self.setup.router.weight[urgency];
+        let mut caps = vec![0; self.setup.banks.len()];
+        let mut penalties = vec![None; self.setup.banks.len()];
+        for bank in 0..self.setup.banks.len() {
+            if self.is_routable(bank, pair) {
+                let slot = self.setup.slot(bank, pair);
+                caps[bank] = risk::cap(&self.setup, &self.orders, bank, pair);
+                penalties[bank] = Some(weight * self.penalties.of(&self.setup, slot));
+            }
+        }
+        self.offers.clear();
+        for offer in self.composites.offers(pair, takes) {
+            let bank = usize::from(offer.bank);
+            let Some(penalty) = penalties[bank] else {
+                continue;
+            };
+            let slot = self.setup.slot(bank, pair);
+            let entry = &self.quotes.book(slot).entries()[offer.entry as usize];
+            if entry.is_used || (2 * offer.price - mid2).abs() > collar2 {
+                continue;
+            }
+            self.offers.push(Offer { penalty, ..*offer });
+        }
+        self.offers
+            .sort_unstable_by(|a, b| sweep_order(takes, a, b));
+        caps
+    }
+
+    /// Whether a bank may be sent orders of a pair.
+    fn is_routable(&self, bank: Bank, pair: Pair) -> bool {
+        let (now_ns, session) = (self.now(), &self.order_sessions[bank]);
+        let is_in_doubt = self.orders.is_in_doubt(bank);
+        let sent = session.rate.count(now_ns);
+        let is_within_rate = sent < self.setup.banks[bank].config.max_orders_per_s;
+        let may_deal = self.cooldowns.may_deal(self.setup.slot(bank, pair), now_ns);
+        session.is_up && may_deal && !is_in_doubt && is_within_rate
+    }
+
+    fn wait(&mut self, at: usize, reason: WaitReason, out: &mut Batch) {
+        let parent = self.parents.note(at);
+        let terms = parent.terms;
+        if parent.waits.replace(reason) != Some(reason) {
+            let parent = terms.id;
+            self.push(Event::Waits { parent, reason }, out);
+        }
+        if let Some(reason) = attempt(terms.lifetime) {
+            self.end_parent(at, reason, out);
+        }
+    }
+
+    /// Sends the orders of a plan, all at the same instant, each in the journal first.
+    fn carry_out(&mut self, at: usize, plan: &Plan, out: &mut Batch) {
+        let parent = self.parents.get(at);
+        let (terms, open) = (parent.terms, parent.open());
+        let drafts = self.drafts(terms.pair, terms.side, plan.kind);
+        let from = out.legs.len();
+        for draft in &drafts {
+            let order = self.order_id(at);
+            out.legs.push(PlanLeg {
+                order,
+                bank: draft.bank,
+                quantity: draft.quantity,
+                price: draft.price,
+                quote_id: draft.quote_id,
+                penalty: draft.penalty,
+            });
+        }
+        let mid2 = self.composites.of(terms.pair).mid2();
+        let legs = from..out.legs.len();
+        let event = Event::Plan {
+            parent: terms.id,
+            pair: terms.pair,
+            open,
+            kind: plan.kind,
+            quantity: plan.quantity,
+            average: average(plan.cost, plan.quantity, terms.side == Side::Bid),
+            mid2: mid2.unwrap_or_default(),
+            legs: legs.clone(),
+        };
+        self.push(event, out);
+        self.parents.note(at).waits = None;
+        for (draft, leg) in drafts.iter().zip(legs) {
+            let id = out.legs[leg].order;
+            let terms = self.terms(at, id, draft, mid2);
+            self.send(&terms, out);
+        }
+    }
+
+    /// The orders of the plan that was made last, in the order of their first use; its entries are used from now on.
+    fn drafts(&mut self, pair: Pair, side: Side, kind: PlanKind) -> Vec<Draft> {
+        let mut drafts: Vec<Draft> = Vec::new();
+        for leg in self.planner.legs() {
+            let bank = bank_of(leg);
+            let slot = self.setup.slot(bank, pair);
+            let place = leg.offer.entry as usize;
+            let entry = self.quotes.book(slot).entries()[place];
+            self.quotes.set_used(slot, place);
+            let is_quoted = self.setup.banks[bank].is_quoted;
+            let same = drafts
+                .iter_mut()
+                .find(|draft| draft.bank == bank && !is_quoted);
+            if let Some(draft) = same {
+                draft.quantity += leg.quantity;
+                if is_within(side, leg.offer.price, Some(draft.price)) {
+                    draft.price = leg.offer.price;
+                }
+                continue;
+            }
+            drafts.push(Draft {
+                bank,
+                quantity: leg.quantity,
+                price: leg.offer.price,
+                quote_id: Some(entry.quote_id).filter(|id| is_quoted && !id.is_empty()),
+                is_fok: kind == PlanKind::Full || leg.offer.is_full,
+                penalty: leg.offer.penalty,
+            });
+        }
+        drafts
+    }
+
+    fn terms(&self, parent: usize, id: Id, draft: &Draft, mid2_sent: Option<i64>) -> Terms {
+        let of = &self.parents.get(parent).terms;
+        Terms {
+            id,
+            parent,
+            bank: draft.bank,
+            pair: of.pair,
+            side: of.side,
+            quantity: draft.quantity,
+            price: draft.price,
+            quote_id: draft.quote_id,
+            is_fok: draft.is_fok,
+            sent_ns: self.now(),
+            mid2_sent,
+        }
+    }
+
+    fn send(&mut self, terms: &Terms, out: &mut Batch) {
+        let now_ns = self.now();
+        assert!(!self.kill.is_killed(), "nothing-is-sent-while-killed");
+        self.parents.send(terms.parent, terms.quantity);
+        let answer_ns = ns(self.setup.banks[terms.bank].config.answer_ms);
+        let due_ns = now_ns.saturating_add(answer_ns);
+        let at = self.orders.add(Order::new(*terms, due_ns));
+        self.order_sessions[terms.bank].rate.add(now_ns);
+        self.scorecard
+            .note_sent(self.setup.slot(terms.bank, terms.pair), terms.quantity);
+        self.wake_at(due_ns);
+        self.wake_at(now_ns.checked_add(SECOND_NS).unwrap_or(NEVER));
+        self.order_line(at, OrderEvent::Journal, None, None, out);
+        let message = Message::Order(*terms);
+        self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+    }
+
+    /// The next ClOrdID of a parent.
+    pub(super) fn order_id(&mut self, parent: usize) -> Id {
+        let number = self.parents.next_name(parent);
+        let of = self.parents.get(parent).terms.id;
+        let text = format!("{}-{}-{number}", self.setup.prefix.as_str(), of.as_str());
+        // Prefix and parent are short enough for any number.
+        Id::lossy(text.as_bytes())
+    }
+}
+
+/// How a parent of one attempt ends; none of one that works until its deadline.
+fn attempt(lifetime: Lifetime) -> Option<EndReason> {
+    match lifetime {
+        Lifetime::Deadline => None,
+        Lifetime::Immediate => Some(EndReason::Ioc),
+        Lifetime::AllOrNothing => Some(EndReason::Fok),
+    }
+}
+
+/// The side that a parent takes.
+fn opposite(side: Side) -> Side {
+    match side {
+        Side::Bid => Side::Ask,
+        Side::Ask => Side::Bid,
+    }
+}

@@ -1,0 +1,95 @@
+//! What happens by the clock.
+
+use super::Engine;
+use crate::event::Batch;
+use crate::parents::EndReason;
+use crate::quotes::NEVER;
+
+impl Engine {
+    /// Everything that is due up to a time, instant by instant.
+    pub fn handle_timeout(&mut self, at_ns: u64, out: &mut Batch) {
+        let now_ns = self.now_ns.unwrap_or(at_ns);
+        assert!(now_ns <= at_ns, "time-never-falls");
+        while self.wake_ns <= at_ns {
+            let due_ns = self.earliest_ns();
+            if due_ns > at_ns {
+                self.wake_ns = due_ns;
+                break;
+            }
+            self.instant(due_ns.max(self.now()), out);
+        }
+    }
+
+    /// One due time.
+    fn instant(&mut self, now_ns: u64, out: &mut Batch) {
+        self.now_ns = Some(now_ns);
+        self.scorecard.take_markouts(&self.composites, now_ns);
+        self.order_timers(out);
+        self.deadlines(out);
+        let publishes = self.is_conflation(now_ns);
+        self.mark_due(now_ns);
+        self.step(out);
+        if publishes {
+            self.publish(out);
+        }
+        self.wake_ns = self.earliest_ns();
+    }
+
+    fn deadlines(&mut self, out: &mut Batch) {
+        let now_ns = self.now();
+        let is_over = |at: &usize| {
+            let parent = self.parents.get(*at);
+            parent.is_working()
+                && parent
+                    .deadline_ns
+                    .is_some_and(|deadline_ns| now_ns >= deadline_ns)
+        };
+        let over: Vec<usize> = self
+            .parents
+            .live()
+            .iter()
+            .copied()
+            .filter(is_over)
+            .collect();
+        for at in over {
+            self.end_parent(at, EndReason::Deadline, out);
+        }
+    }
+
+    /// When something is due next; in the past where it is overdue.
+    fn earliest_ns(&self) -> u64 {
+        let now_ns = self.now();
+        let slots = self.slot_due_ns.iter().copied().min().unwrap_or(NEVER);
+        let silences =
+            (0..self.setup.banks.len()).map(|bank| self.streams.silence_due_ns(&self.setup, bank));
+        let parents = self.parents.live().iter().map(|at| {
+            let parent = self.parents.get(*at);
+            let retry_ns = Some(parent.retry_ns).filter(|retry_ns| *retry_ns > now_ns);
+            match parent.is_working() {
+                true => parent
+                    .deadline_ns
+                    .unwrap_or(NEVER)
+                    .min(retry_ns.unwrap_or(NEVER)),
+                false => NEVER,
+            }
+        });
+        let rates = self
+            .order_sessions
+            .iter()
+            .map(|session| session.rate.due_ns(now_ns));
+        let others = [
+            slots,
+            self.orders.due_ns(),
+            self.cooldowns.due_ns(now_ns),
+            self.scorecard.due_ns(),
+            self.conflation_due_ns(),
+        ];
+        let all = silences.chain(parents).chain(rates).chain(others);
+        all.min().unwrap_or(NEVER)
+    }
+
+    fn is_conflation(&self, now_ns: u64) -> bool {
+        let period_ns = self.setup.conflate_ns;
+        period_ns > 0 && now_ns.is_multiple_of(period_ns)
+    }
+}

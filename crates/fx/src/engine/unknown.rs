@@ -1,0 +1,151 @@
+//! Orders without an answer: they count as filled, and are asked for until somebody knows.
+
+use super::Engine;
+use crate::event::{Alarm, Batch, Event, Message, OrderEvent, OrderLine};
+use crate::orders::{OrderState, Question};
+use crate::setup::{Bank, ns};
+use touchline_types::Id;
+
+impl Engine {
+    /// Answers that did not come in time, and questions that are due.
+    pub(super) fn order_timers(&mut self, out: &mut Batch) {
+        let now_ns = self.now();
+        if self.orders.due_ns() > now_ns {
+            return;
+        }
+        let live = self.orders.live().to_vec();
+        for at in live {
+            let order = self.orders.get(at);
+            // An order before it may have killed and so changed it; what is due stays due.
+            if order.asking.due_ns() > now_ns {
+                continue;
+            }
+            match order.state() {
+                OrderState::Unknown => self.ask(at, out),
+                _ => self.order_unknown(at, OrderEvent::Timeout, out),
+            }
+        }
+    }
+
+    /// An order has no known outcome from now on.
+    pub(super) fn order_unknown(&mut self, at: usize, what: OrderEvent, out: &mut Batch) {
+        self.orders.change(at, |order| {
+            order.lose();
+            order.asking.restart();
+        });
+        let terms = self.orders.get(at).terms;
+        let slot = self.setup.slot(terms.bank, terms.pair);
+        self.order_line(at, what, None, None, out);
+        self.scorecard.note_unknown(slot);
+        self.count_outcome(at, true);
+        self.fail(terms.bank, terms.pair, None, out);
+        if self.orders.unknown() >= self.setup.risk.kill_unknown {
+            self.kill(Id::new(b"auto:unknown"), out);
+        }
+        self.ask(at, out);
+    }
+
+    /// Asks what became of an unknown order, if its session is up.
+    pub(super) fn ask(&mut self, at: usize, out: &mut Batch) {
+        let terms = self.orders.get(at).terms;
+        if !self.order_sessions[terms.bank].is_up {
+            self.orders.change(at, |order| order.asking.stop());
+            return;
+        }
+        let config = &self.setup.banks[terms.bank].config;
+        let (now_ns, status_ns, tries_max) =
+            (self.now(), ns(config.status_ms), config.status_tries);
+        let question = self
+            .orders
+            .change(at, |order| order.asking.next(now_ns, status_ns, tries_max));
+        self.wake_at(self.orders.get(at).asking.due_ns());
+        match question {
+            Question::CallDesk => self.alarm(Alarm::Manual, Some(terms.id), out),
+            Question::Ask => {
+                self.numbers.status += 1;
+                let request = self.numbers.status;
+                let message = Message::Status { request, terms };
+                self.order_line(at, OrderEvent::Sent, None, Some(message), out);
+            }
+        }
+    }
+
+    /// An order session is lost: nobody knows what becomes of what is out.
+    pub(super) fn order_session_down(&mut self, bank: Bank, out: &mut Batch) {
+        let session = &mut self.order_sessions[bank];
+        session.is_up = false;
+        session.mass_status = None;
+        for at in self.live_of(bank) {
+            match self.orders.get(at).state() {
+                OrderState::Disputed => {}
+                OrderState::Unknown => self.orders.change(at, |order| order.asking.stop()),
+                // A kill on the way ends no order.
+                _ => self.order_unknown(at, OrderEvent::Down, out),
+            }
+        }
+    }
+
+    /// An order session is back: unknown orders are asked for.
+    pub(super) fn order_session_up(&mut self, bank: Bank, out: &mut Batch) {
+        let session = &mut self.order_sessions[bank];
+        session.is_up = true;
+        session.mass_status = None;
+        let unknown = self.unknown_of(bank);
+        for at in &unknown {
+            self.orders.change(*at, |order| order.asking.restart());
+        }
+        if unknown.is_empty() {
+            return;
+        }
+        if self.setup.banks[bank].asks_for_all() {
+            self.ask_for_all(bank, &unknown, out);
+            return;
+        }
+        for at in unknown {
+            self.ask(at, out);
+        }
+    }
+
+    /// The last report of a mass status request: what it left out is asked for by itself.
+    pub(super) fn mass_status_ended(&mut self, bank: Bank, out: &mut Batch) {
+        self.order_sessions[bank].mass_status = None;
+        for at in self.unknown_of(bank) {
+            if self.orders.get(at).asking.is_awaited() {
+                self.orders.change(at, |order| order.asking.mention());
+                self.ask(at, out);
+            }
+        }
+    }
+
+    fn ask_for_all(&mut self, bank: Bank, unknown: &[usize], out: &mut Batch) {
+        self.numbers.mass_status += 1;
+        let request = self.numbers.mass_status;
+        self.order_sessions[bank].mass_status = Some(request);
+        for at in unknown {
+            self.orders
+                .change(*at, |order| order.asking.await_mention());
+        }
+        let line = OrderLine {
+            id: None,
+            bank,
+            what: OrderEvent::Sent,
+            status: None,
+            code: None,
+            message: Some(Message::MassStatus { request }),
+        };
+        self.push(Event::Order(line), out);
+    }
+
+    fn unknown_of(&self, bank: Bank) -> Vec<usize> {
+        let mut unknown = self.live_of(bank);
+        unknown.retain(|at| self.orders.get(*at).state() == OrderState::Unknown);
+        unknown
+    }
+
+    /// Orders of a bank that have not ended, oldest first.
+    fn live_of(&self, bank: Bank) -> Vec<usize> {
+        let live = self.orders.live().iter().copied();
+        live.filter(|at| self.orders.get(*at).terms.bank == bank)
+            .collect()
+    }
+}

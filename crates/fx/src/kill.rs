@@ -1,0 +1,44 @@
+//! The kill switch: anybody may throw it, two different people must lift it.
+
+use touchline_types::Id;
+
+/// Whether anything may be sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KillSwitch {
+    is_killed: bool,
+    /// Who has asked to lift it.
+    first: Option<Id>,
+}
+
+impl KillSwitch {
+    /// Whether nothing may be sent.
+    pub fn is_killed(&self) -> bool {
+        self.is_killed
+    }
+
+    /// Throws it. False if it was thrown already, which changes nothing.
+    pub fn kill(&mut self) -> bool {
+        if self.is_killed {
+            return false;
+        }
+        *self = KillSwitch {
+            is_killed: true,
+            first: None,
+        };
+        true
+    }
+
+    /// Somebody asks to lift it: it is lifted when two different people of the list have.
+    pub fn lift(&mut self, by: &Id, lifters: &[String]) {
+        if !self.is_killed || !lifters.iter().any(|lifter| lifter == by.as_str()) {
+            return;
+        }
+        match self.first {
+            Some(first) if first != *by => {
+                *self = KillSwitch::default();
+            }
+            _ => self.first = Some(*by),
+        }
+        assert!(self.is_killed || self.first.is_none(), "lifters-of-a-kill");
+    }
+}

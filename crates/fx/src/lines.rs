@@ -1,0 +1,528 @@
+//! Events as JSON lines: the six files of a replay, to the byte.
+//!
+//! Keys in a fixed order, no spaces, times and quantities as numbers, prices and other decimals as the shortest text.
+
+mod fix_body;
+mod score;
+
+pub use fix_body::{body, request_id};
+
+use crate::composite::{BankSet, State, Top};
+use crate::event::{Alarm, Batch, Event, FillLine, OrderEvent, OrderLine, ParentEnd};
+use crate::orders::{FillKind, OrderState, RejectCode};
+use crate::parents::{EndReason, WaitReason};
+use crate::plan::PlanKind;
+use crate::positions::{Position, WorstCase};
+use crate::risk::Refusal;
+use crate::setup::{Bank, Pair, Setup};
+use crate::ticks;
+use std::fmt::Write;
+use std::ops::Range;
+use touchline_types::{Id, Side};
+
+/// The six files, as text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    /// Composites.
+    pub composite: String,
+    /// What was decided.
+    pub decisions: String,
+    /// Orders.
+    pub orders: String,
+    /// Fills.
+    pub fills: String,
+    /// Positions.
+    pub positions: String,
+    /// How the banks did.
+    pub scorecard: String,
+}
+
+impl Files {
+    /// Each file with its name.
+    pub fn named(&self) -> [(&'static str, &str); 6] {
+        [
+            ("composite.jsonl", &self.composite),
+            ("decisions.jsonl", &self.decisions),
+            ("orders.jsonl", &self.orders),
+            ("fills.jsonl", &self.fills),
+            ("positions.jsonl", &self.positions),
+            ("scorecard.jsonl", &self.scorecard),
+        ]
+    }
+
+    /// Adds the lines of a batch.
+    pub fn write(&mut self, setup: &Setup, batch: &Batch) {
+        for (at_ns, event) in &batch.events {
+            let (out, writer) = (self.file(event), Writer { setup, batch });
+            writer.line(out, *at_ns, event);
+            out.push('\n');
+        }
+    }
+
+    fn file(&mut self, event: &Event) -> &mut String {
+        match event {
+            Event::Composite { .. } => &mut self.composite,
+            Event::Order(_) => &mut self.orders,
+            Event::Fill(_) => &mut self.fills,
+            Event::Position { .. } => &mut self.positions,
+            Event::Score { .. } => &mut self.scorecard,
+            _ => &mut self.decisions,
+        }
+    }
+}
+
+/// Writes formatted text; into a string that does not fail.
+macro_rules! put {
+    ($out:expr, $($format:tt)*) => {{
+        let _ = write!($out, $($format)*);
+    }};
+}
+use put;
+
+struct Writer<'a> {
+    setup: &'a Setup,
+    batch: &'a Batch,
+}
+
+impl Writer<'_> {
+    fn line(&self, out: &mut String, at_ns: u64, event: &Event) {
+        if let Event::Score { bank, pair, score } = event {
+            score::line(out, self.setup, (*bank, *pair), score);
+            return;
+        }
+        put!(out, "{{\"t\":{at_ns}");
+        match event {
+            Event::Composite {
+                pair,
+                tops,
+                averages,
+            } => self.composite(out, *pair, tops, averages),
+            Event::Order(line) => self.order(out, line),
+            Event::Fill(line) => self.fill(out, line),
+            Event::Position {
+                pair,
+                position,
+                worst,
+                mid2,
+            } => self.position(out, *pair, (position, worst), *mid2),
+            other => self.decision(out, other),
+        }
+        out.push('}');
+    }
+
+    fn composite(
+        &self,
+        out: &mut String,
+        pair: Pair,
+        tops: &[Option<Top>; 2],
+        averages: &Range<usize>,
+    ) {
+        let config = &self.setup.pairs[pair].config;
+        let state = crate::composite::state(tops);
+        put!(
+            out,
+            ",\"pair\":\"{}\",\"state\":\"{}\"",
+            config.symbol,
+            state_name(state)
+        );
+        for (key, top) in [",\"bid\":", ",\"ask\":"].iter().zip(tops) {
+            out.push_str(key);
+            self.top(out, pair, top.as_ref());
+        }
+        out.push_str(",\"sizes\":[");
+        let averages = &self.batch.averages[averages.clone()];
+        for (place, (size, averages)) in config.sizes.iter().zip(averages).enumerate() {
+            put!(out, "{}[{size}", comma(place));
+            for average in averages {
+                out.push(',');
+                self.hundredths(out, pair, *average);
+            }
+            out.push(']');
+        }
+        out.push(']');
+    }
+
+    fn top(&self, out: &mut String, pair: Pair, top: Option<&Top>) {
+        let Some(top) = top else {
+            out.push_str("null");
+            return;
+        };
+        out.push('[');
+        self.price(out, pair, top.price);
+        put!(out, ",{},[", top.quantity);
+        self.banks(out, &top.banks);
+        out.push_str("]]");
+    }
+
+    fn banks(&self, out: &mut String, banks: &BankSet) {
+        for (place, bank) in banks.iter().enumerate() {
+            put!(out, "{}\"{}\"", comma(place), self.bank(bank));
+        }
+    }
+
+    fn decision(&self, out: &mut String, event: &Event) {
+        put!(out, ",\"event\":\"{}\"", event_name(event));
+        match event {
+            Event::Accepted { parent } => put_id(out, "parent", Some(parent)),
+            Event::Refused { parent, reason } => {
+                put_id(out, "parent", parent.as_ref());
+                put!(out, ",\"reason\":\"{}\"", refusal_name(*reason));
+            }
+            Event::Waits { parent, reason } => {
+                put_id(out, "parent", Some(parent));
+                put!(out, ",\"reason\":\"{}\"", wait_name(*reason));
+            }
+            Event::Plan { .. } => self.plan(out, event),
+            Event::Ended(end) | Event::Settled(end) => self.parent_end(out, end),
+            Event::Cooldown {
+                bank,
+                pair,
+                code,
+                until_ns,
+            } => {
+                self.bank_and_pair(out, *bank, *pair);
+                put_code(out, *code);
+                put!(out, ",\"until\":{until_ns}");
+            }
+            Event::Disabled { bank, pair, code } => {
+                self.bank_and_pair(out, *bank, *pair);
+                put_code(out, Some(*code));
+            }
+            Event::Enabled { bank, pair } => self.bank_and_pair(out, *bank, *pair),
+            Event::Kill { by } => put_id(out, "by", by.as_ref()),
+            Event::Lift { by, is_killed } => {
+                put_id(out, "by", by.as_ref());
+                put!(out, ",\"killed\":{is_killed}");
+            }
+            Event::Alarm { what, order } => {
+                put!(out, ",\"what\":\"{}", alarm_name(*what));
+                if let Alarm::DontKnow(reason) = what {
+                    out.push(*reason);
+                }
+                out.push('"');
+                put_id(out, "clordid", order.as_ref());
+            }
+            _ => {}
+        }
+    }
+
+    fn plan(&self, out: &mut String, event: &Event) {
+        let Event::Plan {
+            parent,
+            pair,
+            open,
+            kind,
+            quantity,
+            average,
+            mid2,
+            legs,
+        } = event
+        else {
+            return;
+        };
+        put_id(out, "parent", Some(parent));
+        let kind = match kind {
+            PlanKind::Full => "full",
+            PlanKind::Sweep => "sweep",
+            PlanKind::Both => "both",
+        };
+        put!(
+            out,
+            ",\"open\":{open},\"kind\":\"{kind}\",\"qty\":{quantity},\"avg\":"
+        );
+        self.hundredths(out, *pair, Some(*average));
+        out.push_str(",\"mid\":");
+        self.mid(out, *pair, Some(*mid2));
+        out.push_str(",\"legs\":[");
+        for (place, leg) in self.batch.legs[legs.clone()].iter().enumerate() {
+            put!(out, "{}[", comma(place));
+            put_text(out, leg.order.as_str());
+            put!(out, ",\"{}\",{},", self.bank(leg.bank), leg.quantity);
+            self.price(out, *pair, leg.price);
+            out.push(',');
+            put_optional(out, leg.quote_id.as_ref());
+            put!(out, ",{}]", leg.penalty);
+        }
+        out.push(']');
+    }
+
+    fn parent_end(&self, out: &mut String, end: &ParentEnd) {
+        put_id(out, "parent", Some(&end.parent));
+        match end.reason {
+            Some(reason) => put!(out, ",\"reason\":\"{}\"", end_name(reason)),
+            None => out.push_str(",\"reason\":null"),
+        }
+        put!(out, ",\"filled\":{},\"avg\":", end.filled);
+        self.hundredths(out, end.pair, end.average);
+        put!(out, ",\"out\":{}", end.out);
+    }
+
+    fn order(&self, out: &mut String, line: &OrderLine) {
+        put_id(out, "clordid", line.id.as_ref());
+        let event = match line.what {
+            OrderEvent::Journal => "journal",
+            OrderEvent::Sent => "sent",
+            OrderEvent::Report => "report",
+            OrderEvent::Timeout => "timeout",
+            OrderEvent::Down => "down",
+        };
+        put!(
+            out,
+            ",\"bank\":\"{}\",\"event\":\"{event}\"",
+            self.bank(line.bank)
+        );
+        match &line.status {
+            Some(status) => put!(
+                out,
+                ",\"state\":\"{}\",\"cum\":{},\"leaves\":{}",
+                order_state_name(status.state),
+                status.cum,
+                status.leaves
+            ),
+            None => out.push_str(",\"state\":null,\"cum\":null,\"leaves\":null"),
+        }
+        put_code(out, line.code);
+        out.push_str(",\"fix\":");
+        match &line.message {
+            Some(message) => put_text(out, &body(self.setup, message)),
+            None => out.push_str("null"),
+        }
+    }
+
+    fn fill(&self, out: &mut String, line: &FillLine) {
+        put_id(out, "clordid", Some(&line.order));
+        put_id(out, "parent", Some(&line.parent));
+        put!(out, ",\"bank\":\"{}\"", self.bank(line.bank));
+        put_id(out, "exec_id", Some(&line.exec_id));
+        let kind = match line.kind {
+            FillKind::Fill => "fill",
+            FillKind::Status => "status",
+            FillKind::Manual => "manual",
+            FillKind::Bust => "bust",
+            FillKind::Correct => "correct",
+        };
+        let side = match line.side {
+            Side::Bid => "buy",
+            Side::Ask => "sell",
+        };
+        put!(
+            out,
+            ",\"kind\":\"{kind}\",\"pair\":\"{}\"",
+            self.symbol(line.pair)
+        );
+        put!(
+            out,
+            ",\"side\":\"{side}\",\"qty\":{},\"price\":",
+            line.quantity
+        );
+        self.price(out, line.pair, line.price);
+        let (improve, hold_ns, late) = (line.improve, line.hold_ns, line.is_late);
+        put!(
+            out,
+            ",\"improve\":{improve},\"hold_ns\":{hold_ns},\"late\":{late}"
+        );
+    }
+
+    fn position(
+        &self,
+        out: &mut String,
+        pair: Pair,
+        (position, worst): (&Position, &WorstCase),
+        mid2: Option<i64>,
+    ) {
+        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        put!(
+            out,
+            ",\"pair\":\"{}\",\"position\":{},\"cash\":\"",
+            self.symbol(pair),
+            position.units
+        );
+        ticks::write(out, position.cash, precision);
+        put!(
+            out,
+            "\",\"worst_long\":{},\"worst_short\":{},\"mid\":",
+            worst.long,
+            worst.short
+        );
+        self.mid(out, pair, mid2);
+        out.push_str(",\"pnl\":");
+        put_decimal(out, mid2.map(|mid2| position.pnl2(mid2) * 5), precision + 1);
+    }
+
+    fn bank_and_pair(&self, out: &mut String, bank: Bank, pair: Pair) {
+        put!(
+            out,
+            ",\"bank\":\"{}\",\"pair\":\"{}\"",
+            self.bank(bank),
+            self.symbol(pair)
+        );
+    }
+
+    fn bank(&self, bank: Bank) -> &str {
+        &self.setup.banks[bank].config.name
+    }
+
+    fn symbol(&self, pair: Pair) -> &str {
+        &self.setup.pairs[pair].config.symbol
+    }
+
+    fn price(&self, out: &mut String, pair: Pair, ticks: i64) {
+        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        put_decimal(out, Some(i128::from(ticks)), precision);
+    }
+
+    /// An average in hundredths of a tick.
+    fn hundredths(&self, out: &mut String, pair: Pair, average: Option<i64>) {
+        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        put_decimal(out, average.map(i128::from), precision + 2);
+    }
+
+    /// A mid, of twice its value.
+    fn mid(&self, out: &mut String, pair: Pair, mid2: Option<i64>) {
+        let precision = u32::from(self.setup.pairs[pair].config.precision);
+        put_decimal(out, mid2.map(|mid2| i128::from(mid2) * 5), precision + 1);
+    }
+}
+
+fn event_name(event: &Event) -> &'static str {
+    match event {
+        Event::Accepted { .. } => "accepted",
+        Event::Refused { .. } => "refused",
+        Event::Waits { .. } => "waits",
+        Event::Plan { .. } => "plan",
+        Event::Ended(_) => "ended",
+        Event::Settled(_) => "settled",
+        Event::Cooldown { .. } => "cooldown",
+        Event::Disabled { .. } => "disabled",
+        Event::Enabled { .. } => "enabled",
+        Event::Kill { .. } => "kill",
+        Event::Lift { .. } => "lift",
+        Event::Alarm { .. } => "alarm",
+        Event::Composite { .. }
+        | Event::Order(_)
+        | Event::Fill(_)
+        | Event::Position { .. }
+        | Event::Score { .. } => "",
+    }
+}
+
+fn state_name(state: State) -> &'static str {
+    match state {
+        State::Empty => "empty",
+        State::OneSided => "one_sided",
+        State::Normal => "normal",
+        State::Locked => "locked",
+        State::Crossed => "crossed",
+    }
+}
+
+fn refusal_name(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::Kill => "kill",
+        Refusal::DuplicateId => "duplicate_id",
+        Refusal::BadOrder => "bad_order",
+        Refusal::Duplicate => "duplicate",
+        Refusal::OrderQty => "order_qty",
+        Refusal::Rate => "rate",
+        Refusal::NoMid => "no_mid",
+        Refusal::Collar => "collar",
+        Refusal::Net => "net",
+        Refusal::Gross => "gross",
+    }
+}
+
+fn wait_name(reason: WaitReason) -> &'static str {
+    match reason {
+        WaitReason::Thin => "thin",
+        WaitReason::NoMid => "no_mid",
+        WaitReason::Crossed => "crossed",
+        WaitReason::NoPrice => "no_price",
+    }
+}
+
+fn end_name(reason: EndReason) -> &'static str {
+    match reason {
+        EndReason::Filled => "filled",
+        EndReason::Ioc => "ioc",
+        EndReason::Fok => "fok",
+        EndReason::Deadline => "deadline",
+        EndReason::Cancel => "cancel",
+        EndReason::Kill => "kill",
+        EndReason::Restart => "restart",
+    }
+}
+
+fn alarm_name(alarm: Alarm) -> &'static str {
+    match alarm {
+        Alarm::Manual => "manual",
+        Alarm::DontKnow(_) => "dk_",
+        Alarm::FillAfterEnd => "fill_after_end",
+        Alarm::Bust => "bust",
+        Alarm::Correct => "correct",
+        Alarm::UnknownExec => "unknown_exec",
+    }
+}
+
+fn order_state_name(state: OrderState) -> &'static str {
+    match state {
+        OrderState::Sent => "sent",
+        OrderState::PendingNew => "pending_new",
+        OrderState::New => "new",
+        OrderState::Partial => "partial",
+        OrderState::PendingCancel => "pending_cancel",
+        OrderState::Unknown => "unknown",
+        OrderState::Disputed => "disputed",
+        OrderState::Filled => "filled",
+        OrderState::Rejected => "rejected",
+        OrderState::Canceled => "canceled",
+        OrderState::Expired => "expired",
+    }
+}
+
+fn comma(place: usize) -> &'static str {
+    match place {
+        0 => "",
+        _ => ",",
+    }
+}
+
+fn put_code(out: &mut String, code: Option<RejectCode>) {
+    match code {
+        Some(code) => put!(out, ",\"code\":\"{}\"", code.name()),
+        None => out.push_str(",\"code\":null"),
+    }
+}
+
+fn put_id(out: &mut String, key: &str, id: Option<&Id>) {
+    put!(out, ",\"{key}\":");
+    put_optional(out, id);
+}
+
+fn put_optional(out: &mut String, id: Option<&Id>) {
+    match id {
+        Some(id) => put_text(out, id.as_str()),
+        None => out.push_str("null"),
+    }
+}
+
+/// Printable ASCII as a JSON string.
+fn put_text(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        if matches!(character, '"' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out.push('"');
+}
+
+fn put_decimal(out: &mut String, value: Option<i128>, decimals: u32) {
+    let Some(value) = value else {
+        out.push_str("null");
+        return;
+    };
+    out.push('"');
+    ticks::write(out, value, decimals);
+    out.push('"');
+}

@@ -1,0 +1,99 @@
+//! The lines of the scorecard. Ratios are cut towards zero.
+
+use super::{comma, put, put_decimal};
+use crate::orders::RejectCode;
+use crate::scorecard::{HORIZONS_MS, Mean, Score, nearest_rank};
+use crate::setup::{Bank, Pair, Setup};
+use std::fmt::Write;
+
+pub(super) fn line(out: &mut String, setup: &Setup, (bank, pair): (Bank, Pair), score: &Score) {
+    let (name, symbol) = (
+        &setup.banks[bank].config.name,
+        &setup.pairs[pair].config.symbol,
+    );
+    put!(out, "{{\"bank\":\"{name}\",\"pair\":\"{symbol}\"");
+    let [bid_ns, ask_ns] = score.best_ns;
+    put!(
+        out,
+        ",\"up_ns\":{},\"quotes\":{}",
+        score.up_ns,
+        score.quotes
+    );
+    let per_s = ratio(
+        i128::from(score.quotes) * 1_000_000_000,
+        i128::from(score.up_ns),
+        1,
+    );
+    decimal(out, "quotes_per_s", per_s, 1);
+    put!(out, ",\"best_bid_ns\":{bid_ns},\"best_ask_ns\":{ask_ns}");
+    decimal(
+        out,
+        "spread_ticks",
+        ratio(score.spread_sum, i128::from(score.spread_ns), 2),
+        2,
+    );
+    let (orders, sent, fills, filled) = (score.orders, score.sent, score.fills, score.filled);
+    put!(
+        out,
+        ",\"orders\":{orders},\"sent\":{sent},\"fills\":{fills},\"filled\":{filled}"
+    );
+    decimal(
+        out,
+        "fill_ratio",
+        ratio(i128::from(filled), i128::from(sent), 4),
+        4,
+    );
+    rejects(out, score);
+    put!(out, ",\"unknown\":{}", score.unknown);
+    for (key, percent) in [("p50", 50), ("p90", 90), ("max", 100)] {
+        put!(out, ",\"hold_{key}_ns\":");
+        match nearest_rank(&score.holds_ns, percent) {
+            Some(hold_ns) => put!(out, "{hold_ns}"),
+            None => out.push_str("null"),
+        }
+    }
+    let (improved, equal, improve_ticks) = (score.improved, score.equal, score.improve_ticks);
+    put!(
+        out,
+        ",\"improved\":{improved},\"equal\":{equal},\"improve_ticks\":{improve_ticks}"
+    );
+    for (key, moved) in [
+        ("filled", &score.moved_filled),
+        ("rejected", &score.moved_rejected),
+    ] {
+        put!(out, ",\"moved_{key}\":[{},", moved.count);
+        mean(out, moved);
+        out.push(']');
+    }
+    out.push_str(",\"markouts\":[");
+    for (place, (horizon_ms, marked)) in HORIZONS_MS.iter().zip(&score.markouts).enumerate() {
+        put!(out, "{}[{horizon_ms},{},", comma(place), marked.count);
+        mean(out, marked);
+        out.push(']');
+    }
+    put!(out, "],\"penalty\":{}}}", score.penalty);
+}
+
+fn rejects(out: &mut String, score: &Score) {
+    out.push_str(",\"rejects\":{");
+    let codes = RejectCode::ALL.iter().zip(&score.rejects);
+    for (place, (code, count)) in codes.filter(|(_, count)| **count > 0).enumerate() {
+        put!(out, "{}\"{}\":{count}", comma(place), code.name());
+    }
+    out.push('}');
+}
+
+/// A mean in ticks, with two decimals.
+fn mean(out: &mut String, mean: &Mean) {
+    put_decimal(out, ratio(mean.sum2, 2 * i128::from(mean.count), 2), 2);
+}
+
+fn decimal(out: &mut String, key: &str, value: Option<i128>, decimals: u32) {
+    put!(out, ",\"{key}\":");
+    put_decimal(out, value, decimals);
+}
+
+/// A quotient with so many decimals, cut towards zero; none over nothing.
+fn ratio(value: i128, over: i128, decimals: u32) -> Option<i128> {
+    (value * 10_i128.pow(decimals)).checked_div(over)
+}

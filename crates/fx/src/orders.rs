@@ -1,0 +1,17 @@
+//! Orders at banks: their states, what reports say of them, and what is done when nothing is said.
+
+mod asking;
+mod booking;
+mod code;
+mod executions;
+mod order;
+mod report;
+mod store;
+
+pub use asking::{Asking, Question};
+pub use booking::{Booking, FillKind, bookings, resolved_exec_id};
+pub use code::RejectCode;
+pub use executions::{Execution, Executions};
+pub use order::{Order, OrderState, Terms};
+pub use report::{Dispute, Report, ReportKind};
+pub use store::Orders;

@@ -1,0 +1,147 @@
+//! What a report books: the quantity that CumQty says and we have not, with the price that is named for it or follows from the
+//! average.
+
+use super::order::Order;
+use super::report::{Report, ReportKind};
+use touchline_types::Id;
+use touchline_wire::fix::decimal;
+
+/// Where a fill is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FillKind {
+    /// A trade report names it.
+    Fill,
+    /// It follows from CumQty.
+    Status,
+    /// The desk's word.
+    Manual,
+    /// Reversed.
+    Bust,
+    /// Booked again after a correction.
+    Correct,
+}
+
+/// A fill to book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Booking {
+    /// Where it is known from.
+    pub kind: FillKind,
+    /// Its name.
+    pub exec_id: Id,
+    /// Units.
+    pub quantity: i64,
+    /// Ticks.
+    pub price: i64,
+}
+
+/// What a report of an order books, in order; at most two fills.
+pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Booking>; 2] {
+    let terms = &order.terms;
+    let is_trade = report.kind() == ReportKind::Trade;
+    let named = report.last().filter(|_| is_trade);
+    // A trade without CumQty is believed for its own quantity.
+    let without = order
+        .cum()
+        .saturating_add(named.unwrap_or(0))
+        .min(terms.quantity);
+    let cum = report.cum().unwrap_or(without);
+    let add = cum - order.cum();
+    if add <= 0 || cum > terms.quantity {
+        return [None; 2];
+    }
+    let price = report.price(precision).filter(|_| is_trade);
+    let implied = |quantity: i64, named_cost: i128| {
+        let others = order.cost() + named_cost;
+        implied_price(report.avg_px, cum, others, quantity, precision).unwrap_or(terms.price)
+    };
+    let status = |quantity, price| Booking {
+        kind: FillKind::Status,
+        exec_id: status_exec_id(report),
+        quantity,
+        price,
+    };
+    match (named, price) {
+        (Some(last), Some(price)) if last <= add => {
+            let lost = add - last;
+            let named_cost = i128::from(price) * i128::from(last);
+            let lost = (lost > 0).then(|| status(lost, implied(lost, named_cost)));
+            let fill = Booking {
+                kind: FillKind::Fill,
+                exec_id: Id::lossy(report.exec_id.unwrap_or_default()),
+                quantity: last,
+                price,
+            };
+            [lost, Some(fill)]
+        }
+        (_, Some(price)) => [Some(status(add, price)), None],
+        (_, None) => [Some(status(add, implied(add, 0))), None],
+    }
+}
+
+/// The name of what no report names: `S` and the ExecID, or what was asked for.
+fn status_exec_id(report: &Report<'_>) -> Id {
+    let asked = report.status_req_id.or(report.mass_status_req_id);
+    let name = match report.kind() {
+        ReportKind::Status => asked.or(report.exec_id),
+        _ => report.exec_id,
+    };
+    prefixed(b"S", name.unwrap_or_default())
+}
+
+/// The name of what the desk says: `R-` and the ClOrdID.
+pub fn resolved_exec_id(order: &Id) -> Id {
+    prefixed(b"R-", order.as_str().as_bytes())
+}
+
+/// A name with something before it.
+fn prefixed(prefix: &[u8], name: &[u8]) -> Id {
+    let mut text = [0; 64];
+    let all = prefix.iter().chain(name);
+    let mut length = 0;
+    for (place, byte) in text.iter_mut().zip(all) {
+        *place = *byte;
+        length += 1;
+    }
+    Id::lossy(&text[..length])
+}
+
+/// The price of a quantity that follows from AvgPx (6): what the average says all of `cum` costs, less what is known of the
+/// others, rounded half up to the tick. None without an average, or if it says nothing that can be a price.
+fn implied_price(
+    avg_px: Option<&[u8]>,
+    cum: i64,
+    others: i128,
+    quantity: i64,
+    precision: u8,
+) -> Option<i64> {
+    let average = decimal(avg_px?).ok()?;
+    let scale = 10_i128.checked_pow(u32::from(average.decimals))?;
+    let tick = 10_i128.pow(u32::from(precision));
+    let all = i128::from(average.mantissa)
+        .checked_mul(i128::from(cum))?
+        .checked_mul(tick)?;
+    let rest = all.checked_sub(others.checked_mul(scale)?)?;
+    let divisor = i128::from(quantity).checked_mul(scale)?.checked_mul(2)?;
+    let rounded = rest
+        .checked_mul(2)?
+        .checked_add(divisor / 2)?
+        .div_euclid(divisor);
+    i64::try_from(rounded).ok().filter(|price| *price > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_follows_from_the_average_and_what_is_known() {
+        // 3 at 100 are known, 5 of 5 cost 1.004 on average: 502 - 300 = 202 for 2.
+        assert_eq!(implied_price(Some(b"1.004"), 5, 300, 2, 2), Some(101));
+        // Half a tick rounds up.
+        assert_eq!(implied_price(Some(b"1.005"), 1, 0, 1, 2), Some(101));
+        assert_eq!(implied_price(Some(b"1.0049"), 1, 0, 1, 2), Some(100));
+        for none in [None, Some(&b"x"[..]), Some(b"0")] {
+            assert_eq!(implied_price(none, 1, 0, 1, 2), None);
+        }
+    }
+}

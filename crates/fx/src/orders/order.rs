@@ -1,0 +1,260 @@
+//! One order, and the states that it goes through.
+//!
+//! ```text
+//! sent ─► pending_new ─► new ─► partial ─┬─► filled, rejected, canceled, expired
+//!   └──────────┴──────────┴────────┴─────┤
+//!            pending_cancel, unknown, disputed: what is said in between does not change them
+//! ```
+
+use super::asking::Asking;
+use crate::setup::{Bank, Pair};
+use touchline_types::{Id, Side};
+
+/// What is known of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderState {
+    /// Handed to the session.
+    Sent,
+    /// The bank has it (39=A).
+    PendingNew,
+    /// The bank works it (39=0).
+    New,
+    /// Some of it is filled (39=1).
+    Partial,
+    /// A cancel was asked for (own F, or 39=6).
+    PendingCancel,
+    /// Nobody knows what became of it: it counts as filled.
+    Unknown,
+    /// A report of it was refused: the desk decides.
+    Disputed,
+    /// Wholly filled.
+    Filled,
+    /// Refused by the bank.
+    Rejected,
+    /// Canceled.
+    Canceled,
+    /// Expired.
+    Expired,
+}
+
+use OrderState::{
+    Canceled, Disputed, Expired, Filled, New, Partial, PendingCancel, PendingNew, Rejected, Sent,
+    Unknown,
+};
+
+impl OrderState {
+    /// Whether nothing more is expected of it.
+    pub fn is_end(self) -> bool {
+        matches!(self, Filled | Rejected | Canceled | Expired)
+    }
+
+    /// Whether a cancel of it may be sent.
+    pub fn is_open(self) -> bool {
+        matches!(self, Sent | PendingNew | New | Partial)
+    }
+
+    /// Whether nobody can tell what becomes of it.
+    pub fn is_doubtful(self) -> bool {
+        matches!(self, Unknown | Disputed)
+    }
+}
+
+/// What was ordered; it never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// ClOrdID.
+    pub id: Id,
+    /// The parent that it is of.
+    pub parent: usize,
+    /// Who has it.
+    pub bank: Bank,
+    /// What is traded.
+    pub pair: Pair,
+    /// [`Side::Bid`] buys.
+    pub side: Side,
+    /// Units.
+    pub quantity: i64,
+    /// Worst price, ticks.
+    pub price: i64,
+    /// The quote that it names; without one it is a limit order.
+    pub quote_id: Option<Id>,
+    /// Fill or kill; otherwise immediate or cancel.
+    pub is_fok: bool,
+    /// When it was sent.
+    pub sent_ns: u64,
+    /// Twice the mid when it was sent.
+    pub mid2_sent: Option<i64>,
+}
+
+/// An order.
+///
+/// Invariant: 0 <= cum <= quantity.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// What was ordered.
+    pub terms: Terms,
+    /// Questions about it, and when something is due.
+    pub asking: Asking,
+    state: OrderState,
+    /// The state before a cancel was asked for.
+    before: OrderState,
+    cum: i64,
+    cost: i128,
+    is_cancel_asked: bool,
+    was_unknown: bool,
+    /// Whether the penalty has counted it.
+    is_counted: bool,
+}
+
+impl Order {
+    /// An order that is sent now; an answer is due then.
+    pub fn new(terms: Terms, answer_due_ns: u64) -> Order {
+        assert!(terms.quantity > 0, "order-of-something");
+        Order {
+            terms,
+            asking: Asking::answer(answer_due_ns),
+            state: Sent,
+            before: Sent,
+            cum: 0,
+            cost: 0,
+            is_cancel_asked: false,
+            was_unknown: false,
+            is_counted: false,
+        }
+    }
+
+    /// Its state.
+    pub fn state(&self) -> OrderState {
+        self.state
+    }
+
+    /// Units that are filled.
+    pub fn cum(&self) -> i64 {
+        self.cum
+    }
+
+    /// Cost of them, ticks times units.
+    pub fn cost(&self) -> i128 {
+        self.cost
+    }
+
+    /// Units that may still be filled.
+    pub fn leaves(&self) -> i64 {
+        match self.state.is_end() {
+            true => 0,
+            false => self.terms.quantity - self.cum,
+        }
+    }
+
+    /// Whether we asked for its cancel.
+    pub fn is_cancel_asked(&self) -> bool {
+        self.is_cancel_asked
+    }
+
+    /// Whether it was unknown once.
+    pub fn was_unknown(&self) -> bool {
+        self.was_unknown
+    }
+
+    /// Whether the penalty is to count it now, which happens once: an order whose cancel we asked for and that filled
+    /// nothing is not counted.
+    pub fn count_once(&mut self) -> bool {
+        if self.is_counted || (self.is_cancel_asked && self.cum == 0) {
+            return false;
+        }
+        self.is_counted = true;
+        true
+    }
+
+    /// Books a fill.
+    pub fn book(&mut self, quantity: i64, price: i64) {
+        self.cum += quantity;
+        self.cost += i128::from(price) * i128::from(quantity);
+        let range = 0..=self.terms.quantity;
+        assert!(
+            quantity > 0 && range.contains(&self.cum),
+            "order-cum-within-quantity"
+        );
+        if self.state.is_end() && self.cum == self.terms.quantity {
+            self.state = Filled;
+        }
+    }
+
+    /// Takes OrdStatus (39). `is_rest_dead`: LeavesQty (151) is 0.
+    pub fn take_status(&mut self, ord_status: Option<&[u8]>, is_rest_dead: bool) {
+        if self.state.is_end() {
+            return;
+        }
+        let said = match ord_status {
+            _ if self.cum == self.terms.quantity => Filled,
+            Some(b"A") => PendingNew,
+            Some(b"0") => New,
+            Some(b"1") if is_rest_dead => Canceled,
+            Some(b"1") => Partial,
+            Some(b"6") => PendingCancel,
+            Some(b"2") => Filled,
+            Some(b"8") => Rejected,
+            Some(b"4") => Canceled,
+            Some(b"C") => Expired,
+            _ => return,
+        };
+        match said {
+            end if end.is_end() => self.state = end,
+            _ if !self.state.is_open() => {}
+            PendingCancel => self.set_pending_cancel(),
+            other => self.state = other,
+        }
+    }
+
+    /// A cancel request goes out.
+    pub fn ask_cancel(&mut self) {
+        self.is_cancel_asked = true;
+        self.set_pending_cancel();
+    }
+
+    /// The bank refused the cancel: back to the state before. False if none was pending.
+    pub fn refuse_cancel(&mut self) -> bool {
+        let is_pending = self.state == PendingCancel;
+        if is_pending {
+            self.state = self.before;
+            self.is_cancel_asked = false;
+        }
+        is_pending
+    }
+
+    /// Nobody knows what became of it.
+    pub fn lose(&mut self) {
+        assert!(!self.state.is_end(), "an-end-is-known");
+        self.state = Unknown;
+        self.was_unknown = true;
+    }
+
+    /// A report of it was refused. False if it has ended, which it stays.
+    pub fn dispute(&mut self) -> bool {
+        let may = !self.state.is_end();
+        if may {
+            self.state = Disputed;
+        }
+        may
+    }
+
+    /// The desk's word, after what it says was booked.
+    pub fn resolve(&mut self) {
+        assert!(self.state.is_doubtful(), "resolve-what-is-in-doubt");
+        self.state = match self.cum == self.terms.quantity {
+            true => Filled,
+            false => Canceled,
+        };
+    }
+
+    /// The session refused it before the bank saw it.
+    pub fn reject(&mut self) {
+        assert!(!self.state.is_end(), "an-end-is-final");
+        self.state = Rejected;
+    }
+
+    fn set_pending_cancel(&mut self) {
+        self.before = self.state;
+        self.state = PendingCancel;
+    }
+}

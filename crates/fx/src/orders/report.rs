@@ -1,0 +1,209 @@
+//! What a bank says of an order, as it is written.
+
+use super::order::Order;
+use crate::setup::PairSetup;
+use crate::ticks;
+use touchline_types::Side;
+use touchline_wire::fix::Message;
+
+type Raw<'a> = Option<&'a [u8]>;
+
+/// The fields of an execution report (8), an order cancel reject (9) or a business reject (j).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Report<'a> {
+    /// ClOrdID (11).
+    pub cl_ord_id: Raw<'a>,
+    /// OrigClOrdID (41).
+    pub orig_cl_ord_id: Raw<'a>,
+    /// OrderID (37).
+    pub order_id: Raw<'a>,
+    /// ExecID (17).
+    pub exec_id: Raw<'a>,
+    /// ExecRefID (19).
+    pub exec_ref_id: Raw<'a>,
+    /// ExecType (150).
+    pub exec_type: Raw<'a>,
+    /// OrdStatus (39).
+    pub ord_status: Raw<'a>,
+    /// CumQty (14).
+    pub cum_qty: Raw<'a>,
+    /// LeavesQty (151).
+    pub leaves_qty: Raw<'a>,
+    /// LastQty (32).
+    pub last_qty: Raw<'a>,
+    /// LastPx (31).
+    pub last_px: Raw<'a>,
+    /// AvgPx (6).
+    pub avg_px: Raw<'a>,
+    /// Symbol (55).
+    pub symbol: Raw<'a>,
+    /// Side (54).
+    pub side: Raw<'a>,
+    /// Text (58).
+    pub text: Raw<'a>,
+    /// OrdRejReason (103).
+    pub ord_rej_reason: Raw<'a>,
+    /// CxlRejReason (102).
+    pub cxl_rej_reason: Raw<'a>,
+    /// OrdStatusReqID (790).
+    pub status_req_id: Raw<'a>,
+    /// MassStatusReqID (584).
+    pub mass_status_req_id: Raw<'a>,
+    /// LastRptRequested (912).
+    pub last_rpt_requested: Raw<'a>,
+    /// RefMsgType (372).
+    pub ref_msg_type: Raw<'a>,
+    /// BusinessRejectRefID (379).
+    pub ref_id: Raw<'a>,
+}
+
+/// What a report is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportKind {
+    /// A trade: 150=F, of older dialects 1 and 2.
+    Trade,
+    /// An answer to a status request: 150=I.
+    Status,
+    /// A trade is reversed: 150=H.
+    Bust,
+    /// A trade is corrected: 150=G.
+    Correct,
+    /// A change of state.
+    State,
+}
+
+/// Why a trade is refused: DKReason (127).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dispute {
+    /// `D`: no such order of this bank.
+    NoOrder,
+    /// `A`: another pair.
+    Pair,
+    /// `B`: the other side.
+    Side,
+    /// `C`: beyond the order.
+    Quantity,
+    /// `E`: a worse price than the order's.
+    Price,
+}
+
+impl Dispute {
+    /// The value of DKReason.
+    pub fn reason(self) -> char {
+        match self {
+            Dispute::NoOrder => 'D',
+            Dispute::Pair => 'A',
+            Dispute::Side => 'B',
+            Dispute::Quantity => 'C',
+            Dispute::Price => 'E',
+        }
+    }
+}
+
+impl<'a> Report<'a> {
+    /// Collects the fields; of a field that is there twice the first.
+    pub fn read(message: &Message<'a>) -> Report<'a> {
+        let mut report = Report::default();
+        for field in message.fields().filter_map(Result::ok) {
+            if let Some(place) = report.place(field.tag) {
+                place.get_or_insert(field.value);
+            }
+        }
+        report
+    }
+
+    /// What it is for.
+    pub fn kind(&self) -> ReportKind {
+        match self.exec_type {
+            Some(b"F" | b"1" | b"2") => ReportKind::Trade,
+            Some(b"I") => ReportKind::Status,
+            Some(b"H") => ReportKind::Bust,
+            Some(b"G") => ReportKind::Correct,
+            _ => ReportKind::State,
+        }
+    }
+
+    /// CumQty, units.
+    pub fn cum(&self) -> Option<i64> {
+        self.cum_qty.and_then(ticks::quantity)
+    }
+
+    /// LastQty, units, if there is any.
+    pub fn last(&self) -> Option<i64> {
+        self.last_qty.and_then(ticks::size)
+    }
+
+    /// LastPx, ticks.
+    pub fn price(&self, precision: u8) -> Option<i64> {
+        self.last_px.and_then(|text| ticks::price(text, precision))
+    }
+
+    /// Whether nothing more is left of the order at the bank.
+    pub fn is_rest_dead(&self) -> bool {
+        self.leaves_qty.and_then(ticks::quantity) == Some(0)
+    }
+
+    /// Whether it answers a status request with "unknown order".
+    pub fn says_never_arrived(&self) -> bool {
+        self.kind() == ReportKind::Status
+            && self.ord_status == Some(b"8")
+            && self.ord_rej_reason == Some(b"5")
+    }
+
+    /// Why a trade is not as it was ordered. A field that is left out is as it was ordered.
+    pub fn dispute(&self, order: &Order, pair: &PairSetup) -> Option<Dispute> {
+        let terms = &order.terms;
+        let side: &[u8] = match terms.side {
+            Side::Bid => b"1",
+            Side::Ask => b"2",
+        };
+        let is_worse = |price: i64| match terms.side {
+            Side::Bid => price > terms.price,
+            Side::Ask => price < terms.price,
+        };
+        if self
+            .symbol
+            .is_some_and(|symbol| symbol != pair.config.symbol.as_bytes())
+        {
+            return Some(Dispute::Pair);
+        }
+        if self.side.is_some_and(|said| said != side) {
+            return Some(Dispute::Side);
+        }
+        // A number that is out of range is beyond any order.
+        let beyond = |text: &[u8]| ticks::quantity(text).is_none_or(|cum| cum > terms.quantity);
+        if self.cum_qty.is_some_and(beyond) {
+            return Some(Dispute::Quantity);
+        }
+        let price = self.price(pair.config.precision);
+        price.is_some_and(is_worse).then_some(Dispute::Price)
+    }
+
+    fn place(&mut self, tag: u32) -> Option<&mut Raw<'a>> {
+        Some(match tag {
+            11 => &mut self.cl_ord_id,
+            41 => &mut self.orig_cl_ord_id,
+            37 => &mut self.order_id,
+            17 => &mut self.exec_id,
+            19 => &mut self.exec_ref_id,
+            150 => &mut self.exec_type,
+            39 => &mut self.ord_status,
+            14 => &mut self.cum_qty,
+            151 => &mut self.leaves_qty,
+            32 => &mut self.last_qty,
+            31 => &mut self.last_px,
+            6 => &mut self.avg_px,
+            55 => &mut self.symbol,
+            54 => &mut self.side,
+            58 => &mut self.text,
+            103 => &mut self.ord_rej_reason,
+            102 => &mut self.cxl_rej_reason,
+            790 => &mut self.status_req_id,
+            584 => &mut self.mass_status_req_id,
+            912 => &mut self.last_rpt_requested,
+            372 => &mut self.ref_msg_type,
+            379 => &mut self.ref_id,
+            _ => return None,
+        })
+    }
+}

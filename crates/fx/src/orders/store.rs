@@ -1,0 +1,127 @@
+//! All orders of a run: found by ClOrdID, those that have not ended by age, and what banks may still fill.
+
+use super::order::{Order, OrderState};
+use crate::setup::{Bank, Pair, Setup};
+use std::collections::HashMap;
+use touchline_types::Id;
+
+/// Orders of a run.
+///
+/// Invariant: the numbers by bank are those of the orders that are not ended.
+#[derive(Debug, Clone)]
+pub struct Orders {
+    orders: Vec<Order>,
+    by_id: HashMap<Id, usize>,
+    /// Those that have not ended, oldest first.
+    live: Vec<usize>,
+    /// Unknown and disputed ones, by bank.
+    doubtful: Vec<usize>,
+    /// Unknown ones.
+    unknown: usize,
+    /// Filled and still open quantity of all orders of the run, by slot.
+    used: Vec<i64>,
+    pairs: usize,
+}
+
+impl Orders {
+    /// None.
+    pub fn new(setup: &Setup) -> Orders {
+        Orders {
+            orders: Vec::new(),
+            by_id: HashMap::new(),
+            live: Vec::new(),
+            doubtful: vec![0; setup.banks.len()],
+            unknown: 0,
+            used: vec![0; setup.slots()],
+            pairs: setup.pairs.len(),
+        }
+    }
+
+    /// Adds an order, and gives its number.
+    pub fn add(&mut self, order: Order) -> usize {
+        let at = self.orders.len();
+        self.used[order.terms.bank * self.pairs + order.terms.pair] += order.terms.quantity;
+        let before = self.by_id.insert(order.terms.id, at);
+        assert!(before.is_none(), "clordid-never-twice");
+        self.live.push(at);
+        self.orders.push(order);
+        at
+    }
+
+    /// An order by its number.
+    pub fn get(&self, at: usize) -> &Order {
+        &self.orders[at]
+    }
+
+    /// An order of a bank by its ClOrdID.
+    pub fn find(&self, bank: Bank, id: Option<&[u8]>) -> Option<usize> {
+        let at = *self.by_id.get(&id.and_then(Id::new)?)?;
+        (self.orders[at].terms.bank == bank).then_some(at)
+    }
+
+    /// An order by its ClOrdID.
+    pub fn of_id(&self, id: &Id) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    /// Changes an order, and keeps account of it.
+    pub fn change<T>(&mut self, at: usize, change: impl FnOnce(&mut Order) -> T) -> T {
+        let order = &mut self.orders[at];
+        let (was, held) = (order.state(), order.cum() + order.leaves());
+        let result = change(order);
+        let (is, holds) = (order.state(), order.cum() + order.leaves());
+        let (bank, slot) = (
+            order.terms.bank,
+            order.terms.bank * self.pairs + order.terms.pair,
+        );
+        self.used[slot] += holds - held;
+        if was.is_doubtful() != is.is_doubtful() {
+            match is.is_doubtful() {
+                true => self.doubtful[bank] += 1,
+                false => self.doubtful[bank] -= 1,
+            }
+        }
+        match (was == OrderState::Unknown, is == OrderState::Unknown) {
+            (false, true) => self.unknown += 1,
+            (true, false) => self.unknown -= 1,
+            _ => {}
+        }
+        if is.is_end() && !was.is_end() {
+            order.asking.stop();
+            self.live.retain(|other| *other != at);
+        }
+        assert!(self.used[slot] >= 0, "orders-use-of-credit");
+        result
+    }
+
+    /// Those that have not ended, oldest first.
+    pub fn live(&self) -> &[usize] {
+        &self.live
+    }
+
+    /// Whether something of a bank is unknown or disputed.
+    pub fn is_in_doubt(&self, bank: Bank) -> bool {
+        self.doubtful[bank] > 0
+    }
+
+    /// How many are unknown.
+    pub fn unknown(&self) -> usize {
+        self.unknown
+    }
+
+    /// What a bank has filled and may still fill of a pair, units.
+    pub fn used(&self, bank: Bank, pair: Pair) -> i64 {
+        self.used[bank * self.pairs + pair]
+    }
+
+    /// When something is due for one of them next.
+    pub fn due_ns(&self) -> u64 {
+        let due = self.live.iter().map(|at| self.orders[*at].asking.due_ns());
+        due.min().unwrap_or(u64::MAX)
+    }
+
+    /// All orders of the run.
+    pub fn iter(&self) -> impl Iterator<Item = &Order> {
+        self.orders.iter()
+    }
+}

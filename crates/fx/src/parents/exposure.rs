@@ -1,0 +1,86 @@
+//! What a parent may come to: the one place that keeps it from trading twice.
+
+/// Quantities of a parent, units.
+///
+/// Invariant: done + out <= quantity + late, where late is what banks filled of orders that had ended: nobody can deny a
+/// trade. Without it, done + out never exceeds what was asked for, whatever is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exposure {
+    quantity: i64,
+    done: i64,
+    out: i64,
+    late: i64,
+}
+
+impl Exposure {
+    /// Nothing is sent yet.
+    pub fn new(quantity: i64) -> Exposure {
+        let exposure = Exposure {
+            quantity,
+            done: 0,
+            out: 0,
+            late: 0,
+        };
+        exposure.check();
+        exposure
+    }
+
+    /// What was asked for.
+    pub fn quantity(&self) -> i64 {
+        self.quantity
+    }
+
+    /// What is filled.
+    pub fn done(&self) -> i64 {
+        self.done
+    }
+
+    /// What may still be filled of orders: sent, unknown or disputed.
+    pub fn out(&self) -> i64 {
+        self.out
+    }
+
+    /// What banks filled of orders that had ended.
+    pub fn late(&self) -> i64 {
+        self.late
+    }
+
+    /// What may be sent.
+    pub fn open(&self) -> i64 {
+        self.quantity - self.done - self.out
+    }
+
+    /// An order is made.
+    pub fn send(&mut self, quantity: i64) {
+        assert!(
+            0 < quantity && quantity <= self.open(),
+            "orders-are-made-of-what-is-open"
+        );
+        self.out += quantity;
+        self.check();
+    }
+
+    /// Something is filled; `is_late` of an order that had ended.
+    pub fn fill(&mut self, quantity: i64, is_late: bool) {
+        self.done += quantity;
+        match is_late {
+            true => self.late += quantity,
+            false => self.out -= quantity,
+        }
+        self.check();
+    }
+
+    /// An order ends with this much of it unfilled.
+    pub fn release(&mut self, quantity: i64) {
+        self.out -= quantity;
+        self.check();
+    }
+
+    fn check(&self) {
+        assert!(self.out >= 0 && self.done >= 0, "exposure-not-negative");
+        assert!(
+            self.done + self.out <= self.quantity + self.late,
+            "never-more-than-was-asked"
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! What a size costs: which offers to take for it, and how much of each.
+//!
+//! A *sweep* takes offers that add up, best first. A *ticket* takes one offer for the whole size. A *combination* is a ticket
+//! of a band's size and a sweep of the rest. The cheapest complete candidate wins. Costs are ticks times units; *effective*
+//! prices are tenths of a tick and have the banks' penalties in them.
+//!
+//! It is the cheapest of all ways wherever no minimum is in the way; where minima bind, offers that cannot be taken in turn are
+//! skipped. Source: `docs/venues/fx-banks.md`, "What a size costs".
+
+mod sweep;
+
+use crate::setup::Bank;
+use std::cmp::{Ordering, Reverse};
+use sweep::Sweep;
+pub(crate) use sweep::whole_lots;
+use touchline_types::Side;
+
+/// An entry that may be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// Price, ticks.
+    pub price: i64,
+    /// Size cut to whole lots, units.
+    pub size: i64,
+    /// Least quantity of an order on it, units.
+    pub minimum: i64,
+    /// Number of its setting among all of the bank.
+    pub age: u64,
+    /// Weighted penalty of the bank, tenths of a tick.
+    pub penalty: i64,
+    /// Place in the bank's book.
+    pub entry: u32,
+    /// Whose it is.
+    pub bank: u16,
+    /// Whether it is a band, taken as one ticket and never added up.
+    pub is_full: bool,
+}
+
+/// What is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Want<'a> {
+    /// The side of the offers: asks for a buyer.
+    pub takes: Side,
+    /// Units, a multiple of the lot.
+    pub quantity: i64,
+    /// Worst price that is taken, ticks.
+    pub limit: Option<i64>,
+    /// The pair's lot.
+    pub lot: i64,
+    /// Most that is taken of each bank, by rank.
+    pub caps: &'a [i64],
+    /// Whether a bank's orders name a quote, by rank: its minimum then holds for each entry, not for their sum.
+    pub is_quoted: &'a [bool],
+    /// Which candidates there are.
+    pub style: Style,
+    /// Whether less than all of it will do.
+    pub parts: bool,
+    /// Whether a ticket and a sweep may be combined.
+    pub combine: bool,
+}
+
+/// Which candidates are looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Style {
+    /// The best of all.
+    #[default]
+    Best,
+    /// One ticket, of bands and of amounts.
+    Full,
+    /// A sweep alone.
+    Sweep,
+}
+
+/// What a plan is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanKind {
+    /// One ticket.
+    Full,
+    /// A sweep.
+    Sweep,
+    /// A ticket, then a sweep.
+    Both,
+}
+
+/// What a plan comes to. Its legs are [`Planner::legs`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// What it is made of.
+    pub kind: PlanKind,
+    /// Units.
+    pub quantity: i64,
+    /// Ticks times units.
+    pub cost: i128,
+}
+
+/// A part of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leg {
+    /// The offer.
+    pub offer: Offer,
+    /// What is taken of it, units.
+    pub quantity: i64,
+}
+
+/// Makes plans, with the memory that it takes.
+#[derive(Debug, Clone, Default)]
+pub struct Planner {
+    sweep: Sweep,
+    /// The legs of the best candidate.
+    legs: Vec<Leg>,
+    /// Bands by rank and age.
+    bands: Vec<u32>,
+}
+
+/// Whether an offer is at the limit or better.
+pub(crate) fn is_within(takes: Side, price: i64, limit: Option<i64>) -> bool {
+    limit.is_none_or(|limit| match takes {
+        Side::Ask => price <= limit,
+        Side::Bid => price >= limit,
+    })
+}
+
+/// Prices and costs so that lower is better, whichever side is taken.
+fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
+    match takes {
+        Side::Ask => value,
+        Side::Bid => -value,
+    }
+}
+
+impl Offer {
+    /// Tenths of a tick, lower is better.
+    fn effective(&self, takes: Side) -> i64 {
+        10 * low(takes, self.price) + self.penalty
+    }
+}
+
+/// The order in which a sweep takes offers: effective price, price, larger, rank, older.
+pub fn sweep_order(takes: Side, a: &Offer, b: &Offer) -> Ordering {
+    let key = |offer: &Offer| {
+        let size = Reverse(offer.size);
+        (
+            offer.effective(takes),
+            low(takes, offer.price),
+            size,
+            offer.bank,
+            offer.age,
+        )
+    };
+    key(a).cmp(&key(b))
+}
+
+impl Planner {
+    /// For so many banks.
+    pub fn new(banks: usize) -> Planner {
+        Planner {
+            sweep: Sweep::new(banks),
+            ..Planner::default()
+        }
+    }
+
+    /// The plan for what is wanted, of offers in [`sweep_order`]; none if nothing can be had.
+    pub fn plan(&mut self, offers: &[Offer], want: &Want<'_>) -> Option<Plan> {
+        self.legs.clear();
+        let mut best = None;
+        if want.style != Style::Sweep {
+            self.ticket(offers, want, &mut best);
+        }
+        if want.style != Style::Full {
+            let rest = self.sweep(offers, want, &mut best);
+            if want.style == Style::Best && want.combine {
+                self.combinations(offers, want, &mut best);
+            }
+            if best.is_none() && want.parts {
+                best = self.part(offers, want, rest);
+            }
+        }
+        best.map(|(plan, _)| plan)
+    }
+
+    /// The legs of the last plan.
+    pub fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    /// One offer for all of it.
+    fn ticket(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) {
+        let takes = want.takes;
+        let may_take = |offer: &&Offer| {
+            (offer.is_full || want.style == Style::Full)
+                && is_within(takes, offer.price, want.limit)
+                && offer.size >= want.quantity
+                && want.quantity >= offer.minimum
+                && want.caps[usize::from(offer.bank)] >= want.quantity
+        };
+        let key = |offer: &&Offer| {
+            let size = offer.size;
+            (
+                offer.effective(takes),
+                low(takes, offer.price),
+                size,
+                offer.bank,
+                offer.age,
+            )
+        };
+        if let Some(offer) = offers.iter().filter(may_take).min_by_key(key) {
+            let leg = Leg {
+                offer: *offer,
+                quantity: want.quantity,
+            };
+            self.offer(want, PlanKind::Full, &[leg], best);
+        }
+    }
+
+    /// Amounts that add up, best first. Gives what is left.
+    fn sweep(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) -> i64 {
+        let left = self.sweep.walk(offers, want, want.quantity, None);
+        if left == 0 {
+            let legs = std::mem::take(&mut self.sweep.legs);
+            self.offer(want, PlanKind::Sweep, &legs, best);
+            self.sweep.legs = legs;
+        }
+        left
+    }
+
+    /// A band, and a sweep of the rest without its bank.
+    fn combinations(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) {
+        let mut bands = std::mem::take(&mut self.bands);
+        bands.clear();
+        bands.extend((0..offers.len() as u32).filter(|at| offers[*at as usize].is_full));
+        bands.sort_unstable_by_key(|at| {
+            let offer = &offers[*at as usize];
+            (offer.bank, offer.age)
+        });
+        for at in &bands {
+            let band = &offers[*at as usize];
+            let quantity = band.size;
+            let may_take = quantity > 0
+                && quantity >= band.minimum
+                && quantity < want.quantity
+                && quantity <= want.caps[usize::from(band.bank)]
+                && is_within(want.takes, band.price, want.limit);
+            if !may_take {
+                continue;
+            }
+            let rest = want.quantity - quantity;
+            let without = Some(usize::from(band.bank));
+            if self.sweep.walk(offers, want, rest, without) == 0 {
+                let mut legs = std::mem::take(&mut self.sweep.legs);
+                let ticket = Leg {
+                    offer: *band,
+                    quantity,
+                };
+                legs.insert(0, ticket);
+                self.offer(want, PlanKind::Both, &legs, best);
+                self.sweep.legs = legs;
+            }
+        }
+        self.bands = bands;
+    }
+
+    /// As much as a sweep can have.
+    fn part(&mut self, offers: &[Offer], want: &Want<'_>, left: i64) -> Option<Candidate> {
+        if left == want.quantity {
+            return None;
+        }
+        let mut best = None;
+        let _ = self.sweep.walk(offers, want, want.quantity, None);
+        let legs = std::mem::take(&mut self.sweep.legs);
+        self.offer(want, PlanKind::Sweep, &legs, &mut best);
+        self.sweep.legs = legs;
+        best
+    }
+
+    /// Keeps a candidate if it is better than the best before it.
+    fn offer(
+        &mut self,
+        want: &Want<'_>,
+        kind: PlanKind,
+        legs: &[Leg],
+        best: &mut Option<Candidate>,
+    ) {
+        let (mut quantity, mut cost, mut effective) = (0, 0, 0);
+        for leg in legs {
+            let units = i128::from(leg.quantity);
+            quantity += leg.quantity;
+            cost += i128::from(leg.offer.price) * units;
+            effective += i128::from(leg.offer.effective(want.takes)) * units;
+        }
+        assert!(quantity <= want.quantity, "plan-within-want");
+        let rank = (effective, low(want.takes, cost));
+        if best.is_none_or(|(_, other)| rank < other) {
+            *best = Some((
+                Plan {
+                    kind,
+                    quantity,
+                    cost,
+                },
+                rank,
+            ));
+            self.legs.clear();
+            self.legs.extend_from_slice(legs);
+        }
+    }
+}
+
+/// A plan, with effective cost and cost so that lower is better.
+type Candidate = (Plan, (i128, i128));
+
+/// Of which banks offers are, as far as a plan counts them.
+pub(crate) fn bank_of(leg: &Leg) -> Bank {
+    usize::from(leg.offer.bank)
+}

@@ -1,0 +1,71 @@
+//! The sweep: offers that add up, best first, each as far as it goes.
+
+use super::{Leg, Offer, Want, is_within};
+use crate::setup::Bank;
+
+/// Walks offers, with the memory that it takes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sweep {
+    /// What was taken, best first.
+    pub legs: Vec<Leg>,
+    /// What was taken of each bank, by rank.
+    taken: Vec<i64>,
+}
+
+impl Sweep {
+    pub fn new(banks: usize) -> Sweep {
+        Sweep {
+            legs: Vec::new(),
+            taken: vec![0; banks],
+        }
+    }
+
+    /// Takes up to `quantity` of offers in sweep order, and gives what is left. An offer that cannot be taken in its turn is
+    /// not looked at again.
+    pub fn walk(
+        &mut self,
+        offers: &[Offer],
+        want: &Want<'_>,
+        quantity: i64,
+        without: Option<Bank>,
+    ) -> i64 {
+        self.legs.clear();
+        self.taken.fill(0);
+        let mut left = quantity;
+        for offer in offers {
+            if left == 0 {
+                break;
+            }
+            let bank = usize::from(offer.bank);
+            if offer.is_full
+                || Some(bank) == without
+                || !is_within(want.takes, offer.price, want.limit)
+            {
+                continue;
+            }
+            let taken = self.taken[bank];
+            let most = left.min(want.caps[bank] - taken);
+            let take = whole_lots(offer.size.min(most), want.lot);
+            let counted = match want.is_quoted[bank] {
+                true => take,
+                false => taken + take,
+            };
+            if take <= 0 || counted < offer.minimum {
+                continue;
+            }
+            self.taken[bank] += take;
+            left -= take;
+            self.legs.push(Leg {
+                offer: *offer,
+                quantity: take,
+            });
+        }
+        assert!(left >= 0, "sweep-within-want");
+        left
+    }
+}
+
+/// A quantity cut to whole lots.
+pub(crate) fn whole_lots(quantity: i64, lot: i64) -> i64 {
+    quantity - quantity % lot
+}

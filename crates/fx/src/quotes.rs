@@ -1,0 +1,98 @@
+//! Quote books: what each bank says that it deals at.
+
+mod apply;
+mod book;
+mod counters;
+mod entry;
+pub mod fields;
+
+pub use book::{Book, ENTRIES_MAX};
+pub use counters::Counters;
+pub use entry::{Entry, Key, NEVER};
+
+use crate::setup::{Bank, Pair, Setup, Slot};
+use apply::Apply;
+use touchline_wire::fix::Message;
+
+/// The books of all banks, by slot.
+#[derive(Debug, Clone)]
+pub struct Quotes {
+    books: Vec<Book>,
+    /// Number of each bank's last setting of an entry.
+    ages: Vec<u64>,
+    counters: Counters,
+    changes: Changes,
+}
+
+/// What a message of a bank was about.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    /// Pairs that a quote message (W, X, S, i) was of.
+    pub quoted: Vec<Pair>,
+    /// Pairs whose entries may have changed.
+    pub changed: Vec<Pair>,
+}
+
+impl Quotes {
+    /// Empty books.
+    pub fn new(setup: &Setup) -> Quotes {
+        Quotes {
+            books: vec![Book::default(); setup.slots()],
+            ages: vec![0; setup.banks.len()],
+            counters: Counters::default(),
+            changes: Changes::default(),
+        }
+    }
+
+    /// Applies a message of a bank's pricing session, and says what it was about.
+    pub fn apply(
+        &mut self,
+        setup: &Setup,
+        bank: Bank,
+        message: &Message<'_>,
+        now_ns: u64,
+    ) -> &Changes {
+        self.changes.quoted.clear();
+        self.changes.changed.clear();
+        let slots = setup.slot(bank, 0)..setup.slot(bank + 1, 0);
+        let mut apply = Apply {
+            setup,
+            bank,
+            now_ns,
+            books: &mut self.books[slots],
+            age: &mut self.ages[bank],
+            counters: &mut self.counters,
+            quoted: &mut self.changes.quoted,
+            changed: &mut self.changes.changed,
+        };
+        apply.message(message);
+        &self.changes
+    }
+
+    /// Empties the books of a bank: its session came or went.
+    pub fn clear(&mut self, setup: &Setup, bank: Bank) {
+        for pair in 0..setup.pairs.len() {
+            self.books[setup.slot(bank, pair)].clear();
+        }
+    }
+
+    /// The book of a bank's pair.
+    pub fn book(&self, slot: Slot) -> &Book {
+        &self.books[slot]
+    }
+
+    /// An order took an entry of the book as it is.
+    pub fn set_used(&mut self, slot: Slot, entry: usize) {
+        self.books[slot].set_used(entry);
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// What was counted.
+    pub fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+}

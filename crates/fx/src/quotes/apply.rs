@@ -1,0 +1,170 @@
+//! A quote message of a bank into its books: which form it has, and what all forms share.
+//!
+//! | message | file |
+//! |---|---|
+//! | W snapshot, X increment | `apply/market_data.rs` |
+//! | S quote | `apply/quote.rs` |
+//! | i mass quote | `apply/mass_quote.rs` |
+//! | Z cancel, AI status | `apply/withdrawal.rs` |
+
+mod market_data;
+mod mass_quote;
+mod quote;
+mod withdrawal;
+
+use super::book::Book;
+use super::counters::Counters;
+use super::entry::{Entry, Key, NEVER};
+use super::fields::Raw;
+use crate::setup::{Bank, Pair, Setup, ns};
+use crate::ticks;
+use touchline_types::{Id, Side};
+use touchline_wire::fix::{Message, timestamp};
+
+/// A bank's books while one message is applied.
+pub(super) struct Apply<'a> {
+    pub setup: &'a Setup,
+    pub bank: Bank,
+    pub now_ns: u64,
+    /// By pair.
+    pub books: &'a mut [Book],
+    /// Number of the bank's last setting.
+    pub age: &'a mut u64,
+    pub counters: &'a mut Counters,
+    /// Pairs that a quote message was of.
+    pub quoted: &'a mut Vec<Pair>,
+    /// Pairs whose entries may have changed.
+    pub changed: &'a mut Vec<Pair>,
+}
+
+/// What a message says of an entry that it sets.
+struct Draft<'a> {
+    side: Side,
+    price: Raw<'a>,
+    size: Raw<'a>,
+    minimum: Raw<'a>,
+    expires: Raw<'a>,
+    is_firm: bool,
+    quote_id: Raw<'a>,
+    request: Id,
+    /// Whether the value date is the pair's.
+    is_spot: bool,
+    /// What is left out is taken from here.
+    known: Option<Entry>,
+}
+
+impl Apply<'_> {
+    /// Applies a message of any type; one that is no quote changes nothing.
+    pub fn message(&mut self, message: &Message<'_>) {
+        match message.msg_type() {
+            b"W" => self.snapshot(message),
+            b"X" => self.increment(message),
+            b"S" => self.quote(message),
+            b"i" => self.mass_quote(message),
+            b"Z" => self.quote_cancel(message),
+            b"AI" => self.quote_status(message),
+            _ => {}
+        }
+    }
+
+    /// The bank's pair of that symbol, which a quote message is of.
+    fn quoted_pair(&mut self, symbol: Raw<'_>) -> Option<Pair> {
+        let pair = self.pair(symbol)?;
+        self.note_quoted(pair);
+        Some(pair)
+    }
+
+    /// The bank's pair of that symbol.
+    fn pair(&mut self, symbol: Raw<'_>) -> Option<Pair> {
+        let pair = self.setup.pair_of(self.bank, symbol?);
+        if pair.is_none() {
+            self.counters.pairs_unknown += 1;
+        }
+        pair
+    }
+
+    /// A quote message was of the pair.
+    fn note_quoted(&mut self, pair: Pair) {
+        if !self.quoted.contains(&pair) {
+            self.quoted.push(pair);
+        }
+        self.note_changed(pair);
+    }
+
+    fn note_changed(&mut self, pair: Pair) {
+        if !self.changed.contains(&pair) {
+            self.changed.push(pair);
+        }
+    }
+
+    /// Sets an entry, or takes it away if what is said of it is no deal.
+    fn set(&mut self, pair: Pair, key: Key, draft: &Draft<'_>) {
+        let entry = self.entry(pair, draft);
+        let book = &mut self.books[pair];
+        let Some(mut entry) = entry else {
+            book.remove(&key);
+            return;
+        };
+        let is_same_quote = |known: &Entry| {
+            known.is_used && !entry.quote_id.is_empty() && known.quote_id == entry.quote_id
+        };
+        entry.is_used =
+            self.setup.banks[self.bank].is_quoted && book.get(&key).is_some_and(is_same_quote);
+        *self.age += 1;
+        entry.age = *self.age;
+        if !book.set(key, entry) {
+            self.counters.entries_beyond += 1;
+        }
+    }
+
+    /// What a message says, as an entry.
+    fn entry(&mut self, pair: Pair, draft: &Draft<'_>) -> Option<Entry> {
+        let (bank, pair) = (
+            &self.setup.banks[self.bank].config,
+            &self.setup.pairs[pair].config,
+        );
+        let known = draft.known.as_ref();
+        let price = match draft.price {
+            Some(text) => ticks::price(text, pair.precision),
+            None => known.map(|entry| entry.price),
+        };
+        let size = match draft.size {
+            Some(text) => ticks::size(text),
+            None => known.map(|entry| entry.size),
+        };
+        let minimum = draft.minimum.map_or(Some(bank.min_qty), ticks::quantity);
+        let own_ns = draft
+            .expires
+            .map_or(Some(NEVER), |text| timestamp(text).ok());
+        let (Some(price), Some(size), Some(minimum), Some(own_ns), true) =
+            (price, size, minimum, own_ns, draft.is_spot)
+        else {
+            self.counters.entries_refused += 1;
+            return None;
+        };
+        let quote_id = match draft.quote_id {
+            Some(text) => Id::new(text),
+            None => Some(known.map_or(Id::EMPTY, |entry| entry.quote_id)),
+        };
+        let Some(quote_id) = quote_id else {
+            self.counters.ids_refused += 1;
+            return None;
+        };
+        let ttl_ns = match bank.ttl_ms {
+            0 => NEVER,
+            ttl_ms => self.now_ns.saturating_add(ns(ttl_ms)),
+        };
+        Some(Entry {
+            side: draft.side,
+            is_firm: draft.is_firm,
+            is_used: false,
+            price,
+            size,
+            minimum,
+            expires_ns: ttl_ns.min(own_ns),
+            age: 0,
+            quote_id,
+            request: draft.request,
+        })
+    }
+}

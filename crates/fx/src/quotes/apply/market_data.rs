@@ -1,0 +1,215 @@
+//! Snapshots (W) and increments (X).
+
+use super::super::fields::{Raw, first, id, is_spot, tag};
+use super::{Apply, Draft, Key};
+use crate::setup::Pair;
+use touchline_types::{Id, Side};
+use touchline_wire::fix::Message;
+
+/// The fields of an entry of the group, or those before the group.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fields<'a> {
+    action: Raw<'a>,
+    kind: Raw<'a>,
+    id: Raw<'a>,
+    symbol: Raw<'a>,
+    price: Raw<'a>,
+    size: Raw<'a>,
+    quote_id: Raw<'a>,
+    condition: Raw<'a>,
+    quote_type: Raw<'a>,
+    expires: Raw<'a>,
+    minimum: Raw<'a>,
+    settle_type: Raw<'a>,
+    settle_date: Raw<'a>,
+}
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, tag: u32, value: &'a [u8]) {
+        let place = match tag {
+            tag::MD_UPDATE_ACTION => &mut self.action,
+            tag::MD_ENTRY_TYPE => &mut self.kind,
+            tag::MD_ENTRY_ID => &mut self.id,
+            tag::SYMBOL => &mut self.symbol,
+            tag::MD_ENTRY_PX => &mut self.price,
+            tag::MD_ENTRY_SIZE => &mut self.size,
+            tag::QUOTE_ENTRY_ID => &mut self.quote_id,
+            tag::QUOTE_CONDITION => &mut self.condition,
+            tag::MD_QUOTE_TYPE => &mut self.quote_type,
+            tag::EXPIRE_TIME => &mut self.expires,
+            tag::MIN_QTY => &mut self.minimum,
+            tag::SETTL_TYPE => &mut self.settle_type,
+            tag::SETTL_DATE => &mut self.settle_date,
+            _ => return,
+        };
+        *place = Some(value);
+    }
+
+    /// The side, of what is a bid or an offer.
+    fn side(&self) -> Option<Side> {
+        match self.kind? {
+            b"0" => Some(Side::Bid),
+            b"1" => Some(Side::Ask),
+            _ => None,
+        }
+    }
+
+    fn is_indicative(&self) -> bool {
+        let closed = |text: &[u8]| text.split(|byte| *byte == b' ').any(|word| word == b"B");
+        self.condition.is_some_and(closed) || self.quote_type == Some(b"0")
+    }
+}
+
+impl Apply<'_> {
+    /// W: the entries under its MDReqID are replaced.
+    pub(super) fn snapshot(&mut self, message: &Message<'_>) {
+        let Some(pair) = self.quoted_pair(first(message, tag::SYMBOL)) else {
+            return;
+        };
+        self.counters.quotes += 1;
+        let Some(request) = id(first(message, tag::MD_REQ_ID)) else {
+            self.counters.ids_refused += 1;
+            return;
+        };
+        self.books[pair].begin_snapshot(&request);
+        let mut number = 0;
+        walk(message, |head, entry| {
+            number += 1;
+            self.snapshot_entry(pair, request, number, head, entry);
+        });
+        self.books[pair].end_snapshot();
+    }
+
+    fn snapshot_entry(
+        &mut self,
+        pair: Pair,
+        request: Id,
+        number: u32,
+        head: &Fields<'_>,
+        entry: &Fields<'_>,
+    ) {
+        let Some(side) = entry.side() else {
+            return;
+        };
+        let (Some(entry_id), Some(quote_id)) = (id(entry.id), id(entry.quote_id)) else {
+            self.counters.ids_refused += 1;
+            return;
+        };
+        let key = match (entry.id, entry.quote_id) {
+            (Some(_), _) => Key::Entry(entry_id),
+            (None, Some(_)) => Key::Level(side, quote_id),
+            (None, None) => Key::Place(request, number),
+        };
+        let draft = self.draft(pair, side, request, head, entry);
+        self.set(pair, key, &draft);
+    }
+
+    /// X: entries are set or taken away by their ids.
+    pub(super) fn increment(&mut self, message: &Message<'_>) {
+        self.counters.quotes += 1;
+        let request = first(message, tag::MD_REQ_ID);
+        let mut symbol = None;
+        walk(message, |head, entry| {
+            symbol = entry.symbol.or(symbol).or(head.symbol);
+            if let Some(pair) = self.quoted_pair(symbol) {
+                self.increment_entry(pair, request, head, entry);
+            }
+        });
+    }
+
+    fn increment_entry(
+        &mut self,
+        pair: Pair,
+        request: Raw<'_>,
+        head: &Fields<'_>,
+        entry: &Fields<'_>,
+    ) {
+        let Some(entry_id) = entry.id else {
+            self.counters.entries_unknown += 1;
+            return;
+        };
+        let (Some(entry_id), Some(request_id)) = (Id::new(entry_id), id(request)) else {
+            self.counters.ids_refused += 1;
+            return;
+        };
+        let key = Key::Entry(entry_id);
+        let known = self.books[pair].get(&key).copied();
+        match entry.action {
+            Some(b"2") => self.books[pair].remove(&key),
+            Some(b"0" | b"1") => {
+                let is_whole =
+                    entry.kind.is_some() && entry.price.is_some() && entry.size.is_some();
+                let side = match entry.kind {
+                    Some(_) => entry.side(),
+                    None => known.map(|known| known.side),
+                };
+                let Some(side) = side.filter(|_| is_whole || known.is_some()) else {
+                    self.counters.entries_unknown += 1;
+                    return;
+                };
+                let request = match (request, &known) {
+                    (None, Some(known)) => known.request,
+                    _ => request_id,
+                };
+                let draft = Draft {
+                    known,
+                    ..self.draft(pair, side, request, head, entry)
+                };
+                self.set(pair, key, &draft);
+            }
+            _ => self.counters.entries_unknown += 1,
+        }
+    }
+
+    fn draft<'a>(
+        &self,
+        pair: Pair,
+        side: Side,
+        request: Id,
+        head: &Fields<'a>,
+        entry: &Fields<'a>,
+    ) -> Draft<'a> {
+        let spot_date = &self.setup.pairs[pair].config.spot_date;
+        Draft {
+            side,
+            price: entry.price,
+            size: entry.size,
+            minimum: entry.minimum,
+            expires: entry.expires,
+            is_firm: !entry.is_indicative() && head.quote_type != Some(b"0"),
+            quote_id: entry.quote_id,
+            request,
+            is_spot: is_spot(head.settle_type, head.settle_date, spot_date)
+                && is_spot(entry.settle_type, entry.settle_date, spot_date),
+            known: None,
+        }
+    }
+}
+
+/// Calls `each` with the fields before the group, and those of each entry of it. The field behind NoMDEntries (268) begins
+/// each entry.
+fn walk<'a>(message: &Message<'a>, mut each: impl FnMut(&Fields<'a>, &Fields<'a>)) {
+    let (mut head, mut entry) = (Fields::default(), None);
+    let (mut counted, mut delimiter) = (false, None);
+    for field in message.fields().filter_map(Result::ok) {
+        match delimiter {
+            None if counted => delimiter = Some(field.tag),
+            None => {
+                counted = field.tag == tag::NO_MD_ENTRIES;
+                head.take(field.tag, field.value);
+                continue;
+            }
+            Some(_) => {}
+        }
+        if delimiter == Some(field.tag)
+            && let Some(entry) = entry.replace(Fields::default())
+        {
+            each(&head, &entry);
+        }
+        let entry = entry.get_or_insert_default();
+        entry.take(field.tag, field.value);
+    }
+    if let Some(entry) = entry {
+        each(&head, &entry);
+    }
+}

@@ -1,0 +1,51 @@
+//! Quotes (S): both sides of one request.
+
+use super::super::fields::{Raw, first, id, is_spot, tag};
+use super::{Apply, Draft, Key};
+use touchline_types::Side;
+use touchline_wire::fix::Message;
+
+impl Apply<'_> {
+    /// S: each side is set, or goes away if it is left out.
+    pub(super) fn quote(&mut self, message: &Message<'_>) {
+        let Some(pair) = self.quoted_pair(first(message, tag::SYMBOL)) else {
+            return;
+        };
+        self.counters.quotes += 1;
+        let Some(request) = id(first(message, tag::QUOTE_REQ_ID)) else {
+            self.counters.ids_refused += 1;
+            return;
+        };
+        let (settle_type, settle_date) = (
+            first(message, tag::SETTL_TYPE),
+            first(message, tag::SETTL_DATE),
+        );
+        let spot_date = &self.setup.pairs[pair].config.spot_date;
+        let is_spot = is_spot(settle_type, settle_date, spot_date);
+        for side in Side::BOTH {
+            let (price, size) = match side {
+                Side::Bid => (tag::BID_PX, tag::BID_SIZE),
+                Side::Ask => (tag::OFFER_PX, tag::OFFER_SIZE),
+            };
+            let key = Key::Request(side, request);
+            let price: Raw<'_> = first(message, price);
+            if price.is_none() {
+                self.books[pair].remove(&key);
+                continue;
+            }
+            let draft = Draft {
+                side,
+                price,
+                size: first(message, size),
+                minimum: first(message, tag::MIN_QTY),
+                expires: first(message, tag::VALID_UNTIL),
+                is_firm: first(message, tag::QUOTE_TYPE) != Some(b"0"),
+                quote_id: first(message, tag::QUOTE_ID),
+                request: Default::default(),
+                is_spot,
+                known: None,
+            };
+            self.set(pair, key, &draft);
+        }
+    }
+}

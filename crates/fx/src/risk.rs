@@ -1,0 +1,169 @@
+//! Limits: whether a new parent is accepted, and what a bank may still be sent.
+
+use crate::composite::Composites;
+use crate::kill::KillSwitch;
+use crate::orders::Orders;
+use crate::parents::{ParentTerms, Parents};
+use crate::positions::{Positions, WorstCase};
+use crate::setup::{Bank, Pair, Setup, ns};
+use crate::window::LastSecond;
+use std::collections::VecDeque;
+use touchline_types::{Id, Side};
+
+/// Why a parent is refused, in the order in which it is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The kill switch is thrown.
+    Kill,
+    /// A parent of that name was accepted.
+    DuplicateId,
+    /// No order: an unknown pair or word, a quantity that is no positive whole multiple of the lot, a limit that is no price
+    /// of the pair, no deadline where there must be one.
+    BadOrder,
+    /// The same was accepted a moment ago.
+    Duplicate,
+    /// Larger than an order may be.
+    OrderQty,
+    /// Too many in a second.
+    Rate,
+    /// A limit, and no mid to judge it by.
+    NoMid,
+    /// A limit too far beyond the mid.
+    Collar,
+    /// The pair's worst case would be too large.
+    Net,
+    /// All pairs' worst cases would be too large.
+    Gross,
+}
+
+/// What judging needs to know.
+#[derive(Debug)]
+pub struct Book<'a> {
+    /// The configuration.
+    pub setup: &'a Setup,
+    /// The switch.
+    pub kill: &'a KillSwitch,
+    /// All parents.
+    pub parents: &'a Parents,
+    /// What is held.
+    pub positions: &'a Positions,
+    /// The composites as of the last step.
+    pub composites: &'a Composites,
+}
+
+/// Which parents were accepted lately.
+#[derive(Debug, Clone, Default)]
+pub struct Risk {
+    accepted: LastSecond,
+    /// Parents that a duplicate would be of, with the time of their acceptance.
+    recent: VecDeque<(u64, ParentTerms)>,
+}
+
+impl Risk {
+    /// Judges a parent. `terms` is none if it is no order.
+    pub fn judge(
+        &mut self,
+        book: &Book<'_>,
+        id: Option<&Id>,
+        terms: Option<&ParentTerms>,
+        now_ns: u64,
+    ) -> Result<(), Refusal> {
+        let setup = book.setup;
+        if book.kill.is_killed() {
+            return Err(Refusal::Kill);
+        }
+        if id.is_some_and(|id| book.parents.has(id)) {
+            return Err(Refusal::DuplicateId);
+        }
+        let Some(terms) = terms else {
+            return Err(Refusal::BadOrder);
+        };
+        let pair = &setup.pairs[terms.pair].config;
+        if self.is_duplicate(setup, terms, now_ns) {
+            return Err(Refusal::Duplicate);
+        }
+        if terms.quantity > pair.max_order {
+            return Err(Refusal::OrderQty);
+        }
+        if self.accepted.count(now_ns) >= setup.risk.max_parents_per_s {
+            return Err(Refusal::Rate);
+        }
+        if let Some(limit) = terms.limit {
+            let mid2 = book
+                .composites
+                .of(terms.pair)
+                .mid2()
+                .ok_or(Refusal::NoMid)?;
+            let beyond2 = match terms.side {
+                Side::Bid => 2 * limit - mid2,
+                Side::Ask => mid2 - 2 * limit,
+            };
+            if beyond2 > 2 * pair.collar_ticks {
+                return Err(Refusal::Collar);
+            }
+        }
+        if worst_case(book, terms.pair, Some(terms)).size() > pair.max_net {
+            return Err(Refusal::Net);
+        }
+        let gross: i128 = (0..setup.pairs.len())
+            .map(|pair| gross_usd(book, pair, terms))
+            .sum();
+        match gross > i128::from(setup.risk.max_gross_usd) {
+            true => Err(Refusal::Gross),
+            false => Ok(()),
+        }
+    }
+
+    /// A parent was accepted.
+    pub fn note_accepted(&mut self, setup: &Setup, terms: &ParentTerms, now_ns: u64) {
+        self.accepted.add(now_ns);
+        if setup.risk.duplicate_ms > 0 {
+            self.recent.push_back((now_ns, *terms));
+        }
+    }
+
+    fn is_duplicate(&mut self, setup: &Setup, terms: &ParentTerms, now_ns: u64) -> bool {
+        let duplicate_ns = ns(setup.risk.duplicate_ms);
+        while self
+            .recent
+            .front()
+            .is_some_and(|(at_ns, _)| now_ns - at_ns >= duplicate_ns)
+        {
+            self.recent.pop_front();
+        }
+        let what = |terms: &ParentTerms| (terms.pair, terms.side, terms.quantity, terms.limit);
+        self.recent
+            .iter()
+            .any(|(_, other)| what(other) == what(terms))
+    }
+}
+
+/// Most that a plan may take of a bank's pair: its largest quantity, and what is left of its credit.
+pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
+    let config = &setup.banks[bank].config;
+    let used: i128 = (0..setup.pairs.len())
+        .map(|pair| usd(setup, pair, i128::from(orders.used(bank, pair))))
+        .sum();
+    let left = (i128::from(config.credit_usd) - used).max(0);
+    let units = left * 1_000_000 / i128::from(setup.pairs[pair].config.usd_e6);
+    i64::try_from(units).unwrap_or(i64::MAX).min(config.max_qty)
+}
+
+/// Base units in whole dollars.
+fn usd(setup: &Setup, pair: Pair, units: i128) -> i128 {
+    units * i128::from(setup.pairs[pair].config.usd_e6) / 1_000_000
+}
+
+/// The worst case of a pair, with a new parent if there is one.
+fn worst_case(book: &Book<'_>, pair: Pair, new: Option<&ParentTerms>) -> WorstCase {
+    let mut at_risk = book.parents.at_risk(pair);
+    if let Some(new) = new.filter(|new| new.pair == pair) {
+        at_risk[new.side.index()] += new.quantity;
+    }
+    WorstCase::new(book.positions.of(pair), at_risk)
+}
+
+fn gross_usd(book: &Book<'_>, pair: Pair, new: &ParentTerms) -> i128 {
+    let size = worst_case(book, pair, Some(new)).size().max(0);
+    usd(book.setup, pair, i128::from(size))
+}

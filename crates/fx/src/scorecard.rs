@@ -1,0 +1,225 @@
+//! The scorecard: how each bank did in each pair, exact over time.
+
+mod markouts;
+
+pub use markouts::HORIZONS_MS;
+
+use crate::composite::Composites;
+use crate::orders::{Order, RejectCode};
+use crate::setup::{Bank, Pair, Setup, Slot};
+use markouts::Markouts;
+use touchline_types::Side;
+
+/// A sum over so many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mean {
+    /// How many.
+    pub count: u64,
+    /// Their sum, half ticks.
+    pub sum2: i128,
+}
+
+impl Mean {
+    fn add(&mut self, value2: i64) {
+        self.count += 1;
+        self.sum2 += i128::from(value2);
+    }
+}
+
+/// How a bank did in a pair.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Time that the pricing session was up.
+    pub up_ns: u64,
+    /// Quote messages of the pair.
+    pub quotes: u64,
+    /// Time at the best price, by side.
+    pub best_ns: [u64; 2],
+    /// Time that both of its sides counted.
+    pub spread_ns: u64,
+    /// Its spread summed over that time, ticks times nanoseconds.
+    pub spread_sum: i128,
+    /// Orders sent.
+    pub orders: u64,
+    /// Units of them.
+    pub sent: i64,
+    /// Fills.
+    pub fills: u64,
+    /// Units of them.
+    pub filled: i64,
+    /// Orders that ended with nothing filled, by code.
+    pub rejects: [u64; RejectCode::COUNT],
+    /// How often an order became unknown.
+    pub unknown: u64,
+    /// Time from sending to the end, of each order that ended.
+    pub holds_ns: Vec<u64>,
+    /// Fills better than the order's price.
+    pub improved: u64,
+    /// Fills at the order's price.
+    pub equal: u64,
+    /// How much better, ticks.
+    pub improve_ticks: i64,
+    /// What the mid moved in our favour between sending and the end, of orders that filled something.
+    pub moved_filled: Mean,
+    /// The same of those that did not.
+    pub moved_rejected: Mean,
+    /// Mid less price after each fill, in our favour, by horizon.
+    pub markouts: [Mean; HORIZONS_MS.len()],
+    /// Penalty at the end, tenths of a tick.
+    pub penalty: i64,
+}
+
+/// All banks and pairs.
+#[derive(Debug, Clone)]
+pub struct Scorecard {
+    scores: Vec<Score>,
+    /// Time up so far, and since when it is up, by bank.
+    up: Vec<(u64, Option<u64>)>,
+    /// Up to when a pair's time is counted.
+    counted_ns: Vec<u64>,
+    markouts: Markouts,
+}
+
+impl Scorecard {
+    /// Nothing happened yet.
+    pub fn new(setup: &Setup) -> Scorecard {
+        Scorecard {
+            scores: vec![Score::default(); setup.slots()],
+            up: vec![(0, None); setup.banks.len()],
+            counted_ns: vec![0; setup.pairs.len()],
+            markouts: Markouts::default(),
+        }
+    }
+
+    /// A bank's pricing session came up, or went.
+    pub fn set_up(&mut self, bank: Bank, is_up: bool, now_ns: u64) {
+        let (sum_ns, since_ns) = &mut self.up[bank];
+        if let Some(since_ns) = since_ns.take() {
+            *sum_ns += now_ns - since_ns;
+        }
+        *since_ns = is_up.then_some(now_ns);
+    }
+
+    /// A quote message was of the slot.
+    pub fn note_quoted(&mut self, slot: Slot) {
+        self.scores[slot].quotes += 1;
+    }
+
+    /// Counts the time since the last change of a pair, before it changes.
+    pub fn count_time(&mut self, setup: &Setup, composites: &Composites, pair: Pair, now_ns: u64) {
+        let passed_ns = now_ns - std::mem::replace(&mut self.counted_ns[pair], now_ns);
+        if passed_ns == 0 {
+            return;
+        }
+        let tops = &composites.of(pair).tops;
+        for bank in 0..setup.banks.len() {
+            let score = &mut self.scores[setup.slot(bank, pair)];
+            for side in Side::BOTH {
+                let top = &tops[side.index()];
+                if top.as_ref().is_some_and(|top| top.banks.has(bank)) {
+                    score.best_ns[side.index()] += passed_ns;
+                }
+            }
+            if let [Some(bid), Some(ask)] = composites.own(setup, bank, pair) {
+                score.spread_ns += passed_ns;
+                score.spread_sum += i128::from(ask - bid) * i128::from(passed_ns);
+            }
+        }
+    }
+
+    /// An order was sent.
+    pub fn note_sent(&mut self, slot: Slot, quantity: i64) {
+        self.scores[slot].orders += 1;
+        self.scores[slot].sent += quantity;
+    }
+
+    /// An order became unknown.
+    pub fn note_unknown(&mut self, slot: Slot) {
+        self.scores[slot].unknown += 1;
+    }
+
+    /// A fill, so much better than its order.
+    pub fn note_fill(
+        &mut self,
+        slot: Slot,
+        order: &Order,
+        quantity: i64,
+        price: i64,
+        improve: i64,
+        now_ns: u64,
+    ) {
+        let score = &mut self.scores[slot];
+        score.fills += 1;
+        score.filled += quantity;
+        match improve {
+            1.. => {
+                score.improved += 1;
+                score.improve_ticks += improve;
+            }
+            0 => score.equal += 1,
+            _ => {}
+        }
+        self.markouts.add(now_ns, slot, &order.terms, price);
+    }
+
+    /// An order has ended.
+    pub fn note_end(
+        &mut self,
+        slot: Slot,
+        order: &Order,
+        code: Option<RejectCode>,
+        mid2: Option<i64>,
+        now_ns: u64,
+    ) {
+        let score = &mut self.scores[slot];
+        let terms = &order.terms;
+        score.holds_ns.push(now_ns - terms.sent_ns);
+        if let Some(code) = code {
+            score.rejects[code as usize] += 1;
+        }
+        if let Some((end, sent)) = mid2.zip(terms.mid2_sent) {
+            let moved = match terms.side {
+                Side::Bid => end - sent,
+                Side::Ask => sent - end,
+            };
+            match order.cum() > 0 {
+                true => score.moved_filled.add(moved),
+                false => score.moved_rejected.add(moved),
+            }
+        }
+    }
+
+    /// When the next mark-out is due.
+    pub fn due_ns(&self) -> u64 {
+        self.markouts.due_ns()
+    }
+
+    /// Takes the mark-outs that are due, at the composites of the last step.
+    pub fn take_markouts(&mut self, composites: &Composites, now_ns: u64) {
+        let scores = &mut self.scores;
+        self.markouts.take(now_ns, |fill, horizon| {
+            if let Some(mid2) = composites.of(fill.pair).mid2() {
+                let better = match fill.side {
+                    Side::Bid => mid2 - 2 * fill.price,
+                    Side::Ask => 2 * fill.price - mid2,
+                };
+                scores[fill.slot].markouts[horizon].add(better);
+            }
+        });
+    }
+
+    /// How a bank did in a pair so far, but for its penalty.
+    pub fn of(&self, bank: Bank, slot: Slot, now_ns: u64) -> Score {
+        let mut score = self.scores[slot].clone();
+        let (sum_ns, since_ns) = self.up[bank];
+        score.up_ns = sum_ns + since_ns.map_or(0, |since_ns| now_ns - since_ns);
+        score.holds_ns.sort_unstable();
+        score
+    }
+}
+
+/// The ⌈n × percent / 100⌉-th smallest of sorted values.
+pub fn nearest_rank(sorted: &[u64], percent: usize) -> Option<u64> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.checked_sub(1)?).copied()
+}

@@ -1,0 +1,67 @@
+//! Mark-outs: what the mid is some time after a fill.
+
+use crate::orders::Terms;
+use crate::setup::{Pair, Slot, ns};
+use std::collections::VecDeque;
+use touchline_types::Side;
+
+/// How long after a fill, milliseconds.
+pub const HORIZONS_MS: [u64; 5] = [1, 10, 100, 1_000, 10_000];
+
+/// A fill to look at later.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marked {
+    at_ns: u64,
+    pub slot: Slot,
+    pub pair: Pair,
+    pub side: Side,
+    pub price: i64,
+}
+
+/// Fills that are not through all horizons.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Markouts {
+    fills: VecDeque<Marked>,
+    /// How many of them are through each horizon; the later ones are behind the earlier.
+    passed: [usize; HORIZONS_MS.len()],
+}
+
+impl Markouts {
+    pub fn add(&mut self, now_ns: u64, slot: Slot, terms: &Terms, price: i64) {
+        self.fills.push_back(Marked {
+            at_ns: now_ns,
+            slot,
+            pair: terms.pair,
+            side: terms.side,
+            price,
+        });
+    }
+
+    pub fn due_ns(&self) -> u64 {
+        let due = (0..HORIZONS_MS.len()).map(|horizon| self.next_ns(horizon));
+        due.min().unwrap_or(u64::MAX)
+    }
+
+    /// Calls `mark` for each that is due.
+    pub fn take(&mut self, now_ns: u64, mut mark: impl FnMut(&Marked, usize)) {
+        for horizon in 0..HORIZONS_MS.len() {
+            while self.next_ns(horizon) <= now_ns {
+                mark(&self.fills[self.passed[horizon]], horizon);
+                self.passed[horizon] += 1;
+            }
+        }
+        while self.passed[HORIZONS_MS.len() - 1] > 0 {
+            self.fills.pop_front();
+            self.passed.iter_mut().for_each(|passed| *passed -= 1);
+        }
+        assert!(
+            self.passed.is_sorted_by(|a, b| a >= b),
+            "later-horizons-are-behind"
+        );
+    }
+
+    fn next_ns(&self, horizon: usize) -> u64 {
+        let fill = self.fills.get(self.passed[horizon]);
+        fill.map_or(u64::MAX, |fill| fill.at_ns + ns(HORIZONS_MS[horizon]))
+    }
+}

@@ -1,0 +1,97 @@
+//! `session.txt`: a recorded session, one input a line, `time source payload`.
+//!
+//! | source | payload |
+//! |---|---|
+//! | `LP03.q` | of the bank's pricing session: a FIX message with `\|` for the separator, or `!up`, `!down` |
+//! | `LP03.o` | the same of its order session |
+//! | `-` | a JSON object of the desk |
+
+mod desk;
+
+pub use desk::{DeskError, read as read_desk};
+
+use crate::input::{Input, Session};
+use crate::setup::{Bank, Setup};
+use thiserror::Error;
+use touchline_wire::fix::SOH;
+
+/// A line that is no input.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LineError {
+    /// Not three parts.
+    #[error("not 'time source payload', with one space between them")]
+    Form,
+    /// No time.
+    #[error("'{0}' is no time; give nanoseconds since 1970")]
+    Time(String),
+    /// No bank's session, nor the desk.
+    #[error("'{0}' is no source; give '-', or a configured bank and '.q' or '.o'")]
+    Source(String),
+    /// `!` and something else.
+    #[error("'{0}' is nothing that a session does; give '!up' or '!down'")]
+    Session(String),
+    /// No command of the desk.
+    #[error(transparent)]
+    Desk(#[from] DeskError),
+}
+
+/// Reads lines, with the memory that it takes.
+#[derive(Debug, Clone, Default)]
+pub struct LineReader {
+    message: Vec<u8>,
+}
+
+impl LineReader {
+    /// The time and the input of a line; none of an empty one or a comment.
+    ///
+    /// # Errors
+    /// It is no input, and why.
+    pub fn read<'a>(
+        &'a mut self,
+        setup: &Setup,
+        line: &str,
+    ) -> Result<Option<(u64, Input<'a>)>, LineError> {
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(None);
+        }
+        let (time, rest) = line.split_once(' ').ok_or(LineError::Form)?;
+        let (source, payload) = rest.split_once(' ').ok_or(LineError::Form)?;
+        let is_number = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit());
+        let at_ns = time.parse().ok().filter(|_| is_number);
+        let at_ns = at_ns.ok_or_else(|| LineError::Time(time.to_owned()))?;
+        if source == "-" {
+            return Ok(Some((at_ns, Input::Desk(desk::read(setup, payload)?))));
+        }
+        let (bank, is_pricing) =
+            source_of(setup, source).ok_or_else(|| LineError::Source(source.to_owned()))?;
+        let session = match payload.strip_prefix('!') {
+            Some("up") => Session::Up,
+            Some("down") => Session::Down,
+            Some(_) => return Err(LineError::Session(payload.to_owned())),
+            None => {
+                self.message.clear();
+                let bytes = payload
+                    .bytes()
+                    .map(|byte| if byte == b'|' { SOH } else { byte });
+                self.message.extend(bytes);
+                Session::Message(&self.message)
+            }
+        };
+        let input = match is_pricing {
+            true => Input::Pricing(bank, session),
+            false => Input::Orders(bank, session),
+        };
+        Ok(Some((at_ns, input)))
+    }
+}
+
+/// The bank, and whether it is its pricing session.
+fn source_of(setup: &Setup, source: &str) -> Option<(Bank, bool)> {
+    let (name, session) = source.rsplit_once('.')?;
+    let is_pricing = match session {
+        "q" => true,
+        "o" => false,
+        _ => return None,
+    };
+    Some((setup.bank(name)?, is_pricing))
+}

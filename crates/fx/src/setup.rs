@@ -1,0 +1,323 @@
+//! The configuration, checked and resolved to indices: what the core works with.
+//!
+//! A bank is its rank, a pair its place in the file. What belongs to a bank and a pair has the slot
+//! `bank * pairs + pair`.
+
+use crate::config::{
+    BankConfig, Config, OrderStyle, PairConfig, Recover, RiskConfig, RouterConfig, StreamKind,
+};
+use crate::orders::RejectCode;
+use crate::ticks::QUANTITY_MAX;
+use thiserror::Error;
+use touchline_types::Id;
+
+/// Rank of a bank.
+pub type Bank = usize;
+/// Place of a pair.
+pub type Pair = usize;
+/// Place of a bank's pair.
+pub type Slot = usize;
+
+/// Banks at most: what a [`BankSet`](crate::composite::BankSet) holds.
+pub const BANKS_MAX: usize = 256;
+const PAIRS_MAX: usize = 1_024;
+/// Room that ClOrdIDs leave for the parent's id, which is up to [`PARENT_ID_MAX`] bytes.
+const PREFIX_MAX: usize = 12;
+/// Bytes of a parent's id.
+pub const PARENT_ID_MAX: usize = 32;
+
+/// A configuration that cannot be worked with.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SetupError {
+    /// Not TOML, an unknown key, a value of another type; the text of the reader, with the line.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value that cannot be.
+    #[error("{key}: {problem}")]
+    Value {
+        /// Which key of what.
+        key: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+}
+
+/// A pair.
+#[derive(Debug, Clone)]
+pub struct PairSetup {
+    /// Its part of the file.
+    pub config: PairConfig,
+    /// Its first currency.
+    pub base: Id,
+}
+
+/// A bank.
+#[derive(Debug, Clone)]
+pub struct BankSetup {
+    /// Its part of the file.
+    pub config: BankConfig,
+    /// Its pairs, in its own order.
+    pub pairs: Vec<Pair>,
+    /// Whether its entries are bands.
+    pub is_full: bool,
+    /// Whether its orders name a quote.
+    pub is_quoted: bool,
+    /// Its own texts and reasons of rejects.
+    pub reject_map: Vec<(String, RejectCode)>,
+}
+
+/// Everything that was configured.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Prefix of identifiers.
+    pub prefix: Id,
+    /// Account of orders.
+    pub account: Id,
+    /// Time between printed composites, nanoseconds; 0 prints each change.
+    pub conflate_ns: u64,
+    /// Pairs.
+    pub pairs: Vec<PairSetup>,
+    /// Banks.
+    pub banks: Vec<BankSetup>,
+    /// The router.
+    pub router: RouterConfig,
+    /// Limits.
+    pub risk: RiskConfig,
+}
+
+impl Setup {
+    /// Reads and checks the text of `config.toml`.
+    ///
+    /// # Errors
+    /// It is no such file; the text says where and what.
+    pub fn parse(text: &str) -> Result<Setup, SetupError> {
+        let config: Config =
+            toml::from_str(text).map_err(|error| SetupError::Syntax(place(text, &error)))?;
+        Setup::new(config)
+    }
+
+    /// Checks a configuration and resolves its names.
+    ///
+    /// # Errors
+    /// A value that cannot be, by its key.
+    pub fn new(config: Config) -> Result<Setup, SetupError> {
+        check_router(&config)?;
+        let prefix = identifier("prefix", &config.prefix, PREFIX_MAX)?;
+        let account = identifier("account", &config.account, 64)?;
+        identifier("date", &config.date, 8)?;
+        let count = |key: &str, found: usize, most: usize| match (1..=most).contains(&found) {
+            true => Ok(()),
+            false => Err(wrong(key, format!("{found} of them; give 1 to {most}"))),
+        };
+        count("pairs", config.pairs.len(), PAIRS_MAX)?;
+        count("banks", config.banks.len(), BANKS_MAX)?;
+        let mut pairs: Vec<PairSetup> = Vec::new();
+        for pair in config.pairs {
+            let pair = pair_setup(pair)?;
+            if pairs
+                .iter()
+                .any(|other| other.config.symbol == pair.config.symbol)
+            {
+                return Err(wrong(
+                    "pairs.symbol",
+                    format!("{} is there twice", pair.config.symbol),
+                ));
+            }
+            pairs.push(pair);
+        }
+        let mut banks: Vec<BankSetup> = Vec::new();
+        for bank in config.banks {
+            let bank = bank_setup(bank, &pairs)?;
+            if banks
+                .iter()
+                .any(|other| other.config.name == bank.config.name)
+            {
+                return Err(wrong(
+                    "banks.name",
+                    format!("{} is there twice", bank.config.name),
+                ));
+            }
+            banks.push(bank);
+        }
+        Ok(Setup {
+            prefix,
+            account,
+            conflate_ns: ns(config.conflate_ms),
+            pairs,
+            banks,
+            router: config.router,
+            risk: config.risk,
+        })
+    }
+
+    /// Place of what belongs to a bank and a pair.
+    pub fn slot(&self, bank: Bank, pair: Pair) -> Slot {
+        bank * self.pairs.len() + pair
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        self.banks.len() * self.pairs.len()
+    }
+
+    /// A bank by its name.
+    pub fn bank(&self, name: &str) -> Option<Bank> {
+        self.banks.iter().position(|bank| bank.config.name == name)
+    }
+
+    /// A pair by its symbol.
+    pub fn pair(&self, symbol: &str) -> Option<Pair> {
+        self.pairs
+            .iter()
+            .position(|pair| pair.config.symbol == symbol)
+    }
+
+    /// A pair of a bank by its symbol.
+    pub fn pair_of(&self, bank: Bank, symbol: &[u8]) -> Option<Pair> {
+        let mut pairs = self.banks[bank].pairs.iter().copied();
+        pairs.find(|pair| self.pairs[*pair].config.symbol.as_bytes() == symbol)
+    }
+}
+
+impl BankSetup {
+    /// Whether it recovers orders by a mass status request.
+    pub fn asks_for_all(&self) -> bool {
+        self.config.recover == Recover::MassStatus
+    }
+}
+
+/// Milliseconds as nanoseconds.
+pub fn ns(ms: u64) -> u64 {
+    ms.saturating_mul(1_000_000)
+}
+
+fn pair_setup(config: PairConfig) -> Result<PairSetup, SetupError> {
+    let symbol = &config.symbol;
+    let of = |key: &str| format!("pair {symbol}: {key}");
+    identifier("pairs.symbol", symbol, 16)?;
+    let base = symbol.split('/').next().unwrap_or_default();
+    let base = identifier("pairs.symbol", base, 16)?;
+    if config.precision > 9 {
+        return Err(wrong(of("precision"), "give 0 to 9 decimals"));
+    }
+    identifier(&of("spot_date"), &config.spot_date, 8)?;
+    let positive = [
+        ("lot", config.lot),
+        ("usd_e6", config.usd_e6),
+        ("max_order", config.max_order),
+    ];
+    for (key, value) in positive {
+        within(&of(key), value, 1)?;
+    }
+    for (key, value) in [
+        ("collar_ticks", config.collar_ticks),
+        ("crossed_max_ticks", config.crossed_max_ticks),
+        ("max_net", config.max_net),
+    ] {
+        within(&of(key), value, 0)?;
+    }
+    for size in &config.sizes {
+        within(&of("sizes"), *size, 1)?;
+    }
+    Ok(PairSetup { base, config })
+}
+
+fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, SetupError> {
+    let name = &config.name;
+    let of = |key: &str| format!("bank {name}: {key}");
+    identifier("banks.name", name, 64)?;
+    let mut pairs = Vec::new();
+    for symbol in &config.pairs {
+        let Some(pair) = known.iter().position(|pair| pair.config.symbol == *symbol) else {
+            return Err(wrong(
+                of("pairs"),
+                format!("{symbol} is not among the pairs of the file"),
+            ));
+        };
+        if pairs.contains(&pair) {
+            return Err(wrong(of("pairs"), format!("{symbol} is there twice")));
+        }
+        pairs.push(pair);
+    }
+    for (key, value) in [
+        ("min_qty", config.min_qty),
+        ("max_qty", config.max_qty),
+        ("credit_usd", config.credit_usd),
+    ] {
+        within(&of(key), value, 0)?;
+    }
+    let mut reject_map = Vec::new();
+    for (text, code) in &config.reject_map {
+        let Some(code) = RejectCode::of_name(code) else {
+            let problem = format!("'{code}' is no code; give A-1, A-2, B, C, D, E, F or N");
+            return Err(wrong(of("reject_map"), problem));
+        };
+        reject_map.push((text.clone(), code));
+    }
+    Ok(BankSetup {
+        pairs,
+        is_full: config.kind == StreamKind::Full,
+        is_quoted: config.orders == OrderStyle::Quoted,
+        reject_map,
+        config,
+    })
+}
+
+fn check_router(config: &Config) -> Result<(), SetupError> {
+    let router = &config.router;
+    within("router.hold_ms_per_tenth", router.hold_ms_per_tenth, 1)?;
+    within("router.reject_cost", router.reject_cost, 0)?;
+    within("router.penalty_max", router.penalty_max, 0)?;
+    for weight in router.weight {
+        within("router.weight", weight, 0)?;
+    }
+    within("risk.max_gross_usd", config.risk.max_gross_usd, 0)?;
+    match (1..=65_536).contains(&router.window) {
+        true => Ok(()),
+        false => Err(wrong("router.window", "give 1 to 65536 outcomes")),
+    }
+}
+
+fn within(key: &str, value: i64, least: i64) -> Result<(), SetupError> {
+    match (least..=QUANTITY_MAX).contains(&value) {
+        true => Ok(()),
+        false => Err(wrong(
+            key,
+            format!("{value} is out of range; give {least} to {QUANTITY_MAX}"),
+        )),
+    }
+}
+
+/// Text that goes into FIX messages and JSON as it is.
+fn identifier(key: &str, text: &str, longest: usize) -> Result<Id, SetupError> {
+    let is_sound = !text.is_empty() && text.len() <= longest && !text.contains(['"', '\\']);
+    Id::new(text.as_bytes())
+        .filter(|_| is_sound)
+        .ok_or_else(|| {
+            wrong(
+                key,
+                format!("'{text}' is not 1 to {longest} printable ASCII characters without quotes"),
+            )
+        })
+}
+
+fn wrong(key: impl Into<String>, problem: impl Into<String>) -> SetupError {
+    SetupError::Value {
+        key: key.into(),
+        problem: problem.into(),
+    }
+}
+
+/// The reader's message with the line of the file.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().lines().next().unwrap_or("not TOML");
+    match error.span() {
+        Some(span) => {
+            let line = text
+                .get(..span.start)
+                .map_or(1, |before| before.matches('\n').count() + 1);
+            format!("line {line}: {message}")
+        }
+        None => message.to_owned(),
+    }
+}

@@ -1,0 +1,75 @@
+//! Recorded sessions with expected files, byte by byte, where `TOUCHLINE_CAPTURES` points.
+
+use std::path::{Path, PathBuf};
+use touchline_fx::{Replay, Setup};
+
+/// The sessions, by folder.
+fn sessions() -> Vec<PathBuf> {
+    let Some(captures) = std::env::var_os("TOUCHLINE_CAPTURES") else {
+        println!("skipped: TOUCHLINE_CAPTURES is not set");
+        return Vec::new();
+    };
+    let folder = Path::new(&captures).join("fx-generated");
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        println!("skipped: {} is not there", folder.display());
+        return Vec::new();
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut sessions: Vec<_> = paths
+        .filter(|path| path.join("session.txt").is_file())
+        .collect();
+    sessions.sort();
+    assert!(!sessions.is_empty(), "{} has no session", folder.display());
+    sessions
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    let path = folder.join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn replay(folder: &Path) -> Replay {
+    let setup = Setup::parse(&read(folder, "config.toml")).expect("a configuration");
+    Replay::new(setup)
+}
+
+/// All six files of each session are equal to the expected ones.
+#[test]
+fn recorded_sessions_give_the_expected_files() {
+    let mut differences = Vec::new();
+    for folder in sessions() {
+        let mut replay = replay(&folder);
+        for line in read(&folder, "session.txt").lines() {
+            replay
+                .line(line)
+                .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        }
+        let (files, _) = replay.finish();
+        for (name, text) in files.named() {
+            let expected = read(&folder, name);
+            if let Some(difference) = first_difference(text, &expected) {
+                differences.push(format!("{}: {difference}", folder.join(name).display()));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+fn first_difference(found: &str, expected: &str) -> Option<String> {
+    if found == expected {
+        return None;
+    }
+    let (mut found, mut expected) = (found.lines(), expected.lines());
+    for number in 1.. {
+        let (ours, theirs) = (found.next(), expected.next());
+        if ours != theirs {
+            return Some(format!(
+                "line {number}:\n  found    {ours:?}\n  expected {theirs:?}"
+            ));
+        }
+        if ours.is_none() {
+            break;
+        }
+    }
+    Some("the ends of lines differ".to_owned())
+}

@@ -1,0 +1,89 @@
+//! `touchline fx replay`: a recorded session through the core, six files out.
+
+use crate::output::{Failure, Output};
+use clap::Args;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+use touchline_fx::lines::Files;
+use touchline_fx::{Replay, ReplayError, Setup};
+
+/// Replay a recorded session of banks and desk.
+///
+/// Reads `config.toml` and `session.txt` and writes composite.jsonl, decisions.jsonl, orders.jsonl, fills.jsonl,
+/// positions.jsonl and scorecard.jsonl: all of them, or none. The same session gives the same bytes.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Directory with `config.toml` and `session.txt`
+    #[arg(value_name = "SESSION_DIR")]
+    session: PathBuf,
+    /// Directory for the six files; it is made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Replays and writes.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let config = arguments.session.join("config.toml");
+    let text = std::fs::read_to_string(&config).map_err(|error| unreadable(&config, &error))?;
+    let setup = Setup::parse(&text)
+        .map_err(|error| Failure::usage(format!("{}: {error}", config.display())))?;
+    let session = arguments.session.join("session.txt");
+    let file = File::open(&session).map_err(|error| unreadable(&session, &error))?;
+    let files = replay(setup, &session, BufReader::new(file))?;
+    write(&files, &arguments.out)
+}
+
+fn replay(setup: Setup, path: &Path, mut session: impl BufRead) -> Result<Files, Failure> {
+    let mut replay = Replay::new(setup);
+    let (mut line, mut number) = (Vec::new(), 0);
+    loop {
+        line.clear();
+        number += 1;
+        let read = session
+            .read_until(b'\n', &mut line)
+            .map_err(|error| unreadable(path, &error))?;
+        if read == 0 {
+            return Ok(replay.finish().0);
+        }
+        let text = std::str::from_utf8(&line).map_err(|_| {
+            Failure::run(format!(
+                "{}: line {number}: not text; a session is UTF-8",
+                path.display()
+            ))
+        })?;
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        let refused = |error: ReplayError| Failure::run(format!("{}: {error}", path.display()));
+        replay.line(text).map_err(refused)?;
+    }
+}
+
+/// Writes all files before any of them takes its name.
+fn write(files: &Files, folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::run(format!(
+            "{}: cannot be made ({error}); choose a folder that you may write to",
+            folder.display()
+        ))
+    })?;
+    let mut outputs = Vec::new();
+    for (name, text) in files.named() {
+        let mut output = Output::open(&folder.join(name))?;
+        output.text(text)?;
+        output.flush()?;
+        outputs.push(output);
+    }
+    outputs.into_iter().try_for_each(Output::finish)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let fix = match error.kind() {
+        ErrorKind::NotFound => "give a directory with config.toml and session.txt",
+        _ => "see that it may be read",
+    };
+    Failure::run(format!(
+        "{}: cannot be read ({error}); {fix}",
+        path.display()
+    ))
+}
