@@ -22,7 +22,7 @@ pub mod deep;
 pub mod levels;
 pub mod order;
 mod order_index;
-pub mod order_tree;
+pub mod order_pool;
 pub mod price;
 pub mod touch;
 

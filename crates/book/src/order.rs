@@ -1,10 +1,12 @@
-//! Market by order: every order of every instrument of a channel, in priority order.
+//! Market by order: every order of every instrument of a channel, ranked when a whole book is asked for.
 
-use crate::order_index::{CHAIN_MAX, Chain, OrderIndex};
-use crate::order_tree::{NONE, NodeIndex, Order, OrderPool};
+use crate::order_index::{CHAIN_MAX, Chain, OrderIndex, Place};
+use crate::order_pool::{NONE, NodeIndex, Order, OrderPool};
 use std::hash::RandomState;
 use touchline_types::hash::HashKeys;
-use touchline_types::{Instrument, OrderAction, OrderChange, OrderEvent, OrderRow, Quantity, Side};
+use touchline_types::{
+    Instrument, OrderAction, OrderChange, OrderEvent, OrderRow, Price, Quantity, Side,
+};
 
 /// The limit of orders is reached, or that of one chain of the index; the event was not applied, so this order book is
 /// not whole.
@@ -25,14 +27,14 @@ pub struct OrderBooks {
 /// The orders of one instrument.
 #[derive(Clone, Copy, Debug)]
 struct Book {
-    /// The trees, by side.
-    roots: [NodeIndex; 2],
+    /// The first of its list, which is in no order.
+    first: NodeIndex,
     len: u32,
 }
 
 impl Book {
     const EMPTY: Book = Book {
-        roots: [NONE; 2],
+        first: NONE,
         len: 0,
     };
 }
@@ -64,9 +66,9 @@ impl OrderBooks {
         let chain = self.index.chain(instrument, order_id);
         let found = self.index.find(&self.pool, chain, instrument, order_id);
         let change = match (event.action, found) {
-            (OrderAction::Delete, Ok(node)) => Some(self.delete(node, chain)),
+            (OrderAction::Delete, Ok(place)) => Some(self.delete(place)),
             (OrderAction::Delete, Err(_)) => None,
-            (_, Ok(node)) => Some(self.update(node, event)),
+            (_, Ok(place)) => Some(self.update(place.node, event)),
             // mutant: hash: a chain of orders has no end
             (_, Err(CHAIN_MAX..)) => return Err(OrdersFull),
             (_, Err(_)) => Some(self.insert(event, chain)?),
@@ -75,40 +77,51 @@ impl OrderBooks {
         Ok(())
     }
 
-    /// Visits the orders of one side, best first.
-    pub fn visit(&self, instrument: Instrument, side: Side, mut visitor: impl FnMut(&Order)) {
-        self.visit_rows(instrument, side, |_, order| visitor(order));
+    /// Visits the orders of one side, best first. They are ranked now, in memory that is taken for it: not for the path.
+    pub fn visit(&self, instrument: Instrument, side: Side, visitor: impl FnMut(&Order)) {
+        let orders = self.nodes(instrument).map(|node| self.pool.order(node));
+        let mut ranked: Vec<&Order> = orders.filter(|order| order.side == side).collect();
+        ranked.sort_unstable_by_key(|order| {
+            rank(order.side, order.price, order.priority, order.order_id)
+        });
+        ranked.into_iter().for_each(visitor);
     }
 
-    /// Visits the orders of one side with the row of each, best first.
-    pub fn visit_rows(
-        &self,
-        instrument: Instrument,
-        side: Side,
-        mut visitor: impl FnMut(OrderRow, &Order),
-    ) {
-        if let Some(book) = self.books.get(instrument.index()) {
-            let root = book.roots[side.index()];
-            self.pool
-                .visit(root, &mut |node, order| visitor(self.pool.row(node), order));
-        }
+    /// Leaves a whole book in `out`, in place of what is there: each order as a `New` step, bids first, the best of each side
+    /// first. Takes no memory where there is room for the book.
+    pub fn gather(&self, instrument: Instrument, out: &mut Vec<OrderChange>) {
+        out.clear();
+        out.extend(self.nodes(instrument).map(|node| {
+            let order = self.pool.order(node);
+            step(OrderAction::New, order, self.pool.row(node))
+        }));
+        out.sort_unstable_by_key(|order| {
+            let rank = rank(order.side, order.price, order.priority, order.order_id);
+            (order.side.index(), rank)
+        });
     }
 
-    /// The best order of one side.
-    pub fn best(&self, instrument: Instrument, side: Side) -> Option<&Order> {
-        self.pool
-            .best(self.books.get(instrument.index())?.roots[side.index()])
+    fn nodes(&self, instrument: Instrument) -> impl Iterator<Item = NodeIndex> {
+        let book = self.books.get(instrument.index());
+        self.pool.list(book.map_or(NONE, |book| book.first))
     }
 
     /// Empties one instrument's book.
     pub fn clear(&mut self, instrument: Instrument) {
-        let Some(book) = self.books.get(instrument.index()).copied() else {
+        let Some(book) = self.books.get_mut(instrument.index()) else {
             return;
         };
-        for root in book.roots {
-            self.release(root);
+        let mut node = std::mem::replace(book, Book::EMPTY).first;
+        while node != NONE {
+            let order = self.pool.order(node);
+            let (row, id) = (order.instrument, order.order_id);
+            let behind = self.pool.behind(node);
+            let chain = self.index.chain(row, id);
+            let place = self.index.find(&self.pool, chain, row, id);
+            let place = place.expect("each-order-of-a-book-is-in-the-index");
+            self.forget(place);
+            node = behind;
         }
-        self.books[instrument.index()] = Book::EMPTY;
     }
 
     /// Empties every book.
@@ -137,6 +150,7 @@ impl OrderBooks {
         self.len() == 0
     }
 
+    #[inline]
     fn insert(&mut self, event: &OrderEvent, chain: Chain) -> Result<OrderChange, OrdersFull> {
         let order = Order {
             order_id: event.order_id,
@@ -153,84 +167,58 @@ impl OrderBooks {
         if row >= self.books.len() {
             self.books.resize(row + 1, Book::EMPTY);
         }
-        self.books[row].len += 1;
-        self.link(node);
+        let book = &mut self.books[row];
+        book.len += 1;
+        self.pool.link(&mut book.first, node);
         Ok(step(OrderAction::New, &order, self.pool.row(node)))
     }
 
+    #[inline]
     fn update(&mut self, node: NodeIndex, event: &OrderEvent) -> OrderChange {
-        let old = *self.pool.order(node);
-        let new = Order {
-            priority: event.priority.unwrap_or(old.priority),
-            price: if event.price.is_null() {
-                old.price
-            } else {
-                event.price
-            },
-            // mutant: book: a null quantity overwrites
-            quantity: if event.quantity.is_null() {
-                old.quantity
-            } else {
-                event.quantity
-            },
-            side: event.side,
-            ..old
-        };
-        if (new.side, new.price, new.priority) == (old.side, old.price, old.priority) {
-            self.pool.order_mut(node).quantity = new.quantity;
-        } else {
-            self.unlink(node);
-            *self.pool.order_mut(node) = new;
-            self.link(node);
+        let order = self.pool.order_mut(node);
+        order.side = event.side;
+        order.priority = event.priority.unwrap_or(order.priority);
+        if !event.price.is_null() {
+            order.price = event.price;
         }
-        step(OrderAction::Update, &new, self.pool.row(node))
+        // mutant: book: a null quantity overwrites
+        if !event.quantity.is_null() {
+            order.quantity = event.quantity;
+        }
+        let order = *order;
+        step(OrderAction::Update, &order, self.pool.row(node))
     }
 
-    fn delete(&mut self, node: NodeIndex, chain: Chain) -> OrderChange {
-        let (order, row) = (*self.pool.order(node), self.pool.row(node));
-        self.unlink(node);
-        self.forget(node, chain);
+    #[inline]
+    fn delete(&mut self, place: Place) -> OrderChange {
+        let (order, row) = (*self.pool.order(place.node), self.pool.row(place.node));
+        let book = &mut self.books[order.instrument as usize];
+        book.len -= 1;
+        self.pool.unlink(&mut book.first, place.node);
+        self.forget(place);
         OrderChange {
             quantity: Quantity::ZERO,
             ..step(OrderAction::Delete, &order, row)
         }
     }
 
-    fn link(&mut self, node: NodeIndex) {
-        let (row, side) = self.place(node);
-        let root = &mut self.books[row].roots[side];
-        *root = self.pool.insert(*root, node);
+    /// Takes a node that is in no list out of the index and gives it back.
+    #[inline]
+    fn forget(&mut self, place: Place) {
+        self.index.remove(&mut self.pool, place);
+        self.pool.give(place.node);
     }
+}
 
-    fn unlink(&mut self, node: NodeIndex) {
-        let (row, side) = self.place(node);
-        let root = &mut self.books[row].roots[side];
-        *root = self.pool.remove(*root, node);
-    }
-
-    fn place(&self, node: NodeIndex) -> (usize, usize) {
-        let order = self.pool.order(node);
-        (order.instrument as usize, order.side.index())
-    }
-
-    /// Takes a node that is in no tree out of the index and gives it back.
-    fn forget(&mut self, node: NodeIndex, chain: Chain) {
-        let row = self.pool.order(node).instrument as usize;
-        self.books[row].len -= 1;
-        self.index.remove(&mut self.pool, chain, node);
-        self.pool.give(node);
-    }
-
-    /// Gives a whole tree back, root by root.
-    fn release(&mut self, mut root: NodeIndex) {
-        while root != NONE {
-            let node = root;
-            root = self.pool.remove(root, node);
-            let order = self.pool.order(node);
-            let chain = self.index.chain(order.instrument, order.order_id);
-            self.forget(node, chain);
-        }
-    }
+/// Better orders of a side have a lower rank.
+fn rank(side: Side, price: Price, priority: u64, order_id: u64) -> (i64, u64, u64) {
+    let price = match side {
+        // `!p` reverses the order of every i64 without overflow.
+        Side::Bid => !price.0,
+        Side::Ask => price.0,
+    };
+    // mutant: book: orders of a price stand as they came
+    (price, priority, order_id)
 }
 
 /// The row of an order is its node in the pool, which stays its own as long as it is in a book.
@@ -250,7 +238,6 @@ fn step(action: OrderAction, order: &Order, row: OrderRow) -> OrderChange {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use touchline_types::Price;
 
     fn event(action: OrderAction, order_id: u64, price: i64, priority: u64) -> OrderEvent {
         OrderEvent {
@@ -264,9 +251,15 @@ mod tests {
         }
     }
 
+    /// The bids, as a whole book has them.
     fn ids(books: &OrderBooks) -> Vec<u64> {
+        let mut whole = Vec::new();
+        books.gather(Instrument(3), &mut whole);
         let mut ids = Vec::new();
         books.visit(Instrument(3), Side::Bid, |order| ids.push(order.order_id));
+        let bids = whole.iter().filter(|order| order.side == Side::Bid);
+        let gathered: Vec<u64> = bids.map(|order| order.order_id).collect();
+        assert_eq!(ids, gathered);
         ids
     }
 
@@ -280,7 +273,6 @@ mod tests {
                 .unwrap();
         }
         assert_eq!(ids(&books), [2, 3, 1, 4]);
-        assert_eq!(books.best(Instrument(3), Side::Bid).unwrap().order_id, 2);
         books
             .apply(&event(OrderAction::Update, 4, 102, 1), &mut changes)
             .unwrap();

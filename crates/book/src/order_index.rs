@@ -4,7 +4,7 @@
 //! venue cannot choose ids that share a chain; and a chain has an end, so that its cost is bounded whatever happens.
 //! An order that is taken out leaves nothing behind, and nothing is ever moved.
 
-use crate::order_tree::{NONE, NodeIndex, OrderPool};
+use crate::order_pool::{NONE, NodeIndex, OrderPool};
 use touchline_types::hash::HashKeys;
 
 /// Most orders in one chain. By chance a table that is full has one so long once in 10^30 times.
@@ -27,6 +27,15 @@ pub struct OrderIndex {
 /// Which chain a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chain(usize);
+
+/// Where an order is in the index: its chain, its node, and the node before it in the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    chain: Chain,
+    /// The node.
+    pub node: NodeIndex,
+    before: NodeIndex,
+}
 
 impl OrderIndex {
     /// Room for `orders_max` orders, taken now.
@@ -53,7 +62,7 @@ impl OrderIndex {
         Chain((hash >> self.shift) as usize)
     }
 
-    /// The node of an order.
+    /// The place of an order.
     ///
     /// # Errors
     /// It is not there; with the length of its chain.
@@ -64,14 +73,19 @@ impl OrderIndex {
         chain: Chain,
         instrument: u32,
         order_id: u64,
-    ) -> Result<NodeIndex, usize> {
+    ) -> Result<Place, usize> {
         let mut length = 0;
-        let mut node = self.heads[chain.0];
+        let (mut before, mut node) = (NONE, self.heads[chain.0]);
         while node != NONE {
             let order = pool.order(node);
             if order.order_id == order_id && order.instrument == instrument {
-                return Ok(node);
+                return Ok(Place {
+                    chain,
+                    node,
+                    before,
+                });
             }
+            before = node;
             node = pool.next(node);
             length += 1;
         }
@@ -87,19 +101,15 @@ impl OrderIndex {
         self.len += 1;
     }
 
-    /// Takes a node out of its chain.
+    /// Takes an order out of its chain, where it was found. Nothing came into the chain since, and nothing left it.
     #[inline]
-    pub fn remove(&mut self, pool: &mut OrderPool, chain: Chain, node: NodeIndex) {
-        let behind = pool.next(node);
-        let mut before = self.heads[chain.0];
-        if before == node {
-            self.heads[chain.0] = behind;
+    pub fn remove(&mut self, pool: &mut OrderPool, place: Place) {
+        let next = pool.next(place.node);
+        if place.before == NONE {
+            self.heads[place.chain.0] = next;
         } else {
-            while pool.next(before) != node {
-                before = pool.next(before);
-            }
             // mutant: hash: taking an order out takes the rest of its chain with it
-            pool.set_next(before, behind);
+            pool.set_next(place.before, next);
         }
         self.len -= 1;
     }
@@ -125,7 +135,7 @@ impl OrderIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::order_tree::Order;
+    use crate::order_pool::Order;
     use touchline_types::{Price, Quantity, Side};
 
     /// The inverse modulo 2^64 of an odd number. Newton's method: each step doubles the bits that are right.
@@ -230,9 +240,9 @@ mod tests {
             node
         });
         for gone in [2, 0, 4, 1, 3] {
-            let found = index.find(&pool, chain, 0, ids[gone]);
-            assert_eq!(found, Ok(nodes[gone]));
-            index.remove(&mut pool, chain, nodes[gone]);
+            let place = index.find(&pool, chain, 0, ids[gone]).expect("it is there");
+            assert_eq!(place.node, nodes[gone]);
+            index.remove(&mut pool, place);
             let found = index.find(&pool, chain, 0, ids[gone]);
             assert_eq!(found, Err(index.len()));
         }

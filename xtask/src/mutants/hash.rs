@@ -60,8 +60,8 @@ pub const TABLES: &[Mutant] = &[
     },
     Mutant {
         name: "hash: taking an order out takes the rest of its chain with it",
-        find: "pool.set_next(before, behind);",
-        replace: "pool.set_next(before, behind & NONE);\n            pool.set_next(before, NONE);",
+        find: "pool.set_next(place.before, next);",
+        replace: "pool.set_next(place.before, next | NONE);",
         test: "-p touchline-book --lib orders_are_taken_out_of_the_middle_of_a_chain",
     },
 ];

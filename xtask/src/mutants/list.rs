@@ -64,14 +64,20 @@ const BOOKS: &[Mutant] = &[
     },
     Mutant {
         name: "book: orders of a price stand as they came",
-        find: "(price, self.priority, self.order_id)",
-        replace: "(price, 0, self.order_id)",
+        find: "(price, priority, order_id)",
+        replace: "(price, priority & 0, order_id)",
         test: "-p touchline-gateway --test gateway orders_of_a_price_stand_by_their_priority",
     },
     Mutant {
+        name: "book: the first order of a list takes the others along",
+        find: "NONE => *head = behind,",
+        replace: "NONE => *head = NONE,",
+        test: "-p touchline-book --lib a_map_says_the_same",
+    },
+    Mutant {
         name: "book: a null quantity overwrites",
-        find: "quantity: if event.quantity.is_null() {",
-        replace: "quantity: if false {",
+        find: "if !event.quantity.is_null() {",
+        replace: "if true {",
         test: "-p touchline-gateway --test gateway null_fields_of_an_update_keep_what_was",
     },
 ];

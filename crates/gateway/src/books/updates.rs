@@ -1,7 +1,7 @@
 //! Updates out of the changes of the open event.
 
 use super::MarketBooks;
-use super::whole::{gather, snapshot};
+use super::whole::snapshot;
 use touchline_book::Spread;
 use touchline_instruments::Instruments;
 use touchline_transport::Publish;
@@ -101,11 +101,11 @@ impl MarketBooks {
             };
             if touched.rebuilt {
                 counters.order_snapshots += 1;
-                let orders = gather(orders, instrument, whole_book);
+                orders.gather(instrument, whole_book);
                 let snapshot = OrdersSnapshot {
                     instrument,
                     validity,
-                    orders,
+                    orders: whole_book,
                 };
                 out.publish(&Update::OrdersSnapshot(snapshot), timestamps);
             } else {

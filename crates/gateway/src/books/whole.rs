@@ -1,11 +1,9 @@
 //! Whole books: after recovery and with a definition.
 
 use super::MarketBooks;
-use touchline_book::OrderBooks;
 use touchline_transport::Publish;
 use touchline_types::{
-    BookKind, BookSnapshot, Instrument, Level, OrderAction, OrderChange, OrdersSnapshot, Side,
-    Update, Validity,
+    BookKind, BookSnapshot, Instrument, Level, OrdersSnapshot, Side, Update, Validity,
 };
 
 impl MarketBooks {
@@ -32,7 +30,7 @@ impl MarketBooks {
     ) {
         self.counters.order_snapshots += 1;
         self.trace_applied();
-        let orders = gather(&self.orders, instrument, &mut self.whole_book);
+        self.orders.gather(instrument, &mut self.whole_book);
         let validity = match self.overflowed.contains(&instrument) {
             true => self.rules.missing,
             false => validity,
@@ -41,7 +39,7 @@ impl MarketBooks {
             &Update::OrdersSnapshot(OrdersSnapshot {
                 instrument,
                 validity,
-                orders,
+                orders: &self.whole_book,
             }),
             &self.timestamps,
         );
@@ -83,27 +81,4 @@ pub(super) fn snapshot<'a>(
         implied_bids: book.implied(Side::Bid),
         implied_asks: book.implied(Side::Ask),
     }
-}
-
-/// All orders of an instrument as `New` steps.
-pub(super) fn gather<'a>(
-    orders: &OrderBooks,
-    instrument: Instrument,
-    out: &'a mut Vec<OrderChange>,
-) -> &'a [OrderChange] {
-    out.clear();
-    for side in Side::BOTH {
-        orders.visit_rows(instrument, side, |row, order| {
-            out.push(OrderChange {
-                order_id: order.order_id,
-                priority: order.priority,
-                price: order.price,
-                quantity: order.quantity,
-                side,
-                action: OrderAction::New,
-                row,
-            });
-        });
-    }
-    out
 }

@@ -8,8 +8,8 @@ use touchline_lab::random::{Random, seeds};
 use touchline_transport::shm::{Join, Publisher, Subscriber};
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
-    BookKind, BookSnapshot, ChannelState, Gap, Instrument, Level, OrderAction, OrderChange,
-    OrderEvent, OrdersSnapshot, OrdersUpdate, Price, Quantity, Side, Timestamps, Update, Validity,
+    BookKind, BookSnapshot, ChannelState, Gap, Instrument, Level, OrderAction, OrderEvent,
+    OrdersSnapshot, OrdersUpdate, Price, Quantity, Side, Timestamps, Update, Validity,
 };
 
 /// Order id and quantity of each order of a book.
@@ -131,17 +131,7 @@ impl OrderMarket {
     pub fn refresh(&mut self, instrument: Instrument, out: &mut Publisher) {
         self.validity[instrument.index()] = Validity::Live;
         let mut orders = Vec::new();
-        self.books.visit_rows(instrument, Side::Bid, |row, order| {
-            orders.push(OrderChange {
-                order_id: order.order_id,
-                priority: order.priority,
-                price: order.price,
-                quantity: order.quantity,
-                side: Side::Bid,
-                action: OrderAction::New,
-                row,
-            });
-        });
+        self.books.gather(instrument, &mut orders);
         let snapshot = OrdersSnapshot {
             instrument,
             validity: Validity::Live,

@@ -14,9 +14,7 @@ use touchline_book::OrderBooks;
 use touchline_shm::broadcast;
 use touchline_shm::segment::Mapping;
 use touchline_types::native::{Body, Flags, Message};
-use touchline_types::{
-    Instrument, OrderAction, OrderChange, OrderEvent, OrdersSnapshot, Side, Timestamps, Validity,
-};
+use touchline_types::{Instrument, OrderChange, OrderEvent, OrdersSnapshot, Timestamps, Validity};
 
 /// What is known of the order books so far.
 pub struct OrderScan {
@@ -280,20 +278,7 @@ impl OrderScan {
     pub fn book(&mut self, instrument: Instrument) -> ScannedBook<'_> {
         let state = self.states.get(instrument.index()).copied();
         let State { known, image } = state.unwrap_or(NOTHING);
-        self.snapshot.clear();
-        for side in Side::BOTH {
-            self.books.visit_rows(instrument, side, |row, order| {
-                self.snapshot.push(OrderChange {
-                    order_id: order.order_id,
-                    priority: order.priority,
-                    price: order.price,
-                    quantity: order.quantity,
-                    side,
-                    action: OrderAction::New,
-                    row,
-                });
-            });
-        }
+        self.books.gather(instrument, &mut self.snapshot);
         ScannedBook {
             known,
             sequence: image.sequence,

@@ -1,0 +1,182 @@
+//! Orders of all books in one pool: the orders of an instrument are a list without order.
+//!
+//! Nothing on the path needs an order's rank, so none is kept: putting an order into its list, and taking it out, touches
+//! the order and its neighbours, however many there are. Who wants a book ranked sorts it.
+
+use touchline_types::{OrderRow, Price, Quantity, Side};
+
+/// Index of a node in the pool; [`NONE`] is no node.
+pub type NodeIndex = u32;
+/// No node.
+pub const NONE: NodeIndex = u32::MAX;
+
+/// An order in a book.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// The venue's order id.
+    pub order_id: u64,
+    /// Rank within the price, lowest first.
+    pub priority: u64,
+    /// Price.
+    pub price: Price,
+    /// Visible quantity.
+    pub quantity: Quantity,
+    /// Row of the instrument.
+    pub instrument: u32,
+    /// Side.
+    pub side: Side,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    order: Order,
+    /// The neighbours in the list of the instrument.
+    before: NodeIndex,
+    behind: NodeIndex,
+    /// The next of the same chain of the index; of a node that was given back, the next of those.
+    next: NodeIndex,
+    /// How many nodes were taken before it.
+    number: u64,
+}
+
+const _: () = assert!(size_of::<Node>() == 64, "a node fits into one cache line");
+
+/// The pool of order nodes.
+#[derive(Debug)]
+pub struct OrderPool {
+    nodes: Vec<Node>,
+    free: NodeIndex,
+    /// Nodes that were ever taken.
+    taken: u64,
+}
+
+impl OrderPool {
+    /// Room for `orders_max` orders, taken now.
+    pub fn new(orders_max: usize) -> OrderPool {
+        OrderPool {
+            nodes: Vec::with_capacity(orders_max),
+            free: NONE,
+            taken: 0,
+        }
+    }
+
+    /// Takes a node for the order, in no list yet; `None` when the pool is full.
+    #[inline]
+    pub fn take(&mut self, order: Order) -> Option<NodeIndex> {
+        let node = Node {
+            order,
+            before: NONE,
+            behind: NONE,
+            next: NONE,
+            number: self.taken,
+        };
+        if self.free != NONE {
+            let index = self.free;
+            let free = &mut self.nodes[index as usize];
+            self.free = free.next;
+            *free = node;
+            self.taken += 1;
+            return Some(index);
+        }
+        if self.nodes.len() == self.nodes.capacity() {
+            return None;
+        }
+        self.nodes.push(node);
+        self.taken += 1;
+        Some(self.nodes.len() as NodeIndex - 1)
+    }
+
+    /// Gives a node back; it must be in no list, and in no chain of the index.
+    #[inline]
+    pub fn give(&mut self, index: NodeIndex) {
+        self.nodes[index as usize].next = self.free;
+        self.free = index;
+    }
+
+    /// Gives all nodes back.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.free = NONE;
+    }
+
+    /// Nodes that were taken since all were given back, also those that were given back alone.
+    pub fn used(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The orders of all nodes in use, and those that nodes held which were given back alone.
+    pub fn orders(&self) -> impl Iterator<Item = &Order> {
+        self.nodes.iter().map(|node| &node.order)
+    }
+
+    /// The order of a node.
+    #[inline]
+    pub fn order(&self, index: NodeIndex) -> &Order {
+        &self.nodes[index as usize].order
+    }
+
+    /// The order of a node, whose id and instrument the caller leaves alone.
+    #[inline]
+    pub fn order_mut(&mut self, index: NodeIndex) -> &mut Order {
+        &mut self.nodes[index as usize].order
+    }
+
+    /// The row of a node's order.
+    #[inline]
+    pub fn row(&self, index: NodeIndex) -> OrderRow {
+        OrderRow {
+            index,
+            number: self.nodes[index as usize].number,
+        }
+    }
+
+    /// The node behind this one in its chain of the index.
+    #[inline]
+    pub(crate) fn next(&self, index: NodeIndex) -> NodeIndex {
+        self.nodes[index as usize].next
+    }
+
+    /// Sets the node behind this one in its chain of the index.
+    #[inline]
+    pub(crate) fn set_next(&mut self, index: NodeIndex, next: NodeIndex) {
+        self.nodes[index as usize].next = next;
+    }
+
+    /// The node behind this one in its list.
+    #[inline]
+    pub fn behind(&self, index: NodeIndex) -> NodeIndex {
+        self.nodes[index as usize].behind
+    }
+
+    /// Puts a node at the head of a list.
+    #[inline]
+    pub fn link(&mut self, head: &mut NodeIndex, index: NodeIndex) {
+        let behind = std::mem::replace(head, index);
+        let node = &mut self.nodes[index as usize];
+        (node.before, node.behind) = (NONE, behind);
+        if behind != NONE {
+            self.nodes[behind as usize].before = index;
+        }
+    }
+
+    /// Takes a node out of the list that it is in.
+    #[inline]
+    pub fn unlink(&mut self, head: &mut NodeIndex, index: NodeIndex) {
+        let Node { before, behind, .. } = self.nodes[index as usize];
+        // mutant: book: the first order of a list takes the others along
+        match before {
+            NONE => *head = behind,
+            _ => self.nodes[before as usize].behind = behind,
+        }
+        if behind != NONE {
+            self.nodes[behind as usize].before = before;
+        }
+    }
+
+    /// The nodes of a list.
+    #[inline]
+    pub fn list(&self, head: NodeIndex) -> impl Iterator<Item = NodeIndex> {
+        let some = |index| (index != NONE).then_some(index);
+        std::iter::successors(some(head), move |index| some(self.behind(*index)))
+    }
+}
