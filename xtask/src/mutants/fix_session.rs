@@ -35,6 +35,18 @@ pub const SESSION: &[Mutant] = &[
         test: "-p touchline-session --test session our_scenarios_hold",
     },
     Mutant {
+        name: "fix session: a message that is not the next one is shown",
+        find: "parsed.header.msg_seq_num == Some(link.sequencer().next_in())",
+        replace: "parsed.header.msg_seq_num >= Some(link.sequencer().next_in())",
+        test: "-p touchline-session --test session whoever_verifies_a_body",
+    },
+    Mutant {
+        name: "fix market data: a body that the session rejects is market data",
+        find: "true => {\n            batch.events.clear();\n            Step::Missed(Cause::Invalid)\n        }",
+        replace: "true => step,",
+        test: "-p touchline-feed --test fix_md nothing_is_live_behind",
+    },
+    Mutant {
         name: "fix market data: what the session rejected was no change of a book",
         find: "Said::Invalid(_) => Step::Missed(Cause::Invalid),",
         replace: "            Said::Invalid(_) => Step::Noted,",

@@ -1,8 +1,9 @@
 //! The feed: a session, and market data as its application.
 
+use super::cause::Cause;
 use super::counters::Counters;
 use super::logon;
-use super::market_data::{APPLICATION, APPLICATION_THAT_GOES_ON, MarketData};
+use super::market_data::{APPLICATION, APPLICATION_THAT_GOES_ON, MarketData, VERIFIED};
 use super::messages::Step;
 use super::settings::{Dialect, Settings};
 use crate::{Batch, BookRules, Feed, Feedback, ReceiveTime, SessionFeed};
@@ -35,7 +36,8 @@ impl<S: Store> FixFeed<S> {
             true => &APPLICATION,
             false => &APPLICATION_THAT_GOES_ON,
         };
-        session.applications = session.applications.with(application);
+        let applications = session.applications.with(application);
+        session.applications = applications.with_bodies_verified(VERIFIED);
         FixFeed {
             market_data: MarketData::new(settings, store.next_out() - 1),
             session: Session::new(session, store),
@@ -128,6 +130,10 @@ impl<S: Store> Feed for FixFeed<S> {
                 Some(said) => market_data.hear(said, *time, instruments, batch),
                 None => Step::Idle,
             };
+            let step = match session.is_body_unverified() {
+                true => verified(step, session, batch),
+                false => step,
+            };
             if market_data.carry_out(step, session, *time, batch) {
                 return true;
             }
@@ -162,6 +168,24 @@ impl<S: Store> Feed for FixFeed<S> {
 
     fn is_defined(&self) -> bool {
         self.market_data.is_downloaded()
+    }
+}
+
+/// What a message comes to whose body market data has walked in place of the session, if it has: one that is taken was walked
+/// to its end. Everything else is for the session to judge, before anything follows from it.
+#[inline]
+fn verified<S: Store>(step: Step, session: &mut Session<S>, batch: &mut Batch) -> Step {
+    if step == Step::Events {
+        session.body_is_read();
+        return step;
+    }
+    // mutant: fix market data: a body that the session rejects is market data
+    match session.judge_body() {
+        true => {
+            batch.events.clear();
+            Step::Missed(Cause::Invalid)
+        }
+        false => step,
     }
 }
 

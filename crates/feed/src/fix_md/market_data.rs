@@ -50,6 +50,9 @@ pub const APPLICATION: Application<'static> = Application {
     resend: ResendPolicy::SendAgain,
 };
 
+/// Types whose bodies are verified here: an increment or a snapshot that is taken was read to its end, field by field.
+pub const VERIFIED: &[&[u8]] = &[b"W", b"X"];
+
 /// The same in a session whose numbers go on with the next connection. What the venue has not seen is of an earlier connection,
 /// and everything is asked for anew.
 pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {

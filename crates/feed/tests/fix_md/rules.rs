@@ -392,6 +392,9 @@ fn nothing_is_live_behind_a_message_that_the_session_rejected_or_the_venue_skipp
             stage.feed.is_over() && stage.feed.counters().gaps == 1,
             "{broken}"
         );
+        assert_eq!(stage.feed.session().counters().messages_rejected, 1);
+        let why = "a message of the venue was invalid, and was rejected";
+        assert!(stage.feed.reason().starts_with(why), "{broken}");
     }
     let mut stage = live();
     let next = number(&stage);

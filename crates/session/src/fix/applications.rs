@@ -35,12 +35,21 @@ pub struct Application<'a> {
 /// Invariant: a type comes to one application, and is sent by one.
 #[derive(Clone, Debug, Default)]
 pub struct Applications {
-    receives: Vec<(MsgType, ApplicationId)>,
+    receives: Vec<Received>,
     sends: Vec<(MsgType, ResendPolicy)>,
 }
 
 /// A type, padded with zeros.
 type MsgType = [u8; TYPE_BYTES_MAX];
+
+/// Messages of a type that comes to an application.
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    msg_type: MsgType,
+    id: ApplicationId,
+    /// Whether the application finds every fault of a body that the session would find.
+    is_body_verified: bool,
+}
 
 impl Applications {
     /// Adds an application.
@@ -54,7 +63,11 @@ impl Applications {
                 self.receiver(msg_type).is_none(),
                 "applications: a message type comes to one application"
             );
-            self.receives.push((own(msg_type), application.id));
+            self.receives.push(Received {
+                msg_type: own(msg_type),
+                id: application.id,
+                is_body_verified: false,
+            });
         }
         for msg_type in application.sends {
             let padded = own(msg_type);
@@ -67,12 +80,39 @@ impl Applications {
         self
     }
 
+    /// Leaves the bodies of these types to the application that they come to: it finds what the session would find, and says
+    /// whether it did by [`super::Session::body_is_read`] or [`super::Session::judge_body`]. So they are walked once.
+    ///
+    /// # Panics
+    /// A type comes to no application.
+    #[must_use]
+    pub fn with_bodies_verified(mut self, types: &[&[u8]]) -> Applications {
+        for msg_type in types {
+            let padded = own(msg_type);
+            let row = self.receives.iter_mut().find(|row| row.msg_type == padded);
+            let row = row.expect("applications: who verifies a body receives it");
+            row.is_body_verified = true;
+        }
+        self
+    }
+
     /// The application that messages of this type come to.
     #[inline]
     pub fn receiver(&self, msg_type: &[u8]) -> Option<ApplicationId> {
+        self.row(msg_type).map(|row| row.id)
+    }
+
+    /// The application that messages of this type come to, if it verifies their bodies.
+    #[inline]
+    pub fn verifier(&self, msg_type: &[u8]) -> Option<ApplicationId> {
+        let row = self.row(msg_type).filter(|row| row.is_body_verified);
+        row.map(|row| row.id)
+    }
+
+    #[inline]
+    fn row(&self, msg_type: &[u8]) -> Option<&Received> {
         let padded = padded(msg_type)?;
-        let row = self.receives.iter().find(|(other, _)| *other == padded);
-        row.map(|(_, id)| *id)
+        self.receives.iter().find(|row| row.msg_type == padded)
     }
 
     /// Whether a requested message of this type is resent. Messages of the session itself never are.

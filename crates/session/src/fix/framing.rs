@@ -21,6 +21,9 @@ pub fn take<'a, S: Store>(link: &mut Link<S>, input: &'a Input) -> Option<Messag
             _ => limits.message_bytes_max,
         };
         let rest = input.rest();
+        if rest.is_empty() {
+            return None;
+        }
         match frame(rest, most) {
             Ok(Frame::Whole(message)) => {
                 input.skip(message.len());

@@ -8,7 +8,7 @@ use super::logon::{Logons, Terms};
 use super::out_of_order::OutOfOrderQueue;
 use super::parsed_header::{Fault, ParsedHeader, field};
 use super::phase::State;
-use super::{DisconnectReason, Role, Settings, Store};
+use super::{Checks, DisconnectReason, Role, Settings, Store};
 use std::ops::Range;
 use touchline_wire::fix::{
     Encoder, Frame, LastSecond, Message, SessionRejectReason as Reason, frame, tag, unsigned,
@@ -127,6 +127,26 @@ impl Incoming {
             State::Up | State::LoggingOut => self.later(link, message, parsed),
             State::Down | State::Asking | State::Over => Outcome::Nothing,
         }
+    }
+
+    /// Whether a message is the next one of a session at work, with nothing wrong before its body: an application may look at
+    /// that first, and no rule of the session reads it.
+    #[inline]
+    pub fn is_next<S: Store>(
+        &self,
+        link: &Link<S>,
+        message: &Message<'_>,
+        parsed: &ParsedHeader<'_>,
+    ) -> bool {
+        let settings = link.settings();
+        // mutant: fix session: a message that is not the next one is shown
+        parsed.header.msg_seq_num == Some(link.sequencer().next_in())
+            && link.phase().state() == State::Up
+            && matches!(settings.checks, Checks::Nothing)
+            && message.begin_string() == settings.begin_string.as_bytes()
+            && checks::header(parsed).is_none()
+            && checks::time_or_name(settings, link.clock().wall_ns(), parsed).is_none()
+            && !self.logons.is_resetting()
     }
 
     /// The first message of a connection. Before the peer is known, nothing is answered.

@@ -33,6 +33,13 @@ impl Input {
         self.start.set(start);
     }
 
+    /// The last bytes that were looked at, until there is room again.
+    pub fn last(&self, bytes: usize) -> &[u8] {
+        let start = self.start.get();
+        assert!(bytes <= start, "input: what was looked at was received");
+        &self.bytes[start - bytes..start]
+    }
+
     /// Free room behind what is there.
     pub fn room(&mut self) -> &mut [u8] {
         let start = self.start.replace(0);
@@ -70,7 +77,7 @@ mod tests {
         input.room().copy_from_slice(b"abcd");
         input.filled(4);
         input.skip(3);
-        assert_eq!(input.rest(), b"d");
+        assert_eq!((input.rest(), input.last(2)), (&b"d"[..], &b"bc"[..]));
         assert_eq!(input.room().len(), 3);
         assert_eq!(input.rest(), b"d");
     }

@@ -166,6 +166,11 @@ impl<S: Store> Link<S> {
         self.sequencer.deliver(number);
     }
 
+    /// What the application is shown is not for it.
+    pub fn withdraw(&mut self) {
+        self.sequencer.withdraw();
+    }
+
     /// The application has come back: what it was shown is processed.
     #[inline]
     pub fn acknowledge(&mut self) {

@@ -117,6 +117,11 @@ impl<S: Store> Sequencer<S> {
         self.delivered = Some(number);
     }
 
+    /// What the application is shown is not for it: it counts only if somebody else says so.
+    pub fn withdraw(&mut self) {
+        self.delivered = None;
+    }
+
     /// The application has come back: what it was shown is processed.
     ///
     /// # Errors

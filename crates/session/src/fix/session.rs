@@ -10,7 +10,7 @@ use super::phase::State;
 use super::{Counters, Role, Settings, Store};
 use std::fmt;
 use touchline_types::ReceiveTime;
-use touchline_wire::fix::{Encoder, LastSecond, Message};
+use touchline_wire::fix::{Encoder, Frame, Header, LastSecond, Message, frame};
 
 /// One side of a FIX session, over any number of connections. All memory is taken at the start.
 ///
@@ -27,6 +27,8 @@ pub struct Session<S> {
     input: Input,
     /// Of the counterparty's times.
     last_second: LastSecond,
+    /// Bytes of the message that was shown, if nobody has verified its body yet.
+    unverified: Option<usize>,
 }
 
 /// It may hold a password, and other people's orders.
@@ -47,6 +49,7 @@ impl<S: Store> Session<S> {
             incoming: Incoming::new(&settings),
             link: Link::new(settings, store),
             last_second: LastSecond::default(),
+            unverified: None,
         }
     }
 
@@ -57,7 +60,7 @@ impl<S: Store> Session<S> {
 
     /// The same, and the closure adds fields of its own to an initiator's Logon.
     pub fn connected_with(&mut self, time: ReceiveTime, extra: impl FnOnce(&mut Encoder<'_>)) {
-        self.link.acknowledge();
+        self.acknowledge();
         self.input.clear();
         let state = match self.link.settings().role {
             Role::Initiator => State::LoggingOn,
@@ -69,7 +72,7 @@ impl<S: Store> Session<S> {
 
     /// The connection is gone.
     pub fn disconnected(&mut self, time: ReceiveTime) {
-        self.link.acknowledge();
+        self.acknowledge();
         self.link.tick(time);
         self.link.end();
         self.input.clear();
@@ -77,6 +80,7 @@ impl<S: Store> Session<S> {
 
     /// Room for what is received. There is some whenever [`Session::poll`] has nothing more to say.
     pub fn room(&mut self) -> &mut [u8] {
+        assert!(self.unverified.is_none(), "a-shown-body-is-judged");
         self.input.room()
     }
 
@@ -88,7 +92,7 @@ impl<S: Store> Session<S> {
 
     /// Takes what fits of `input`, and says how much that is: [`Session::room`] and [`Session::filled`] in one.
     pub fn handle(&mut self, input: &[u8], at: ReceiveTime) -> usize {
-        let room = self.input.room();
+        let room = self.room();
         let length = room.len().min(input.len());
         room[..length].copy_from_slice(&input[..length]);
         self.filled(length, at);
@@ -102,7 +106,9 @@ impl<S: Store> Session<S> {
             incoming,
             input,
             last_second,
+            unverified,
         } = self;
+        assert!(unverified.is_none(), "a-shown-body-is-judged");
         let input: &Input = input;
         link.acknowledge();
         let (range, outcome) = loop {
@@ -116,6 +122,10 @@ impl<S: Store> Session<S> {
                 link.pump();
                 return None;
             };
+            if let Some(shown) = show(link, incoming, message, last_second) {
+                *unverified = Some(message.len());
+                return Some(shown);
+            }
             let parsed = ParsedHeader::read(&message, last_second);
             let outcome = incoming.judge(link, &message, &parsed);
             if outcome != Outcome::Nothing {
@@ -127,9 +137,48 @@ impl<S: Store> Session<S> {
         Some(event(link, outcome, message, parsed))
     }
 
+    /// Whether the body of the message that was shown last is left to its application
+    /// ([`super::Applications::with_bodies_verified`]), which has not said yet what it found.
+    #[inline]
+    pub fn is_body_unverified(&self) -> bool {
+        self.unverified.is_some()
+    }
+
+    /// The application has read the whole body and found no fault in it.
+    ///
+    /// # Panics
+    /// No body was left to it.
+    #[inline]
+    pub fn body_is_read(&mut self) {
+        let length = self.unverified.take();
+        assert!(length.is_some(), "a-body-is-judged-once");
+        self.link.received();
+    }
+
+    /// The application has not read the whole body, or found a fault in it: the session verifies it. `true`: the message is
+    /// rejected, and whatever the application did with it is to be undone.
+    ///
+    /// # Panics
+    /// No body was left to it.
+    #[cold]
+    pub fn judge_body(&mut self) -> bool {
+        let length = self.unverified.take().expect("a-body-is-judged-once");
+        let Ok(Frame::Whole(message)) = frame(self.input.last(length), length) else {
+            unreachable!("what was shown is a whole message");
+        };
+        let parsed = ParsedHeader::read(&message, &mut self.last_second);
+        let Some(fault) = parsed.fault else {
+            self.link.received();
+            return false;
+        };
+        self.link.withdraw();
+        self.link.reject(&message, &parsed, fault);
+        true
+    }
+
     /// Time passed.
     pub fn handle_timeout(&mut self, at: ReceiveTime) {
-        self.link.acknowledge();
+        self.acknowledge();
         self.link.tick(at);
         self.incoming.handle_timeout(&mut self.link);
         self.link.pump();
@@ -139,6 +188,12 @@ impl<S: Store> Session<S> {
     /// [`ReceiveTime::mono_ns`]. `None`: never, unless something comes.
     pub fn next_timeout(&self) -> Option<u64> {
         self.incoming.next_timeout(&self.link)
+    }
+
+    /// What was shown is processed.
+    fn acknowledge(&mut self) {
+        assert!(self.unverified.is_none(), "a-shown-body-is-judged");
+        self.link.acknowledge();
     }
 
     /// Lets the counterparty in whose Logon was shown; the closure adds fields to the answer.
@@ -245,6 +300,30 @@ impl<S: Store> Session<S> {
     pub fn into_store(self) -> S {
         self.link.into_store()
     }
+}
+
+/// The next message in its order, if its body is left to the application that it is for: only its header is read.
+#[inline(always)]
+fn show<'a, S: Store>(
+    link: &mut Link<S>,
+    incoming: &Incoming,
+    message: Message<'a>,
+    last_second: &mut LastSecond,
+) -> Option<Event<'a>> {
+    let applications = &link.settings().applications;
+    let application = applications.verifier(message.msg_type())?;
+    let header = Header::before_body(&message, last_second).ok()?;
+    let parsed = ParsedHeader {
+        header,
+        fault: None,
+    };
+    if !incoming.is_next(link, &message, &parsed) {
+        return None;
+    }
+    let number = link.sequencer().next_in();
+    link.count().messages_received += 1;
+    link.deliver(number);
+    Some(Event::Application(message, header, Some(application)))
 }
 
 #[inline(always)]
