@@ -45,6 +45,12 @@ pub const PROTOCOL: &[Mutant] = &[
         test: "SEEDS=20 -p touchline-shm --test shm model::",
     },
     Mutant {
+        name: "ring: a frame ends behind its limit",
+        find: "(length as u64).saturating_add(WORD - 1) < left",
+        replace: "(length as u64) < left",
+        test: "SEEDS=20 -p touchline-shm --test shm model::",
+    },
+    Mutant {
         name: "ring: the block that a frame begins in is announced, not the one it ends in",
         find: "position.wrapping_add(self.block - 1) & !(self.block - 1)",
         replace: "position & !(self.block - 1)",

@@ -48,7 +48,16 @@ impl<M: Words> Claim<'_, M> {
     pub fn write(&mut self, bytes: &[u8]) {
         let words = self.words();
         let (whole, rest) = bytes.as_chunks::<8>();
-        for (word, chunk) in words.iter().zip(whole) {
+        // Four words a step: a loop over atomics is not unrolled.
+        let (steps, last_words) = whole.as_chunks::<4>();
+        let (places, _) = words.as_chunks::<4>();
+        for (place, step) in places.iter().zip(steps) {
+            for (word, chunk) in place.iter().zip(step) {
+                word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
+            }
+        }
+        let begin = (4 * steps.len()).min(words.len());
+        for (word, chunk) in words[begin..].iter().zip(last_words) {
             word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
         }
         if let (Some(word), false) = (words.get(whole.len()), rest.is_empty()) {

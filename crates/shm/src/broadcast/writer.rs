@@ -32,6 +32,9 @@ pub struct Writer<M> {
     join_point_at: u64,
     /// Everything below was announced as about to be overwritten.
     watermark: u64,
+    /// As far as this a frame may end without a further look: there is room in one piece, the head behind it is announced, and
+    /// it is not too long.
+    limit: u64,
     generation: u64,
     /// The readers that must not be overtaken, if the publication is lossless.
     registered: Option<Cursors<M>>,
@@ -162,6 +165,7 @@ impl<M: Words> Writer<M> {
             join_points,
             join_point_at: join_point.position,
             watermark,
+            limit: next.position,
             generation: generations.wrapping_add(1),
             registered,
             allowed: watermark,
@@ -361,13 +365,32 @@ impl<M: Words> Writer<M> {
     /// Room for a message of so many bytes, in one piece and announced.
     #[inline(always)]
     fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
+        // The limit may lie behind: then nothing is left. The frame ends at the next whole word, and no length wraps.
+        let left = (self.limit.wrapping_sub(self.next.position) as i64).max(0) as u64;
+        // mutant: ring: a frame ends behind its limit
+        if (length as u64).saturating_add(WORD - 1) < left {
+            return Ok(());
+        }
+        self.look_for_room(length)
+    }
+
+    /// The same with every look that it takes, and how far the next frames need none.
+    #[inline(never)]
+    fn look_for_room(&mut self, length: usize) -> Result<(), NoRoom> {
         // The longest message comes first: the frame of any number of bytes would be none at all.
         if length > self.geometry.message_max()
             || frame_bytes(length as u64) > self.geometry.until_end(self.next.position)
         {
             self.pad(length)?;
         }
-        self.announce(frame_bytes(length as u64))
+        self.announce(frame_bytes(length as u64))?;
+        let position = self.next.position;
+        let announced = self.watermark.wrapping_sub(WORD).wrapping_sub(position);
+        let longest = WORD + (self.geometry.message_max() as u64 & !(WORD - 1));
+        let in_one_piece = self.geometry.until_end(position);
+        let left = announced.min(in_one_piece).min(longest);
+        self.limit = position.wrapping_add(left);
+        Ok(())
     }
 
     /// Announces that a frame of so many bytes, and the head behind it, will be written.
