@@ -49,7 +49,7 @@ impl<M: Words> Claim<'_, M> {
         let words = self.words();
         let (whole, rest) = bytes.as_chunks::<8>();
         // Four words a step: a loop over atomics is not unrolled.
-        let (steps, last_words) = whole.as_chunks::<4>();
+        let (steps, short_step) = whole.as_chunks::<4>();
         let (places, _) = words.as_chunks::<4>();
         for (place, step) in places.iter().zip(steps) {
             for (word, chunk) in place.iter().zip(step) {
@@ -57,7 +57,7 @@ impl<M: Words> Claim<'_, M> {
             }
         }
         let begin = (4 * steps.len()).min(words.len());
-        for (word, chunk) in words[begin..].iter().zip(last_words) {
+        for (word, chunk) in words[begin..].iter().zip(short_step) {
             word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
         }
         if let (Some(word), false) = (words.get(whole.len()), rest.is_empty()) {
