@@ -48,6 +48,7 @@ impl<M: Words> Claim<'_, M> {
     pub fn write(&mut self, bytes: &[u8]) {
         let words = self.words();
         let (whole, rest) = bytes.as_chunks::<8>();
+        let whole = &whole[..whole.len().min(words.len())];
         // Four words a step: a loop over atomics is not unrolled.
         let (steps, short_step) = whole.as_chunks::<4>();
         let (places, _) = words.as_chunks::<4>();
@@ -56,8 +57,7 @@ impl<M: Words> Claim<'_, M> {
                 word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
             }
         }
-        let begin = (4 * steps.len()).min(words.len());
-        for (word, chunk) in words[begin..].iter().zip(short_step) {
+        for (word, chunk) in words[4 * steps.len()..].iter().zip(short_step) {
             word.store(u64::from_ne_bytes(*chunk), Ordering::Relaxed);
         }
         if let (Some(word), false) = (words.get(whole.len()), rest.is_empty()) {
@@ -81,5 +81,36 @@ impl<M: Words> Claim<'_, M> {
     pub fn commit(self, flags: Flags) -> u64 {
         let Claim { writer, length, .. } = self;
         writer.commit(length, flags)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::broadcast::Geometry;
+    use crate::words::zeroed;
+
+    /// Shorter than it, as long or longer: each word is that of the bytes, and what is over the length is left out.
+    #[test]
+    fn a_message_is_written_whatever_its_length() {
+        let geometry = Geometry::new(1024).expect("a power of two");
+        let mut writer = Writer::create(zeroed(geometry.words()), geometry).expect("room");
+        let bytes: Vec<u8> = (1..=100).collect();
+        for length in 0..100_usize {
+            for count in 0..100 {
+                let mut claim = writer.claim(length).expect("it fits");
+                let there = length.div_ceil(8);
+                (claim.words().iter()).for_each(|word| word.store(0, Ordering::Relaxed));
+                claim.write(&bytes[..count]);
+                let mut expected = bytes[..count].to_vec();
+                expected.resize(8 * there.max(count.div_ceil(8)), 0);
+                let written = claim.words().iter();
+                let written = written.flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+                assert!(
+                    written.eq(expected[..8 * there].iter().copied()),
+                    "{length} {count}"
+                );
+            }
+        }
     }
 }
