@@ -3,7 +3,7 @@
 //! ```text
 //!  packet ─► rule of the venue: same numbering? ─► window ─► next: processed at once
 //!                                                    │  ▲
-//!                    reorder buffer: waits behind a gap  └─ retransmission: asked for, filled or given up
+//!                    reorder buffer: waits behind a gap  └─ retransmission: requested, filled or given up
 //! ```
 //!
 //! Numbers have 64 bits, a packet holds a [`Span`] of them, and lines are equal: any number of them. [`Window`] is what

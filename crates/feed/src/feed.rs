@@ -124,8 +124,8 @@ pub trait Feed {
         false
     }
 
-    /// The request came to nothing: the feed goes on without it, and wants none before `again_ns`
-    /// (by the clock of [`ReceiveTime::mono_ns`]).
+    /// The request failed: the feed continues without it, and wants none before `again_ns` (by the clock of
+    /// [`ReceiveTime::mono_ns`]).
     fn request_failed(&mut self, _again_ns: u64) {}
 
     /// What the books found in the last batch.
@@ -138,8 +138,7 @@ pub trait Feed {
 /// A session feed: a feed with a connection of its own: what its venue sends comes through
 /// [`Feed::handle`] in pieces of any length, and it is answered.
 ///
-/// Who owns the connection says when it is there and when it is gone, sends what is to be sent, and
-/// closes it when that is asked for.
+/// The owner of the connection reports when it opens and closes, sends outgoing bytes, and closes it on request.
 pub trait SessionFeed: Feed {
     /// The connection is there.
     fn connected(&mut self, time: ReceiveTime);

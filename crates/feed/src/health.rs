@@ -1,4 +1,4 @@
-//! Health of a channel: what makes all its live books doubtful at once, and what of it was told.
+//! Health of a channel: conditions that affect all its live books at once, and the published state.
 
 use touchline_types::{ChannelState, Validity};
 
@@ -6,7 +6,7 @@ use touchline_types::{ChannelState, Validity};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Doubt {
-    /// The feed timeout has passed: nothing was heard for too long.
+    /// The feed timeout has passed without a packet.
     Silent = 1,
     /// The connection is gone.
     Down = 2,
@@ -16,7 +16,7 @@ pub enum Doubt {
     UnconfirmedJump = 8,
 }
 
-/// Health of a channel: the doubts that hold now, and the state that subscribers were told last.
+/// Health of a channel: the present conditions, and the last published state.
 #[derive(Debug, Default)]
 pub struct ChannelHealth {
     doubts: u8,
@@ -26,7 +26,7 @@ pub struct ChannelHealth {
 }
 
 impl ChannelHealth {
-    /// A doubt holds from now on.
+    /// A condition holds from now on.
     #[inline]
     pub fn raise(&mut self, doubt: Doubt) {
         if !self.has(doubt) {
@@ -34,7 +34,7 @@ impl ChannelHealth {
         }
     }
 
-    /// A doubt holds no longer.
+    /// A condition holds no longer.
     #[inline]
     pub fn clear(&mut self, doubt: Doubt) {
         if self.has(doubt) {
@@ -48,7 +48,7 @@ impl ChannelHealth {
         self.is_due = self.validity() != self.told.price;
     }
 
-    /// Whether a doubt holds.
+    /// Whether a condition holds.
     #[inline]
     #[must_use]
     pub fn has(&self, doubt: Doubt) -> bool {

@@ -19,20 +19,20 @@ use touchline_lab::cme::config::GROUP_SETS;
 /// Show everything at work: exchange, gateway, subscriber and a screen, each a process of its own.
 ///
 /// A simulated CME channel sends a generated market over two multicast lines on the loopback
-/// interface; packets are lost, late, doubled, damaged and out of order on their way, and every few
-/// seconds a line is dead for a while. A gateway keeps the books and publishes them in shared memory,
-/// a subscriber keeps its own from that, and the screen shows every stage. At the end the exchange
-/// heals everything, and the subscriber's books are compared with the exchange's.
+/// interface; packets are lost, late, duplicated, damaged and reordered on the way, and every few
+/// seconds a line is dead for half a second. A gateway keeps the books and publishes them in shared memory,
+/// a subscriber keeps its own from that, and the screen shows every stage. At the end the exchange stops injecting faults
+/// and waits for recovery; then the subscriber's books are compared with the exchange's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// End after so many seconds; otherwise at Ctrl-C (or q on the screen).
+    /// End after N seconds; otherwise at Ctrl-C (or q on the screen).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
-    /// Which market.
+    /// Seed of the generated market.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Version of CME's schema that the exchange speaks.
+    /// Version of CME's schema that the exchange sends.
     #[arg(long, value_name = "V", default_value = "13", value_parser = ["9", "13"])]
     version: String,
     /// Number of instruments, 1 to 64.
@@ -51,21 +51,21 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=20_000)
     )]
     events_per_second: u64,
-    /// A line a second in place of the screen; so it is without a terminal, too.
+    /// Print one line a second in place of the screen; the default without a terminal.
     #[arg(long)]
     plain: bool,
     /// Directory of the buses; by default /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
-    /// Which set of the simulator's groups, 0 to 16,383, and the bus demo-N: for a demo beside another
-    /// one. Without it any set, and the bus demo.
+    /// Set of the simulator's groups, 0 to 16,383, and the bus demo-N, to run beside another demo. Without it any free set, and the
+    /// bus demo.
     #[arg(
         long,
         value_name = "N",
         value_parser = clap::value_parser!(u16).range(..i64::from(GROUP_SETS))
     )]
     groups: Option<u16>,
-    /// Write a session as a capture, with configuration and the exchange's books, and show nothing.
+    /// Write a session as a capture, with configuration and the exchange's books, and run no demo.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["seconds", "plain", "events_per_second", "groups"])]
     save: Option<PathBuf>,
     /// Remove what this demo leaves when standard input ends; demos start it for themselves.
@@ -86,13 +86,13 @@ While it runs, in other terminals:
   touchline top demo        touchline tail demo        touchline stat demo
 
 Files that --save writes:
-  session.pcap                            both lines of all feeds, faults and all
-  config.xml, cme.toml                    what replay needs
-  truth-books.jsonl, truth-orders.jsonl   what a lossless subscriber has
+  session.pcap                            both lines of all feeds, with the faults
+  config.xml, cme.toml                    the configuration for replay
+  truth-books.jsonl, truth-orders.jsonl   the expected books
 
-It needs no privileges, and some 20 MiB of shared memory; with less it says
-what it does. Its bus and its files in the temporary folder (TMPDIR) are gone
-when it ends, also by a kill. Colours are shown on a terminal, unless NO_COLOR is set.
+The demo needs no privileges and 20 MiB of shared memory; with less it reports
+the smaller ring. Its bus and its files in the temporary folder (TMPDIR) are
+removed when it ends, also by a kill. NO_COLOR turns colours off.
 
 Exit status:
   0  every book of the subscriber equals the exchange's

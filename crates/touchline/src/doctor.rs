@@ -19,16 +19,15 @@ use std::path::PathBuf;
 /// Check this host: clock, processors, memory, network. For each check what was seen, why it matters
 /// and the fix.
 ///
-/// Nothing is changed, and no rights are needed. What a virtual machine or a container hides is
-/// `unknown`, which is not held against the host.
+/// It changes nothing and needs no privileges. A check is `unknown` if a virtual machine or a container hides the fact; that does
+/// not count as bad.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Processors that gateways and readers are to run on, like 2,3 or 4-7.
+    /// Processors of the gateways and readers, as 2,3 or 4-7.
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
-    /// Interface that packets come in by; by default the one that the system would choose for
-    /// multicast.
+    /// Interface that receives the packets; by default the system's choice for multicast.
     #[arg(long, value_name = "IF", value_parser = interface_name)]
     interface: Option<String>,
     /// One JSON object a line, for each check one.
@@ -47,9 +46,9 @@ Examples:
 
 Each check is one of:
   ok       nothing to do
-  warn     it works, and will be slower or less steady than it could be
-  bad      it will not work, or its figures will be wrong
-  unknown  it cannot be seen from here
+  warn     it works, slower or less steadily than possible
+  bad      it does not work, or its figures are wrong
+  unknown  it is hidden from this process
 
 Exit status:
   0  nothing is bad

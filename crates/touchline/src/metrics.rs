@@ -20,8 +20,7 @@ use std::time::Duration;
 
 /// Serve what the buses of this host count, in Prometheus' text format.
 ///
-/// A process of its own that only reads shared memory: whoever asks, however often, no gateway and
-/// no reader is slower for it. Every bus of the directory is shown, as it is when it is asked for.
+/// A process of its own that only reads shared memory: it slows no gateway and no reader. Every bus of the directory is shown, as it is when it is asked for.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -30,7 +29,7 @@ pub struct Arguments {
     listen: SocketAddr,
     #[command(flatten)]
     place: Place,
-    /// Print the page once, and listen to nobody.
+    /// Print the page once and exit.
     #[arg(long, conflicts_with = "listen")]
     print: bool,
 }
@@ -41,13 +40,12 @@ Examples:
   touchline metrics --print | promtool check metrics
   curl http://127.0.0.1:9464/metrics
 
-Two paths are served: /metrics, and /healthz, which says `ok` while the directory of the buses can be
-read. There is no password and no encryption: stay on a loopback address, or behind something that
-has both. Dashboard, alerts and units for systemd are in ops/; docs/metrics.md says what to watch.
+Two paths are served: /metrics, and /healthz, which answers `ok` while the directory of the buses can be
+read. There is no password and no encryption: use a loopback address, or a proxy with both. Dashboard, alerts and units for systemd are in ops/; docs/metrics.md lists the metrics.
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM
-  1  the address cannot be listened on
+  1  cannot listen on the address
   2  bad arguments";
 
 /// How soon an interrupt is followed.

@@ -28,8 +28,7 @@ use touchline_transport::shm::Publisher;
 /// Feed captures through the path, in capture order, and write the books.
 ///
 /// Packets are routed by their group and port as CME's config.xml says, arbitrated between the two
-/// lines, and applied to the books, exactly as they would be live. At the end the books, and a
-/// summary of what happened on the way, are written.
+/// lines, and applied to the books, exactly as they would be live. At the end it writes the books and a summary.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -55,16 +54,16 @@ pub struct Arguments {
     /// Write the top of book after each end of event, a JSON line each.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     tops: Option<PathBuf>,
-    /// Write a row whenever the best bid or ask of an instrument, or its state, is another than before.
+    /// Write a row whenever the best bid or ask of an instrument, or its state, changes.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     quotes: Option<PathBuf>,
     /// Write a row for each trade.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     trades: Option<PathBuf>,
-    /// Print each packet as a person reads it.
+    /// Print each packet, field by field.
     #[arg(long, help_heading = "Output")]
     print: bool,
-    /// Publish in shared memory, on the bus that the configuration names.
+    /// Publish in shared memory, on the bus of the configuration.
     #[arg(long, help_heading = "Output")]
     publish: bool,
     /// Name of the bus, in place of the configuration's.
@@ -91,10 +90,10 @@ pub struct Arguments {
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
 
-    /// What a book shows that misses something: nothing, or what updates alone bring back.
+    /// How a book that misses updates is shown: empty, or filled from updates.
     #[arg(long, value_enum, help_heading = "Settings")]
     join: Option<Join>,
-    /// How long the packets behind a gap wait for it, milliseconds of captured time.
+    /// How long packets behind a gap wait, milliseconds of captured time.
     #[arg(
         long,
         value_name = "N",
@@ -102,7 +101,7 @@ pub struct Arguments {
         help_heading = "Settings"
     )]
     wait_ms: Option<u64>,
-    /// How fast captured time runs: max, or a factor (1 is as it was captured).
+    /// Speed of captured time: max, or a factor (1 is the original speed).
     #[arg(
         long,
         value_name = "max|N",
@@ -115,9 +114,9 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Join {
-    /// Nothing, until a snapshot fits.
+    /// Empty, until a snapshot fits.
     Snapshot,
-    /// What updates alone bring back, until a snapshot fits (CME: natural refresh).
+    /// Filled from updates, until a snapshot fits (CME: natural refresh).
     Natural,
 }
 
@@ -130,30 +129,30 @@ Examples:
   touchline replay --config cme-340.toml --pcap a.pcap --speed 1 --publish
 
 Files:
-  OUT is a file, or - for standard output, which one of them may have. A file
-  appears under its name when it is complete; until then, and when the run
-  fails, an older one stays as it was. What a killed run leaves beside it
-  (OUT.PID.partial) is removed by the next one. The summary goes to standard
-  output, or to standard error where that is taken.
+  OUT is a file, or - for standard output, for one of them. A file appears
+  under its name when it is complete; until then, and when the run fails, an
+  older file stays unchanged. The next run removes a partial file of a killed
+  one (OUT.PID.partial). The summary goes to standard output, or to standard
+  error if standard output is used.
 
 Series:
-  The ending of OUT of --quotes and --trades is their form: .csv, or .jsonl
+  The ending of OUT of --quotes and --trades chooses the form: .csv, or .jsonl
   with one object a line. Both have the times of the exchange and of receipt
   (nanoseconds since 1970 UTC), the packet's sequence, the instrument, and how
   far its book may be trusted (state). The best bid and ask are the better of
   the direct and the implied book, and bid_book and ask_book say which: direct,
-  implied, or merged where both are at that price. Rows are of whole events of
+  implied, or merged if both have that price. Rows are of whole events of
   the exchange, in its order; docs/captures.md has every column.
 
 Bus:
-  With --publish everything goes out in shared memory, too: `touchline tail`,
-  `book` and `stat` read it, now and after the end. It is safe to stop the
-  replay at any moment; what is on the bus then stays, marked as stale. One
-  process at a time can publish on a bus. What the memory could not have (a
-  lock, huge pages) is said once on standard error.
+  With --publish everything is published in shared memory, too: `touchline
+  tail`, `book` and `stat` read it, now and after the end. The replay may be
+  stopped at any moment; its books stay on the bus, marked stale. One process
+  at a time can publish on a bus. If memory cannot be locked, or huge pages are
+  missing, the replay reports it once on standard error.
 
 Configuration:
-  The least that works as --config:
+  The smallest --config:
     bus = \"cme-340\"
     [venue]
     kind = \"cme\"
@@ -163,7 +162,7 @@ Configuration:
 Exit status:
   0  done
   1  the run failed: a capture missing, damaged or of another channel, an
-     output that cannot be written, or a bus that somebody else publishes on
+     output that cannot be written, or a bus with another publisher
   2  bad arguments or configuration";
 
 /// The outputs that were asked for.

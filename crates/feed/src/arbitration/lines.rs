@@ -1,16 +1,16 @@
-//! Arbitration of any number of lines whose packets name their session, or never begin anew.
+//! Arbitration of any number of lines whose packets name their session, or whose sequence is never reset.
 
 use super::reorder_buffer::BufferedPacket;
 use super::span::Span;
 use super::window::{Retransmission, Wait, Window};
 use crate::ReceiveTime;
 
-/// Rule of a venue for a numbering that begins anew.
+/// A venue's rule for sequence resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// It never does: lower numbers are copies.
     Never,
-    /// Packets name their session, and another one than the present and the one before it begins anew.
+    /// Packets name their session; a session other than the present and the previous one is a sequence reset.
     NewSession,
 }
 
@@ -50,7 +50,7 @@ pub enum Verdict {
 /// What is to be done next, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Numbering begins anew.
+    /// Sequence reset.
     Restarted {
         /// With this session.
         session: u64,
@@ -62,14 +62,14 @@ pub enum Step {
         /// Last lost number.
         last: u64,
     },
-    /// These numbers are asked for again; nothing goes on until they come or are given up.
+    /// These numbers are requested again; processing stops until they arrive or are given up.
     Awaited {
         /// First number, which is missing.
         first: u64,
         /// Last number, which is missing.
         last: u64,
     },
-    /// All that was asked for is there.
+    /// All requested packets are there.
     Filled,
     /// This packet is the next one; its bytes are at [`Arbitration::payload`].
     Packet {
@@ -91,7 +91,7 @@ pub struct Arbitration {
     begin: u64,
     session: Option<u64>,
     former: Option<u64>,
-    /// The present session has begun, and nobody was told.
+    /// The present session has started, and this is not published yet.
     is_new: bool,
     /// What lies below is lost, so that the window reaches a packet beyond it.
     make_room_to: u64,
@@ -175,7 +175,7 @@ impl Arbitration {
         }
     }
 
-    /// Takes a packet that was asked for. `false` if it was not, or is not needed any more.
+    /// Processes a requested packet. `false` if it was not requested, or is no longer needed.
     pub fn accept_retransmitted(&mut self, offered: Offered<'_>) -> bool {
         let Offered {
             span,
@@ -223,7 +223,7 @@ impl Arbitration {
         self.window.payload(packet)
     }
 
-    /// Time passed: what waited long enough is asked for, or lost.
+    /// Time passed: gaps that waited long enough are requested, or lost.
     pub fn advance(&mut self, now_ns: u64) {
         self.window.advance(now_ns, true);
     }
@@ -239,26 +239,26 @@ impl Arbitration {
         self.window.finish();
     }
 
-    /// What is asked for and has not come yet: its first and its last number.
+    /// The requested packets that have not arrived yet: first and last number.
     #[must_use]
     pub fn awaited(&self) -> Option<(u64, u64)> {
         let awaited = self.window.awaited()?;
         Some((awaited.first, awaited.last))
     }
 
-    /// Nothing more will come of what was asked for, and nothing is to be asked for before `again_ns`.
+    /// The request has ended without further packets, and no request is allowed before `again_ns`.
     pub fn give_up(&mut self, again_ns: u64) {
         self.window.give_up(again_ns);
     }
 
-    /// Whether what waits can go on.
+    /// Whether waiting packets can be processed.
     fn is_due(&self) -> bool {
         let is_next = self.window.buffer().covers(self.window.next());
         let is_held_up = self.window.is_held_up();
         is_next && !is_held_up || self.make_room_to > self.window.next()
     }
 
-    /// Whether a packet is of the present session; another one than the one before begins anew.
+    /// Whether a packet is of the present session; one of a session other than the previous one is a sequence reset.
     fn is_of_session(&mut self, session: u64) -> bool {
         if self.restart == Restart::Never || self.session == Some(session) {
             return true;

@@ -5,16 +5,16 @@ use super::reorder_buffer::{BufferedPacket, ReorderBuffer};
 use super::span::Span;
 use crate::ReceiveTime;
 
-/// How what all lines lost is asked for again.
+/// Retransmission of packets that all lines lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// How long a gap waits for what was asked for, nanoseconds.
+    /// How long a gap waits for requested packets, nanoseconds.
     pub wait_ns: u64,
     /// Most numbers of one request; a longer gap is lost at once.
     pub numbers_max: u64,
 }
 
-/// Numbers of which some are asked for again.
+/// Range of numbers, some of which are requested again.
 #[derive(Clone, Copy, Debug)]
 pub struct Awaited {
     /// The first number, which is missing.
@@ -34,9 +34,9 @@ pub struct Awaited {
 pub enum Wait {
     /// Nothing is awaited.
     Nothing,
-    /// All that was asked for is there.
+    /// All requested packets are there.
     Filled,
-    /// These numbers are asked for from now on; said once.
+    /// These numbers are requested from now on; returned once.
     Asked {
         /// First number, which is missing.
         first: u64,
@@ -62,7 +62,7 @@ pub struct Window {
     released_ns: u64,
     retransmission: Option<Retransmission>,
     awaited: Option<Awaited>,
-    /// Before this nothing is asked for.
+    /// No request is allowed before this time.
     ask_from_ns: u64,
 }
 
@@ -227,7 +227,7 @@ impl Window {
         Some(*self.buffer.peek(first))
     }
 
-    /// Time passed. What waited long enough is asked for if that may be now (`may_ask`), or lost.
+    /// Time passed. Gaps that waited long enough are requested if allowed now (`may_ask`), or lost.
     #[inline]
     pub fn advance(&mut self, now_ns: u64, may_ask: bool) {
         if self.oldest_ns != u64::MAX && is_over(self.oldest_ns, now_ns, self.wait_ns) {
@@ -268,13 +268,13 @@ impl Window {
         }
     }
 
-    /// What is asked for and has not come yet.
+    /// The requested packets that have not arrived yet.
     pub fn awaited(&self) -> Option<&Awaited> {
         self.awaited.as_ref().filter(|awaited| awaited.missing > 0)
     }
 
-    /// Takes a packet that was sent again. `false` if it was not asked for or is not needed any more, or if it cannot be
-    /// what was lost: it must have been sent between its neighbours, the first of them at `processed_ns`.
+    /// Processes a retransmitted packet. `false` if it was not requested or is no longer needed, or if it cannot be
+    /// the lost one: it must have been sent between its neighbours, the first of them at `processed_ns`.
     pub fn keep_retransmitted(
         &mut self,
         span: Span,
@@ -292,7 +292,7 @@ impl Window {
         asked && in_time && self.keep_asked(span, sending_ns, time, payload)
     }
 
-    /// What was asked for is no sign of how long others wait.
+    /// The wait for requested packets does not count for others.
     fn keep_asked(
         &mut self,
         span: Span,
@@ -306,13 +306,13 @@ impl Window {
         kept
     }
 
-    /// Nothing more will come of what was asked for, and nothing is to be asked for before `again_ns`.
+    /// The request has ended without further packets, and no request is allowed before `again_ns`.
     pub fn give_up(&mut self, again_ns: u64) {
         self.awaited = None;
         self.ask_from_ns = again_ns;
     }
 
-    /// Whether every packet that could go on has, so that books are as new as they can be.
+    /// Whether every processable packet was processed, so that books are up to date.
     pub fn is_caught_up(&self) -> bool {
         let overdue = |buffered: &BufferedPacket| {
             is_over(buffered.time.mono_ns, self.released_ns, self.wait_ns)

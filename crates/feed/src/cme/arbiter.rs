@@ -1,8 +1,9 @@
 //! Arbitration of the two lines: each sequence number once, in order, from whichever line is
 //! first; packets behind a gap wait for it for a bounded time and within a bounded window.
 //!
-//! The lines are equal. A packet that contradicts what was processed, by its number or by its sending time, moves
-//! nothing by itself: it waits for witnesses ([`candidate`]), and while nothing else comes the books are in doubt.
+//! The lines are equal. A packet that contradicts what was processed, by its number or by its sending time, changes
+//! nothing by itself: it waits for confirmation ([`candidate`]), and while no other packet arrives the books are
+//! gapped.
 //!
 //! Sources: CME client systems wiki, "Incremental Feed Arbitration" and "Packet Structure"; the rules of what is
 //! believed are ours (`docs/venues/cme.md`).
@@ -76,15 +77,14 @@ pub enum Step {
     /// Two different packets came that could be the one of this number: which of them the venue sent is not known, and one
     /// was processed.
     Conflict(u32),
-    /// What is missing of these numbers is asked for again; nothing goes on until it comes, or is
-    /// given up.
+    /// Missing packets of these numbers are requested again; processing stops until they arrive, or are given up.
     Awaited {
         /// First number, which is missing.
         first: u32,
         /// Last number, which is missing.
         last: u32,
     },
-    /// All that was asked for is there.
+    /// All requested packets are there.
     Filled,
 }
 
@@ -116,7 +116,7 @@ pub struct Arbiter {
     jump: Option<Jump>,
     /// The number under which a packet was processed that may not be the venue's.
     conflict: Option<u64>,
-    /// One was found since the packet processed last: another one says nothing more.
+    /// A conflict was found since the last processed packet: a further one adds nothing.
     has_conflict: bool,
     /// The packet that is processed next denies what may be so: it may not be the venue's either.
     denied: bool,
@@ -187,7 +187,7 @@ impl Arbiter {
         is_copy.then_some(Verdict::Duplicate)
     }
 
-    /// Offers a valid packet that is no old copy.
+    /// Offers a valid packet that is not an old copy.
     #[inline]
     pub fn accept(
         &mut self,
@@ -209,7 +209,7 @@ impl Arbiter {
         self.accept_out_of_order(sequence, sending_ns, line, time, payload)
     }
 
-    /// Lets packets that waited long enough go, and doubts what packets contradict that nothing denied.
+    /// Releases packets that waited long enough, and marks the state unconfirmed if contradictions were not denied.
     #[inline]
     pub fn advance(&mut self, now_ns: u64) {
         self.window.advance(now_ns, self.jump.is_none());
@@ -302,7 +302,7 @@ impl Arbiter {
         self.window.capacity()
     }
 
-    /// What is asked for and has not come yet: its first and its last number.
+    /// The requested packets that have not arrived yet: first and last number.
     pub fn awaited(&self) -> Option<(u64, u64)> {
         let awaited = self.window.awaited()?;
         Some((awaited.first, awaited.last))
@@ -321,7 +321,7 @@ impl Arbiter {
             .keep_retransmitted(span, sending_ns, processed_ns, time, payload)
     }
 
-    /// Nothing more will come of what was asked for, and nothing is to be asked for before `again_ns`.
+    /// The request has ended without further packets, and no request is allowed before `again_ns`.
     pub fn give_up(&mut self, again_ns: u64) {
         self.window.give_up(again_ns);
     }
@@ -335,7 +335,7 @@ impl Arbiter {
         }
     }
 
-    /// Whether every packet that could go on has, so that books are as new as they can be.
+    /// Whether every processable packet was processed, so that books are up to date.
     pub fn is_caught_up(&self) -> bool {
         self.window.is_caught_up()
     }
@@ -370,12 +370,12 @@ impl Arbiter {
                 self.conflict = Some(sequence);
             }
             if !self.is_spoken_for(sequence, sending_ns, time, false) {
-                // Its own copy is no further conflict.
+                // Its own copy is not a further conflict.
                 self.sent.record(sequence, sending_ns, payload.len());
                 return Verdict::Contradicts;
             }
         }
-        // What was before a late join may as well be of an exchange that began anew a little behind the clock.
+        // Packets before a late join may also be of an exchange that restarted a little behind the clock.
         // mutant: feed: what was lost and comes late may be anything
         if likeness == Likeness::Lost && sequence >= self.begun.sequence {
             return Verdict::Late;
@@ -485,9 +485,9 @@ impl Arbiter {
             && self.candidate.continues(sequence, sending_ns, time)
     }
 
-    /// Whether a packet agrees with packets against the clock that both lines brought: those of an exchange
-    /// that began anew with its clock a little behind. By now its numbers and times may be such as the one before would
-    /// send.
+    /// Whether a packet agrees with packets against the clock that both lines brought: those of an exchange that
+    /// restarted with its clock a little behind. By now its numbers and times may look like those of the epoch
+    /// before.
     fn goes_on_earlier(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         // mutant: feed: three packets of one line take the stream
         sequence >= self.window.next()
@@ -587,8 +587,8 @@ impl Arbiter {
         self.has_conflict = false;
     }
 
-    /// Declares everything before a packet lost. If the clock was set in what is lost, an exchange may have begun anew in
-    /// it, and its numbers have reached those of before.
+    /// Declares everything before a packet lost. If the clock was set in the lost part, an exchange may have
+    /// restarted in it, and its numbers may have reached the old ones.
     fn lose_to(&mut self, behind: &BufferedPacket) -> Step {
         let (next, target) = (self.window.next(), behind.sequence);
         self.sent.forget(next..target);

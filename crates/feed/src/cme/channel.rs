@@ -90,7 +90,7 @@ impl Channel {
                 self.rows
                     .add(instrument, price, OrderState::new(is_all_known));
                 if is_all_known && price.gap {
-                    // Readers take what they never heard of for empty and live.
+                    // Readers treat unknown instruments as empty and live.
                     out.push(Event::BookLost(instrument, self.missing()));
                 }
             }
@@ -99,7 +99,7 @@ impl Channel {
         added
     }
 
-    /// Whether the levels of an instrument cannot be kept, since nobody said how many there are.
+    /// Whether the levels of an instrument cannot be stored, since its depth is unknown.
     #[inline]
     pub fn lacks_definition(&self, row: &Row) -> bool {
         !row.is_defined && !self.settings.trust_undefined
@@ -135,7 +135,7 @@ impl Channel {
             last_seen: newest,
             ..PriceState::known_from(0)
         };
-        // Nor is what was never heard of known to be empty.
+        // Unknown instruments are not known to be empty either.
         self.epoch.distrust();
         self.lose_all(sequence, newest, unknown, out);
     }
@@ -161,7 +161,7 @@ impl Channel {
         self.epoch.set_back(begun);
     }
 
-    /// Numbers up to `last` are lost: price books are to be confirmed anew, order books unknown.
+    /// Numbers up to `last` are lost: price books need confirmation again, order books are unknown.
     pub fn lose(&mut self, first: u32, last: u32, out: &mut Output<'_>) {
         self.epoch.lose(last);
         self.progress.close();
@@ -177,8 +177,8 @@ impl Channel {
         self.still_live(out);
     }
 
-    /// Loss makes every book doubtful to a subscriber; those that a snapshot had confirmed beyond
-    /// the lost packets are said to be live.
+    /// A loss makes every book gapped for subscribers; those that a snapshot had confirmed beyond the lost packets
+    /// are published as live.
     fn still_live(&self, out: &mut Output<'_>) {
         for (instrument, row) in self.rows.iter() {
             if self.validity(row) == Validity::Live {
@@ -203,7 +203,7 @@ impl Channel {
         // mutant: feed: a loop outlives a reset
         self.cycles.abandon_snapshots();
         out.push(Event::Reset);
-        // To readers a reset makes every book live; of these nobody knows how many levels they have.
+        // A reset makes every book live for readers; the depth of these is unknown.
         for (instrument, row) in self.rows.iter().filter(|(_, row)| row.price.gap) {
             out.push(Event::BookLost(instrument, self.validity(row)));
         }

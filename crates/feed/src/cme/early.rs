@@ -1,8 +1,8 @@
 //! Snapshots that are ahead of the incremental feed: they wait until it has come as far.
 //!
-//! A snapshot says what a book is behind packet LastMsgSeqNumProcessed. Until that packet is processed nobody can tell a
-//! snapshot that came early from one of another numbering or a forged one, so it makes no book; and once it is, the
-//! snapshot is like any other.
+//! A snapshot is the book after packet LastMsgSeqNumProcessed. Until that packet is processed, an early snapshot
+//! cannot be distinguished from one of another epoch or a forged one, so it is not used; afterwards the snapshot is
+//! like any other.
 
 use super::settings::FeedType;
 use crate::ReceiveTime;
@@ -107,7 +107,7 @@ impl EarlySnapshots {
         &self.bytes[start..start + early.len]
     }
 
-    /// A slot that nobody uses, of the oldest packet if need be.
+    /// A free slot, else that of the oldest packet.
     fn free_slot(&mut self) -> usize {
         if self.kept.len() < PACKETS_MAX {
             let is_free = |slot: &usize| self.kept.iter().all(|early| early.slot != *slot);

@@ -7,7 +7,7 @@ use super::arbiter::StreamPoint;
 pub(super) struct Epoch {
     /// The last lost packet number; `u32::MAX` before the first packet of all.
     lost: u32,
-    /// From which packet on an instrument that was never heard of is known to be empty: that of the last reset, or none.
+    /// Packet from which on an unknown instrument is known to be empty: that of the last reset, or none.
     known_from: u32,
     /// The packet of the last reset: snapshots that hold less are from before it.
     reset_at: u32,
@@ -16,7 +16,7 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// Nothing was heard: no book is confirmed.
+    /// No packet was received: no book is confirmed.
     pub fn new() -> Epoch {
         Epoch {
             lost: u32::MAX,
@@ -43,7 +43,7 @@ impl Epoch {
         self.reset_ns = sending_ns;
     }
 
-    /// What was never heard of is not known to be empty any more.
+    /// Unknown instruments are no longer known to be empty.
     pub fn distrust(&mut self) {
         // mutant: feed: behind a conflict what is heard of first is known to be empty
         self.known_from = 0;
@@ -69,14 +69,14 @@ impl Epoch {
         confirmed >= self.lost
     }
 
-    /// From which packet on an instrument that was never heard of is known to be empty.
+    /// Packet from which on an unknown instrument is known to be empty.
     pub fn known_from(&self) -> u32 {
         let is_of_reset = [0, self.reset_at].contains(&self.known_from);
         assert!(is_of_reset, "known-to-be-empty-since-a-reset");
         self.known_from
     }
 
-    /// Whether an instrument that was never heard of is known to be empty now.
+    /// Whether an unknown instrument is known to be empty now.
     pub fn is_rest_empty(&self) -> bool {
         self.is_confirmed(self.known_from())
     }

@@ -24,13 +24,13 @@ pub struct CmeFeed {
     /// A packet that waits until what was due before it is processed.
     arrived: ArrivedPacket,
     health: ChannelHealth,
-    /// When the incremental feed was heard last, by the clock of waiting; 0 before the first packet.
+    /// Time of the last packet of the incremental feed, by the clock of waiting; 0 before the first packet.
     activity_ns: u64,
     /// No packet will come any more.
     is_over: bool,
     waiting: WaitClock,
     early: EarlySnapshots,
-    /// The request that stood last was filled, and nobody was told.
+    /// The last request was filled, and this is not published yet.
     is_filled: bool,
 }
 
@@ -310,8 +310,8 @@ impl CmeFeed {
             .map_or(0, |newest| newest.sequence as u32)
     }
 
-    /// A packet of the incremental feed was processed, in its order. Copies, old packets and forged
-    /// ones are no sign of life: nothing is known to be new by them.
+    /// A packet of the incremental feed was processed, in its order. Copies, old and forged packets do not count as
+    /// activity: they show nothing new.
     #[inline]
     fn processed(&mut self, time: ReceiveTime) {
         self.activity_ns = time.mono_ns;

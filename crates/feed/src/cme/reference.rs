@@ -105,7 +105,7 @@ pub(super) fn code(text: Text<'_>) -> Code {
     Code::new(text.as_bytes()).unwrap_or_default()
 }
 
-/// A price that nobody trades at: one that does not fit is not stated.
+/// A reference price: one that does not fit is null.
 pub(super) fn price<const EXPONENT: i8>(price: impl Into<Option<Decimal<EXPONENT>>>) -> Price {
     let price = price.into().map(|price| price.mantissa);
     price

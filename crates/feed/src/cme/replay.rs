@@ -57,7 +57,7 @@ enum State {
     Receiving,
 }
 
-/// What was asked for, and how much came.
+/// The request, and the number of received packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
     first: u32,
@@ -69,7 +69,7 @@ struct Asked {
 /// What the venue's answer makes necessary.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// A packet that was asked for, whole and valid.
+    /// A requested packet, complete and valid.
     Packet(&'a [u8]),
     /// It is over.
     Over(End),
@@ -78,12 +78,11 @@ pub enum Step<'a> {
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The venue logged us out after packets; whether they are all that was asked for, it does not
-    /// say.
+    /// The venue logged us out after packets, without saying whether they are all requested ones.
     Served,
     /// The venue logged us out before any packet; [`Session::reason`] has what it said.
     Refused,
-    /// What came is no answer to what was asked.
+    /// The answer does not match the request.
     Broken(Fault),
 }
 
@@ -96,7 +95,7 @@ pub enum Fault {
     Packet,
     /// Something before the answer to the logon, or a second one of these.
     Logon,
-    /// A packet that was not asked for, or more than were.
+    /// A packet that was not requested, or more than requested.
     Unasked,
 }
 
@@ -137,7 +136,7 @@ impl Session {
         }
     }
 
-    /// Begins anew, on a new connection, for the packets `first..=last`.
+    /// Restarts, on a new connection, for the packets `first..=last`.
     pub fn begin(&mut self, first: u32, last: u32) {
         self.asked = Asked {
             first,
@@ -243,8 +242,8 @@ impl Session {
         Judged::Nothing
     }
 
-    /// A packet that is no logon and no logout. Heartbeats take numbers on the incremental feed, so
-    /// that one in the range is a packet as any other; outside of it, it is the session's own.
+    /// A packet that is neither logon nor logout. Heartbeats take numbers on the incremental feed, so one in the
+    /// range is a packet like any other; outside of it, it belongs to the session.
     fn judge_content(&mut self, sequence: u32, is_heartbeat: bool) -> Judged {
         let asked = &mut self.asked;
         let receiving = self.state == State::Receiving;

@@ -13,7 +13,7 @@ pub enum FeedType {
     SnapshotOrders,
     /// `N`: instrument definitions in a loop.
     Definition,
-    /// `H`: packets of the incremental feed again, asked for over TCP.
+    /// `H`: packets of the incremental feed, replayed over TCP.
     Replay,
 }
 
@@ -36,13 +36,13 @@ pub enum Join {
     Natural,
 }
 
-/// How packets that both lines lost are asked for again.
+/// TCP replay of packets that both lines lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// How long a gap waits for what was asked for, nanoseconds, beyond [`Settings::wait_ns`].
+    /// How long a gap waits for requested packets, nanoseconds, beyond [`Settings::wait_ns`].
     pub wait_ns: u64,
-    /// Most packets that are asked for at once; a longer gap is lost at once. CME answers for at
-    /// most 2,000 (client systems wiki, "TCP Recovery").
+    /// Most packets of one request; a longer gap is lost at once. CME answers at most 2,000 (client systems wiki,
+    /// "TCP Recovery").
     pub packets_max: u32,
 }
 
@@ -73,7 +73,7 @@ pub struct Settings {
     /// Books are stale after so long without a packet of the incremental feed, nanoseconds; `u64::MAX`
     /// means never.
     pub stale_ns: u64,
-    /// How lost packets are asked for again, before snapshots heal the loss; `None` does not ask.
+    /// TCP replay of lost packets, before snapshots recover the loss; `None`: no replay.
     pub replay: Option<Replay>,
 }
 

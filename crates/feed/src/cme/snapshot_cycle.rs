@@ -61,7 +61,7 @@ impl SnapshotCycle {
             return None;
         }
         if self.total != total && self.total != 0 {
-            // Its set of instruments changed on the way: who is absent cannot be told.
+            // Its set of instruments changed: absent instruments are unknown.
             self.active = false;
             return None;
         }
@@ -104,7 +104,7 @@ impl SnapshotCycle {
     }
 
     fn begin(&mut self, sending_ns: u64) {
-        // Ids run from 1, so that the mark 0 of a new instrument is no cycle's.
+        // Ids run from 1, so that the mark 0 of a new instrument belongs to no cycle.
         self.id = self.id.wrapping_add(1).max(1);
         self.active = true;
         self.start_ns = sending_ns;

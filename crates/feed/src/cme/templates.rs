@@ -1,5 +1,4 @@
-//! How many messages of each template were processed, for a summary and for finding out what the
-//! venue sends that nobody here knows.
+//! Number of processed messages by template, for the summary and to find unknown templates.
 
 use touchline_wire::mdp3::{CheckedMessage, Message};
 

@@ -10,11 +10,11 @@ pub enum Timeliness {
     Due,
     /// It has not.
     Early,
-    /// What it says cannot be: it is of another numbering, or forged.
+    /// Impossible contents: it is of another epoch, or forged.
     Impossible,
 }
 
-/// A snapshot that holds less than the first packet of the numbering goes on from was sent no longer before it.
+/// Limit for a snapshot from before the first packet of the epoch: it was sent at most this long before it.
 const SNAPSHOT_AGE_NS_MAX: u64 = 1_000_000_000;
 
 /// A snapshot that waited for a packet was sent no longer behind it. One that says a later time is of a numbering before,

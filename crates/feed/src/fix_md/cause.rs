@@ -1,4 +1,4 @@
-//! Why a connection is given up and made anew.
+//! Reason why a connection is closed and opened again.
 
 use super::instruments::Rows;
 use touchline_session::fix::SendError;
@@ -22,7 +22,7 @@ pub enum Cause {
     MalformedBook(Instrument, Malformed),
     /// A change did not fit the book of this instrument.
     InconsistentUpdate(Instrument),
-    /// More books are in doubt than are asked for anew one by one.
+    /// More inconsistent books than are requested again one by one.
     TooManyInconsistent,
     /// This instrument was defined as something else.
     Redefined(Instrument),
@@ -34,7 +34,7 @@ pub enum Cause {
     Withdrawn,
     /// The rest of a quote set did not come, or something else in its place.
     PartMissing,
-    /// A list, or a book, was asked for and did not come.
+    /// A requested list or book did not arrive.
     Unanswered,
     /// A message of ours cannot be sent.
     Unsent(SendError),

@@ -1,4 +1,4 @@
-//! What is asked for after a Logon, in order: the list of instruments, then their market data.
+//! Requests after a Logon, in order: the list of instruments, then their market data.
 
 use super::instruments::{Book, Row, Rows};
 use super::settings::{Dialect, Settings};
@@ -14,9 +14,9 @@ pub enum Stage {
     /// Nobody is logged on.
     #[default]
     Down,
-    /// The list is asked for.
+    /// The list is requested.
     Listing,
-    /// Market data is asked for, some of it not answered.
+    /// Market data is requested, some of it not answered.
     Asking,
     /// Everything was answered.
     Done,
@@ -31,8 +31,7 @@ pub fn security_list(number: u64, request: &mut Encoder<'_>) {
         .char(tag::SUBSCRIPTION_REQUEST_TYPE, b'1');
 }
 
-/// Marks the next instruments that are to be asked for with the number of their request; how many they
-/// are.
+/// Marks the next instruments to request with the number of their request; returns their count.
 pub fn choose(rows: &mut Rows, number: u64, most: usize) -> usize {
     let is_wanted = |row: &&mut Row| row.book == Book::Unasked && row.is_listed;
     let mut count = 0;
@@ -79,7 +78,7 @@ pub fn market_data(
     }
 }
 
-/// Whether every instrument that was asked for was answered.
+/// Whether every requested instrument was answered.
 pub fn is_answered(rows: &Rows) -> bool {
     let is_open = |row: &Row| {
         row.is_listed && matches!(row.book, Book::Unasked | Book::Awaited | Book::Inconsistent)

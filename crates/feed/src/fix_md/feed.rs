@@ -29,7 +29,7 @@ impl FixFeed {
 }
 
 impl<S: Store> FixFeed<S> {
-    /// The same, of a session that goes on where its store ends.
+    /// The same, for a session that continues where its store ends.
     pub fn with_store(settings: Settings, store: S) -> FixFeed<S> {
         let mut session = settings.session.clone();
         let application = match session.reset_on_logon {
@@ -51,7 +51,7 @@ impl<S: Store> FixFeed<S> {
         self.market_data.counters()
     }
 
-    /// Whether the venue is heard, and nothing of it is missing.
+    /// Whether the venue is connected, and no message is missing.
     pub fn is_fresh(&self) -> bool {
         self.market_data.is_fresh()
     }
@@ -91,7 +91,7 @@ impl<S: Store> Feed for FixFeed<S> {
             missing: Validity::Recovering,
             inconsistent: match self.market_data.settings().dialect {
                 Dialect::Deribit => Validity::Recovering,
-                // All books are asked for anew.
+                // All books are requested again.
                 Dialect::Standard => Validity::Gapped,
             },
         }

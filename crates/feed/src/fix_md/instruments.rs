@@ -7,7 +7,7 @@ use touchline_types::{Depth, Instrument, Validity};
 /// How far the book of an instrument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Book {
-    /// Not asked for on this connection.
+    /// Not requested on this connection.
     Unasked,
     /// Asked for.
     Awaited,
@@ -15,7 +15,7 @@ pub enum Book {
     Live,
     /// The venue does not give it.
     Rejected,
-    /// It is wrong, and is to be asked for anew.
+    /// It is inconsistent, and to be requested again.
     Inconsistent,
 }
 
@@ -32,13 +32,13 @@ pub struct Row {
     pub book: Book,
     /// Whether subscribers were ever shown a book of it as live.
     pub was_published: bool,
-    /// The request that asked for it last.
+    /// Its last request.
     pub request: u64,
     /// Whether the venue's list of this connection has it.
     pub is_listed: bool,
-    /// Whether it is to be asked for by itself.
+    /// Whether it is to be requested by itself.
     pub is_alone: bool,
-    /// When it was asked for anew last.
+    /// Time of the last repeated request.
     pub resubscribed_ns: u64,
     /// Its quotes, where they have names.
     pub quotes: Quotes,
@@ -54,7 +54,7 @@ pub const QUOTES_MAX: usize = 1_024;
 /// Quantities are counted in 1e-8: the smallest part of a coin.
 pub const QUANTITY_DECIMALS: u8 = 8;
 
-/// Levels are named by their price, however many are asked for.
+/// Levels are identified by their price, for any requested depth.
 const DEPTH: Depth = Depth {
     direct: Depth::ALL,
     implied: 0,
@@ -78,7 +78,7 @@ impl Rows {
         &mut self.0[instrument.index()]
     }
 
-    /// The instrument that this request asked for, if it asked for one alone.
+    /// The instrument of this request, if it has only one.
     pub fn asked_by(&self, request: u64) -> Option<Instrument> {
         let is_asked = |row: &&Row| row.request == request;
         let mut rows = self.0.iter().filter(is_asked);
@@ -97,8 +97,8 @@ impl Rows {
         self.0.iter_mut()
     }
 
-    /// The instrument of a name, with its row, added to the table if it is new. `None`: there is no room, or the name is too
-    /// long to be told.
+    /// The instrument of a name, with its row, added to the table if it is new. `None`: there is no room, or the name
+    /// is too long for the bus.
     pub fn add(&mut self, name: &str, instruments: &mut Instruments) -> Option<Instrument> {
         let instrument = instruments.add_symbol(name.as_bytes(), DEPTH)?;
         if instrument.index() < self.0.len() {

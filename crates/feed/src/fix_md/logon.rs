@@ -1,4 +1,4 @@
-//! Who we are: the fields that a venue wants in our Logon.
+//! The fields that a venue requires in our Logon.
 
 use super::settings::{Dialect, Settings};
 use crate::ReceiveTime;
@@ -48,7 +48,7 @@ fn deribit(settings: &Settings, number: u64, time: ReceiveTime, logon: &mut Enco
     proof.zeroize();
 }
 
-/// Bytes that nobody can guess and that never come twice: whoever listens learns nothing of the next.
+/// Unpredictable bytes that never repeat: a listener learns nothing about the next.
 fn nonce(entropy: &Secret, number: u64, time: ReceiveTime) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(entropy.expose());

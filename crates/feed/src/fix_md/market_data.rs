@@ -19,8 +19,8 @@ use touchline_session::fix::{
 use touchline_types::{Instrument, PacketInfo, Validity};
 use touchline_wire::fix::tag;
 
-/// Market data of one venue, without the session that brings it: who owns both passes on what the session says, and lends
-/// the session for what is to be sent.
+/// Market data of one venue, without its session: the owner of both passes on the session's events, and lends the
+/// session for sending.
 #[derive(Debug)]
 pub struct MarketData {
     settings: Settings,
@@ -42,7 +42,7 @@ pub struct MarketData {
     is_catching_up: bool,
 }
 
-/// Its messages. A request is sent again when it is asked for: the venue has not seen it.
+/// Its messages. A request is resent on a resend request: the venue has not seen it.
 pub const APPLICATION: Application<'static> = Application {
     id: ApplicationId(0),
     receives: &[b"W", b"X", b"i", b"y", b"f", b"Y", b"j", b"Z"],
@@ -53,8 +53,8 @@ pub const APPLICATION: Application<'static> = Application {
 /// Types whose bodies are verified here: an increment or a snapshot that is taken was read to its end, field by field.
 pub const VERIFIED: &[&[u8]] = &[b"W", b"X"];
 
-/// The same in a session whose numbers go on with the next connection. What the venue has not seen is of an earlier connection,
-/// and everything is asked for anew.
+/// The same in a session whose numbers continue with the next connection. Requests that the venue has not seen are of
+/// an earlier connection, and everything is requested again.
 pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
     // mutant: fix market data: a request of an earlier connection is sent again
     resend: ResendPolicy::GapFill,
@@ -62,8 +62,8 @@ pub const APPLICATION_THAT_GOES_ON: Application<'static> = Application {
 };
 
 impl MarketData {
-    /// All memory is taken here, and nothing is asked for yet. Requests have numbers behind `request`, so that none is like one
-    /// of an earlier process whose session goes on.
+    /// All memory is allocated here; no request is sent yet. Requests have numbers behind `request`, so that none
+    /// equals one of an earlier process whose session continues.
     pub fn new(settings: Settings, request: u64) -> MarketData {
         let mut rows = Rows::new(settings.instruments_max);
         let instruments = named(&settings, &mut rows);
@@ -121,7 +121,7 @@ impl MarketData {
         if self.subscriptions.is_up() {
             self.health.raise(Doubt::Down);
         }
-        // Nobody is expected to be heard.
+        // No message is expected.
         self.health.clear(Doubt::Silent);
         let is_listed = self.settings.dialect == Dialect::Standard;
         for row in self.rows.iter_mut() {
@@ -167,10 +167,11 @@ impl MarketData {
     ) -> Step {
         let password = self.settings.password.as_ref();
         match said {
-            // Of a session that goes on: what was sent before this connection is of subscriptions that ended with it.
+            // For a session that continues: messages from before this connection belong to subscriptions that ended
+            // with it.
             // mutant: fix market data: what was sent before a connection counts
             Said::Application(..) if !self.subscriptions.is_up() => Step::Noted,
-            // What comes behind a gap is of a book that nobody knows.
+            // Messages behind a gap belong to an unknown state.
             Said::Application(..) if self.failure.cause().is_some() => Step::Noted,
             Said::Application(message, header, _) => {
                 batch.packet_info = PacketInfo {
@@ -193,7 +194,7 @@ impl MarketData {
             Said::LoggedOn { .. } => Step::LoggedOn,
             Said::Rejected(message) => {
                 self.counters.requests_refused += 1;
-                // Behind another cause it is no reason.
+                // It does not replace an earlier reason.
                 if self.failure.cause().is_none() {
                     self.failure.say(messages::text(&message, password));
                 }
@@ -213,7 +214,7 @@ impl MarketData {
         }
     }
 
-    /// Carries out what follows from what was heard. Whether the batch has events.
+    /// Carries out the consequences of received messages. Returns whether the batch has events.
     #[inline]
     pub fn carry_out<S: Store>(
         &mut self,
@@ -269,8 +270,8 @@ impl MarketData {
         false
     }
 
-    /// The venue let us in, and has sent again what was missing: everything is asked for. Why the connection is to be given up,
-    /// if it is.
+    /// The Logon succeeded, and missing messages were resent: everything is requested. Returns the reason to close
+    /// the connection, if there is one.
     fn begin<S: Store>(&mut self, session: &mut Session<S>, at: ReceiveTime) -> Option<Cause> {
         self.is_catching_up = false;
         self.pending.begin();
@@ -291,7 +292,7 @@ impl MarketData {
             if let Some(cause) = self.begin(session, at) {
                 self.give_up(cause, session);
             }
-            // What begins is told first.
+            // The start is published first.
             return;
         }
         let mut request = Request {
@@ -346,7 +347,7 @@ impl MarketData {
         self.inconsistent(instrument, cause, session);
     }
 
-    /// Takes a book for wrong: it is shown as such, and asked for anew.
+    /// Marks a book inconsistent: it is published as recovering, and requested again.
     #[cold]
     fn inconsistent<S: Store>(
         &mut self,
@@ -397,7 +398,7 @@ impl MarketData {
         self.pending.is_any() || self.health.is_due()
     }
 
-    /// Whether the venue is heard, and nothing of it is missing.
+    /// Whether the venue is connected, and no message is missing.
     pub fn is_fresh(&self) -> bool {
         let is_heard = self.health.validity() == Validity::Live;
         is_heard && self.subscriptions.is_up() && !self.is_over()

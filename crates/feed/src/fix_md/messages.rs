@@ -27,7 +27,7 @@ pub enum Step {
     ListedInPart,
     /// A request was answered, if not with a book.
     Answered,
-    /// This book is to be asked for anew.
+    /// This book is to be requested again.
     Inconsistent(Instrument, Cause),
     /// Every book is: it is not known which one changed.
     AllInconsistent(Cause),
@@ -35,7 +35,7 @@ pub enum Step {
     Missed(Cause),
 }
 
-/// Text (58) of a message, as far as it is short. One that repeats our password is shown to nobody.
+/// Text (58) of a message, truncated. One that repeats our password is never shown.
 pub fn text(message: &Message<'_>, password: Option<&Secret>) -> String {
     let mut fields = message.fields().map_while(Result::ok);
     let text = fields.find(|field| field.tag == tag::TEXT);
@@ -116,8 +116,8 @@ pub fn take(
     }
 }
 
-/// The instruments of a rejected request have no book; where they are several, each is asked for again by itself, since
-/// perhaps one alone is wrong. Whether there were any.
+/// The instruments of a rejected request have no book; if there are several, each is requested again by itself, since
+/// perhaps only one is wrong. Returns whether there were any.
 fn rejected(message: &Message<'_>, decoder: &mut Decoder<'_>) -> bool {
     let mut fields = message.fields().map_while(Result::ok);
     let id = fields.find(|field| field.tag == tag::MD_REQ_ID);

@@ -17,7 +17,7 @@ pub const EVENTS_MAX: usize = 8_192;
 /// The parts of a set follow each other: one that does not come for so long does not come at all.
 const PART_NS: u64 = 5_000_000_000;
 
-/// The set that goes on with the next message, if one does.
+/// The set that continues with the next message, if any.
 ///
 /// Invariant: events and an open book are kept only while the last part of a set is awaited.
 #[derive(Debug, Default)]
@@ -59,13 +59,13 @@ impl Parts {
         self.is_awaited().then(|| self.since_ns.map_or(0, late_ns))
     }
 
-    /// The book that an earlier part changed last, which goes on or ends with what follows.
+    /// The last book of an earlier part, which continues or ends with the next part.
     #[inline]
     pub fn take_book(&mut self) -> Option<(Instrument, bool)> {
         self.book.take()
     }
 
-    /// The book that goes on with the next part.
+    /// The book that continues with the next part.
     pub fn keep_book(&mut self, book: Option<(Instrument, bool)>) {
         assert!(
             self.is_awaited(),
@@ -80,11 +80,11 @@ impl Parts {
         self.events.clear();
     }
 
-    /// Reads what a mass quote of so many sets says of them; whether its last set is complete with it.
+    /// Reads the set fields of a mass quote with this number of sets; returns whether its last set is complete.
     ///
     /// # Errors
-    /// It does not go on with the set that was begun, has more entries of one than there are, or goes on behind one that
-    /// is not complete.
+    /// It does not continue the open set, has more entries of one than announced, or continues behind an incomplete
+    /// one.
     pub fn read(&mut self, message: &Message<'_>, sets: u32) -> Result<bool, Malformed> {
         let mut set: Option<Set<'_>> = None;
         let mut left = sets;

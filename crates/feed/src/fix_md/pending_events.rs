@@ -1,17 +1,17 @@
-//! What subscribers are told apart from messages: downloads, silence, what was left out.
+//! Events for subscribers apart from messages: downloads, timeouts, gaps.
 
 use super::instruments::Rows;
 use super::subscriptions::Subscriptions;
 use touchline_types::{ChannelState, Event, Instrument, Phase, Validity};
 
-/// Pending events: what subscribers are to be notified of, apart from messages. Each is told once.
+/// Pending events for subscribers, apart from messages. Each is published once.
 #[derive(Debug, Default)]
 pub struct PendingEvents {
     is_begun: bool,
     is_ended: bool,
     /// Numbers that the venue left out.
     lost: Option<(u64, u64)>,
-    /// Some of the doubted books were not told of yet.
+    /// Some inconsistent books are not published yet.
     is_inconsistent: bool,
 }
 
@@ -65,8 +65,7 @@ impl PendingEvents {
             events.extend(subscriptions.inconsistent().iter().map(lost));
         }
         if pending.is_begun {
-            // What was shown before is of a moment that is over, until it comes again; then the connection makes no
-            // book doubtful any more.
+            // Books published before are stale until they arrive again; then the connection affects no book any more.
             // mutant: fix market data: a new connection makes every book live
             let was_published = rows.iter().filter(|row| row.was_published);
             events.extend(was_published.map(|row| Event::Validity(row.instrument, row.validity())));

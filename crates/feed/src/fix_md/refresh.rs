@@ -28,7 +28,7 @@ pub enum Decoded {
 /// Why a message is not taken.
 enum Refused {
     Malformed(Malformed),
-    /// What it says of this instrument cannot be kept.
+    /// Its data of this instrument cannot be stored.
     Book(Instrument, Malformed),
 }
 
@@ -97,7 +97,7 @@ impl Decoder<'_> {
         self.rebuilt(instrument, transact_ns)
     }
 
-    /// The quotes of a book that is made anew, and its end.
+    /// The quotes of a rebuilt book, and its end.
     fn rebuilt(&mut self, instrument: Instrument, time_ns: Option<u64>) -> Result<(), Refused> {
         let row = self.rows.row_mut(instrument);
         let events = &mut *self.out.events;
@@ -256,8 +256,8 @@ impl Decoder<'_> {
         set.map_err(|TooMany| mistake(Malformed::Overflow))
     }
 
-    /// Takes a mass quote (35=i): two sides an entry, of which only what changed is stated. The first one of an instrument
-    /// that was asked for is its whole book.
+    /// Applies a mass quote (35=i): two sides an entry, with changed fields only. The first one of a requested
+    /// instrument is its whole book.
     pub fn mass_quote(&mut self, message: &Message<'_>, header: &Header<'_>) -> Decoded {
         self.counters.messages += 1;
         self.counters.mass_quotes += 1;
@@ -351,9 +351,9 @@ impl Decoder<'_> {
         Ok(Some((set, instrument, is_whole)))
     }
 
-    /// The instrument that a quote is of, if it was asked for.
+    /// The instrument of a quote, if it was requested.
     fn quoted(&mut self, quote: &Quote<'_>) -> Option<Instrument> {
-        // A set has the symbol, or the number of the request that asked for it.
+        // A set has the symbol, or the number of its request.
         match quote.symbol {
             [] => {
                 let number = unsigned(quote.set).ok();
@@ -376,12 +376,12 @@ impl Decoder<'_> {
         }
     }
 
-    /// The instrument that a request asked for by itself.
+    /// The instrument of a request with only one.
     fn by_request(&self, request: &[u8]) -> Option<Instrument> {
         self.rows.asked_by(unsigned(request).ok()?)
     }
 
-    /// The instrument of this name, if it was asked for.
+    /// The instrument of this name, if it was requested.
     #[inline]
     fn subject(&mut self, symbol: &[u8]) -> Option<Instrument> {
         let is_asked =

@@ -52,8 +52,8 @@ struct Security<'a> {
     maturity_time: &'a [u8],
 }
 
-/// Takes a list, or a part of one: instruments that are wanted are defined. Live books of those that became
-/// something else are doubted.
+/// Applies a list, or a part of one: selected instruments are defined. Live books of instruments that were redefined
+/// become inconsistent.
 ///
 /// # Errors
 /// A field cannot be read; what came before it is taken.

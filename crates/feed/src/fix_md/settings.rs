@@ -1,4 +1,4 @@
-//! What a feed is told at its start.
+//! Settings of a feed.
 
 use touchline_instruments::Symbols;
 use touchline_session::Secret;
@@ -24,13 +24,13 @@ pub struct Settings {
     pub dialect: Dialect,
     /// Which instruments of the venue's list are wanted.
     pub chosen: Symbols,
-    /// Instruments that are asked for without a list of the venue's.
+    /// Instruments that are requested without a list of the venue.
     pub symbols: Vec<String>,
     /// MarketDepth (264), levels a side; 0 is every level.
     pub depth: u32,
-    /// Whether trades are asked for.
+    /// Whether trades are requested.
     pub trades: bool,
-    /// Instruments of one request to Deribit, at least 1; others are asked for each by itself.
+    /// Instruments of one request to Deribit, at least 1; at other venues each is requested by itself.
     pub symbols_per_request: usize,
     /// Most instruments.
     pub instruments_max: usize,
@@ -38,7 +38,7 @@ pub struct Settings {
     pub user: Option<String>,
     /// Password (554), or what its place is computed from.
     pub password: Option<Secret>,
-    /// From where nonces come: 32 bytes that nobody can guess.
+    /// Source of nonces: 32 unpredictable bytes.
     pub entropy: Secret,
     /// Further fields of the Logon.
     pub logon_fields: Vec<(u32, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! What is asked for after a Logon, and again: the list of instruments, then their books, one request after the other.
+//! Requests after a Logon, and repeated ones: the list of instruments, then their books, one request after the other.
 
 use super::cause::Cause;
 use super::counters::Counters;
@@ -16,7 +16,7 @@ const RESUBSCRIBE_NS: u64 = 1_000_000_000;
 /// A list, or a book, that is not answered for so long is not answered at all.
 const ANSWER_NS: u64 = 30_000_000_000;
 
-/// Subscriptions: how far the download of this connection is, and which books are asked for anew.
+/// Subscriptions: progress of the download of this connection, and the books to request again.
 ///
 /// Invariants: numbers of requests go up; an inconsistent book is listed once, and there are at most 64.
 #[derive(Debug)]
@@ -24,9 +24,9 @@ pub struct Subscriptions {
     stage: Stage,
     /// Number of the request that was sent last.
     request: u64,
-    /// Books that are to be asked for anew.
+    /// Books to request again.
     inconsistent: Vec<Instrument>,
-    /// Some instrument may have to be asked for.
+    /// Some instrument may have to be requested.
     is_due: bool,
     /// Some instrument was answered since it was last looked whether all were.
     is_answered: bool,
@@ -66,7 +66,7 @@ impl Default for Subscriptions {
 }
 
 impl Subscriptions {
-    /// Nothing is asked for yet; the first request has the number behind `request`.
+    /// No request is sent yet; the first one has the number behind `request`.
     pub fn behind(request: u64) -> Subscriptions {
         Subscriptions {
             stage: Stage::Down,
@@ -90,7 +90,7 @@ impl Subscriptions {
         self.was_downloaded
     }
 
-    /// Books that are to be asked for anew.
+    /// Books to request again.
     pub fn inconsistent(&self) -> &[Instrument] {
         &self.inconsistent
     }
@@ -101,7 +101,7 @@ impl Subscriptions {
         is_waiting && now_ns.saturating_sub(self.progress_ns) >= ANSWER_NS
     }
 
-    /// When an answer is overdue, or something may be asked for, at the earliest.
+    /// Earliest time at which an answer is overdue, or a request is allowed.
     pub fn next_timeout(&self, rows: &Rows) -> Option<u64> {
         let is_waiting = matches!(self.stage, Stage::Listing | Stage::Asking);
         let late_ns = is_waiting.then(|| self.progress_ns.saturating_add(ANSWER_NS));
@@ -176,7 +176,7 @@ impl Subscriptions {
             })
     }
 
-    /// A book is to be asked for anew.
+    /// A book is to be requested again.
     ///
     /// # Errors
     /// There are too many of them.
@@ -227,9 +227,9 @@ impl Subscriptions {
         download::choose(request.rows, number, most) > 0 && self.send(request, number, b'1')
     }
 
-    /// Ends the subscriptions of inconsistent books; they are begun again as those that were never asked
-    /// for. Not more often than each second: a venue whose every snapshot is wrong is not to be
-    /// flooded. Why the connection is to be given up, if it is.
+    /// Ends the subscriptions of inconsistent books; they start again like new ones. At most once a second: a venue
+    /// whose every snapshot is wrong must not be flooded. Returns the reason to close the connection, if there is
+    /// one.
     fn resubscribe<S: Store>(&mut self, request: &mut Request<'_, S>) -> Option<Cause> {
         let now_ns = request.at.mono_ns;
         let (mut index, mut cause) = (0, None);

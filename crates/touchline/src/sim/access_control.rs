@@ -1,4 +1,4 @@
-//! Where the counterparty of a simulated venue may come from.
+//! Addresses of the counterparties of a simulated venue.
 
 use crate::output::Failure;
 use std::net::SocketAddrV4;
@@ -6,14 +6,14 @@ use touchline_session::access_control::{Addresses, Block, Misspelt};
 
 #[derive(Debug, clap::Args)]
 pub struct AccessControl {
-    /// Take Logons from this address or block of addresses alone; may be given many times. Without it from every
-    /// address, if --listen is of loopback; else it must be given (0.0.0.0/0 is everybody).
+    /// Accept Logons from this address or block of addresses only; repeatable. Without it from every address, if --listen
+    /// is on loopback; else it is required (0.0.0.0/0 is every address).
     #[arg(long, value_name = "ADDRESS[/BITS]", value_parser = block)]
     from: Vec<Block>,
 }
 
 impl AccessControl {
-    /// The addresses that may come to where it listens.
+    /// The addresses that may connect.
     pub fn addresses(&self, listen: SocketAddrV4) -> Result<Addresses, Failure> {
         if self.from.is_empty() && !listen.ip().is_loopback() {
             return Err(Failure::usage(format!(

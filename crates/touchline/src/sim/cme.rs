@@ -21,16 +21,16 @@ use touchline_lab::fault::forger::Injected;
 
 /// A CME channel on the network: definitions, snapshots and increments on lines A and B, and TCP replay.
 ///
-/// The packets are those of a generated market, from a seed, for ever, or those of captures with their
-/// original timing. Faults strike them on their way, from the start or at run time. When it is stopped, it
-/// heals everything (heartbeats, then whole loops of all feeds), writes the truth, and says what it did.
+/// It sends the packets of an endless market, generated from a seed, or of captures with their original timing. Faults
+/// affect the packets on the way, from the start or at run time. When it is stopped, it stops injecting faults, sends
+/// heartbeats and complete cycles of all feeds, writes the expected books, and prints a summary.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Which market.
+    /// Seed of the generated market.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Another course of the same market: its instruments, and other things happening to them.
+    /// Another course of the same market: the same instruments, other events.
     #[arg(long, value_name = "N")]
     course: Option<u64>,
     /// Number of instruments, 1 to 1,000.
@@ -41,27 +41,26 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=1_000)
     )]
     instruments: u64,
-    /// Events in a second on the average, 0 to 1,000,000; they come in bursts.
+    /// Events a second on average, 0 to 1,000,000, in bursts.
     #[arg(long, value_name = "N", default_value = "2000", value_parser = events_per_second)]
     events_per_second: f64,
-    /// Version of CME's schema that the exchange speaks.
+    /// Version of CME's schema that the exchange sends.
     #[arg(long, value_name = "V", default_value = "13", value_parser = ["9", "13"])]
     schema_version: String,
-    /// Close after so many seconds.
+    /// Close after N seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// Close after so many events.
+    /// Close after N events.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "pcap")]
     events: Option<u64>,
-    /// Send to the groups of a channel of CME's config.xml, in place of the built-in channel 998; an
-    /// address there may also be a host's.
+    /// Send to the groups of a channel of CME's config.xml, in place of the built-in channel 998; an address there may also be that of a host.
     #[arg(long, value_name = "FILE", requires = "channel")]
     config_xml: Option<PathBuf>,
     /// The channel of --config-xml.
     #[arg(long, value_name = "N", requires = "config_xml")]
     channel: Option<u32>,
-    /// Which set of the built-in groups, 0 to 16,383: several exchanges on one host take different ones.
-    /// Two on the same groups are refused.
+    /// Set of the built-in groups, 0 to 16,383: use a different one for each exchange of a host. A second exchange on the same groups
+    /// is refused.
     #[arg(
         long,
         value_name = "N",
@@ -73,7 +72,7 @@ pub struct Arguments {
     /// Network interface to send on, by name or address.
     #[arg(long, value_name = "NAME", default_value = "127.0.0.1")]
     interface: String,
-    /// Write config.xml and gateway.toml for a gateway of this exchange into this folder, and go on.
+    /// Write config.xml and gateway.toml for a gateway of this exchange into this folder, and continue.
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
     /// Send the packets of these captures in place of a generated market.
@@ -84,10 +83,10 @@ pub struct Arguments {
         conflicts_with_all = ["seed", "instruments", "events_per_second", "schema_version"]
     )]
     pcap: Vec<PathBuf>,
-    /// So many times as fast as the captures were recorded.
+    /// Factor of the speed of the captures.
     #[arg(long, value_name = "X", default_value = "1", value_parser = speed, requires = "pcap")]
     speed: f64,
-    /// Begin the captures anew when they end, for ever.
+    /// Repeat the captures for ever.
     #[arg(long = "loop", requires = "pcap")]
     again: bool,
     /// A fault from the start on, as in `drop a 0.01`; may be given many times.
@@ -96,7 +95,7 @@ pub struct Arguments {
     /// Read commands from standard input, a line each; each is answered on standard output.
     #[arg(long)]
     commands: bool,
-    /// Close when standard input ends, for whoever starts this as a child.
+    /// Close when standard input ends, for a parent process.
     #[arg(long, requires = "commands")]
     until_eof: bool,
     /// Serve TCP replay on this address; port 0 is any free one.
@@ -108,10 +107,10 @@ pub struct Arguments {
     /// Write the exchange's orders here when it closes.
     #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
     truth_orders: Option<PathBuf>,
-    /// Write the state of each book after each event here, as it comes to be.
+    /// Write the state of each book after each event here, while it runs.
     #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
     truth_log: Option<PathBuf>,
-    /// The same of each order book.
+    /// The same for each order book.
     #[arg(long, value_name = "FILE", conflicts_with = "pcap")]
     truth_order_log: Option<PathBuf>,
 }
@@ -125,38 +124,38 @@ Examples:
   touchline sim cme --pcap day.pcap --speed 10
 
 Faults, and commands of --commands (LINE is a, b or ab; SHARE is of packets, 0 to 1;
-behind a fault may stand its feed: i, n, s or smbo):
+a feed may follow the fault: i, n, s or smbo):
   drop LINE SHARE            lost one by one
   burst LINE SHARE MAX       lost in bursts of up to MAX
   both SHARE MAX             the same packets lost on both lines, in bursts
   duplicate LINE SHARE       sent twice
   reorder LINE SHARE BY      overtaken by up to BY others
-  delay LINE SHARE MIN MAX   late by so many milliseconds
+  delay LINE SHARE MIN MAX   delayed by MIN to MAX milliseconds
   corrupt LINE SHARE         damaged
-  outage LINE SECONDS        a line is dead for so long
+  outage LINE SECONDS        the line is dead for SECONDS
   clock SECONDS              the venue's clock steps, also back
-  forge LINE NUMBER SECONDS  a heartbeat that the exchange did not send, once (with --fault
-                             before all other packets): its number, or with + or - so far from
-                             the newest one of its feed, which is i if none is given; its
-                             sending time, so far from the venue's clock
+  forge LINE NUMBER SECONDS  one heartbeat that the exchange did not send (with --fault before
+                             all other packets): its number, with + or - relative to the
+                             newest one of its feed (default i); its sending time relative to
+                             the venue's clock
   forge-snapshot LINE NUMBER SECONDS
-                             an old snapshot packet, once, with this LastMsgSeqNumProcessed, or
-                             with + or - so far from the newest packet of i; feed s, if not
-                             smbo (only as a command)
-  old LINE COUNT             COUNT packets of each feed again, once: the last ones of before the
+                             one old snapshot packet with this LastMsgSeqNumProcessed, with +
+                             or - relative to the newest packet of i; feed s, if not smbo
+                             (only as a command)
+  old LINE COUNT             COUNT packets of each feed again, once: the last ones before the
                              last restart, or else the oldest of the latest 2048 (only as a
                              command)
-  restart [SECONDS]          the exchange starts again: empty books, numbers from 1, no channel
+  restart [SECONDS]          the exchange restarts: empty books, numbers from 1, no channel
                              reset, its clock SECONDS off this host's (only as a command)
-  replay HOW                 TCP replay behaves: ok, refuse, half, slow, close, silent
-  clear                      no faults any more
-  rate EVENTS                so many events a second; 0 leaves loops and heartbeats
+  replay HOW                 behavior of TCP replay: ok, refuse, half, slow, close, silent
+  clear                      removes all faults
+  rate EVENTS                events a second; 0 leaves cycles and heartbeats
                              (only as a command)
   reset                      a channel reset (only as a command)
-  truth                      write the truth as it is now (only as a command)
+  truth                      write the expected books as of now (only as a command)
   quit                       close, as on Ctrl-C (only as a command)
 
-It says `sending channel ...` on standard output when it is up.
+It prints `sending channel ...` on standard output when it is up.
 
 Exit status:
   0  closed

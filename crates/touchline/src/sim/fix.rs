@@ -20,10 +20,9 @@ use touchline_session::fix::Store;
 use touchline_session::fix::dictionary::Tables;
 use touchline_session::fix::{Checks, Role, Settings};
 
-/// A FIX acceptor that sends orders back as they came.
+/// A FIX acceptor that echoes orders.
 ///
-/// Any message of the session is answered as FIX 4.4 wants it. Behind it, NewOrderSingle (D),
-/// SecurityDefinition (d) and Email (C) are sent back with the same body; a D with PossResend (97=Y) and a
+/// Messages of the session are answered as FIX 4.4 requires. The application: NewOrderSingle (D), SecurityDefinition (d) and Email (C) are echoed with the same body; a D with PossResend (97=Y) and a
 /// ClOrdID of this session is dropped; other application messages get a BusinessMessageReject (j).
 #[derive(Debug, clap::Args)]
 #[command(after_help = ACCEPTOR_HELP)]
@@ -69,22 +68,22 @@ pub struct InitiatorArguments {
 
 #[derive(Debug, clap::Args)]
 struct SessionArguments {
-    /// HeartBtInt in seconds, 0 for none. An acceptor takes what a Logon says, and this where it says nothing.
+    /// HeartBtInt in seconds, 0 for none. An acceptor uses the value of the Logon, and this one if it has none.
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u32).range(..=86_400))]
     heartbeat: u32,
     /// BeginString of the session.
     #[arg(long, value_name = "VERSION", default_value = "FIX.4.4", value_parser = ["FIX.4.4", "FIX.4.2"])]
     begin_string: String,
-    /// Hold messages against this dictionary, in QuickFIX's XML form, in place of the built-in one of FIX 4.4.
+    /// Validate messages against this dictionary, in QuickFIX's XML form, in place of the built-in one of FIX 4.4.
     #[arg(long, value_name = "FILE")]
     dictionary: Option<PathBuf>,
-    /// Hold messages against no dictionary, only against the rules of the session.
+    /// Validate messages against the rules of the session only.
     #[arg(long, conflicts_with = "dictionary")]
     no_dictionary: bool,
-    /// Go on with the numbers of the connection before, in place of beginning at 1 with each Logon.
+    /// Continue the numbers of the connection before, instead of starting at 1 with each Logon.
     #[arg(long)]
     keep_numbers: bool,
-    /// Keep numbers and messages in this folder, and go on with them when started again, also after a kill.
+    /// Store numbers and messages in this folder, and continue with them after a restart, also after a kill.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     /// Size of the store's file beyond which it is rewritten with the latest messages that fit half of it.
@@ -96,10 +95,10 @@ struct SessionArguments {
         requires = "store"
     )]
     store_bytes_max: u64,
-    /// Stop after so many seconds.
+    /// Stop after N seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// Stop when standard input ends, for whoever starts this as a child.
+    /// Stop when standard input ends, for a parent process.
     #[arg(long)]
     until_eof: bool,
 }
@@ -110,11 +109,11 @@ Examples:
   touchline sim fix-acceptor --listen 127.0.0.1:0 --sender BANK --target CLIENT
   touchline sim fix-acceptor --listen 192.0.2.1:5001 --from 192.0.2.7 --from 198.51.100.0/24
 
-It says `listening on ADDRESS ...` on standard output when it is up. A connection has ten seconds for
-its Logon, of at most 4 KiB; one that is of no session is closed without a word, and one from
-elsewhere at once. An address whose Logons fail six times waits for a second, for two after the next,
-and so on up to a minute: until then its connections are closed. Ten minutes without a failure end
-that.
+It prints `listening on ADDRESS ...` on standard output when it is up. A connection has ten seconds for
+its Logon, of at most 4 KiB; a Logon of another session is closed without an answer, and a connection
+from an address that is not listed at once. After six failed Logons an address is throttled for a
+second, doubled with each further one up to a minute: its connections are closed. Ten minutes without a
+failure reset that.
 
 Exit status:
   0  stopped
@@ -126,9 +125,9 @@ Examples:
   touchline sim fix-acceptor & touchline sim fix-initiator --seconds 10
   touchline sim fix-initiator --send 5 --seconds 8
 
-It says `connecting to ADDRESS ...` on standard output when it is up, and `logged on ...` with each
-Logon. A refused connection or Logon is one line on standard error: what, where, what to do, and when
-it tries again.
+It prints `connecting to ADDRESS ...` on standard output when it is up, and `logged on ...` with each
+Logon. A refused connection or Logon is one line on standard error: what, where, what to do, and the
+time of the next try.
 
 Exit status:
   0  stopped

@@ -1,9 +1,9 @@
 //! Packets that contradict the present numbering, and what makes them believed.
 //!
 //! A number far from the next one, or a sending time that the venue's clock cannot show yet, is either a jump that
-//! both lines made (an outage, a sequence reset, a clock that was set) or a packet that the venue did not send now: an
-//! old one, a forged one. One packet decides nothing. What contradicts is kept in a buffer of its own until others agree
-//! with it, or until the stream goes on without it.
+//! both lines made (an outage, a sequence reset, a clock that was set) or a packet that the venue did not send now:
+//! an old one, a forged one. One packet decides nothing. Contradicting packets are stored in a buffer of their own
+//! until others agree with them, or until the stream continues without them.
 
 use super::clock::{CLOCK_BACK_NS, CLOCKS_APART_NS};
 use crate::ReceiveTime;
@@ -16,18 +16,18 @@ const AGREED_MIN: u32 = 2;
 /// Rising numbers that one line must bring while the other is silent.
 const ALONE_MIN: u32 = 8;
 
-/// Rising numbers of one line that make what is known doubtful, where the clock speaks against them.
+/// Rising numbers of one line that make the state unconfirmed, if they are against the clock.
 const ALONE_WARNING_MIN: u32 = 3;
 
-/// Where the clock speaks against it: how many times the wait for a gap the numbers must go on.
+/// If the clock is against it: how many times the wait for a gap the numbers must continue.
 const WAITS_MIN: u64 = 10;
 
 /// Where the clock speaks against it and one line alone brings it although there are two: a line may be so far behind
 /// the other.
 const BEHIND_NS_MAX: u64 = 60_000_000_000;
 
-/// A packet that others have overtaken was sent no longer before them. Without this bound a stream and the one that
-/// begins anew with its clock behind would be taken for one.
+/// Limit for an overtaken packet: it was sent at most this long before the others. Without it a stream and its
+/// restart with a clock behind would look like one.
 const OVERTAKEN_NS_MAX: u64 = 250_000_000;
 
 /// Packets kept.
@@ -38,16 +38,16 @@ const PACKETS_MAX: usize = 256;
 pub enum Jump {
     /// The first numbering begins.
     Join,
-    /// Numbering begins anew.
+    /// Sequence reset.
     Restart,
-    /// The present numbering goes on.
+    /// The present epoch continues.
     Forward,
 }
 
 /// Where packets that contradict lie, as seen from the present numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// There is no numbering yet.
+    /// There is no epoch yet.
     First,
     /// In the window, which has reached it.
     Inside,
@@ -164,7 +164,7 @@ impl JumpCandidate {
         self.passed_over
     }
 
-    /// The stream goes on without it.
+    /// The stream continues without it.
     pub fn pass_over(&mut self) {
         self.passed_over = true;
     }
@@ -179,8 +179,8 @@ impl JumpCandidate {
         self.ambiguous = true;
     }
 
-    /// The copy of the packet that was taken last came before it on the other line, and was refused. It is no further
-    /// witness: one packet that both lines bring is to give way as easily as one.
+    /// The copy of the packet that was taken last came before it on the other line, and was refused. It does not
+    /// confirm further: a packet from both lines must be as easy to replace as one.
     pub fn set_of_both(&mut self, sequence: u64) {
         let slot = sequence as usize & (self.lines.len() - 1);
         self.lines[slot] = 3;
@@ -196,8 +196,8 @@ impl JumpCandidate {
         self.agreed += 1;
     }
 
-    /// Whether it holds all from number 1 on, by the word of two packets. Where the clock was set between them, number 1
-    /// may be of an exchange that began anew twice.
+    /// Whether it contains all from number 1 on, confirmed by two packets. If the clock was set between them, number
+    /// 1 may be of an exchange that restarted twice.
     pub fn is_whole(&self) -> bool {
         let is_shown = self.agreed > 0 || self.distinct > 1 && self.buffer.has(2);
         let sent_ns = (self.highest.sending_ns).saturating_sub(self.lowest.sending_ns);
@@ -207,7 +207,7 @@ impl JumpCandidate {
         self.lowest.sequence == 1 && is_shown && is_of_one_clock && !self.ambiguous
     }
 
-    /// Whether a packet goes on where the highest number ends.
+    /// Whether a packet continues behind the highest number.
     pub fn continues(&self, sequence: u64, sending_ns: u64, time: ReceiveTime) -> bool {
         sequence > self.highest.sequence && self.agrees(sequence, sending_ns, time)
             || sequence == self.highest.sequence && sending_ns == self.highest.sending_ns
@@ -289,7 +289,7 @@ impl JumpCandidate {
         }
     }
 
-    /// Whether a packet goes on where several of it end.
+    /// Whether a packet continues behind several of its packets.
     pub fn is_continued_by(&self, buffered: &BufferedPacket) -> bool {
         let is_many = !self.is_empty() && self.distinct >= ALONE_WARNING_MIN;
         is_many && self.agrees(buffered.sequence, buffered.sending_ns, buffered.time)

@@ -61,8 +61,8 @@ impl VenueClock {
         sending_ns.saturating_sub(self.newest_ns.saturating_add(passed_ns))
     }
 
-    /// Whether the clock was set ahead before a packet was sent. Where that packet came before the one processed last,
-    /// as behind one that was replayed, the time between them says nothing.
+    /// Whether the clock was set ahead before a packet was sent. If that packet arrived before the last processed
+    /// one, as behind a replayed one, the time between them has no meaning.
     pub fn was_set_ahead(&self, behind: &BufferedPacket) -> bool {
         let (sending_ns, receive_ns) = (behind.sending_ns, behind.time.wall_ns);
         // mutant: feed: what was replayed sets the clock

@@ -4,7 +4,7 @@ use super::candidate::{Forgotten, Jump, Place, Situation};
 use super::{Arbiter, JumpWarning, Likeness, Line, Step, StreamPoint};
 use crate::arbitration::{BufferedPacket, Span, is_over};
 
-/// How many times the wait for a gap a sequence reset is waited for while the stream goes on without it.
+/// How many times the wait for a gap a sequence reset is awaited while the stream continues without it.
 const WAITS_MAX: u64 = 10;
 
 impl Arbiter {
@@ -34,8 +34,8 @@ impl Arbiter {
         }
     }
 
-    /// How the window would move to a candidate there. Where the clock was set, the numbers go on if none is missing;
-    /// otherwise they may as well have begun anew.
+    /// How the window would move to a candidate there. If the clock was set, the numbers continue if none is missing;
+    /// otherwise they may have restarted.
     pub(super) fn way(&self, place: Place) -> Jump {
         match place {
             Place::First => Jump::Join,
@@ -45,7 +45,7 @@ impl Arbiter {
         }
     }
 
-    /// Whether the numbers of the candidate go on where those that were processed end, and nothing else came between.
+    /// Whether the numbers of the candidate continue the processed ones, without another packet in between.
     fn is_next_step(&self) -> bool {
         let next = self.window.next();
         let goes_on = self.candidate.began() == next && !self.candidate.replaces_others();
@@ -179,7 +179,7 @@ impl Arbiter {
         // mutant: feed: what one line shows for long and goes on says nothing
         // mutant: feed: what one line forges for a moment is a conflict
         if is_long && self.earlier.is_continued_by(&next) && !is_late {
-            // It may be of an exchange that began anew a little behind the clock, where one line alone is heard.
+            // It may be of an exchange that restarted a little behind the clock, while only one line is received.
             self.conflict = Some(self.window.next() - 1);
         }
         self.earlier.clear();
@@ -197,9 +197,9 @@ impl Arbiter {
         self.conflict.take()
     }
 
-    /// Where a candidate had a packet that could be of the present numbering, and the stream goes on without it, what
-    /// was processed in its place may not be the venue's. Where both lines brought low numbers, one at a time of now or more of
-    /// them, numbering may have begun anew unnoticed.
+    /// If a candidate had a packet that could be of the present epoch, and the stream continues without it, the
+    /// packet processed in its place may not be the venue's. If both lines brought low numbers, one with a present
+    /// time or several, a sequence reset may have passed unnoticed.
     pub(super) fn note_forgotten(&mut self) {
         let Arbiter {
             candidate,

@@ -1,5 +1,5 @@
-//! Packets that a candidate refused. One that both lines bring was sent by the venue, so it is worth more than the
-//! candidate that it does not agree with: numbering may begin anew while what came before is not believed yet.
+//! Packets that a candidate refused. A packet from both lines was sent by the venue, so it outranks a candidate that
+//! it does not agree with: a sequence reset may follow one that is not accepted yet.
 
 use crate::cme::settings::Line;
 

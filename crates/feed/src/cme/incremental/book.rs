@@ -115,7 +115,7 @@ impl Channel {
     order_message!(order_book47, MdIncrementalRefreshOrderBook47);
     order_message!(order_book43, MdIncrementalRefreshOrderBook43);
 
-    /// A level entry: applied if it is the next one of a whole book, else left to what is not worth a place on the path.
+    /// A level entry: applied if it is the next one of a whole book, else left to code off the hot path.
     // Always inline: an entry's fields go from the wire into the event without a stop.
     #[inline(always)]
     fn level(&mut self, level: Level, transact_ns: u64, out: &mut Output<'_>) {

@@ -1,4 +1,4 @@
-//! Who we are to the venue.
+//! Our user name and password at the venue.
 
 use touchline_session::Secret;
 
