@@ -21,7 +21,7 @@ const MEASURED: [&str; 4] = [
 /// Builds, counts and prints. `arguments` go to `bench event` as they are.
 pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
     let target = crate::target_folder(root);
-    let build = ["build", "--release", "--package", "touchline"];
+    let build = ["build", "--profile", "dist", "--package", "touchline"];
     let built = Command::new(env!("CARGO"))
         .args(build)
         .current_dir(root)
@@ -40,7 +40,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<()> {
         .arg("--tool=callgrind")
         .arg(format!("--toggle-collect={measured}"))
         .arg(format!("--callgrind-out-file={}", output.display()))
-        .arg(target.join("release/touchline"))
+        .arg(target.join("dist/touchline"))
         .args(["bench", "event", "--json", "--rounds", ROUNDS])
         .args(arguments)
         .output()

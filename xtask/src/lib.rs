@@ -18,8 +18,10 @@
 
 mod changed;
 pub mod codegen;
+pub mod dist;
 pub mod fix_interop;
 pub mod fuzz;
+pub mod install_check;
 pub mod instructions;
 mod java;
 pub mod licences;
@@ -54,12 +56,28 @@ pub fn target_folder(root: &Path) -> PathBuf {
 /// # Errors
 /// When rustc cannot be run.
 pub fn host() -> Result<String> {
+    of_rustc("host")
+}
+
+/// The version of the compiler.
+///
+/// # Errors
+/// When rustc cannot be run.
+pub fn rustc_version() -> Result<String> {
+    of_rustc("release")
+}
+
+fn of_rustc(key: &str) -> Result<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)
         .arg("-vV")
         .output()
         .context("cannot run rustc; is it on the PATH?")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc -vV names no host")
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    value
+        .map(str::to_owned)
+        .with_context(|| format!("rustc -vV names no {key}"))
 }

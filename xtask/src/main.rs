@@ -12,6 +12,9 @@ usage: cargo xtask <chore> [arguments]
   tidy                           hold the repository against its own rules
   licences                       hold the licences of all dependencies against the list
   codegen <templates.xml>...     write the message views that the schemas describe
+  dist [--check] [--profile NAME] [--target TRIPLE]
+                                 make a tarball and a Debian package; with --check install and remove them again
+  install-check                  try both ways of cargo install into a directory of their own
   mutants [WORD]                 break the code on purpose; a test must notice each time: all mutants, or those with
                                  the word in their names
   fuzz [TARGET] [--seconds N] [--asan] [--replay FILE]
@@ -51,6 +54,10 @@ fn run() -> Result<()> {
         ["tidy"] => xtask::tidy::run(&root),
         ["codegen", ref rest @ ..] => xtask::codegen::run(&root, rest),
         ["licences"] => xtask::licences::run(&root),
+        ["install-check"] => xtask::install_check::run(&root),
+        ["dist", ref options @ ..] => {
+            xtask::dist::run(&root, &xtask::dist::Options::parse(options)?)
+        }
         ["memory-model", ref options @ ..] => {
             xtask::memory_model::run(&root, xtask::memory_model::Options::parse(options)?)
         }

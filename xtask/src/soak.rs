@@ -236,7 +236,15 @@ fn publish_cost(root: &Path, seeds: u64) -> Result<bool> {
     let rounds = seeds.div_ceil(100).to_string();
     println!("soak: a slow reader does not slow the writer, {rounds} rounds");
     let status = cargo(root)
-        .args(["run", "--quiet", "--release", "-p", "touchline", "--"])
+        .args([
+            "run",
+            "--quiet",
+            "--profile",
+            "dist",
+            "-p",
+            "touchline",
+            "--",
+        ])
         .args(["bench", "publish", "--rounds", &rounds])
         .status()
         .context("cannot run cargo run; is cargo on the PATH?")?;

@@ -16,6 +16,9 @@
 //! The same lines run over plain memory, over mapped files, under loom, Miri and ThreadSanitizer;
 //! processes are killed at random and at chosen points (`crates/lab/tests`).
 
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+compile_error!("Touchline runs on 64-bit Linux alone, x86-64 or aarch64: docs/install.md");
+
 pub mod atomic;
 pub mod broadcast;
 #[cfg(not(loom))]

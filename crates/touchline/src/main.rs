@@ -18,8 +18,11 @@ mod log;
 mod metrics;
 mod missing;
 mod output;
+#[cfg(test)]
+mod pages;
 mod paint;
 mod place;
+mod platform;
 mod record;
 mod replay;
 mod rm;
@@ -76,9 +79,15 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),
     };
+    if let Err(failure) = platform::check() {
+        return failure.report();
+    }
     let outcome = match arguments.command {
         Command::Demo(arguments) => demo::run(&arguments),
-        Command::Gateway(arguments) => gateway::run(&arguments),
+        Command::Gateway(arguments) => {
+            platform::check_clock();
+            gateway::run(&arguments)
+        }
         Command::Follow(arguments) => follow::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Fx(arguments) => fx::run(&arguments),
@@ -90,7 +99,10 @@ fn main() -> ExitCode {
         Command::Top(arguments) => top::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
-        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Bench(arguments) => {
+            platform::check_clock();
+            bench::run(&arguments)
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -136,6 +148,33 @@ mod tests {
     #[test]
     fn the_arguments_contradict_each_other_nowhere() {
         Arguments::command().debug_assert();
+    }
+
+    /// What `ops/` starts, in units and in containers, are commands of this version.
+    #[test]
+    fn the_commands_of_units_and_containers_are_understood() {
+        let ops = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ops");
+        let read = |name: &str| std::fs::read_to_string(ops.join(name)).expect(name);
+        let mut commands = Vec::new();
+        for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+            let text = read(&format!("systemd/{unit}"));
+            let start = text
+                .lines()
+                .find_map(|line| line.strip_prefix("ExecStart=/usr/bin/touchline "));
+            let words = start.expect(unit).split_whitespace().map(str::to_owned);
+            commands.push(words.collect::<Vec<_>>());
+        }
+        for line in read("container/compose.yml").lines() {
+            if let Some(command) = line.trim_start().strip_prefix("command: ") {
+                commands.push(serde_json::from_str(command).expect(command));
+            }
+        }
+        assert_eq!(commands.len(), 5);
+        for command in commands {
+            let words = ["touchline".to_owned()].into_iter().chain(command.clone());
+            let parsed = Arguments::try_parse_from(words);
+            assert!(parsed.is_ok(), "{command:?}: {parsed:?}");
+        }
     }
 
     #[test]

@@ -68,6 +68,9 @@ impl Root {
 
     /// Makes the root, if it is missing. For writers.
     pub fn make_root(&self) -> Result<(), Error> {
+        if let Some(missing) = self.missing_parent() {
+            return Err(missing);
+        }
         self.make(CWD, &self.path, &self.path)
     }
 
@@ -87,7 +90,8 @@ impl Root {
     }
 
     /// The names of the buses that stand here, sorted; whether somebody writes one is told by
-    /// [`WriterLock::holder`](super::WriterLock::holder). A root that does not exist has none.
+    /// [`WriterLock::holder`](super::WriterLock::holder). A root that does not exist has none;
+    /// one that has no place to be in is an error.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
         match self.open_root() {
             Ok(root) => names(root.as_fd(), &self.path),
@@ -98,10 +102,23 @@ impl Root {
 
     fn open_root(&self) -> Result<OwnedFd, Error> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(CWD, &self.path, flags, Mode::empty())
-            .map_err(Error::opening(&self.path))?;
+        let handle = rustix::fs::openat(CWD, &self.path, flags, Mode::empty());
+        let handle = match (handle, self.missing_parent()) {
+            (Err(Errno::NOENT), Some(missing)) => return Err(missing),
+            (handle, _) => handle.map_err(Error::opening(&self.path))?,
+        };
         self.verify_directory(handle.as_fd(), &self.path)?;
         Ok(handle)
+    }
+
+    /// The error that the place of this root is not there, if it is not.
+    fn missing_parent(&self) -> Option<Error> {
+        let parent = self.path.parent()?;
+        let is_missing = !parent.as_os_str().is_empty() && !parent.exists();
+        is_missing.then(|| Error::NoParent {
+            path: self.path.clone(),
+            parent: parent.to_owned(),
+        })
     }
 
     fn open_in(&self, root: BorrowedFd<'_>, bus: &str) -> Result<Directory, Error> {

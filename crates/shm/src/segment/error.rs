@@ -3,7 +3,7 @@
 use super::Holder;
 use rustix::io::Errno;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a segment cannot be made, opened or locked. Printed, it is one line.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,14 @@ pub enum Error {
     Missing {
         /// What was looked for.
         path: PathBuf,
+    },
+    /// The place that the directory of buses is to be in does not exist: on a host without `/dev/shm`, say.
+    #[error("there is no {parent} for {path} to be in; {}", parent_advice(parent))]
+    NoParent {
+        /// The directory of buses.
+        path: PathBuf,
+        /// What is missing above it.
+        parent: PathBuf,
     },
     /// The file or directory belongs to somebody else.
     #[error(
@@ -191,6 +199,13 @@ impl Error {
             path,
             source,
         }
+    }
+}
+
+fn parent_advice(parent: &Path) -> &'static str {
+    match parent == Path::new("/dev/shm") {
+        true => "mount -t tmpfs -o mode=1777,size=1G tmpfs /dev/shm",
+        false => "make the directory above it first",
     }
 }
 

@@ -90,7 +90,11 @@ impl Shell {
     pub fn check(&self, block: &Block) -> usize {
         let mut checked = 0;
         for (line, command) in block.commands() {
-            let ours = ["cargo run --release -- ", "touchline "];
+            let ours = [
+                "cargo run --release -- ",
+                "cargo run --profile dist -- ",
+                "touchline ",
+            ];
             let Some(arguments) = ours.iter().find_map(|start| command.strip_prefix(start)) else {
                 continue;
             };

@@ -92,18 +92,28 @@ fn a_root_lists_its_buses() {
 }
 
 #[test]
-fn a_root_is_not_made_where_nothing_is() {
+fn a_root_is_neither_made_nor_found_where_nothing_is() {
     let place = Place::new();
-    let error = Root::at(place.folder().join("missing/root"))
-        .create(BUS)
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("make the directory above it first"),
-        "{error}"
-    );
+    let root = Root::at(place.folder().join("missing/root"));
+    for error in [
+        root.create(BUS).unwrap_err(),
+        root.open(BUS).unwrap_err(),
+        root.buses().unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::NoParent { .. }), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("missing for "), "{said}");
+        assert!(
+            said.ends_with("make the directory above it first"),
+            "{said}"
+        );
+    }
     assert!(!place.folder().join("missing").exists());
+    let error = Error::NoParent {
+        path: "/dev/shm/touchline-0".into(),
+        parent: "/dev/shm".into(),
+    };
+    assert!(error.to_string().contains("; mount -t tmpfs "), "{error}");
 }
 
 #[test]

@@ -390,7 +390,7 @@ fn what_is_no_bus_is_said() {
     desk.replay("--bus x").refused(2, &["--publish"]);
     desk.publish("--bus a/b").refused(2, &["cannot be a bus"]);
     desk.publish("--dir nowhere/buses")
-        .refused(1, &["cannot make nowhere/buses", "above it first"]);
+        .refused(1, &["no nowhere for nowhere/buses", "above it first"]);
 }
 
 #[test]

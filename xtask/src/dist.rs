@@ -1,0 +1,323 @@
+//! Makes a release: a tarball and a Debian package of the command, with what belongs to it.
+//!
+//! Everything is made here from the sources: man pages and completions from the definition of the arguments, licences and
+//! the bill of materials from cargo. Nothing is downloaded, and the same commit and compiler give the same archives.
+
+mod check;
+mod debian;
+mod linked;
+mod program;
+mod release;
+mod sbom;
+mod tree;
+
+use anyhow::{Context, Result, bail};
+use program::Needs;
+use release::Release;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tree::Tree;
+
+/// What is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether the archives are unpacked, installed and removed again in a directory of their own.
+    pub is_checked: bool,
+    /// The profile that the command is built in.
+    pub profile: String,
+    /// The platform, as rustc names it; without it the one that the compiler runs on.
+    pub target: Option<String>,
+}
+
+impl Options {
+    /// Of `[--check] [--profile NAME] [--target TRIPLE]`.
+    ///
+    /// # Errors
+    /// Names what is not understood.
+    pub fn parse(arguments: &[&str]) -> Result<Options> {
+        let mut options = Options {
+            is_checked: false,
+            profile: "dist".to_owned(),
+            target: None,
+        };
+        let mut rest = arguments;
+        loop {
+            rest = match rest {
+                [] => return Ok(options),
+                ["--check", rest @ ..] => {
+                    options.is_checked = true;
+                    rest
+                }
+                ["--profile", profile, rest @ ..] => {
+                    options.profile = (*profile).to_owned();
+                    rest
+                }
+                ["--target", target, rest @ ..] => {
+                    options.target = Some((*target).to_owned());
+                    rest
+                }
+                [other, ..] => bail!("dist: unexpected {other}"),
+            }
+        }
+    }
+}
+
+/// Where what a release consists of was made.
+#[derive(Debug)]
+struct Made {
+    folder: PathBuf,
+    tarball: PathBuf,
+    package: PathBuf,
+    /// What is below `/usr` on a host.
+    usr: Tree,
+    needs: Needs,
+}
+
+/// Makes the archives in `target/dist-TARGET` and says what they need.
+///
+/// # Errors
+/// When something cannot be built or written, or with `--check` is not as it should be.
+pub fn run(root: &Path, options: &Options) -> Result<()> {
+    let host = crate::host()?;
+    let target = options.target.clone().unwrap_or_else(|| host.clone());
+    let release = Release::of(root, &target)?;
+    let program = build(root, &target, options)?;
+    let made = make(root, &release, &program)?;
+    println!("{}: {}", made.tarball.display(), made.needs.describe());
+    println!("{}", made.package.display());
+    if options.is_checked {
+        let runs_here = target.split('-').next() == host.split('-').next();
+        check::run(&made, &release, runs_here)?;
+    }
+    Ok(())
+}
+
+/// Builds the command. What of the compiler's own libraries can be static is.
+fn build(root: &Path, target: &str, options: &Options) -> Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args([
+            "rustc",
+            "--locked",
+            "--package",
+            "touchline",
+            "--bin",
+            "touchline",
+        ])
+        .args(["--profile", &options.profile])
+        .current_dir(root);
+    if let Some(target) = &options.target {
+        cargo.args(["--target", target]);
+    }
+    if target.ends_with("-gnu") {
+        cargo.args(["--", "-C", "link-arg=-static-libgcc"]);
+    }
+    if !cargo.status().context("cannot run cargo")?.success() {
+        bail!("the command does not build; see above");
+    }
+    let mut folder = crate::target_folder(root);
+    if let Some(target) = &options.target {
+        folder.push(target);
+    }
+    let profile = match options.profile.as_str() {
+        "dev" => "debug",
+        other => other,
+    };
+    Ok(folder.join(profile).join("touchline"))
+}
+
+fn make(root: &Path, release: &Release, program: &Path) -> Result<Made> {
+    let needs = Needs::of(program)?;
+    let folder = crate::target_folder(root).join(format!("dist-{}", release.target));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).context("an older release cannot be removed")?;
+    }
+    fs::create_dir_all(&folder)?;
+    let usr = usr(root, release, program, &pages(root, &folder.join("pages"))?)?;
+
+    let tarball = folder.join(format!("{}.tar.gz", release.name()));
+    let local = for_usr_local(&usr)?.below(&release.name());
+    fs::write(&tarball, local.tar_gz("", release.time_s)?)?;
+    let package = folder.join(format!(
+        "touchline_{}_{}.deb",
+        release.version,
+        release.debian_architecture()
+    ));
+    fs::write(&package, debian::package(&usr, release, &needs.debian())?)?;
+
+    let sbom = folder.join(format!("{}.cdx.json", release.name()));
+    fs::write(&sbom, usr.bytes(SBOM).unwrap_or_default())?;
+    let mut sums = String::new();
+    for path in [&sbom, &tarball, &package] {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        sums += &format!("{}  {name}\n", sha256(&fs::read(path)?));
+    }
+    fs::write(folder.join("SHA256SUMS"), sums)?;
+    Ok(Made {
+        folder,
+        tarball,
+        package,
+        usr,
+        needs,
+    })
+}
+
+/// Man pages and completions, by name: the test of the command that makes them leaves them in `folder`.
+fn pages(root: &Path, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    let status = Command::new(env!("CARGO"))
+        .args(["test", "--quiet", "--locked", "--package", "touchline"])
+        .args(["--bin", "touchline", "--", "--quiet", "--exact"])
+        .arg("pages::each_command_has_a_man_page_and_completions")
+        .env("TOUCHLINE_PAGES", folder)
+        .current_dir(root)
+        .status()
+        .context("cannot run cargo")?;
+    if !status.success() {
+        bail!("man pages and completions cannot be made; see above");
+    }
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder).context("the test of the pages left none")? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        pages.push((name.into_owned(), fs::read(&path)?));
+    }
+    fs::remove_dir_all(folder)?;
+    Ok(pages)
+}
+
+const SBOM: &str = "share/doc/touchline/touchline.cdx.json";
+
+/// What a release puts below `/usr`.
+fn usr(
+    root: &Path,
+    release: &Release,
+    program: &Path,
+    pages: &[(String, Vec<u8>)],
+) -> Result<Tree> {
+    let mut tree = Tree::default();
+    let mut copy = |from: &str, to: &str| -> Result<()> {
+        let bytes = fs::read(root.join(from)).with_context(|| format!("{from} cannot be read"))?;
+        tree.file(to, bytes);
+        Ok(())
+    };
+    for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+        copy(
+            &format!("ops/systemd/{unit}"),
+            &format!("lib/systemd/system/{unit}"),
+        )?;
+    }
+    copy("ops/host/sysusers.conf", "lib/sysusers.d/touchline.conf")?;
+    copy("ops/host/tmpfiles.conf", "lib/tmpfiles.d/touchline.conf")?;
+    copy("ops/host/sysctl.conf", "lib/sysctl.d/60-touchline.conf")?;
+    for file in [
+        "prometheus/prometheus.yml",
+        "prometheus/alerts.yml",
+        "grafana/touchline.json",
+    ] {
+        copy(&format!("ops/{file}"), &format!("share/touchline/{file}"))?;
+    }
+    copy("docs/install.md", "share/doc/touchline/install.md")?;
+    copy("CHANGELOG.md", "share/doc/touchline/CHANGELOG.md")?;
+    copy("LICENSE-MIT", "share/doc/touchline/LICENSE-MIT")?;
+    copy("LICENSE-APACHE", "share/doc/touchline/LICENSE-APACHE")?;
+    tree.program(
+        "bin/touchline",
+        fs::read(program).with_context(|| format!("{}", program.display()))?,
+    );
+    for (name, bytes) in pages {
+        tree.file(&place_of_page(name)?, &bytes[..]);
+    }
+
+    let packages = linked::packages(root, &release.target)?;
+    tree.file(
+        "share/doc/touchline/copyright",
+        linked::licence_texts(&packages)?,
+    );
+    let rustc = crate::rustc_version()?;
+    let sbom = sbom::document(&packages, &release.version, &rustc, &release.time());
+    tree.file(SBOM, format!("{sbom:#}\n"));
+    Ok(tree)
+}
+
+fn place_of_page(name: &str) -> Result<String> {
+    Ok(match name {
+        "touchline.bash" => "share/bash-completion/completions/touchline".to_owned(),
+        "touchline.fish" => "share/fish/vendor_completions.d/touchline.fish".to_owned(),
+        "_touchline" => "share/zsh/site-functions/_touchline".to_owned(),
+        _ if name.ends_with(".1") => format!("share/man/man1/{name}"),
+        _ => bail!("{name} is neither a man page nor a completion"),
+    })
+}
+
+/// A tarball is unpacked below `/usr/local`, and its units start the command there.
+fn for_usr_local(usr: &Tree) -> Result<Tree> {
+    let mut tree = usr.clone();
+    for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+        let path = format!("lib/systemd/system/{unit}");
+        let text = usr.bytes(&path).context("a unit is missing")?;
+        let text = String::from_utf8_lossy(text);
+        let local = text.replace("/usr/bin/touchline", "/usr/local/bin/touchline");
+        if local == text {
+            bail!("{unit} does not start /usr/bin/touchline");
+        }
+        tree.file(&path, local);
+    }
+    Ok(tree)
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read() {
+        let options = Options::parse(&["--check", "--target", "x86_64-unknown-linux-musl"]);
+        let options = options.unwrap();
+        assert!(options.is_checked);
+        assert_eq!(options.profile, "dist");
+        assert_eq!(options.target.as_deref(), Some("x86_64-unknown-linux-musl"));
+        assert!(Options::parse(&["--profile"]).is_err());
+    }
+
+    #[test]
+    fn the_units_of_a_tarball_start_what_it_unpacks() {
+        let mut usr = Tree::default();
+        for unit in ["touchline-gateway@.service", "touchline-metrics.service"] {
+            let text = fs::read(crate::root().join("ops/systemd").join(unit)).unwrap();
+            usr.file(&format!("lib/systemd/system/{unit}"), text);
+        }
+        let local = for_usr_local(&usr).unwrap();
+        let unit = local.bytes("lib/systemd/system/touchline-metrics.service");
+        let unit = String::from_utf8_lossy(unit.unwrap()).into_owned();
+        assert!(
+            unit.contains("ExecStart=/usr/local/bin/touchline "),
+            "{unit}"
+        );
+        assert!(for_usr_local(&local).is_err());
+    }
+
+    #[test]
+    fn pages_have_a_place_each() {
+        assert_eq!(
+            place_of_page("touchline-sim-cme.1").unwrap(),
+            "share/man/man1/touchline-sim-cme.1"
+        );
+        assert!(place_of_page("README").is_err());
+    }
+
+    #[test]
+    fn a_hash_is_the_one_of_the_standard() {
+        // FIPS 180-4, of the empty message.
+        assert_eq!(
+            sha256(b""),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+    }
+}

@@ -1,0 +1,328 @@
+//! Holds a release against what it promises: unpacked, installed in a root of its own, removed, purged.
+//!
+//! Each step says what it saw. Where a tool is missing, or the rights to install, the step says that it is left out.
+
+use super::release::Release;
+use super::tree::{Entry, Tree};
+use super::{Made, debian, sha256};
+use anyhow::{Context, Result, bail, ensure};
+use flate2::read::GzDecoder;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+/// Runs every check; `runs_here` says whether the program is of this processor.
+pub fn run(made: &Made, release: &Release, runs_here: bool) -> Result<()> {
+    let folder = made.folder.join("check");
+    fs::create_dir_all(&folder)?;
+    sums(made)?;
+    let unpacked = folder.join("tarball");
+    tarball(made, release, &unpacked, runs_here)?;
+    pages(&unpacked.join(release.name()))?;
+    package(made, &folder.join("root"), runs_here)?;
+    fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+fn sums(made: &Made) -> Result<()> {
+    let sums = fs::read_to_string(made.folder.join("SHA256SUMS"))?;
+    for line in sums.lines() {
+        let (sum, name) = line.split_once("  ").context("SHA256SUMS: another form")?;
+        let bytes = fs::read(made.folder.join(name))?;
+        ensure!(
+            sha256(&bytes) == sum,
+            "{name}: another sum than SHA256SUMS has"
+        );
+    }
+    seen(&format!(
+        "{} files have the sums of SHA256SUMS",
+        sums.lines().count()
+    ));
+    Ok(())
+}
+
+fn tarball(made: &Made, release: &Release, folder: &Path, runs_here: bool) -> Result<()> {
+    let packed = fs::read(&made.tarball)?;
+    let mut archive = tar::Archive::new(GzDecoder::new(&packed[..]));
+    archive
+        .unpack(folder)
+        .context("the tarball cannot be unpacked")?;
+    let top = folder.join(release.name());
+    let files = made.usr.iter().count();
+    for (path, _) in made.usr.iter() {
+        ensure!(top.join(path).exists(), "{path}: not in the tarball");
+    }
+    seen(&format!(
+        "the tarball unpacks, {files} files and directories"
+    ));
+    match runs_here {
+        true => version(&top.join("bin/touchline")),
+        false => left_out("the program is of another processor"),
+    }
+}
+
+fn version(program: &Path) -> Result<()> {
+    let said = said(Command::new(program).arg("--version"))?;
+    let said = said.context("the program does not start")?;
+    ensure!(said.starts_with("touchline "), "--version: {said}");
+    seen(&format!(
+        "it runs: {}",
+        said.lines().next().unwrap_or_default()
+    ));
+    Ok(())
+}
+
+/// The completions are read by their shells, the man pages by a tool that finds mistakes in them.
+fn pages(usr: &Path) -> Result<()> {
+    for (shell, file) in [
+        ("bash", "bash-completion/completions/touchline"),
+        ("zsh", "zsh/site-functions/_touchline"),
+        ("fish", "fish/vendor_completions.d/touchline.fish"),
+    ] {
+        let file = usr.join("share").join(file);
+        match said(Command::new(shell).arg("-n").arg(file))? {
+            Some(_) => seen(&format!("{shell} reads its completions")),
+            None => left_out(&format!("no {shell} here"))?,
+        }
+    }
+    let mut count = 0;
+    for entry in fs::read_dir(usr.join("share/man/man1"))? {
+        let mut mandoc = Command::new("mandoc");
+        mandoc
+            .args(["-T", "lint", "-W", "error"])
+            .arg(entry?.path());
+        if said(&mut mandoc)?.is_none() {
+            return left_out("no mandoc here, which reads man pages");
+        }
+        count += 1;
+    }
+    seen(&format!("mandoc finds no error in {count} man pages"));
+    Ok(())
+}
+
+/// Installs, removes and purges the package in a root that has nothing else but a table of users.
+fn package(made: &Made, root: &Path, runs_here: bool) -> Result<()> {
+    if !rights_and_tools()? {
+        return Ok(());
+    }
+    empty_root(made, root)?;
+    let before = paths(root)?;
+    dpkg(root, &["--install", &made.package.display().to_string()])?;
+    let files = debian::files(&made.usr)?;
+    installed(root, &files)?;
+    user(root)?;
+    if runs_here {
+        version(&root.join("usr/bin/touchline"))?;
+    }
+    units(root)?;
+
+    fs::write(
+        root.join("etc/touchline/cme-340.toml"),
+        "bus = \"cme-340\"\n",
+    )?;
+    fs::create_dir_all(root.join("var/lib/touchline/session"))?;
+    dpkg(root, &["--remove", "touchline"])?;
+    for (path, entry) in files.iter() {
+        let is_file = matches!(entry, Entry::File(..));
+        ensure!(
+            !is_file || !root.join(path).exists(),
+            "{path} outlives a removal"
+        );
+    }
+    ensure!(
+        root.join("etc/touchline/cme-340.toml").exists(),
+        "a removal takes a configuration"
+    );
+    ensure!(
+        root.join("var/lib/touchline/session").exists(),
+        "a removal takes what gateways keep"
+    );
+    seen("removed: configurations and sessions stay");
+    fs::remove_file(root.join("etc/touchline/cme-340.toml"))?;
+    dpkg(root, &["--purge", "touchline"])?;
+    let left: Vec<_> = paths(root)?.difference(&before).cloned().collect();
+    ensure!(left.is_empty(), "a purge leaves {}", left.join(", "));
+    seen("purged: nothing is left but the user");
+    Ok(())
+}
+
+fn rights_and_tools() -> Result<bool> {
+    for tool in ["dpkg", "systemd-sysusers", "systemd-tmpfiles"] {
+        if said(Command::new(tool).arg("--version"))?.is_none() {
+            left_out(&format!("no {tool} here: the package is not installed"))?;
+            return Ok(false);
+        }
+    }
+    let is_root = fs::metadata("/proc/self")?.uid() == 0;
+    if !is_root {
+        left_out("installing the package takes root, in a container or elsewhere")?;
+    }
+    Ok(is_root)
+}
+
+/// A database in which only what the package depends on is installed, at the version that it asks for.
+fn empty_root(made: &Made, root: &Path) -> Result<()> {
+    for folder in [
+        "etc",
+        "var/lib/dpkg/info",
+        "var/lib/dpkg/updates",
+        "var/lib/dpkg/triggers",
+        "var/log",
+    ] {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    fs::write(root.join("etc/passwd"), "root:x:0:0::/root:/bin/sh\n")?;
+    fs::write(root.join("etc/group"), "root:x:0:\n")?;
+    let (major, minor) = made.needs.glibc.unwrap_or((2, 0));
+    let mut status = String::new();
+    for (name, version) in [
+        ("libc6", format!("{major}.{minor}-1")),
+        ("systemd", "247".to_owned()),
+    ] {
+        status += &format!(
+            "Package: {name}\nStatus: install ok installed\nMaintainer: nobody\nArchitecture: {}\n\
+             Version: {version}\nDescription: made up\n\n",
+            said(Command::new("dpkg").arg("--print-architecture"))?
+                .unwrap_or_default()
+                .trim(),
+        );
+    }
+    fs::write(root.join("var/lib/dpkg/status"), status)?;
+    Ok(())
+}
+
+fn dpkg(root: &Path, arguments: &[&str]) -> Result<()> {
+    let mut dpkg = Command::new("dpkg");
+    dpkg.arg(format!("--root={}", root.display()))
+        .arg("--force-script-chrootless")
+        .args(arguments);
+    said(&mut dpkg)?.context("dpkg is gone")?;
+    Ok(())
+}
+
+fn installed(root: &Path, files: &Tree) -> Result<()> {
+    for (path, entry) in files.iter() {
+        let found = root.join(path);
+        let metadata = fs::metadata(&found).with_context(|| format!("{path} is not installed"))?;
+        let (mode, is_right) = match entry {
+            Entry::Directory => (0o755, metadata.is_dir()),
+            Entry::File(mode, bytes) => (*mode, fs::read(&found)? == *bytes),
+        };
+        ensure!(is_right, "{path} is installed with other contents");
+        ensure!(
+            metadata.permissions().mode() & 0o7777 == mode,
+            "{path} has another mode"
+        );
+        ensure!(
+            (metadata.uid(), metadata.gid()) == (0, 0),
+            "{path} is not of root"
+        );
+    }
+    seen(&format!(
+        "installed: {} files and directories of root, with their contents and modes",
+        files.iter().count()
+    ));
+    Ok(())
+}
+
+/// The user exists, and the directory of configurations is readable to it alone.
+fn user(root: &Path) -> Result<()> {
+    let passwd = fs::read_to_string(root.join("etc/passwd"))?;
+    let line = passwd.lines().find(|line| line.starts_with("touchline:"));
+    let line = line.context("no user touchline in /etc/passwd")?;
+    ensure!(line.ends_with("/nologin"), "the user can log in: {line}");
+    let gid: u32 = line.split(':').nth(3).unwrap_or_default().parse()?;
+    let metadata = fs::metadata(root.join("etc/touchline")).context("no /etc/touchline")?;
+    let mode = metadata.permissions().mode() & 0o7777;
+    ensure!(
+        (mode, metadata.uid(), metadata.gid()) == (0o750, 0, gid),
+        "/etc/touchline: mode {mode:o}, owner {}:{}",
+        metadata.uid(),
+        metadata.gid()
+    );
+    seen("the user touchline cannot log in, and /etc/touchline is its group's to read");
+    Ok(())
+}
+
+/// `systemd-analyze` knows every line of the units. Units of the host that are not in the root it may miss.
+fn units(root: &Path) -> Result<()> {
+    for unit in [
+        "touchline-gateway@cme-340.service",
+        "touchline-metrics.service",
+    ] {
+        let mut analyze = Command::new("systemd-analyze");
+        analyze
+            .arg("verify")
+            .arg(format!("--root={}", root.display()))
+            .arg("--recursive-errors=no")
+            .arg(unit);
+        let output = match analyze.output() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return left_out("no systemd-analyze here");
+            }
+            output => output?,
+        };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(output.status.success(), "{unit}: {said}");
+        let own = said.lines().find(|line| line.contains("touchline"));
+        ensure!(own.is_none(), "{unit}: {said}");
+    }
+    seen("systemd-analyze verifies both units");
+    Ok(())
+}
+
+/// Everything in a root but what dpkg and the table of users keep for themselves.
+fn paths(root: &Path) -> Result<BTreeSet<String>> {
+    const OF_OTHERS: [&str; 7] = [
+        "var/lib/dpkg/",
+        "var/log/",
+        "etc/passwd",
+        "etc/group",
+        "etc/shadow",
+        "etc/gshadow",
+        "etc/.pwd.lock",
+    ];
+    let mut found = BTreeSet::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let name = path.strip_prefix(root)?.display().to_string();
+            if !OF_OTHERS.iter().any(|start| name.starts_with(start)) {
+                found.insert(name);
+            }
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What a command prints; `None` where there is no such command.
+fn said(command: &mut Command) -> Result<Option<String>> {
+    let output = match command.output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        output => output.with_context(|| format!("{command:?}"))?,
+    };
+    if !output.status.success() {
+        bail!(
+            "{command:?} failed:\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+fn seen(what: &str) {
+    println!("dist: {what}");
+}
+
+fn left_out(why: &str) -> Result<()> {
+    println!("dist: LEFT OUT: {why}");
+    Ok(())
+}

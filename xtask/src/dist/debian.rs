@@ -1,0 +1,172 @@
+//! A package for Debian and what descends from it: the format of deb(5), and what the package does to a host.
+
+use super::release::Release;
+use super::tree::{Tree, gzip};
+use anyhow::Result;
+use std::env;
+
+/// Makes the user and the directories of a package, also below another root (`DPKG_ROOT`).
+const POSTINST: &str = r#"#!/bin/sh
+set -e
+if [ "$1" = configure ]; then
+    systemd-sysusers --root="${DPKG_ROOT:-/}" touchline.conf
+    systemd-tmpfiles --root="${DPKG_ROOT:-/}" --create touchline.conf
+    if [ -z "$DPKG_ROOT" ]; then
+        # A container may forbid it; `touchline doctor` then says what is missing.
+        sysctl -q -p /usr/lib/sysctl.d/60-touchline.conf || true
+        if [ -d /run/systemd/system ]; then
+            systemctl daemon-reload || true
+        fi
+    fi
+fi
+"#;
+
+/// Stops what runs, at removal. An upgrade stops nothing: when a gateway restarts is the operator's decision.
+const PRERM: &str = r#"#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
+    systemctl stop 'touchline-gateway@*.service' touchline-metrics.service || true
+fi
+"#;
+
+/// Removes at a purge what gateways wrote, and leaves what a person wrote.
+const POSTRM: &str = r#"#!/bin/sh
+set -e
+if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
+    systemctl daemon-reload || true
+fi
+if [ "$1" = purge ]; then
+    rm -rf "${DPKG_ROOT}/var/lib/touchline"
+    if [ -d "${DPKG_ROOT}/etc/touchline" ] && ! rmdir "${DPKG_ROOT}/etc/touchline" 2>/dev/null; then
+        echo "touchline: /etc/touchline keeps the files that you wrote; remove them if you do not need them" >&2
+    fi
+    user=$(sed -n 's/^touchline:[^:]*:\([0-9]*\):.*/\1/p' "${DPKG_ROOT}/etc/passwd")
+    if [ -n "$user" ] && [ -z "$DPKG_ROOT" ]; then
+        rm -rf "/dev/shm/touchline-$user"
+    fi
+fi
+"#;
+
+/// The package: `usr` holds what stands below `/usr`.
+///
+/// # Errors
+/// When a file cannot be packed.
+pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
+    let files = files(usr)?;
+    let mut control = Tree::default();
+    control.file("control", fields(release, needs, files.size_kib()));
+    control.program("postinst", POSTINST);
+    control.program("prerm", PRERM);
+    control.program("postrm", POSTRM);
+    Ok(ar(
+        &[
+            ("debian-binary", b"2.0\n"),
+            ("control.tar.gz", &control.tar_gz("./", release.time_s)?),
+            ("data.tar.gz", &files.tar_gz("./", release.time_s)?),
+        ],
+        release.time_s,
+    ))
+}
+
+/// What the package puts on a host: man pages packed, completions where the shells of Debian look.
+///
+/// # Errors
+/// When a file cannot be packed.
+pub fn files(usr: &Tree) -> Result<Tree> {
+    let mut tree = Tree::default();
+    for (path, entry) in usr.iter() {
+        let super::tree::Entry::File(mode, bytes) = entry else {
+            continue;
+        };
+        match path {
+            "bin/touchline" => tree.program("usr/bin/touchline", &bytes[..]),
+            "share/zsh/site-functions/_touchline" => {
+                tree.file("usr/share/zsh/vendor-completions/_touchline", &bytes[..]);
+            }
+            _ if path.starts_with("share/man/") => {
+                tree.file(&format!("usr/{path}.gz"), gzip(bytes)?);
+            }
+            _ => {
+                debug_assert_eq!(*mode, 0o644, "{path}");
+                tree.file(&format!("usr/{path}"), &bytes[..]);
+            }
+        }
+    }
+    Ok(tree)
+}
+
+/// `DEBFULLNAME` and `DEBEMAIL` name who answers for the package, as for Debian's own tools.
+fn fields(release: &Release, needs: &str, size_kib: u64) -> String {
+    let from = |name: &str, other: &str| env::var(name).unwrap_or_else(|_| other.to_owned());
+    let name = from("DEBFULLNAME", "Touchline contributors");
+    let email = from("DEBEMAIL", "root@localhost");
+    format!(
+        "Package: touchline\n\
+         Version: {}\n\
+         Architecture: {}\n\
+         Maintainer: {name} <{email}>\n\
+         Installed-Size: {size_kib}\n\
+         Depends: {needs}systemd | systemd-standalone-sysusers, systemd | systemd-standalone-tmpfiles\n\
+         Suggests: prometheus\n\
+         Section: net\n\
+         Priority: optional\n\
+         Description: market data from the wire to shared memory\n \
+         Touchline receives an exchange's market data (CME MDP 3.0, FIX 4.4), repairs\n \
+         what was lost, keeps the order books and publishes them in shared memory to\n \
+         every process of the host. This package has the command, units for systemd,\n \
+         man pages, shell completions, Prometheus alerts and a Grafana dashboard.\n",
+        release.version,
+        release.debian_architecture(),
+    )
+}
+
+/// An archive of the form that ar(1) and dpkg read.
+fn ar(members: &[(&str, &[u8])], mtime_s: u64) -> Vec<u8> {
+    let mut archive = b"!<arch>\n".to_vec();
+    for (name, bytes) in members {
+        let head = format!(
+            "{name:<16}{mtime_s:<12}{:<6}{:<6}{:<8}{:<10}`\n",
+            0,
+            0,
+            "100644",
+            bytes.len()
+        );
+        archive.extend(head.as_bytes());
+        archive.extend(*bytes);
+        if bytes.len() % 2 == 1 {
+            archive.push(b'\n');
+        }
+    }
+    archive
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_has_the_form_of_ar() {
+        let archive = ar(&[("odd", b"abc"), ("even", b"abcd")], 7);
+        let expected = "!<arch>\n\
+            odd             7           0     0     100644  3         `\nabc\n\
+            even            7           0     0     100644  4         `\nabcd";
+        assert_eq!(String::from_utf8(archive).unwrap(), expected);
+    }
+
+    #[test]
+    fn files_go_where_debian_looks_for_them() {
+        let mut usr = Tree::default();
+        usr.program("bin/touchline", "x");
+        usr.file("share/man/man1/touchline.1", ".TH");
+        usr.file("share/zsh/site-functions/_touchline", "#compdef");
+        let files = files(&usr).unwrap();
+        let paths: Vec<_> = files.iter().map(|(path, _)| path).collect();
+        for path in [
+            "usr/bin/touchline",
+            "usr/share/man/man1/touchline.1.gz",
+            "usr/share/zsh/vendor-completions/_touchline",
+        ] {
+            assert!(paths.contains(&path), "{paths:?}");
+        }
+    }
+}

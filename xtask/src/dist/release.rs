@@ -1,0 +1,125 @@
+//! Which version a release is, of which commit, and for which platform.
+
+use anyhow::{Context, Result, bail};
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// A release for one platform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// `0.1.0` of the commit that is tagged `v0.1.0`; any other has its date and id behind it, and sorts before it.
+    pub version: String,
+    /// When the commit was made, in seconds since 1970; every file of the release has this time.
+    pub time_s: u64,
+    /// The platform, as rustc names it.
+    pub target: String,
+}
+
+impl Release {
+    /// Of the commit that is checked out; `SOURCE_DATE_EPOCH` says the time where there is no git.
+    ///
+    /// # Errors
+    /// When neither git nor the environment tells the time.
+    pub fn of(root: &Path, target: &str) -> Result<Release> {
+        let time_s = match env::var("SOURCE_DATE_EPOCH") {
+            Ok(time) => time.parse().context("SOURCE_DATE_EPOCH: not a number of seconds")?,
+            Err(_) => git(root, &["log", "-1", "--format=%ct"])
+                .and_then(|time| time.parse().context("git log"))
+                .context("no time of the commit; outside of a clone set SOURCE_DATE_EPOCH to seconds since 1970")?,
+        };
+        let number = env!("CARGO_PKG_VERSION");
+        let tags = git(root, &["tag", "--points-at", "HEAD"]).unwrap_or_default();
+        let is_tagged = tags.lines().any(|tag| tag == format!("v{number}"));
+        let commit = git(root, &["rev-parse", "--short=9", "HEAD"]);
+        let version = match commit {
+            Ok(commit) if !is_tagged => {
+                format!("{number}~git{}.{commit}", date(time_s).replace('-', ""))
+            }
+            _ => number.to_owned(),
+        };
+        Ok(Release {
+            version,
+            time_s,
+            target: target.to_owned(),
+        })
+    }
+
+    /// Name of the directory in the tarball, and of the tarball.
+    pub fn name(&self) -> String {
+        format!("touchline-{}-{}", self.version, self.target)
+    }
+
+    /// What Debian calls the processor.
+    pub fn debian_architecture(&self) -> &'static str {
+        match self.target.split('-').next() {
+            Some("aarch64") => "arm64",
+            _ => "amd64",
+        }
+    }
+
+    /// The time, as RFC 3339 writes it.
+    pub fn time(&self) -> String {
+        let (hour, minute, second) = (
+            self.time_s / 3_600 % 24,
+            self.time_s / 60 % 60,
+            self.time_s % 60,
+        );
+        format!("{}T{hour:02}:{minute:02}:{second:02}Z", date(self.time_s))
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .context("cannot run git")?;
+    if !output.status.success() {
+        bail!(
+            "git {}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Day of a time, as `YYYY-MM-DD`: days to a civil date, as in
+/// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
+fn date(time_s: u64) -> String {
+    let days = time_s / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_dates() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(951_782_400), "2000-02-29");
+        assert_eq!(date(1_795_564_799), "2026-11-24");
+        let release = Release {
+            version: "0.1.0".to_owned(),
+            time_s: 1_000_000_000,
+            target: "aarch64-unknown-linux-gnu".to_owned(),
+        };
+        assert_eq!(release.time(), "2001-09-09T01:46:40Z");
+        assert_eq!(release.debian_architecture(), "arm64");
+        assert_eq!(release.name(), "touchline-0.1.0-aarch64-unknown-linux-gnu");
+    }
+}

@@ -1,0 +1,162 @@
+//! The files of a release, in memory: an archive of them is the same, byte for byte, whenever it is made.
+
+use anyhow::{Context, Result};
+use flate2::{Compression, GzBuilder};
+use std::collections::BTreeMap;
+
+/// Files by their path, without a leading slash. Directories are those that the files need, and those that are added.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// What a path holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A directory of mode 0755.
+    Directory,
+    /// A file with its mode.
+    File(u32, Vec<u8>),
+}
+
+impl Tree {
+    /// Adds a file that everybody may read, and the directories above it.
+    pub fn file(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.add(path, 0o644, bytes.into());
+    }
+
+    /// Adds a program.
+    pub fn program(&mut self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.add(path, 0o755, bytes.into());
+    }
+
+    fn add(&mut self, path: &str, mode: u32, bytes: Vec<u8>) {
+        for (at, _) in path.match_indices('/') {
+            let above = path[..at].to_owned();
+            self.entries.entry(above).or_insert(Entry::Directory);
+        }
+        self.entries
+            .insert(path.to_owned(), Entry::File(mode, bytes));
+    }
+
+    /// All of it, sorted by path: a directory stands before what is in it.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries
+            .iter()
+            .map(|(path, entry)| (path.as_str(), entry))
+    }
+
+    /// The contents of a file.
+    pub fn bytes(&self, path: &str) -> Option<&[u8]> {
+        match self.entries.get(path)? {
+            Entry::File(_, bytes) => Some(bytes),
+            Entry::Directory => None,
+        }
+    }
+
+    /// The same files below a directory.
+    pub fn below(&self, folder: &str) -> Tree {
+        let mut tree = Tree::default();
+        for (path, entry) in self.iter() {
+            if let Entry::File(mode, bytes) = entry {
+                tree.add(&format!("{folder}/{path}"), *mode, bytes.clone());
+            }
+        }
+        tree
+    }
+
+    /// Size of all files, in KiB, each rounded up as Debian counts.
+    pub fn size_kib(&self) -> u64 {
+        self.entries
+            .values()
+            .map(|entry| match entry {
+                Entry::Directory => 1,
+                Entry::File(_, bytes) => (bytes.len() as u64).div_ceil(1024),
+            })
+            .sum()
+    }
+
+    /// A tar archive, packed with gzip: owned by root, all of one time, sorted.
+    ///
+    /// # Errors
+    /// When a path is too long for the format.
+    pub fn tar_gz(&self, prefix: &str, mtime_s: u64) -> Result<Vec<u8>> {
+        let packed = GzBuilder::new().write(Vec::new(), Compression::best());
+        let mut archive = tar::Builder::new(packed);
+        for (path, entry) in self.iter() {
+            let mut header = tar::Header::new_gnu();
+            header.set_mtime(mtime_s);
+            header.set_uid(0);
+            header.set_gid(0);
+            header.set_username("root")?;
+            header.set_groupname("root")?;
+            let (kind, mode, bytes, end) = match entry {
+                Entry::Directory => (tar::EntryType::Directory, 0o755, &[][..], "/"),
+                Entry::File(mode, bytes) => (tar::EntryType::Regular, *mode, &bytes[..], ""),
+            };
+            header.set_entry_type(kind);
+            header.set_mode(mode);
+            header.set_size(bytes.len() as u64);
+            archive
+                .append_data(&mut header, format!("{prefix}{path}{end}"), bytes)
+                .with_context(|| format!("{path} cannot be archived"))?;
+        }
+        Ok(archive.into_inner()?.finish()?)
+    }
+}
+
+/// A file packed as Debian packs man pages: without a name or a time in it.
+pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    use std::io::Write;
+    let mut packed = GzBuilder::new().write(Vec::new(), Compression::best());
+    packed.write_all(bytes)?;
+    Ok(packed.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::read::GzDecoder;
+    use std::io::Read;
+
+    #[test]
+    fn an_archive_holds_what_was_added_and_is_always_the_same() {
+        let mut tree = Tree::default();
+        tree.program("usr/bin/touchline", "a program");
+        tree.file("usr/share/text", "a text");
+        let packed = tree.tar_gz("./", 7).unwrap();
+        assert_eq!(packed, tree.tar_gz("./", 7).unwrap());
+        let mut archive = tar::Archive::new(GzDecoder::new(&packed[..]));
+        let mut found = Vec::new();
+        for entry in archive.entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let mut text = String::new();
+            entry.read_to_string(&mut text).unwrap();
+            let header = entry.header();
+            assert_eq!((header.uid().unwrap(), header.mtime().unwrap()), (0, 7));
+            let path = entry.path().unwrap().display().to_string();
+            found.push((path, header.mode().unwrap(), text));
+        }
+        let expected = [
+            ("./usr/", 0o755, ""),
+            ("./usr/bin/", 0o755, ""),
+            ("./usr/bin/touchline", 0o755, "a program"),
+            ("./usr/share/", 0o755, ""),
+            ("./usr/share/text", 0o644, "a text"),
+        ];
+        let expected = expected.map(|(path, mode, text)| (path.to_owned(), mode, text.to_owned()));
+        assert_eq!(found, expected);
+        assert_eq!(tree.size_kib(), 5);
+    }
+
+    #[test]
+    fn a_tree_moves_below_a_directory() {
+        let mut tree = Tree::default();
+        tree.file("bin/x", "x");
+        let moved = tree.below("top");
+        assert_eq!(moved.bytes("top/bin/x"), Some(&b"x"[..]));
+        assert_eq!(moved.bytes("bin/x"), None);
+        let paths: Vec<_> = moved.iter().map(|(path, _)| path.to_owned()).collect();
+        assert_eq!(paths, ["top", "top/bin", "top/bin/x"]);
+    }
+}

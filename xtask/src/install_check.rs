@@ -1,0 +1,61 @@
+//! Tries the two ways of `cargo install` that docs/install.md names, each into a directory of its own.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Installs from the folder and from the repository as git has it, starts what was installed, and removes it.
+///
+/// # Errors
+/// When cargo cannot install it, or what it installed does not start.
+pub fn run(root: &Path) -> Result<()> {
+    let folder = crate::target_folder(root).join("install-check");
+    let clone = format!("file://{}", root.display());
+    let path = root.join("crates/touchline").display().to_string();
+    for from in [&["--path", &path][..], &["--git", &clone, "touchline"]] {
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        let into = folder.display().to_string();
+        cargo(root, &["install", "--locked", "--root", &into], from)?;
+        let said = version(&folder.join("bin/touchline"))?;
+        println!("install-check: cargo install {}: {said}", from.join(" "));
+        cargo(root, &["uninstall", "--root", &into], &["touchline"])?;
+        ensure!(
+            !folder.join("bin/touchline").exists(),
+            "cargo uninstall leaves the command"
+        );
+    }
+    fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+fn cargo(root: &Path, arguments: &[&str], more: &[&str]) -> Result<()> {
+    let status = Command::new(env!("CARGO"))
+        .args(arguments)
+        .args(more)
+        .current_dir(root)
+        .status()
+        .context("cannot run cargo")?;
+    if !status.success() {
+        bail!(
+            "cargo {} {} failed; see above",
+            arguments.join(" "),
+            more.join(" ")
+        );
+    }
+    Ok(())
+}
+
+fn version(program: &Path) -> Result<String> {
+    let output = Command::new(program).arg("--version").output();
+    let output = output.with_context(|| format!("{} does not start", program.display()))?;
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let number = env!("CARGO_PKG_VERSION");
+    ensure!(
+        output.status.success() && said.starts_with(&format!("touchline {number}")),
+        "--version of the installed command: {said}"
+    );
+    Ok(said)
+}
