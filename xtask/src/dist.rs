@@ -139,7 +139,7 @@ fn make(root: &Path, release: &Release, program: &Path) -> Result<Made> {
 
     let tarball = folder.join(format!("{}.tar.gz", release.name()));
     let local = for_usr_local(&usr)?.below(&release.name());
-    fs::write(&tarball, local.tar_gz("", release.time_s)?)?;
+    fs::write(&tarball, local.tar_gz(release.time_s)?)?;
     let package = folder.join(format!(
         "touchline_{}_{}.deb",
         release.version,

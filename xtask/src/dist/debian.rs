@@ -61,8 +61,8 @@ pub fn package(usr: &Tree, release: &Release, needs: &str) -> Result<Vec<u8>> {
     Ok(ar(
         &[
             ("debian-binary", b"2.0\n"),
-            ("control.tar.gz", &control.tar_gz("./", release.time_s)?),
-            ("data.tar.gz", &files.tar_gz("./", release.time_s)?),
+            ("control.tar.gz", &control.tar_gz(release.time_s)?),
+            ("data.tar.gz", &files.tar_gz(release.time_s)?),
         ],
         release.time_s,
     ))

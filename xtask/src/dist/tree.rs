@@ -80,7 +80,7 @@ impl Tree {
     ///
     /// # Errors
     /// When a path is too long for the format.
-    pub fn tar_gz(&self, prefix: &str, mtime_s: u64) -> Result<Vec<u8>> {
+    pub fn tar_gz(&self, mtime_s: u64) -> Result<Vec<u8>> {
         let packed = GzBuilder::new().write(Vec::new(), Compression::best());
         let mut archive = tar::Builder::new(packed);
         for (path, entry) in self.iter() {
@@ -98,7 +98,7 @@ impl Tree {
             header.set_mode(mode);
             header.set_size(bytes.len() as u64);
             archive
-                .append_data(&mut header, format!("{prefix}{path}{end}"), bytes)
+                .append_data(&mut header, format!("{path}{end}"), bytes)
                 .with_context(|| format!("{path} cannot be archived"))?;
         }
         Ok(archive.into_inner()?.finish()?)
@@ -124,8 +124,8 @@ mod tests {
         let mut tree = Tree::default();
         tree.program("usr/bin/touchline", "a program");
         tree.file("usr/share/text", "a text");
-        let packed = tree.tar_gz("./", 7).unwrap();
-        assert_eq!(packed, tree.tar_gz("./", 7).unwrap());
+        let packed = tree.tar_gz(7).unwrap();
+        assert_eq!(packed, tree.tar_gz(7).unwrap());
         let mut archive = tar::Archive::new(GzDecoder::new(&packed[..]));
         let mut found = Vec::new();
         for entry in archive.entries().unwrap() {
@@ -138,11 +138,11 @@ mod tests {
             found.push((path, header.mode().unwrap(), text));
         }
         let expected = [
-            ("./usr/", 0o755, ""),
-            ("./usr/bin/", 0o755, ""),
-            ("./usr/bin/touchline", 0o755, "a program"),
-            ("./usr/share/", 0o755, ""),
-            ("./usr/share/text", 0o644, "a text"),
+            ("usr/", 0o755, ""),
+            ("usr/bin/", 0o755, ""),
+            ("usr/bin/touchline", 0o755, "a program"),
+            ("usr/share/", 0o755, ""),
+            ("usr/share/text", 0o644, "a text"),
         ];
         let expected = expected.map(|(path, mode, text)| (path.to_owned(), mode, text.to_owned()));
         assert_eq!(found, expected);
