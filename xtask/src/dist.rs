@@ -83,7 +83,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let host = crate::host()?;
     let target = options.target.clone().unwrap_or_else(|| host.clone());
     let release = Release::of(root, &target)?;
-    let program = build(root, &target, options)?;
+    let program = build(root, options)?;
     let made = make(root, &release, &program)?;
     println!("{}: {}", made.tarball.display(), made.needs.describe());
     println!("{}", made.package.display());
@@ -94,25 +94,15 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Builds the command. What of the compiler's own libraries can be static is.
-fn build(root: &Path, target: &str, options: &Options) -> Result<PathBuf> {
+/// Builds the command.
+fn build(root: &Path, options: &Options) -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
-        .args([
-            "rustc",
-            "--locked",
-            "--package",
-            "touchline",
-            "--bin",
-            "touchline",
-        ])
+        .args(["build", "--locked", "--package", "touchline"])
         .args(["--profile", &options.profile])
         .current_dir(root);
     if let Some(target) = &options.target {
         cargo.args(["--target", target]);
-    }
-    if target.ends_with("-gnu") {
-        cargo.args(["--", "-C", "link-arg=-static-libgcc"]);
     }
     if !cargo.status().context("cannot run cargo")?.success() {
         bail!("the command does not build; see above");
@@ -168,7 +158,7 @@ fn make(root: &Path, release: &Release, program: &Path) -> Result<Made> {
 fn pages(root: &Path, folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let status = Command::new(env!("CARGO"))
         .args(["test", "--quiet", "--locked", "--package", "touchline"])
-        .args(["--bin", "touchline", "--", "--quiet", "--exact"])
+        .args(["--bin", "touchline", "--", "--exact"])
         .arg("pages::each_command_has_a_man_page_and_completions")
         .env("TOUCHLINE_PAGES", folder)
         .current_dir(root)

@@ -4,8 +4,8 @@ use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Libraries that glibc consists of: every Linux that has glibc has them.
-const OF_GLIBC: [&str; 3] = ["libc.so.6", "libm.so.6", "ld-linux-"];
+/// Libraries of glibc, and that of gcc which glibc itself loads: every Linux that has glibc has them.
+const OF_GLIBC: [&str; 4] = ["libc.so.6", "libm.so.6", "ld-linux-", "libgcc_s.so.1"];
 
 /// What a program is linked with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Needs {
     /// As Debian's control file writes it, with a comma behind it.
     pub fn debian(&self) -> String {
         match self.glibc {
-            Some((major, minor)) => format!("libc6 (>= {major}.{minor}), "),
+            Some((major, minor)) => format!("libc6 (>= {major}.{minor}), libgcc-s1, "),
             None => String::new(),
         }
     }
@@ -106,7 +106,7 @@ Version References:
 ";
         let needs = Needs::read(text);
         assert_eq!(needs.libraries, ["libm.so.6", "libc.so.6"]);
-        assert_eq!(needs.debian(), "libc6 (>= 2.34), ");
+        assert_eq!(needs.debian(), "libc6 (>= 2.34), libgcc-s1, ");
         assert!(needs.describe().contains("glibc 2.34"));
         assert_eq!(Needs::read("Dynamic Section:\n"), Needs::default());
     }
