@@ -106,6 +106,7 @@ impl Bus {
             registered: options.lossless,
             live_only: options.live_only,
             kinds: kinds.unwrap_or(Kinds::NONE),
+            last_values: true,
             ..Join::default()
         };
         let symbols = Symbols::new(options.symbols.clone()).map_err(Error::Option)?;

@@ -217,11 +217,22 @@ impl Reading {
             Update::Status(status) => status.instrument,
             _ => None,
         };
+        if let (Update::Trade(trade), true) = (update, meta.is_image) {
+            return self.last_trade(trade, &meta);
+        }
         let is_known = |index| self.kept.registry.of_publisher(index).is_some();
         if !instrument.is_none_or(is_known) {
             return self.undefined(meta.batch_end);
         }
         self.store(update, meta)
+    }
+
+    /// A trade from before: kept, and no event.
+    fn last_trade(&mut self, trade: &touchline_types::Trade, meta: &Meta) -> Took {
+        if let Some(row) = self.kept.registry.of_publisher(trade.instrument) {
+            self.kept.apply_trade(&trade_of(trade, row, meta));
+        }
+        Took::Applied { batch_end: false }
     }
 
     fn store(&mut self, update: &Update<'_>, meta: Meta) -> Took {

@@ -2,12 +2,12 @@
 
 use crate::options::root;
 use crate::registry::{Registry, Slot};
-use crate::values::quotes;
+use crate::values::{Meta, quotes, top_of, trade_of};
 use crate::{
-    Book, Definition, Error, Find, Instrument, Options, State, Ticks, Times, Top, bus, error,
+    Book, Definition, Error, Find, Instrument, Options, State, Ticks, Times, Top, Trade, bus, error,
 };
 use touchline_instruments::Symbols;
-use touchline_transport::shm::{Holder, Images, Liveness, Overview, ReaderView};
+use touchline_transport::shm::{Holder, Images, Liveness, Overview, ReaderView, Value};
 use touchline_transport::{Envelope, Mirror, Subscribe};
 use touchline_types::{Timestamps, Update, Validity};
 
@@ -208,7 +208,7 @@ impl Snapshot {
                 bus: self.registry.name.clone(),
                 why: error.to_string(),
             })?;
-        let top = crate::values::top_of(&image.snapshot(publisher));
+        let top = top_of(&image.snapshot(publisher));
         let (bid, ask) = quotes(&top, &slot);
         Ok(Top {
             instrument,
@@ -223,6 +223,28 @@ impl Snapshot {
             sequence: image.sequence,
             end_of_batch: false,
         })
+    }
+
+    /// The last trade of an instrument, as it is now; `None` where none is known.
+    ///
+    /// # Errors
+    /// [`Error::OtherBus`], and [`Error::NotReady`] where the present publisher has not defined the instrument.
+    pub fn last_trade(&mut self, instrument: Instrument) -> Result<Option<Trade>, Error> {
+        let publisher = self.published(instrument)?;
+        let slot = self.registry.slot_of(instrument);
+        let mut values = self.images.last_values(publisher);
+        let trade = values.find_map(|last| match last.value {
+            Value::Trade(trade) => {
+                let meta = Meta {
+                    sequence: last.sequence,
+                    timestamps: last.timestamps,
+                    ..Meta::default()
+                };
+                Some(trade_of(&trade, (instrument, slot), &meta))
+            }
+            _ => None,
+        });
+        Ok(trade)
     }
 
     /// Who publishes, as of the last look; `None` if nobody does.

@@ -6,7 +6,9 @@ use crate::{Instrument, State, Times};
 use touchline_book::PriceBook;
 use touchline_transport::{Envelope, Mirror, Subscribe, SubscriptionEvent};
 use touchline_types::native::TopOfBook;
-use touchline_types::{BookSnapshot, Level, Price, Quantity, Timestamps, Update, Validity};
+use touchline_types::{
+    BookSnapshot, Level, Price, Quantity, Timestamps, Update, UpdateAction, Validity,
+};
 
 /// Books by the publisher's index, and what is kept of each handle.
 #[derive(Debug)]
@@ -153,10 +155,18 @@ impl StoredValues {
         row.top_sequence = meta.sequence;
     }
 
-    /// Keeps a trade.
+    /// Keeps a trade. A correction or a bust is of the last one, or of one that is not kept any more.
     #[inline]
     pub fn apply_trade(&mut self, trade: &Trade) {
-        self.rows[trade.instrument.index()].last_trade = Some(*trade);
+        let last = &mut self.rows[trade.instrument.index()].last_trade;
+        let is_last =
+            trade.trade_id != 0 && last.is_some_and(|last| last.trade_id == trade.trade_id);
+        match trade.action {
+            UpdateAction::New => *last = Some(*trade),
+            UpdateAction::Delete if is_last => *last = None,
+            _ if is_last => *last = Some(*trade),
+            _ => {}
+        }
     }
 
     /// Plays an update of one instrument's price book; `instrument` is the handle of it.

@@ -6,8 +6,8 @@ pub use crate::bus::{
     Warning, remove,
 };
 pub use crate::market::{
-    BookImage, Filter, Images, Item, Join, Kinds, Overview, Publisher, PublisherCounters, Received,
-    RegisteredReader, Settings, Subscriber, Unseen, readers,
+    BookImage, Filter, Images, Item, Join, Kinds, LastValue, Overview, Publisher,
+    PublisherCounters, Received, RegisteredReader, Settings, Subscriber, Unseen, Value, readers,
 };
 pub use crate::stats::{
     CountersFile, CountersView, Description, FineClock, HistogramView, Origin, ProcessStats,

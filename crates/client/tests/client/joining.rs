@@ -157,3 +157,37 @@ fn prices_are_those_that_traders_quote_and_go_back_to_the_venues() {
     );
     assert_eq!(book.depth_price(Side::Ask, 8), None);
 }
+
+/// A late joiner has the last trade; as an event it comes to those who were there.
+#[test]
+fn who_joins_late_has_the_last_trade_and_no_event_of_it() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, 0, "ESU4", 100);
+    trade(&mut publisher, 0, 450_050, 3);
+    publisher.commit();
+    // Enough that the trade is before the place where the next reader begins.
+    for quantity in 1..=500 {
+        whole(&mut publisher, 0, (450_025, quantity), (450_050, 7));
+        publisher.commit();
+    }
+    let mut bus = stage.join(stage.options());
+    let events = drain(&mut bus);
+    assert!(
+        !events.iter().any(|event| matches!(event, Event::Trade(_))),
+        "{events:?}"
+    );
+    let es = bus.instrument("ESU4").expect("it was defined");
+    let last = bus.last_trade(es).expect("ours").expect("it was traded");
+    assert_eq!(
+        (last.price, last.quantity),
+        (Price(4_500_500_000_000), 3.into())
+    );
+    let mut snapshot = stage.options().snapshot("test").expect("it is there");
+    let es = snapshot.instrument("ESU4").expect("it was defined");
+    let seen = snapshot
+        .last_trade(es)
+        .expect("ours")
+        .expect("it was traded");
+    assert_eq!((seen.price, seen.sequence), (last.price, last.sequence));
+}

@@ -7,8 +7,8 @@ use crate::atomic::{AtomicU64, Ordering};
 
 /// Layout that this program writes and reads: of the ring, of the tables beside it, and of what lies in their slots.
 ///
-/// 1 had no images of order books.
-pub const LAYOUT: u64 = 2;
+/// 1 had no images of order books, 2 no last values.
+pub const LAYOUT: u64 = 3;
 
 /// Bytes of the text that says who wrote it.
 pub const WRITER_BYTES: usize = 24;

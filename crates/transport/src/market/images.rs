@@ -3,7 +3,8 @@
 use super::Overview;
 use super::book_image::{self, BookImage};
 use super::channel_image::{self, ChannelImage};
-use super::reading::{self, DEFINITIONS, IMAGES, MarketReading};
+use super::last_values::{self, ENTRIES, LastValue};
+use super::reading::{self, DEFINITIONS, IMAGES, LAST_VALUES, MarketReading};
 use super::tables::slot_of;
 use crate::bus::{Error, Holder, Liveness, ReadRetry, Root};
 use crate::stats::{self, ReaderView};
@@ -28,6 +29,7 @@ pub struct Images {
     publisher: Option<Holder>,
     content: Box<[u64]>,
     book: BookImage,
+    last_values: Box<[u64]>,
     /// How long each of the two tables is waited for.
     definitions_retry: ReadRetry,
     images_retry: ReadRetry,
@@ -70,6 +72,7 @@ impl Images {
             publisher: reading.publisher()?,
             content: vec![0; content_words.max(channel_image::WORDS)].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),
+            last_values: vec![0; last_values::WORDS].into(),
             definitions_retry: ReadRetry::default(),
             images_retry: ReadRetry::default(),
             reading,
@@ -196,6 +199,20 @@ impl Images {
             self.book.validity = Validity::Stale;
         }
         Ok(&self.book)
+    }
+
+    /// Last trade, trading status and figures of an instrument, as far as they are known and can be read.
+    pub fn last_values(&mut self, instrument: Instrument) -> impl Iterator<Item = LastValue> + '_ {
+        let table = &self.reading.tables[LAST_VALUES];
+        let content = &mut self.last_values;
+        let found = self.images_retry.read(table, |table| {
+            table.read(last_values::slot_of(instrument), content)
+        });
+        let is_there =
+            matches!(found, Found::Content { .. }) && self.reading.is_of_writer(self.generation);
+        let entries = if is_there { 0..ENTRIES } else { 0..0 };
+        let content = &self.last_values;
+        entries.filter_map(move |entry| last_values::read(content, entry, Some(instrument)))
     }
 
     /// When the publisher last gave a sign of life, as of now; `None` of one that states no such

@@ -15,6 +15,9 @@ pub const ORDER_BOOKS: usize = 2;
 /// Place of the orders among the tables.
 pub const ORDERS: usize = 3;
 
+/// Place of the last values among the tables.
+pub const LAST_VALUES: usize = 4;
+
 /// Attaches, as a named reader if that is wanted; waits for a writer that is just starting.
 pub fn join(
     root: &Root,

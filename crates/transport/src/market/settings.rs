@@ -2,6 +2,7 @@
 
 use super::book_image;
 use super::channel_image;
+use super::last_values;
 use super::order_tables;
 use super::tables::{DEFINITION_WORDS, TABLES};
 use crate::bus::{Layout, Lock, Lossless};
@@ -58,7 +59,11 @@ impl Settings {
             content_words,
         };
         let [order_books, orders] = order_tables::shapes(self.instruments_max, self.orders_max);
-        let shapes = [definitions, images, order_books, orders];
+        let last_values = Shape {
+            slots: last_values::GROUPS + self.instruments_max,
+            content_words: last_values::WORDS,
+        };
+        let shapes = [definitions, images, order_books, orders, last_values];
         Layout {
             ring_bytes: self.ring_bytes,
             message_bytes_min: native::PART_BYTES_MIN,

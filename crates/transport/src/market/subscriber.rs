@@ -31,6 +31,9 @@ pub struct Join {
     /// After a loss, takes every book from its image again at once. Without it each book comes back
     /// from its image when it changes next.
     pub resync: bool,
+    /// Hands out last trades, figures and statuses with the books while joining, as images; a trade comes again
+    /// where the ring brings it, too.
+    pub last_values: bool,
     /// Which instruments; `None` is all of them.
     pub filter: Option<Filter>,
     /// Which kinds of messages. The others are passed over by their heads, neither copied nor decoded.
@@ -52,6 +55,7 @@ impl Default for Join {
             registered: false,
             live_only: false,
             resync: true,
+            last_values: false,
             filter: None,
             kinds: Kinds::ALL,
             changes_max: 65_536,
@@ -269,11 +273,7 @@ impl Subscriber {
     /// Bytes of the publication that wait to be read, as of the publisher's last join point: exact to some
     /// tens of KiB.
     pub fn lag_bytes(&self) -> u64 {
-        let join_point = self.reading.ring.join_point().unwrap_or_default();
-        let lag = join_point
-            .position
-            .wrapping_sub(self.reading.ring.next().position);
-        (lag as i64).max(0) as u64
+        self.lag().1
     }
 
     #[inline]

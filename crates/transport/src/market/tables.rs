@@ -1,7 +1,9 @@
-//! The tables of a bus, from the writer's side: definitions, and an image of each price book and each order book.
+//! The tables of a bus, from the writer's side: definitions, an image of each price book and each order book, and last
+//! values.
 
 use super::book_image::{Moment, SlotWriter, Written, words};
 use super::channel_image::{self, ChannelImage};
+use super::last_values::LastValueTable;
 use super::order_tables::{ORDER_BOOKS, ORDERS, OrderTables, OrdersMessage};
 use crate::bus::{Damage, Error, TableWriter};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,8 +14,10 @@ use touchline_types::{Instrument, LevelChange, Timestamps, Update, Validity};
 pub const DEFINITIONS: &str = "definitions";
 /// File of the images.
 pub const IMAGES: &str = "images";
+/// File of the last trades, figures and statuses.
+pub const LAST_VALUES: &str = "last_values";
 /// Files of the tables, in the order in which they are written and read.
-pub const TABLES: [&str; 4] = [DEFINITIONS, IMAGES, ORDER_BOOKS, ORDERS];
+pub const TABLES: [&str; 5] = [DEFINITIONS, IMAGES, ORDER_BOOKS, ORDERS, LAST_VALUES];
 
 /// Bytes of a definition's message are in the slot's first word, the message follows.
 pub const DEFINITION_WORDS: usize = 1 + native::PART_BYTES_MIN / 8;
@@ -29,6 +33,7 @@ pub struct Tables {
     definitions: TableWriter,
     images: TableWriter,
     orders: OrderTables,
+    last_values: LastValueTable,
     channel: ChannelImage,
     /// What stands in each image.
     written: Vec<Written>,
@@ -66,7 +71,7 @@ pub enum Stored {
 impl Tables {
     /// Takes memory for the first instruments.
     pub fn new(
-        [definitions, images, order_books, orders]: [TableWriter; TABLES.len()],
+        [definitions, images, order_books, orders, last_values]: [TableWriter; TABLES.len()],
         instruments_max: usize,
         levels_max: usize,
     ) -> Result<Tables, Error> {
@@ -76,6 +81,7 @@ impl Tables {
             definitions,
             images,
             orders: OrderTables::new(order_books, orders)?,
+            last_values: LastValueTable::new(last_values)?,
             channel: ChannelImage::default(),
             written: Vec::with_capacity(instruments_max),
             instruments_max,
@@ -161,8 +167,9 @@ impl Tables {
                 };
                 self.orders.store(&orders, timestamps, message)
             }
-            // Nobody joins late to a trade.
-            Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => Stored::Whole,
+            Update::Trade(_) | Update::Statistic(_) | Update::Status(_) => {
+                self.last_values.store(update, timestamps, message)
+            }
             Update::Book(_) | Update::Orders(_) => unreachable!("they are on the path, above"),
         }
     }
@@ -171,7 +178,8 @@ impl Tables {
     pub fn check(&self) -> Result<(), Damage> {
         Damage::of_file(self.definitions.memory())?;
         Damage::of_file(self.images.memory())?;
-        self.orders.check()
+        self.orders.check()?;
+        self.last_values.check()
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 mod channel;
 mod deep;
 mod joining;
+mod last_values;
 mod live_only;
 mod losing;
 mod lossless;

@@ -346,7 +346,7 @@ fn alter(stage: &Stage, word: u64, value: u64) {
 fn a_bus_of_another_layout_is_refused() {
     let stage = Stage::new();
     let publisher = stage.publisher();
-    alter(&stage, LAYOUT, 3);
+    alter(&stage, LAYOUT, 30);
     // In another layout there may be other files.
     let folder = stage.root().path().join("test");
     std::fs::remove_file(folder.join("images")).expect("our file");
@@ -355,7 +355,7 @@ fn a_bus_of_another_layout_is_refused() {
     assert_eq!(
         refused.expect_err("it cannot be read").to_string(),
         format!(
-            "bus test has format 3 (touchline {version}); this program ({version}) reads 2: use the program of the \
+            "bus test has format 30 (touchline {version}); this program ({version}) reads 3: use the program of the \
              gateway's version, or start the gateway again with this one"
         )
     );

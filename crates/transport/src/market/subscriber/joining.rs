@@ -11,6 +11,7 @@
 //! that is not in the ring yet, so a publisher that continues brings that next change.
 
 mod busy;
+mod last_values;
 mod orders;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,10 @@ enum Part {
     Definition(u32),
     /// Book of an instrument.
     Book(u32),
+    /// Last values of an instrument, from an entry on.
+    LastValues(u32, usize),
+    /// Status of a product group.
+    Group(usize),
     /// The order books.
     Orders(OrderPart),
     /// That the publisher is stalled, behind a message that says otherwise; whether tables are read
@@ -150,8 +155,10 @@ impl Subscriber {
             Part::StateAlone => self.join_state_alone(),
             Part::Definition(index) => self.join_definition(Instrument(index), take),
             Part::Book(index) => {
-                self.join_book(Instrument(index), Part::Definition(index + 1), take)
+                self.join_book(Instrument(index), Part::LastValues(index, 0), take)
             }
+            Part::LastValues(index, entry) => self.join_last_values(Instrument(index), entry, take),
+            Part::Group(slot) => self.join_group(slot, take),
             Part::Orders(part) => self.join_orders(part, take),
             Part::Stalled(rejoins) => {
                 self.joining = rejoins.then(Joining::new);
@@ -263,8 +270,7 @@ impl Subscriber {
     ) -> Step<T> {
         let books = self.reading.tables[IMAGES].used().saturating_sub(1);
         if instrument.index() >= self.reading.tables[DEFINITIONS].used().max(books) {
-            // mutant: orders: who joins is handed no order books
-            self.go_on(Part::Orders(OrderPart::Begin));
+            self.go_on(Part::Group(0));
             return Step::Passed;
         }
         let found =

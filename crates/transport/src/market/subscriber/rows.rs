@@ -2,6 +2,7 @@
 
 use super::{Filter, Kinds};
 use crate::market::channel_image::{ChannelImage, is_before};
+use crate::market::last_values::GROUPS;
 use touchline_types::native::layout::{self, Block};
 use touchline_types::native::{Body, DefinitionView, Message};
 use touchline_types::{ChannelState, Instrument, Validity};
@@ -51,6 +52,8 @@ pub struct Rows {
     channel_unknown: bool,
     /// Order books were taken from their images, which hold everything up to here.
     orders_until: Option<u64>,
+    /// Statuses of product groups were taken, each as of a position.
+    groups: [Option<([u8; 6], u64)>; GROUPS],
     /// Whether the bus has images of order books, and they are wanted.
     order_images: bool,
 }
@@ -62,6 +65,8 @@ struct Row {
     book: u64,
     /// Likewise of its definition; `None` if none was handed out.
     definition: Option<u64>,
+    /// Position up to which its figures and its status are in what was handed out.
+    last_values: u64,
     /// The filter wants it.
     wanted: bool,
     /// The receiver holds the price book as it was published, so steps go on from there.
@@ -106,6 +111,7 @@ impl Rows {
         let unseen = Row {
             book: position,
             definition: None,
+            last_values: position,
             wanted: !filtered,
             book_held: true,
             orders: OrdersHeld::Awaited,
@@ -121,6 +127,7 @@ impl Rows {
             state: ChannelState::LIVE,
             channel_unknown: false,
             orders_until: None,
+            groups: [None; GROUPS],
             order_images: false,
         }
     }
@@ -202,6 +209,23 @@ impl Rows {
         let row = self.row(instrument);
         row.book = position;
         row.book_held = held;
+        self.go_ahead(position);
+    }
+
+    /// The receiver is handed the last values of an instrument, which hold everything up to `position`.
+    pub fn last_values_taken(&mut self, instrument: Instrument, position: u64) {
+        self.row(instrument).last_values = position;
+        self.go_ahead(position);
+    }
+
+    /// The receiver is handed the status of a product group, likewise.
+    pub fn group_taken(&mut self, slot: usize, group: [u8; 6], position: u64) {
+        self.groups[slot] = Some((group, position));
+        self.go_ahead(position);
+    }
+
+    /// Something was taken from a table that is ahead of the ring as far as this.
+    fn go_ahead(&mut self, position: u64) {
         let until = self.ahead_until.get_or_insert(position);
         if is_before(*until, position) {
             *until = position;
@@ -213,10 +237,7 @@ impl Rows {
     pub fn orders_taken(&mut self, position: u64, held: OrdersHeld) {
         self.set_orders(held);
         self.orders_until = Some(position);
-        let until = self.ahead_until.get_or_insert(position);
-        if is_before(*until, position) {
-            *until = position;
-        }
+        self.go_ahead(position);
     }
 
     /// The receiver was not handed this order book.
@@ -341,6 +362,7 @@ impl Rows {
                 self.judge_definition(instrument, view, end, filter)
             }
             Body::TopOfBook(_) => self.judge_top(instrument, end, validity),
+            Body::Statistics(_) | Body::TradingStatus(_) => self.judge_last_value(instrument, end),
             _ if self.is_wanted(instrument) => Verdict::Deliver,
             _ => Verdict::Skip,
         }
@@ -424,6 +446,17 @@ impl Rows {
         Verdict::Deliver
     }
 
+    /// What an image held is not handed out again.
+    fn judge_last_value(&mut self, instrument: Instrument, end: u64) -> Verdict {
+        let ahead = self.ahead_until.is_some();
+        let row = self.row(instrument);
+        // mutant: last values: a figure that an image holds is set back by an older one
+        match row.wanted && (!ahead || is_before(row.last_values, end)) {
+            true => Verdict::Deliver,
+            false => Verdict::Skip,
+        }
+    }
+
     fn judge_definition(
         &mut self,
         instrument: Instrument,
@@ -448,6 +481,7 @@ impl Rows {
             Body::Gap(_) => self.channel.gap.map(|(position, _)| position),
             Body::Download(_) => return self.judge_download(end),
             Body::Channel(state) => return self.judge_state(state, end),
+            Body::TradingStatus(status) => return self.judge_group(&status.group, end),
             _ => return Verdict::Deliver,
         };
         let is_published =
@@ -476,6 +510,16 @@ impl Rows {
             Some(until) if is_before(end, until) => Verdict::DeliverAndRejoin,
             _ if self.channel_unknown => Verdict::DeliverAndRejoin,
             _ => Verdict::Deliver,
+        }
+    }
+
+    /// The status of a group that an image held, or an older one, is not told again.
+    fn judge_group(&self, group: &[u8; 6], end: u64) -> Verdict {
+        let mut taken = self.groups.iter().flatten();
+        let taken = taken.find(|(taken, _)| taken == group);
+        match taken.is_some_and(|(_, position)| !is_before(*position, end)) {
+            true => Verdict::Skip,
+            false => Verdict::Deliver,
         }
     }
 

@@ -4,7 +4,9 @@ use super::Join;
 use super::order_scan::OrderScan;
 use crate::market::Kinds;
 use crate::market::book_image::{self, BookImage};
-use crate::market::reading::{DEFINITIONS, IMAGES, MarketReading, ORDER_BOOKS, ORDERS};
+use crate::market::reading::{
+    DEFINITIONS, IMAGES, LAST_VALUES, MarketReading, ORDER_BOOKS, ORDERS,
+};
 use touchline_types::native::{self, Decoder, Malformed, Message};
 use touchline_types::{
     BookKind, Level, LevelAction, LevelChange, OrderAction, OrderChange, OrderRow, Price, Quantity,
@@ -22,6 +24,8 @@ pub struct Scratch {
     pub book: BookImage,
     /// The content of a definition's slot.
     pub definition: Box<[u64]>,
+    /// The content of a slot of last values.
+    pub last_values: Box<[u64]>,
     pub decoder: Decoder,
     changes: Box<[LevelChange]>,
     levels: Box<[Level]>,
@@ -56,6 +60,7 @@ impl Scratch {
             content: vec![0; content_words].into(),
             book: BookImage::with_room(book_image::levels_max(content_words)),
             definition: vec![0; reading.tables[DEFINITIONS].shape().content_words].into(),
+            last_values: vec![0; reading.tables[LAST_VALUES].shape().content_words].into(),
             decoder: Decoder::new(),
             changes: vec![NO_CHANGE; changes_max].into(),
             levels: vec![Level::UNKNOWN; changes_max].into(),

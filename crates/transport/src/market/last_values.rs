@@ -1,0 +1,309 @@
+//! Last values of each instrument beside its book, for who joins late: its last trade, its trading status, and each
+//! figure of its session; and the status of each product group.
+//!
+//! ```text
+//!  slots of groups │ slots of instruments
+//!  slot: trade │ status │ a figure of each kind, an entry each
+//!  entry: codes │ price or group │ quantity │ trade id │ exchange_ns │ receive_ns │ sequence
+//! ```
+
+use super::tables::{PublishedMessage, Stored};
+use crate::bus::{Damage, Error, TableWriter};
+use std::sync::atomic::{AtomicU64, Ordering};
+use touchline_types::{
+    Instrument, PacketInfo, Price, Quantity, Side, Statistic, StatisticKind, Timestamps, Trade,
+    TradingStatus, Update, UpdateAction,
+};
+
+/// Product groups whose status is kept; more are only told.
+pub const GROUPS: usize = 64;
+
+const CODES: usize = 0;
+const PRICE: usize = 1;
+const QUANTITY: usize = 2;
+const TRADE_ID: usize = 3;
+const EXCHANGE_NS: usize = 4;
+const RECEIVE_NS: usize = 5;
+const SEQUENCE: usize = 6;
+const ENTRY: usize = 7;
+
+const TRADE: usize = 0;
+const STATUS: usize = 1;
+const FIGURES: usize = 2;
+
+/// Entries of a slot.
+pub const ENTRIES: usize = FIGURES + StatisticKind::ALL.len();
+
+/// Words of a slot.
+pub const WORDS: usize = ENTRIES * ENTRY;
+
+/// Bit of the codes: there is something.
+const PRESENT: u64 = 1 << 63;
+/// Code of no aggressor.
+const NOBODY: u64 = 0xFF;
+
+/// Slot of an instrument.
+pub const fn slot_of(instrument: Instrument) -> usize {
+    GROUPS + instrument.index()
+}
+
+/// What the writer remembers of a slot; it never believes what it reads back from shared memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    /// Whether the slot is this writer's: else its entries are of an earlier one.
+    is_begun: bool,
+    /// The trade that stands there; 0 where none is, or it has no id.
+    trade_id: u64,
+}
+
+/// A value that is kept, with its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastValue {
+    /// What.
+    pub value: Value,
+    /// When; only the venue's time and that of receipt.
+    pub timestamps: Timestamps,
+    /// Number of its message.
+    pub sequence: u64,
+}
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The last trade.
+    Trade(Trade),
+    /// The trading status.
+    Status(TradingStatus),
+    /// A figure.
+    Statistic(Statistic),
+}
+
+impl Value {
+    /// As an update.
+    pub fn update(&self) -> Update<'_> {
+        match self {
+            Value::Trade(trade) => Update::Trade(trade),
+            Value::Status(status) => Update::Status(status),
+            Value::Statistic(statistic) => Update::Statistic(statistic),
+        }
+    }
+}
+
+/// Writes what an update changes in a slot.
+fn store(
+    content: &[AtomicU64],
+    written: &mut Written,
+    update: &Update<'_>,
+    timestamps: &Timestamps,
+    sequence: u64,
+) {
+    if !std::mem::replace(&mut written.is_begun, true) {
+        // mutant: last values: who joins is handed those of an earlier publisher
+        for entry in content.chunks_exact(ENTRY) {
+            entry[CODES].store(0, Ordering::Relaxed);
+        }
+    }
+    let put = |entry: usize, codes: u64, values: [u64; 3]| {
+        let [price, quantity, trade_id] = values;
+        let words = [
+            (CODES, codes),
+            (PRICE, price),
+            (QUANTITY, quantity),
+            (TRADE_ID, trade_id),
+            (EXCHANGE_NS, timestamps.exchange_ns),
+            (RECEIVE_NS, timestamps.packet.receive_ns),
+            (SEQUENCE, sequence),
+        ];
+        for (word, value) in words {
+            content[entry * ENTRY + word].store(value, Ordering::Relaxed);
+        }
+    };
+    match update {
+        Update::Trade(trade) => {
+            // A correction or a bust is of the last trade, or of one that is not kept any more.
+            let is_last = trade.trade_id != 0 && trade.trade_id == written.trade_id;
+            let codes = match trade.action {
+                UpdateAction::New => trade_codes(trade),
+                UpdateAction::Delete if is_last => 0,
+                _ if is_last => trade_codes(trade),
+                _ => return,
+            };
+            written.trade_id = if codes == 0 { 0 } else { trade.trade_id };
+            let (price, quantity) = (trade.price.0 as u64, trade.quantity.0 as u64);
+            put(TRADE, codes, [price, quantity, trade.trade_id]);
+        }
+        Update::Statistic(statistic) => {
+            let codes = match statistic.action {
+                UpdateAction::Delete => 0,
+                action => PRESENT | u64::from(action as u8),
+            };
+            let (price, quantity) = (statistic.price.0 as u64, statistic.quantity.0 as u64);
+            let entry = FIGURES + statistic.kind as usize;
+            put(entry, codes, [price, quantity, 0]);
+        }
+        Update::Status(status) => {
+            let codes = [status.status, status.reason, status.event];
+            let codes = codes
+                .iter()
+                .rev()
+                .fold(0, |word, code| word << 8 | u64::from(*code));
+            put(STATUS, PRESENT | codes, [group_word(&status.group), 0, 0]);
+        }
+        _ => {}
+    }
+}
+
+fn trade_codes(trade: &Trade) -> u64 {
+    let aggressor = trade.aggressor.map_or(NOBODY, |side| side as u64);
+    let orders = u64::from(trade.orders as u32);
+    PRESENT | u64::from(trade.action as u8) | aggressor << 8 | orders << 16
+}
+
+/// A group as a word.
+fn group_word(group: &[u8; 6]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes[..6].copy_from_slice(group);
+    u64::from_le_bytes(bytes)
+}
+
+/// The value of an entry of a slot's content, if there is one. `instrument` is `None` for the slot of a group.
+pub fn read(content: &[u64], entry: usize, instrument: Option<Instrument>) -> Option<LastValue> {
+    let words: &[u64; ENTRY] = content.get(entry * ENTRY..)?.first_chunk()?;
+    let codes = words[CODES];
+    if codes & PRESENT == 0 {
+        return None;
+    }
+    let byte = |place: u32| (codes >> (8 * place)) as u8;
+    let value = match entry {
+        TRADE => Value::Trade(Trade {
+            instrument: instrument?,
+            orders: (codes >> 16) as u32 as i32,
+            price: Price(words[PRICE] as i64),
+            quantity: Quantity(words[QUANTITY] as i64),
+            aggressor: Side::from_code(byte(1)),
+            action: UpdateAction::from_code(byte(0))?,
+            trade_id: words[TRADE_ID],
+        }),
+        STATUS => {
+            let mut group = [0; 6];
+            group.copy_from_slice(&words[PRICE].to_le_bytes()[..6]);
+            Value::Status(TradingStatus {
+                instrument,
+                group,
+                status: byte(0),
+                reason: byte(1),
+                event: byte(2),
+            })
+        }
+        _ => Value::Statistic(Statistic {
+            instrument: instrument?,
+            kind: StatisticKind::from_code((entry - FIGURES) as u8)?,
+            action: UpdateAction::from_code(byte(0))?,
+            price: Price(words[PRICE] as i64),
+            quantity: Quantity(words[QUANTITY] as i64),
+        }),
+    };
+    Some(LastValue {
+        value,
+        timestamps: Timestamps {
+            exchange_ns: words[EXCHANGE_NS],
+            packet: PacketInfo {
+                receive_ns: words[RECEIVE_NS],
+                ..PacketInfo::default()
+            },
+            ..Timestamps::default()
+        },
+        sequence: words[SEQUENCE],
+    })
+}
+
+/// The table, from the writer's side.
+#[derive(Debug)]
+pub struct LastValueTable {
+    table: TableWriter,
+    written: Vec<Written>,
+    /// Groups by their slots.
+    groups: Vec<[u8; 6]>,
+    /// Slots that have memory.
+    reserved: usize,
+}
+
+/// Slots for which memory is taken at a time.
+const CHUNK: usize = 64;
+
+impl LastValueTable {
+    /// Takes memory for the groups.
+    pub fn new(table: TableWriter) -> Result<LastValueTable, Error> {
+        let mut values = LastValueTable {
+            written: Vec::with_capacity(table.shape().slots),
+            groups: Vec::with_capacity(GROUPS),
+            table,
+            reserved: 0,
+        };
+        values.reserve(0)?;
+        Ok(values)
+    }
+
+    /// Keeps a trade, a status or a figure.
+    pub fn store(
+        &mut self,
+        update: &Update<'_>,
+        timestamps: &Timestamps,
+        message: &PublishedMessage<'_>,
+    ) -> Stored {
+        let slot = match update {
+            Update::Trade(trade) => Some(slot_of(trade.instrument)),
+            Update::Statistic(statistic) => Some(slot_of(statistic.instrument)),
+            Update::Status(status) => match status.instrument {
+                Some(instrument) => Some(slot_of(instrument)),
+                None => self.group(&status.group),
+            },
+            _ => None,
+        };
+        let Some(slot) = slot.filter(|slot| self.has(*slot)) else {
+            return Stored::Refused;
+        };
+        if slot >= self.written.len() {
+            self.written.resize(slot + 1, Written::default());
+        }
+        let written = &mut self.written[slot];
+        let stored = self.table.change(slot, message.end, |content| {
+            store(content, written, update, timestamps, message.sequence);
+        });
+        stored.map_or(Stored::Refused, |()| Stored::Whole)
+    }
+
+    /// What somebody did to the table.
+    pub fn check(&self) -> Result<(), Damage> {
+        Damage::of_file(self.table.memory())
+    }
+
+    /// The slot of a group, if there is one left.
+    fn group(&mut self, group: &[u8; 6]) -> Option<usize> {
+        let known = self.groups.iter().position(|known| known == group);
+        known.or_else(|| {
+            (self.groups.len() < GROUPS).then(|| {
+                self.groups.push(*group);
+                self.groups.len() - 1
+            })
+        })
+    }
+
+    fn has(&mut self, slot: usize) -> bool {
+        slot < self.reserved || self.reserve(slot).is_ok_and(|()| slot < self.reserved)
+    }
+
+    /// Takes memory for the slots up to one, if there are so many.
+    #[cold]
+    fn reserve(&mut self, slot: usize) -> Result<(), Error> {
+        let shape = self.table.shape();
+        if slot >= shape.slots {
+            return Ok(());
+        }
+        let slots = (slot + 1).next_multiple_of(CHUNK).min(shape.slots);
+        let bytes = shape.words_through(slots - 1) * size_of::<u64>();
+        self.table.memory().reserve(0..bytes)?;
+        self.reserved = slots;
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! Last trades, figures and statuses: who joins late has them, and the ring does not set them back.
+
+use crate::stage::{Market, Stage, definition};
+use touchline_transport::Publish;
+use touchline_transport::shm::{Images, Item, Join, Kinds, Polled, Publisher, Subscriber, Value};
+use touchline_types::{
+    Instrument, PacketInfo, Price, Quantity, Side, Statistic, StatisticKind, Timestamps, Trade,
+    TradingStatus, Update, UpdateAction,
+};
+
+fn timestamps() -> Timestamps {
+    Timestamps {
+        exchange_ns: 5,
+        packet: PacketInfo {
+            receive_ns: 6,
+            ..PacketInfo::default()
+        },
+        ..Timestamps::default()
+    }
+}
+
+fn trade(trade_id: u64, price: i64, action: UpdateAction) -> Trade {
+    Trade {
+        instrument: Instrument(1),
+        orders: 2,
+        price: Price(price),
+        quantity: Quantity(3),
+        aggressor: Some(Side::Ask),
+        action,
+        trade_id,
+    }
+}
+
+fn figure(kind: StatisticKind, price: i64, action: UpdateAction) -> Statistic {
+    Statistic {
+        instrument: Instrument(1),
+        kind,
+        action,
+        price: Price(price),
+        quantity: Quantity::NULL,
+    }
+}
+
+fn status(instrument: Option<Instrument>, group: &[u8; 6], status: u8) -> TradingStatus {
+    TradingStatus {
+        instrument,
+        group: *group,
+        status,
+        reason: 1,
+        event: 255,
+    }
+}
+
+fn publish(publisher: &mut Publisher, update: &Update<'_>) {
+    publisher.publish(update, &timestamps());
+    publisher.commit();
+}
+
+fn asking() -> Join {
+    Join {
+        last_values: true,
+        ..Join::default()
+    }
+}
+
+/// Everything but books and definitions that is there, as text, images with a star.
+fn told(subscriber: &mut Subscriber) -> Vec<String> {
+    let mut told = Vec::new();
+    loop {
+        let polled = subscriber.poll(|item| {
+            if let Item::Update(received) = item {
+                let text = match received.update {
+                    Update::Trade(trade) => format!("trade {}", trade.price.0),
+                    Update::Statistic(figure) => format!("{:?} {}", figure.kind, figure.price.0),
+                    Update::Status(status) => match status.instrument {
+                        Some(instrument) => {
+                            format!("status of {}: {}", instrument.0, status.status)
+                        }
+                        None => format!(
+                            "status of {}: {}",
+                            String::from_utf8_lossy(&status.group),
+                            status.status
+                        ),
+                    },
+                    _ => return,
+                };
+                if received.is_image {
+                    assert_eq!(received.timestamps, timestamps());
+                }
+                told.push(if received.is_image {
+                    format!("*{text}")
+                } else {
+                    text
+                });
+            }
+        });
+        if polled == Polled::Nothing && !subscriber.is_joining() {
+            return told;
+        }
+    }
+}
+
+#[test]
+fn who_joins_late_has_the_last_trade_the_figures_and_the_statuses() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    Market::new(1, 3).define(&mut publisher);
+    for update in [
+        Update::Trade(&trade(7, 100, UpdateAction::New)),
+        Update::Trade(&trade(8, 101, UpdateAction::New)),
+        Update::Statistic(&figure(StatisticKind::Open, 90, UpdateAction::New)),
+        Update::Statistic(&figure(StatisticKind::Settlement, 95, UpdateAction::New)),
+        Update::Statistic(&figure(StatisticKind::Open, 91, UpdateAction::New)),
+        Update::Statistic(&figure(StatisticKind::Settlement, 95, UpdateAction::Delete)),
+        Update::Status(&status(Some(Instrument(1)), b"ES\0\0\0\0", 17)),
+        Update::Status(&status(None, b"ES\0\0\0\0", 21)),
+        Update::Status(&status(None, b"NQ\0\0\0\0", 4)),
+    ] {
+        publish(&mut publisher, &update);
+    }
+    let expected = [
+        "*trade 101",
+        "*status of 1: 17",
+        "*Open 91",
+        "*status of ES\0\0\0\0: 21",
+        "*status of NQ\0\0\0\0: 4",
+    ];
+    let mut late = stage.join(asking());
+    let told_late = told(&mut late);
+    // Behind the images come the trades of the ring: they may have happened while it joined.
+    assert_eq!(&told_late[..5], expected);
+    assert!(
+        told_late[5..].iter().all(|text| text.starts_with("trade ")),
+        "{told_late:?}"
+    );
+    publish(
+        &mut publisher,
+        &Update::Statistic(&figure(StatisticKind::Open, 92, UpdateAction::New)),
+    );
+    publish(
+        &mut publisher,
+        &Update::Status(&status(None, b"NQ\0\0\0\0", 17)),
+    );
+    assert_eq!(told(&mut late), ["Open 92", "status of NQ\0\0\0\0: 17"]);
+
+    let only = Join {
+        kinds: Kinds::STATUS,
+        ..asking()
+    };
+    let mut statuses = stage.join(only);
+    assert_eq!(told(&mut statuses)[0], "*status of 1: 17");
+    let unasked = told(&mut stage.join(Join::default()));
+    assert!(
+        unasked.iter().all(|text| !text.starts_with('*')),
+        "{unasked:?}"
+    );
+
+    let mut images = Images::open(&stage.root(), "test").expect("it is there");
+    let values: Vec<_> = images
+        .last_values(Instrument(1))
+        .map(|value| value.value)
+        .collect();
+    assert_eq!(
+        values,
+        [
+            Value::Trade(trade(8, 101, UpdateAction::New)),
+            Value::Status(status(Some(Instrument(1)), b"ES\0\0\0\0", 17)),
+            Value::Statistic(figure(StatisticKind::Open, 92, UpdateAction::New)),
+        ]
+    );
+    assert_eq!(images.last_values(Instrument(2)).count(), 0);
+}
+
+/// A correction and a bust are of the trade with their id, and of no other.
+#[test]
+fn a_bust_takes_the_last_trade_away_and_one_of_an_earlier_trade_does_not() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(1)));
+    let last = |publisher: &mut Publisher, trade: Trade| {
+        publish(publisher, &Update::Trade(&trade));
+        let mut images = Images::open(&stage.root(), "test").expect("it is there");
+        let mut values = images.last_values(Instrument(1));
+        match values.next()?.value {
+            Value::Trade(trade) => Some((trade.trade_id, trade.price.0)),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        last(&mut publisher, trade(7, 100, UpdateAction::New)),
+        Some((7, 100))
+    );
+    assert_eq!(
+        last(&mut publisher, trade(8, 101, UpdateAction::New)),
+        Some((8, 101))
+    );
+    assert_eq!(
+        last(&mut publisher, trade(7, 1, UpdateAction::Delete)),
+        Some((8, 101))
+    );
+    assert_eq!(
+        last(&mut publisher, trade(8, 102, UpdateAction::Change)),
+        Some((8, 102))
+    );
+    assert_eq!(
+        last(&mut publisher, trade(8, 102, UpdateAction::Delete)),
+        None
+    );
+}
+
+/// What an earlier publisher left in a slot is not of the next one.
+#[test]
+fn the_next_publisher_begins_without_last_values() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(1)));
+    publish(
+        &mut publisher,
+        &Update::Trade(&trade(7, 100, UpdateAction::New)),
+    );
+    publish(
+        &mut publisher,
+        &Update::Statistic(&figure(StatisticKind::Open, 90, UpdateAction::New)),
+    );
+    drop(publisher);
+    let mut publisher = stage.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(1)));
+    let mut images = Images::open(&stage.root(), "test").expect("it is there");
+    assert_eq!(images.last_values(Instrument(1)).count(), 0);
+    publish(
+        &mut publisher,
+        &Update::Statistic(&figure(StatisticKind::High, 99, UpdateAction::New)),
+    );
+    let values: Vec<_> = images
+        .last_values(Instrument(1))
+        .map(|value| value.value)
+        .collect();
+    let high = figure(StatisticKind::High, 99, UpdateAction::New);
+    assert_eq!(values, [Value::Statistic(high)]);
+}
+
+/// A reader that is behind the tables while it joins is not told older figures than it was handed.
+#[test]
+fn figures_of_the_ring_do_not_set_back_those_of_the_table() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    publish(&mut publisher, &Update::Definition(&definition(1)));
+    let mut subscriber = stage.join(asking());
+    // It has joined the ring, and has read no table yet.
+    for price in 1..=5 {
+        publish(
+            &mut publisher,
+            &Update::Statistic(&figure(StatisticKind::High, price, UpdateAction::New)),
+        );
+        publish(
+            &mut publisher,
+            &Update::Status(&status(None, b"ES\0\0\0\0", price as u8)),
+        );
+    }
+    let told = told(&mut subscriber);
+    assert_eq!(told, ["*High 5", "*status of ES\0\0\0\0: 5"]);
+}
