@@ -4,6 +4,7 @@
 //! cannot fail is no rule. A finding names the place, what is wrong there, and what to do.
 
 mod circles;
+mod commands;
 mod documented;
 mod heads;
 mod layers;
@@ -32,6 +33,7 @@ const RULES: &[(&str, Rule)] = &[
     ("layers unused", layers::unused),
     ("stages", stages::check),
     ("venues", venues::check),
+    ("client commands", commands::check),
     ("traits", promises::traits),
     ("invariants", promises::invariants),
     ("circles", circles::check),

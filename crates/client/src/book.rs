@@ -4,7 +4,7 @@ use crate::event::{Level, Quote};
 use crate::reading::level_of;
 use crate::registry::Slot;
 use crate::{Definition, Quantity, State, Times};
-use touchline_book::{LevelList, PriceBook};
+use touchline_book::{Consolidated, LevelList, PriceBook, Spread, TouchSource};
 use touchline_types::{BookKind, Price, Side};
 
 /// The price book of an instrument, borrowed from its bus. Levels are converted as they are read.
@@ -23,6 +23,30 @@ pub struct Book<'a> {
 pub struct Levels<'a> {
     levels: LevelList<'a>,
     slot: Slot,
+}
+
+/// The best bid or ask: the better of the direct and the implied best, or both together where they are at one price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// Price.
+    pub price: Price,
+    /// What is there, direct and implied together.
+    pub quantity: Quantity,
+    /// Which book it is from.
+    pub source: TouchSource,
+}
+
+/// Direct and implied interest at one price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConsolidatedLevel {
+    /// Price.
+    pub price: Price,
+    /// Direct quantity; 0 where there is none.
+    pub direct: Quantity,
+    /// Implied quantity; 0 where there is none.
+    pub implied: Quantity,
+    /// Number of direct orders; `None` where the venue does not say, 0 where there are none.
+    pub orders: Option<u32>,
 }
 
 /// An order of an order book.
@@ -92,6 +116,37 @@ impl<'a> Book<'a> {
             price: best.price,
             quantity: best.quantity,
         })
+    }
+
+    /// The best bid or ask, direct and implied; `None` where there is none, or a better one may not have been stated.
+    pub fn touch(&self, side: Side) -> Option<Touch> {
+        // mutant: tail: the best prices are the direct book's
+        let touch = self.book?.touch(side)?;
+        Some(Touch {
+            price: self.slot.price(touch.price),
+            quantity: self.slot.quantity(touch.quantity),
+            source: touch.source,
+        })
+    }
+
+    /// Whether the book, direct and implied together, is one-sided, normal, locked or crossed.
+    pub fn spread(&self) -> Spread {
+        self.book.map_or(Spread::OneSided, PriceBook::spread)
+    }
+
+    /// Levels of a side, direct and implied merged by price, best first. Levels that are not known are left out.
+    pub fn consolidated(&self, side: Side) -> impl Iterator<Item = ConsolidatedLevel> + use<'a> {
+        let slot = self.slot;
+        let levels = self.book.map(|book| Consolidated::new(book, side));
+        levels
+            .into_iter()
+            .flatten()
+            .map(move |level| ConsolidatedLevel {
+                price: slot.price(level.price),
+                direct: slot.quantity(level.direct),
+                implied: slot.quantity(level.implied),
+                orders: u32::try_from(level.orders).ok(),
+            })
     }
 
     /// Levels of a side of the direct book, best first.

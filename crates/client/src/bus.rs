@@ -252,6 +252,18 @@ impl Bus {
         self.reading.kept.registry.all()
     }
 
+    /// Whether the present publisher has defined an instrument.
+    pub fn is_current(&self, instrument: Instrument) -> bool {
+        let registry = &self.reading.kept.registry;
+        registry.definition(instrument).is_some() && registry.publisher_index(instrument).is_some()
+    }
+
+    /// Has the next read that finds nothing look whether the publisher is at work, however short ago that was done: for
+    /// who is about to say what the books are.
+    pub fn look_again(&mut self) {
+        self.subscriber.look_again();
+    }
+
     /// What the venue states of an instrument.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Reference data of an instrument, with prices as traders quote them.
 
 use crate::scale::Scale;
+use crate::status::status_name;
 use crate::{Key, Quantity};
 use touchline_types::{
     Code, Depth, DisplayFactor, InstrumentDefinition, Leg, Legs, OptionRight, Price, SecurityType,
@@ -116,6 +117,11 @@ impl Definition {
             venue: self.venue,
             security_id: self.security_id,
         }
+    }
+
+    /// Name of its trading status as of the definition; `None` of one that is not stated or not known.
+    pub fn status_name(&self) -> Option<&'static str> {
+        status_name(self.status)
     }
 
     /// Legs of a combination, the first 8 of [`leg_count`](Self::leg_count).

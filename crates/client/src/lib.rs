@@ -63,12 +63,13 @@ mod scale;
 mod snapshot;
 mod state;
 mod stats;
+mod status;
 mod stopper;
 mod times;
 mod values;
 mod words;
 
-pub use book::{Book, Levels, Order};
+pub use book::{Book, ConsolidatedLevel, Levels, Order, Touch};
 pub use bus::{Bus, Lag, Next};
 pub use buses::Buses;
 pub use connection::Connection;
@@ -86,7 +87,8 @@ pub use state::State;
 pub use stats::Stats;
 pub use stopper::Stopper;
 pub use times::{Latency, Ticks, Times, Trace};
+pub use touchline_book::{Spread, TouchSource};
 pub use touchline_types::{
-    BookKind, Code, Depth, DisplayFactor, Leg, LevelAction, OptionRight, OrderAction, Price,
-    SecurityType, Side, StatisticKind, Symbol, UpdateAction,
+    BookKind, Code, Decimal, Depth, DisplayFactor, Leg, LevelAction, OptionRight, OrderAction,
+    Price, SecurityType, Side, StatisticKind, Symbol, UpdateAction,
 };

@@ -27,6 +27,10 @@ pub struct Times {
 pub struct Trace {
     /// Number of the message on its bus.
     pub sequence: u64,
+    /// When the venue says that it happened, nanoseconds since 1970 UTC; 0 where it says nothing.
+    pub exchange_ns: u64,
+    /// When its packet was received on this host, nanoseconds since 1970 UTC; 0 where that is not known.
+    pub receive_ns: u64,
     /// The venue's number of the packet.
     pub packet: u64,
     /// When the venue sent the packet, nanoseconds since 1970 UTC.
@@ -64,10 +68,21 @@ impl Times {
 }
 
 impl Trace {
+    /// Times of the message.
+    pub fn times(&self) -> Times {
+        Times {
+            exchange_ns: self.exchange_ns,
+            receive_ns: self.receive_ns,
+            published: self.published,
+        }
+    }
+
     #[inline]
     pub(crate) fn of(sequence: u64, timestamps: &Timestamps, is_kept: bool) -> Trace {
         Trace {
             sequence,
+            exchange_ns: timestamps.exchange_ns,
+            receive_ns: timestamps.packet.receive_ns,
             packet: timestamps.packet.sequence,
             sending_ns: timestamps.packet.sending_ns,
             polled: Ticks(timestamps.polled),

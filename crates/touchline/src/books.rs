@@ -3,6 +3,7 @@
 use crate::output::{Failure, Output};
 use crate::record::{List, Record};
 use touchline_book::{LevelList, OrderBooks};
+use touchline_client::{Book, Bus, Definition, State};
 use touchline_gateway::config::Symbols;
 use touchline_gateway::venues::cme::CmePipeline;
 use touchline_transport::Publish;
@@ -101,6 +102,83 @@ pub fn order_row(
     line
 }
 
+/// The row of a price book, as a client has it: a bus does not carry `last_rpt_seq`.
+pub fn client_price_row(book: &Book<'_>) -> String {
+    let mut line = String::new();
+    let mut row = Record::json(&mut line);
+    client_head(&mut row, book.definition(), book.state());
+    row.optional("last_rpt_seq", None::<u8>);
+    client_lists(&mut row, book);
+    row.end();
+    line
+}
+
+/// The row of an order book, as a client has it.
+pub fn client_order_row(bus: &Bus, instrument: touchline_client::Instrument) -> String {
+    let mut line = String::new();
+    let mut row = Record::json(&mut line);
+    if let (Ok(definition), Ok(state)) = (bus.definition(instrument), bus.orders_state(instrument))
+    {
+        client_head(&mut row, definition, state);
+    }
+    for (name, side) in [("orders_bids", Side::Bid), ("orders_asks", Side::Ask)] {
+        row.list(name, |list| {
+            // A handle of this bus has orders, or none.
+            let _ = bus.orders(instrument, side, |order| {
+                list.list(|fields| {
+                    fields.exact(order.order_id);
+                    fields.price(order.price);
+                    fields.decimal(order.quantity.decimal());
+                });
+            });
+        });
+    }
+    row.end();
+    line
+}
+
+/// The beginning of a book's object: whose it is, and how far it may be trusted.
+pub fn client_head(row: &mut Record<'_>, definition: &Definition, state: State) {
+    row.number("security_id", definition.security_id);
+    match definition.symbol.as_str() {
+        "" => row.optional("symbol", None::<u8>),
+        symbol => row.text("symbol", symbol),
+    }
+    row.word("state", state.name());
+}
+
+/// The four lists of a price book, as a client has it.
+pub fn client_lists(row: &mut Record<'_>, book: &Book<'_>) {
+    for (name, kind, side) in LISTS {
+        row.list(name, |list| {
+            for shown in book.list(kind, side) {
+                match shown.is_known {
+                    true => list.list(|fields| client_level(fields, &shown, kind)),
+                    false => list.null(),
+                }
+            }
+        });
+    }
+}
+
+/// Price, quantity and orders of a level; an implied one has no orders.
+pub fn client_level(fields: &mut List<'_>, level: &touchline_client::Level, kind: BookKind) {
+    fields.price(level.price);
+    fields.decimal(level.quantity.decimal());
+    match (kind, level.orders) {
+        (BookKind::Implied, _) => {}
+        (BookKind::Direct, None) => fields.null(),
+        (BookKind::Direct, Some(orders)) => fields.number(orders),
+    }
+}
+
+const LISTS: [(&str, BookKind, Side); 4] = [
+    ("bids", BookKind::Direct, Side::Bid),
+    ("asks", BookKind::Direct, Side::Ask),
+    ("implied_bids", BookKind::Implied, Side::Bid),
+    ("implied_asks", BookKind::Implied, Side::Ask),
+];
+
 /// The beginning of a book's object: whose it is, and how far it may be trusted.
 pub fn head(row: &mut Record<'_>, definition: &InstrumentDefinition, validity: Validity) {
     row.number("security_id", definition.security_id);
@@ -114,12 +192,7 @@ pub fn lists<'a, L: IntoIterator<Item = &'a Level>>(
     definition: &InstrumentDefinition,
     levels: impl Fn(BookKind, Side) -> L,
 ) {
-    for (name, kind, side) in [
-        ("bids", BookKind::Direct, Side::Bid),
-        ("asks", BookKind::Direct, Side::Ask),
-        ("implied_bids", BookKind::Implied, Side::Bid),
-        ("implied_asks", BookKind::Implied, Side::Ask),
-    ] {
+    for (name, kind, side) in LISTS {
         row.list(name, |list| {
             for shown in levels(kind, side) {
                 match shown.known {

@@ -2,21 +2,17 @@
 
 mod stored;
 
-use crate::books::{order_row, price_row};
+use crate::books::{client_order_row, client_price_row};
 use crate::format::{count, counted};
 use crate::interrupt::Interrupt;
 use crate::missing;
 use crate::output::{Failure, Output, say};
-use crate::place::Place;
+use crate::place::{Place, bus_name};
+use crate::states::States;
 use std::path::PathBuf;
-use std::thread;
 use std::time::{Duration, Instant};
 use stored::StoredBooks;
-use touchline_book::LevelList;
-use touchline_gateway::bus;
-use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{Error, Join, Overview, Root, Subscriber};
-use touchline_transport::{BackOff, Idle, Idler};
+use touchline_client::{Bus, Error, Events, Idle, Instrument, Next, Options, State};
 
 /// Join a bus, keep its books from updates alone, and write them at the end.
 ///
@@ -45,6 +41,9 @@ pub struct Arguments {
     /// The same of each live order book: a hash of its orders, in the form of `sim cme --truth-order-log`.
     #[arg(long, value_name = "OUT")]
     order_states: Option<PathBuf>,
+    /// Prices as traders quote them, with the display factor applied, in place of those that the venue sends.
+    #[arg(long, conflicts_with_all = ["states", "order_states"])]
+    display: bool,
     /// Wait so many seconds for the bus to be there.
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait: u64,
@@ -87,23 +86,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let start = Instant::now();
     let end = arguments.seconds.map(Duration::from_secs);
     let is_over = || interrupt.is_asked() || end.is_some_and(|end| start.elapsed() >= end);
-    let Some(mut subscriber) = join(arguments, &is_over)? else {
+    let Some(mut bus) = join(arguments, &is_over)? else {
         return Ok(());
     };
-    let mut stored = StoredBooks::new(open(&arguments.states)?, open(&arguments.order_states)?);
-    let mut idler = Idler::new(Idle::BackOff(PAUSES));
+    let states = |path| Ok::<_, Failure>(open(path)?.map(States::of));
+    let mut stored = StoredBooks::new(states(&arguments.states)?, states(&arguments.order_states)?);
     while !is_over() {
-        let work = subscriber.drain(BATCH, &mut stored);
-        // mutant: soak: a subscriber leaks a little each time it reads
-        idler.idle(work);
+        // Time is looked at once for so many events.
+        for _ in 0..BATCH {
+            match bus.next_within(NAP) {
+                // mutant: soak: a subscriber leaks a little each time it reads
+                Next::Event(event) => stored.event(&bus, &event),
+                Next::TimedOut | Next::Stopped => break,
+            }
+        }
     }
     // What was published before the end was asked for is part of it; a publisher may go on for ever.
     let patience = Instant::now() + FLUSH_TIMEOUT;
     // This process may have been stopped, and the publisher gone since it looked last.
-    subscriber.look_again();
-    while subscriber.drain(BATCH, &mut stored) > 0 && Instant::now() < patience {}
-    write(&stored, books, orders)?;
-    let summary = summary(arguments, &stored, start.elapsed());
+    bus.look_again();
+    while let Next::Event(event) = bus.next_within(Duration::ZERO)
+        && Instant::now() < patience
+    {
+        stored.event(&bus, &event);
+    }
+    write(&bus, books, orders)?;
+    let summary = summary(arguments, &bus, &stored, start.elapsed());
     stored.finish()?;
     match (arguments.quiet, arguments.takes_stdout()) {
         (true, _) => Ok(()),
@@ -115,27 +123,35 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Things handed over between two looks at the clock.
+/// Events between two looks at the clock.
 const BATCH: usize = 1024;
+
+/// How soon an end is followed.
+const NAP: Duration = Duration::from_millis(20);
 
 /// How long what is already published is read at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-const PAUSES: BackOff = BackOff {
-    spins: 100,
-    yields: 100,
-    sleep_min: Duration::from_micros(20),
-    sleep_max: Duration::from_micros(50),
-};
+/// Orders that are kept: as many as a gateway's default.
+const ORDERS_MAX: usize = 262_144;
+
+/// Between two looks at a bus that has nothing.
+const PAUSE: Duration = Duration::from_micros(50);
 
 impl Arguments {
-    fn subscribe(&self, root: &Root) -> Result<Subscriber, Error> {
-        let reader_stats = |name: &String| bus::reader_stats(root, &self.bus, name);
-        let join = Join {
-            reader_stats: self.name.as_ref().map(reader_stats).transpose()?,
-            ..Join::default()
-        };
-        Subscriber::join(root, &self.bus, join)
+    fn options(&self) -> Options {
+        // What the venue sends is what is compared.
+        let events = Events::BOOKS | Events::ORDERS | Events::TRADES;
+        let options = Bus::options()
+            .directory(self.place.root().path())
+            .events(events | Events::STATISTICS | Events::STATUS)
+            .orders_max(ORDERS_MAX)
+            .venue_prices(!self.display)
+            .idle(Idle::Sleep(PAUSE));
+        match &self.name {
+            Some(name) => options.name(name),
+            None => options,
+        }
     }
 
     fn takes_stdout(&self) -> bool {
@@ -148,26 +164,22 @@ impl Arguments {
 }
 
 /// Joins as soon as there is a publisher; `None` if the end comes first.
-fn join(arguments: &Arguments, is_over: &impl Fn() -> bool) -> Result<Option<Subscriber>, Failure> {
-    let root = arguments.place.root();
+fn join(arguments: &Arguments, is_over: &impl Fn() -> bool) -> Result<Option<Bus>, Failure> {
     let patience = Instant::now() + Duration::from_secs(arguments.wait);
     loop {
-        let is_last = Instant::now() >= patience;
-        // A bus without a publisher may be one of yesterday.
-        let is_there =
-            is_last || Overview::publisher_of(&root, &arguments.bus).is_ok_and(|p| p.is_some());
-        let joined = is_there.then(|| arguments.subscribe(&root));
-        match joined {
-            Some(Ok(subscriber)) => return Ok(Some(subscriber)),
-            Some(Err(error)) if is_last => return Err(refused(&root, &error, arguments)),
-            _ if is_over() => return Ok(None),
-            _ => thread::sleep(Duration::from_millis(20)),
+        let left = patience.saturating_duration_since(Instant::now());
+        let options = arguments.options().wait(left.min(NAP));
+        match options.join(&arguments.bus) {
+            Ok(bus) => return Ok(Some(bus)),
+            Err(error) if Instant::now() >= patience => return Err(refused(&error, arguments)),
+            Err(_) if is_over() => return Ok(None),
+            Err(_) => {}
         }
     }
 }
 
-fn refused(root: &Root, error: &Error, arguments: &Arguments) -> Failure {
-    let error = missing::words(root, &arguments.bus, error);
+fn refused(error: &Error, arguments: &Arguments) -> Failure {
+    let error = missing::words(&arguments.place.root(), &arguments.bus, error);
     match arguments.wait {
         0 => Failure::run(format!("{error} (--wait N waits for it)")),
         seconds => Failure::run(format!("{error}, after {seconds} s")),
@@ -175,23 +187,15 @@ fn refused(root: &Root, error: &Error, arguments: &Arguments) -> Failure {
 }
 
 /// Writes both before the first one takes its name.
-fn write(
-    stored: &StoredBooks,
-    mut books: Option<Output>,
-    mut orders: Option<Output>,
-) -> Result<(), Failure> {
-    for definition in stored.by_security_id() {
-        let instrument = definition.instrument;
+fn write(bus: &Bus, mut books: Option<Output>, mut orders: Option<Output>) -> Result<(), Failure> {
+    for instrument in by_security_id(bus) {
         if let Some(books) = &mut books {
-            let book = stored.mirror.book(instrument);
-            let levels = |kind, side| book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
-            let validity = stored.mirror.validity(instrument);
-            books.line(&price_row(&definition, validity, None, levels))?;
+            books.line(&client_price_row(
+                &bus.book(instrument).map_err(Failure::run)?,
+            ))?;
         }
         if let Some(orders) = &mut orders {
-            let validity = stored.mirror.orders_validity(instrument);
-            let row = order_row(&definition, validity, stored.mirror.orders());
-            orders.line(&row)?;
+            orders.line(&client_order_row(bus, instrument))?;
         }
     }
     let mut outputs: Vec<_> = [books, orders].into_iter().flatten().collect();
@@ -199,11 +203,22 @@ fn write(
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-fn summary(arguments: &Arguments, stored: &StoredBooks, elapsed: Duration) -> String {
-    let seen = &stored.seen;
-    let (live, known) = stored.live();
+/// Every instrument of the present publisher, by ascending venue id.
+fn by_security_id(bus: &Bus) -> Vec<Instrument> {
+    let mut rows: Vec<_> = bus.instruments().filter(|of| bus.is_current(*of)).collect();
+    rows.sort_by_key(|of| {
+        bus.definition(*of)
+            .map_or(0, |definition| definition.security_id)
+    });
+    rows
+}
+
+fn summary(arguments: &Arguments, bus: &Bus, stored: &StoredBooks, elapsed: Duration) -> String {
+    let (seen, stats) = (&stored.seen, bus.stats());
+    let known = by_security_id(bus);
+    let live = known.iter().filter(|of| bus.state(**of) == Ok(State::Live));
     format!(
-        "{}: {} in {} over {:.1} s, {} of {} live; {}, {}, {} lost by laps, {} of the publisher\n",
+        "{}: {} in {} over {:.1} s, {} of {} live; {}, {}, {} lost by overruns, {} of the publisher\n",
         arguments.bus,
         counted(seen.updates, "update"),
         match seen.batches {
@@ -211,11 +226,11 @@ fn summary(arguments: &Arguments, stored: &StoredBooks, elapsed: Duration) -> St
             batches => format!("{} batches", count(batches)),
         },
         elapsed.as_secs_f64(),
-        count(live as u64),
-        counted(known as u64, "book"),
+        count(live.count() as u64),
+        counted(known.len() as u64, "book"),
         counted(seen.gaps, "gap"),
         counted(seen.resets, "reset"),
-        counted(seen.lost, "message"),
-        counted(seen.restarts, "restart"),
+        counted(stats.lost, "message"),
+        counted(stats.restarts, "restart"),
     )
 }

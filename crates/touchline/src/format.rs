@@ -1,5 +1,7 @@
 //! Figures as people read them.
 
+use touchline_wire::sbe::UtcTime;
+
 /// A count with its thousands apart: `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -41,6 +43,13 @@ pub fn age(ns: u64) -> String {
         0..2 => duration(ns),
         days => format!("{} days", count(days)),
     }
+}
+
+/// The time of day of a moment since 1970, in UTC, to the nanosecond; empty of 0.
+pub fn time_of_day(unix_ns: u64) -> String {
+    let time = UtcTime(unix_ns).to_string();
+    let time = time.get(11..29).filter(|_| unix_ns != 0);
+    time.unwrap_or_default().to_owned()
 }
 
 /// Bytes in the unit that suits them: `812 bytes`, `64.0 KiB`, `16.0 MiB`.

@@ -30,6 +30,7 @@ mod screen;
 mod series;
 mod sim;
 mod stat;
+mod states;
 mod tail;
 mod top;
 mod tops;

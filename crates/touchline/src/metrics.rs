@@ -53,9 +53,9 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let root = arguments.place.root();
+    let monitor = arguments.place.monitor();
     if arguments.print {
-        return say(&page::of(&root));
+        return say(&page::of(&monitor));
     }
     let interrupt = Interrupt::catch()?;
     let listener = listen(arguments.listen)?;
@@ -71,10 +71,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::stdout()?;
     output.line(&format!(
         "{} on http://{address}/metrics",
-        root.path().display()
+        monitor.path().display()
     ))?;
     output.flush()?;
-    Server::new(listener, root).start().map_err(Failure::run)?;
+    Server::new(listener, monitor)
+        .start()
+        .map_err(Failure::run)?;
     while !interrupt.is_asked() {
         std::thread::sleep(NAP);
     }

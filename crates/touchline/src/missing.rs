@@ -2,7 +2,7 @@
 
 use crate::output::Failure;
 use std::fmt::Display;
-use touchline_gateway::similar::nearest;
+pub use touchline_gateway::similar::nearest;
 use touchline_transport::shm::Root;
 
 /// Buses that are listed in one line.

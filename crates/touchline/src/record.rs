@@ -97,7 +97,12 @@ impl<'a> Record<'a> {
     /// A quantity in units of ten to the `exponent`: in JSON a number when it is whole, else a decimal string, so that
     /// no reader rounds it.
     pub fn quantity(&mut self, name: &str, quantity: Quantity, exponent: i8) {
-        match decimal(quantity, exponent) {
+        self.decimal(name, decimal(quantity, exponent));
+    }
+
+    /// An exact number: in JSON a number when it is whole, else a decimal string, so that no reader rounds it.
+    pub fn decimal(&mut self, name: &str, value: Option<Decimal>) {
+        match value {
             Some(whole) if whole.is_whole() => self.number(name, whole),
             other => self.exact_or_none(name, other),
         }
@@ -209,7 +214,12 @@ impl List<'_> {
 
     /// A quantity in units of ten to the `exponent`.
     pub fn quantity(&mut self, quantity: Quantity, exponent: i8) {
-        match decimal(quantity, exponent) {
+        self.decimal(decimal(quantity, exponent));
+    }
+
+    /// An exact number, as [`Record::decimal`] writes it.
+    pub fn decimal(&mut self, value: Option<Decimal>) {
+        match value {
             None => self.null(),
             Some(whole) if whole.is_whole() => self.number(whole),
             Some(part) => self.exact(part),

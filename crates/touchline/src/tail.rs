@@ -1,22 +1,15 @@
 //! `touchline tail`: follows a bus.
 
-mod books;
 mod json;
-mod known;
 mod names;
 mod text;
 
 use crate::interrupt::Interrupt;
 use crate::missing;
 use crate::output::{Failure, Output};
-use crate::place::Place;
-use books::Books;
-pub use known::Known;
+use crate::place::{Place, bus_name};
 use std::time::Duration;
-use touchline_gateway::bus;
-use touchline_gateway::config::{Symbols, bus_name};
-use touchline_transport::shm::{Item, Join, Polled, Root, Subscriber};
-use touchline_transport::{BackOff, Idle, Idler, SubscriptionEvent};
+use touchline_client::{Bus, Connection, Event, Events, Next, Options};
 
 /// Follow a bus: every book as it is now, then everything that is published, a line each.
 ///
@@ -73,6 +66,10 @@ Best prices:
   say which: direct, implied, or merged where both are at that price. A line
   that ends with top is of the direct book alone, ahead of the whole change.
 
+Prices:
+  As traders quote them: the venue's price times the display factor of the
+  instrument's definition.
+
 JSON:
   Prices and numbers of 64 bits are strings, quantities numbers when whole;
   levels are [price, quantity, orders], indexes begin at 0. bid and ask are of
@@ -89,41 +86,38 @@ Exit status:
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
-    let root = arguments.place.root();
-    let mut subscriber = Subscriber::join(&root, &arguments.bus, arguments.join(&root)?)
-        .map_err(|error| missing::refused(&root, &arguments.bus, error))?;
+    let options = arguments.options();
+    let mut bus = options
+        .clone()
+        .join(&arguments.bus)
+        .map_err(|error| missing::refused(&arguments.place.root(), &arguments.bus, error))?;
     let mut tail = Tail::new(arguments)?;
-    let mut idler = Idler::new(Idle::BackOff(PAUSES));
     while tail.goes_on() && !interrupt.is_asked() {
-        match subscriber.poll(|item| tail.item(&item)) {
-            Polled::Given(written) => {
-                written?;
-                idler.idle(1);
-            }
-            // There is more: a reader of few symbols is not to sleep while it is behind.
-            Polled::Passed(passed) => idler.idle(passed),
-            Polled::Nothing => {
+        let event = match bus.poll() {
+            Some(event) => event,
+            None => {
                 tail.output.flush()?;
-                idler.idle(0);
+                match bus.next_within(NAP) {
+                    Next::Event(event) => event,
+                    Next::TimedOut => continue,
+                    Next::Stopped => break,
+                }
             }
+        };
+        tail.event(&bus, &event)?;
+        if let Event::Connection(Connection::CaughtUp { instruments: 0 }) = event {
+            tail.nothing_fits(arguments, &options)?;
         }
     }
     tail.output.flush()
 }
 
-/// A person cannot see less than a millisecond, and a screen needs no core of its own.
-const PAUSES: BackOff = BackOff {
-    spins: 0,
-    yields: 10,
-    sleep_min: Duration::from_micros(20),
-    sleep_max: Duration::from_millis(1),
-};
+/// How soon an interrupt is followed, and a reader that has gone is seen.
+const NAP: Duration = Duration::from_millis(20);
 
-/// What is written of a subscription.
+/// What is written of a bus.
 struct Tail {
     output: Output,
-    known: Known,
-    books: Books,
     line: String,
     json: bool,
     images: bool,
@@ -132,24 +126,19 @@ struct Tail {
 }
 
 impl Arguments {
-    fn join(&self, root: &Root) -> Result<Join, Failure> {
-        let reader_stats = self.name.as_ref();
-        let reader_stats = reader_stats.map(|name| bus::reader_stats(root, &self.bus, name));
-        let mut join = Join {
-            reader_stats: reader_stats
-                .transpose()
-                .map_err(|error| missing::refused(root, &self.bus, error))?,
-            registered: self.named,
-            live_only: self.live_only,
-            ..Join::default()
-        };
-        if !self.symbol.is_empty() {
-            let symbols = Symbols::new(self.symbol.clone()).map_err(Failure::usage)?;
-            join.filter = Some(Box::new(move |definition| {
-                symbols.admit_instrument(definition)
-            }));
+    fn options(&self) -> Options {
+        let mut options = Bus::options()
+            .directory(self.place.root().path())
+            .events(Events::ALL)
+            .symbols(self.symbol.iter().map(String::as_str))
+            .live_only(self.live_only);
+        if let Some(name) = &self.name {
+            options = options.name(name);
         }
-        Ok(join)
+        match self.named {
+            true => options.lossless(),
+            false => options,
+        }
     }
 }
 
@@ -157,8 +146,6 @@ impl Tail {
     fn new(arguments: &Arguments) -> Result<Tail, Failure> {
         Ok(Tail {
             output: Output::stdout()?,
-            known: Known::default(),
-            books: Books::default(),
             line: String::new(),
             json: arguments.json,
             images: !arguments.no_images,
@@ -171,33 +158,38 @@ impl Tail {
         self.left > 0 && self.output.has_reader()
     }
 
-    fn item(&mut self, item: &Item<'_>) -> Result<(), Failure> {
-        let (known, books, json) = (&mut self.known, &mut self.books, self.json);
-        let is_message = match item {
-            Item::Update(received) => {
-                known.note(&received.update);
-                books.note(received);
-                if received.is_image && !self.images {
-                    return Ok(());
-                }
-                true
-            }
-            Item::Top { .. } => true,
-            Item::SubscriptionEvent(event) => {
-                if let SubscriptionEvent::Restarted { .. } = event {
-                    known.forget();
-                    books.forget();
-                }
-                false
-            }
-            Item::BatchEnd => return Ok(()),
-        };
+    fn event(&mut self, bus: &Bus, event: &Event) -> Result<(), Failure> {
+        let is_message = !matches!(event, Event::Connection(_));
+        if is_message && bus.trace().is_kept && !self.images {
+            return Ok(());
+        }
         self.line.clear();
-        match json {
-            true => json::write(&mut self.line, item, known, books),
-            false => text::write(&mut self.line, item, known, books),
+        match self.json {
+            true => json::write(&mut self.line, bus, event),
+            false => text::write(&mut self.line, bus, event),
         }
         self.left -= u64::from(is_message);
+        self.output.line(&self.line)
+    }
+
+    /// Says that no instrument fits the patterns, where the bus has some.
+    fn nothing_fits(&mut self, arguments: &Arguments, options: &Options) -> Result<(), Failure> {
+        let Ok(snapshot) = options.clone().snapshot(&arguments.bus) else {
+            return Ok(());
+        };
+        let defined = snapshot.instruments().count();
+        if arguments.symbol.is_empty() || defined == 0 {
+            return Ok(());
+        }
+        let symbols: Vec<_> = snapshot
+            .instruments()
+            .map(|instrument| snapshot.symbol(instrument))
+            .collect();
+        self.line.clear();
+        match self.json {
+            true => json::nothing_fits(&mut self.line, &arguments.symbol, defined),
+            false => text::nothing_fits(&mut self.line, &arguments.symbol, &symbols),
+        }
         self.output.line(&self.line)
     }
 }

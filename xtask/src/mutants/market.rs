@@ -94,8 +94,8 @@ pub const SHOWN: &[Mutant] = &[
     },
     Mutant {
         name: "tail: the best prices are the direct book's",
-        find: "book.and_then(|book| book.touch(side))",
-        replace: "book.and_then(|book| touchline_book::Touch::of(side, book.best(side), None))",
+        find: "let touch = self.book?.touch(side)?;",
+        replace: "let touch = touchline_book::Touch::of(side, self.book?.best(side), None)?;",
         test: "-p touchline --test system the_screens_of_a_bus_agree",
     },
     Mutant {

@@ -18,8 +18,8 @@ pub const SOAKS: &[Mutant] = &[
     },
     Mutant {
         name: "soak: a subscriber leaks a little each time it reads",
-        find: "idler.idle(work);",
-        replace: "        idler.idle(work);\n        std::mem::forget(std::hint::black_box(vec![1_u8; 256]));",
+        find: "Next::Event(event) => stored.event(&bus, &event),",
+        replace: "                Next::Event(event) => {\n                    stored.event(&bus, &event);\n                    std::mem::forget(std::hint::black_box(vec![1_u8; 256]));\n                }",
         test: "-p touchline --test live whatever_is_stopped",
     },
     Mutant {

@@ -96,6 +96,7 @@ const PACKAGES: &[Package] = &[
             "touchline-transport",
             "touchline-gateway",
             "touchline-fx",
+            "touchline-client",
             LAB,
         ],
     ),

@@ -17,7 +17,7 @@ const PLACES: &[&str] = &[
     "crates/touchline/src/replay",
     "crates/touchline/src/books.rs",
     // Expected books come from the simulator.
-    "crates/touchline/src/follow/stored.rs",
+    "crates/touchline/src/states.rs",
     // The list of the commands.
     "crates/touchline/src/main.rs",
 ];

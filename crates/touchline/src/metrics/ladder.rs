@@ -2,7 +2,7 @@
 
 use super::format::Samples;
 use super::names::Unit;
-use touchline_transport::shm::HistogramView;
+use touchline_client::monitor::HistogramView;
 
 /// The bounds: 1, 2 and 5 of each power of ten, from 100 to 10^10, in the histogram's own unit. Of
 /// nanoseconds that is 100 ns to 10 s.

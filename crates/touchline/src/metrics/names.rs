@@ -1,7 +1,7 @@
 //! What a number of a board is called, and counted in, on the page.
 
 use super::format::Kind;
-use touchline_transport::shm::Description;
+use touchline_client::monitor::Description;
 
 /// How a counter of a board is shown.
 #[derive(Clone, Debug, PartialEq)]

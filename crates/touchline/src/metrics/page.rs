@@ -5,7 +5,8 @@ use super::readers::Readers;
 use super::{ladder, names};
 use crate::counted::{self, Freshness};
 use crate::version;
-use touchline_transport::shm::{CountersView, Error, Overview, Root};
+use touchline_client::Error;
+use touchline_client::monitor::{CountersView, Monitor, Overview};
 
 /// Buses beyond this, by name, are counted and not shown.
 const BUSES_MAX: usize = 64;
@@ -89,19 +90,19 @@ mod of_bus {
 }
 
 /// The page of a directory of buses. What cannot be read is a number on it, never an error.
-pub fn of(root: &Root) -> String {
+pub fn of(monitor: &Monitor) -> String {
     let mut page = Page::default();
     let help = "1; version and commit of the exporter are its labels.";
     if let Some(mut samples) = page.family("touchline_build_info", Kind::Gauge, help) {
         let commit = version::COMMIT.unwrap_or("unknown");
         samples.add(&[("version", version::VERSION), ("commit", commit)], 1);
     }
-    let listed = root.buses();
+    let listed = monitor.buses();
     let is_readable = listed.is_ok();
     let buses = listed.unwrap_or_default();
     let mut readers = Readers::default();
     for bus in buses.iter().take(BUSES_MAX) {
-        write_bus(&mut page, &mut readers, root, bus);
+        write_bus(&mut page, &mut readers, monitor, bus);
     }
     let not_shown = buses.len().saturating_sub(BUSES_MAX);
     let numbers = [
@@ -140,14 +141,14 @@ pub fn of(root: &Root) -> String {
 }
 
 /// Whether the directory can be read: what /healthz says.
-pub fn health(root: &Root) -> Result<(), Error> {
-    root.buses()?;
+pub fn health(monitor: &Monitor) -> Result<(), Error> {
+    monitor.buses()?;
     Ok(())
 }
 
-fn write_bus(page: &mut Page, readers: &mut Readers, root: &Root, bus: &str) {
-    let looked = Overview::with_readers(root, bus).and_then(|(overview, named)| {
-        let counters_file = CountersView::open(root, bus)?;
+fn write_bus(page: &mut Page, readers: &mut Readers, monitor: &Monitor, bus: &str) {
+    let looked = monitor.overview(bus).and_then(|(overview, named)| {
+        let counters_file = monitor.counters(bus)?;
         Ok((overview, named, counters_file))
     });
     write(page, of_bus::UNREADABLE, bus, u64::from(looked.is_err()));

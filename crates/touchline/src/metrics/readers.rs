@@ -2,7 +2,7 @@
 
 use super::format::{Kind, Page};
 use super::page::write_histograms;
-use touchline_transport::shm::{ReaderView, RegisteredReader};
+use touchline_client::monitor::{ReaderView, RegisteredReader};
 
 /// Readers beyond this, over all buses, are counted and not shown.
 const READERS_MAX: usize = 256;

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use touchline_transport::shm::Root;
+use touchline_client::monitor::Monitor;
 
 /// Connections at one time.
 const CONNECTIONS_MAX: usize = 8;
@@ -32,7 +32,7 @@ pub struct Server {
 }
 
 struct Shared {
-    root: Root,
+    monitor: Monitor,
     page: Mutex<Option<(Instant, Arc<String>)>>,
     places: Mutex<Vec<Place>>,
     left: Condvar,
@@ -53,9 +53,9 @@ struct Connection {
 
 impl Server {
     /// For the buses of a directory.
-    pub fn new(listener: TcpListener, root: Root) -> Server {
+    pub fn new(listener: TcpListener, monitor: Monitor) -> Server {
         let shared = Shared {
-            root,
+            monitor,
             page: Mutex::default(),
             places: Mutex::default(),
             left: Condvar::new(),
@@ -131,7 +131,7 @@ impl Shared {
         match &*page {
             Some((made, text)) if made.elapsed() < PAGE_AGE_MAX => Arc::clone(text),
             _ => {
-                let text = Arc::new(page::of(&self.root));
+                let text = Arc::new(page::of(&self.monitor));
                 *page = Some((Instant::now(), Arc::clone(&text)));
                 text
             }
@@ -151,7 +151,7 @@ fn serve(shared: &Shared, stream: &TcpStream) {
             let kind = "text/plain; version=0.0.4; charset=utf-8";
             answer(stream, "200 OK", kind, &shared.page())
         }
-        Ok(Some(Ok(Wanted::Health))) => match page::health(&shared.root) {
+        Ok(Some(Ok(Wanted::Health))) => match page::health(&shared.monitor) {
             Ok(()) => answer(stream, "200 OK", PLAIN, "ok\n"),
             Err(error) => answer(
                 stream,

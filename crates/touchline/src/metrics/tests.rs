@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
+use touchline_client::monitor::Monitor;
 use touchline_feed::cme::CmeFeed;
 use touchline_gateway::CountersFile;
 use touchline_gateway::live::Gateway;
@@ -72,7 +73,7 @@ impl Everything {
             ..Join::default()
         };
         let _subscriber = Subscriber::join(&root, "bus", join).expect("the bus is there");
-        let text = page::of(&root);
+        let text = page::of(&Monitor::new(Some(root.path())));
         let counters_file = CountersView::open(&root, "bus").expect("the bus is there");
         let counters_file = counters_file.expect("it has a board");
         let counters = counters_file
@@ -191,7 +192,7 @@ fn instruments_do_not_make_series() {
             .map(|(series, _)| series.to_owned())
             .collect::<Vec<_>>()
     };
-    let before = page::of(&root);
+    let before = page::of(&Monitor::new(Some(root.path())));
     let depth = Depth {
         direct: 1,
         implied: 0,
@@ -206,7 +207,7 @@ fn instruments_do_not_make_series() {
         publisher.publish(&Update::Definition(&definition), &Timestamps::default());
     }
     publisher.commit();
-    let after = page::of(&root);
+    let after = page::of(&Monitor::new(Some(root.path())));
     assert!(
         after.contains("touchline_bus_instruments{bus=\"bus\"} 100000\n"),
         "{after}"

@@ -1,25 +1,30 @@
-//! Words for what messages say, the same in lines for people and in JSON.
+//! Words for what events say, the same in lines for people and in JSON.
 
-use touchline_types::{
-    BookKind, Depth, LevelAction, OrderAction, Phase, Side, StatisticKind, Update, UpdateAction,
+use touchline_client::{
+    BookKind, Depth, Event, LevelAction, OrderAction, Side, StatisticKind, UpdateAction,
 };
 
-/// What kind of message an update is.
-pub fn message(update: &Update<'_>) -> &'static str {
-    match update {
-        Update::Book(_) => "book",
-        Update::Orders(_) => "orders",
-        Update::Trade(_) => "trade",
-        Update::Statistic(_) => "statistic",
-        Update::Status(_) => "status",
-        Update::BookSnapshot(_) => "book_snapshot",
-        Update::OrdersSnapshot(_) => "orders_snapshot",
-        Update::State(_) => "state",
-        Update::Gap(_) => "gap",
-        Update::Reset => "reset",
-        Update::Definition(_) => "definition",
-        Update::Download(_) => "download",
-        Update::Channel(_) => "channel",
+/// What kind of message an event is of.
+pub fn message(event: &Event) -> &'static str {
+    use touchline_client::ChannelChange;
+    match event {
+        Event::Top(_) => "top",
+        Event::Book(change) if change.is_whole => "book_snapshot",
+        Event::Book(_) => "book",
+        Event::Orders(change) if change.is_whole => "orders_snapshot",
+        Event::Orders(_) => "orders",
+        Event::Trade(_) => "trade",
+        Event::Statistic(_) => "statistic",
+        Event::Status(_) => "status",
+        Event::State(_) => "state",
+        Event::Defined(_) => "definition",
+        Event::Channel(event) => match event.what {
+            ChannelChange::Gap { .. } => "gap",
+            ChannelChange::Reset => "reset",
+            ChannelChange::DownloadStarted | ChannelChange::DownloadEnded => "download",
+            _ => "channel",
+        },
+        _ => "other",
     }
 }
 
@@ -62,13 +67,6 @@ pub fn order_action(action: OrderAction) -> &'static str {
     }
 }
 
-pub fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Begun => "begun",
-        Phase::Ended => "ended",
-    }
-}
-
 pub fn update_action(action: UpdateAction) -> &'static str {
     match action {
         UpdateAction::New => "new",
@@ -80,6 +78,7 @@ pub fn update_action(action: UpdateAction) -> &'static str {
     }
 }
 
+/// The key of a figure.
 pub fn statistic(kind: StatisticKind) -> &'static str {
     match kind {
         StatisticKind::Open => "open",
@@ -97,5 +96,26 @@ pub fn statistic(kind: StatisticKind) -> &'static str {
         StatisticKind::LowLimit => "low_limit",
         StatisticKind::PriceBand => "price_band",
         StatisticKind::Other => "other",
+    }
+}
+
+/// A figure as people call it.
+pub fn statistic_words(kind: StatisticKind) -> &'static str {
+    match kind {
+        StatisticKind::Open => "opening price",
+        StatisticKind::High => "session high",
+        StatisticKind::Low => "session low",
+        StatisticKind::Vwap => "volume-weighted average price",
+        StatisticKind::HighestBid => "highest bid",
+        StatisticKind::LowestAsk => "lowest ask",
+        StatisticKind::Settlement => "settlement price",
+        StatisticKind::ClearedVolume => "cleared volume",
+        StatisticKind::OpenInterest => "open interest",
+        StatisticKind::Fixing => "fixing price",
+        StatisticKind::Volume => "traded volume",
+        StatisticKind::HighLimit => "upper price limit",
+        StatisticKind::LowLimit => "lower price limit",
+        StatisticKind::PriceBand => "largest accepted price variation",
+        StatisticKind::Other => "other figure",
     }
 }

@@ -1,259 +1,232 @@
-//! A message as a person reads it.
+//! An event as a person reads it.
 //!
 //! It does not go over the fields as [`json`](super::json) does: a line of a screen chooses some of them, and puts the
 //! best prices and quantities at prices (`12@4500.25`) before what changed. Only the words are shared ([`names`]).
 
-use super::books::Books;
-use super::known::Known;
 use super::names;
-use crate::format::{count, counted};
+use crate::format::{count, counted, time_of_day};
+use crate::missing::nearest;
 use std::fmt::Write;
-use touchline_book::{Touch, TouchSource};
-use touchline_transport::SubscriptionEvent;
-use touchline_transport::shm::{Item, Received};
-use touchline_types::native::TopOfBook;
-use touchline_types::{
-    BookKind, BookSnapshot, Instrument, InstrumentDefinition, LevelAction, LevelChange,
-    OrderAction, OrderChange, Phase, Price, Quantity, Timestamps, Update, Validity,
+use touchline_client::{
+    BookChange, BookKind, Bus, ChannelChange, ChannelEvent, Connection, Event, Instrument,
+    LevelAction, LevelChange, OrderAction, OrderChange, OrdersChange, Price, Quantity, Side,
+    Statistic, Status, Times, Top, Touch, TouchSource, Trade, UpdateAction,
 };
-use touchline_wire::sbe::UtcTime;
 
-/// Writes an item as one line.
-pub fn write(line: &mut String, item: &Item<'_>, known: &Known, books: &Books) {
-    match item {
-        Item::Update(received) => write_update(line, received, known, books),
-        Item::Top {
-            top, timestamps, ..
-        } => {
-            push_time(line, timestamps);
-            let validity = books.channel().price_of(top.validity);
-            write_top(line, top, validity, &known.of(top.instrument));
+/// Writes an event as one line.
+pub fn write(line: &mut String, bus: &Bus, event: &Event) {
+    match event {
+        Event::Top(top) => write_top(line, bus, top),
+        Event::Book(change) => write_book(line, bus, change),
+        Event::Orders(change) => write_orders(line, bus, change),
+        Event::Trade(trade) => write_trade(line, bus, trade),
+        Event::Statistic(statistic) => write_statistic(line, bus, statistic),
+        Event::Status(status) => write_status(line, bus, status),
+        Event::State(change) => {
+            push_time(line, &change.times);
+            push_head(line, bus, change.instrument, change.state.name());
         }
-        Item::SubscriptionEvent(event) => write_event(line, event),
-        Item::BatchEnd => {}
+        Event::Channel(event) => write_channel(line, event),
+        Event::Defined(instrument) => write_definition(line, bus, *instrument),
+        Event::Connection(what) => write_connection(line, what),
+        _ => {}
     }
 }
 
-fn write_update(line: &mut String, received: &Received<'_>, known: &Known, books: &Books) {
-    push_time(line, &received.timestamps);
-    let of = |instrument: Instrument| known.of(instrument);
-    let channel = books.channel();
-    let _ = match &received.update {
-        Update::Book(book) => {
-            let definition = of(book.instrument);
-            push_head(line, &definition, channel.price_of(book.validity).name());
-            push_best(line, books.touches(book.instrument), &definition);
-            for change in book.changes {
-                push_change(line, change, &definition);
-            }
-            Ok(())
-        }
-        Update::BookSnapshot(book) => {
-            let definition = of(book.instrument);
-            push_head(line, &definition, channel.price_of(book.validity).name());
-            push_best(line, books.touches(book.instrument), &definition);
-            push_lengths(line, book);
-            Ok(())
-        }
-        Update::Orders(orders) => {
-            let definition = of(orders.instrument);
-            push_head(line, &definition, channel.orders_of(orders.validity).name());
-            push_orders(line, orders.changes, &definition);
-            Ok(())
-        }
-        Update::OrdersSnapshot(orders) => {
-            push_head(
-                line,
-                &of(orders.instrument),
-                channel.orders_of(orders.validity).name(),
-            );
-            let number = counted(orders.orders.len() as u64, "order");
-            write!(line, " order book of {number}")
-        }
-        Update::Trade(trade) => {
-            let definition = of(trade.instrument);
-            push_head(line, &definition, "trade");
-            line.push(' ');
-            push_amount(line, trade.quantity, trade.price, &definition);
-            let aggressor = trade.aggressor.map_or("nobody", names::side);
-            let action = names::update_action(trade.action);
-            write!(line, "  aggressor {aggressor}, {action}")
-        }
-        Update::Statistic(statistic) => {
-            let definition = of(statistic.instrument);
-            push_head(line, &definition, "figure");
-            let _ = write!(line, " {} ", names::statistic(statistic.kind));
-            push_amount(line, statistic.quantity, statistic.price, &definition);
-            Ok(())
-        }
-        Update::Status(status) => {
-            let group = String::from_utf8_lossy(&status.group);
-            let group = group.trim_end_matches(['\0', ' ']);
-            match status.instrument {
-                Some(instrument) => push_head(line, &of(instrument), "status"),
-                None => {
-                    let _ = write!(line, " {group:<20} {:<10}", "status");
-                }
-            }
-            let (code, reason, event) = (status.status, status.reason, status.event);
-            write!(line, " {code}, reason {reason}, event {event}")
-        }
-        Update::State(state) => {
-            push_head(
-                line,
-                &of(state.instrument),
-                channel.price_of(state.validity).name(),
-            );
-            Ok(())
-        }
-        Update::Gap(gap) => {
-            let orders = gap.orders.name();
-            let (first, last) = (gap.first, gap.last);
-            write!(
-                line,
-                " packets {first} to {last} are lost: live books are gapped, order books {orders}"
-            )
-        }
-        Update::Reset => write!(line, " reset: every book is empty and live"),
-        Update::Download(Phase::Begun) => write!(
-            line,
-            " download begun: definitions and whole books of all chosen instruments follow"
-        ),
-        Update::Download(Phase::Ended) => {
-            write!(line, " download ended: every chosen instrument was told of")
-        }
-        Update::Channel(state) => {
-            let (price, orders) = (state.price.name(), state.orders.name());
-            write!(
-                line,
-                " channel: live price books are {price}, live order books {orders}"
-            )
-        }
-        Update::Definition(definition) => {
-            push_head(line, definition, "definition");
-            let depth = definition.depth;
-            write!(
-                line,
-                " id {}, {}, depth {} direct {} implied, tick {}",
-                definition.security_id,
-                definition.asset,
-                names::depth(depth.direct),
-                depth.implied,
-                definition.tick
-            )
-        }
+/// Says that no instrument fits the patterns that were given, and which ones there are.
+pub fn nothing_fits(line: &mut String, patterns: &[String], symbols: &[&str]) {
+    let instruments = counted(symbols.len() as u64, "instrument");
+    let _ = write!(
+        line,
+        "-- no instrument fits {}: the bus has {instruments}",
+        patterns.join(", ")
+    );
+    let meant = patterns
+        .iter()
+        .find_map(|pattern| nearest(pattern, symbols.iter().copied()));
+    let _ = match (meant, symbols.first()) {
+        (Some(meant), _) => write!(line, "; did you mean {meant}?"),
+        (None, Some(first)) => write!(line, ", {first} for example"),
+        (None, None) => Ok(()),
     };
 }
 
-fn write_event(line: &mut String, event: &SubscriptionEvent) {
-    let _ = match event {
-        SubscriptionEvent::CaughtUp => write!(line, "-- joined: what follows is live"),
-        SubscriptionEvent::Overrun { messages, bytes } => write!(
-            line,
-            "-- too slow: {} ({} bytes) were overwritten unread; every book follows anew",
-            counted(*messages, "message"),
-            count(*bytes)
-        ),
-        SubscriptionEvent::Restarted { generation } => {
-            write!(
-                line,
-                "-- another publisher begins, the bus's number {generation}: all books are void"
-            )
-        }
-        SubscriptionEvent::PublisherGone => {
-            write!(line, "-- the publisher is gone: books are stale")
-        }
-        SubscriptionEvent::PublisherStalled => write!(
-            line,
-            "-- the publisher is stalled: no sign of life from it, books are stale"
-        ),
-        SubscriptionEvent::PublisherResumed => write!(
-            line,
-            "-- the publisher has resumed: books follow as they are now"
-        ),
-        SubscriptionEvent::Corrupt { sequence } => write!(
-            line,
-            "-- message {sequence} makes no sense: somebody else writes this memory; every book follows anew"
-        ),
-        SubscriptionEvent::Damaged => write!(
-            line,
-            "-- a file of the bus was made shorter: start its publisher again"
-        ),
-        SubscriptionEvent::Incompatible { layout } => write!(
-            line,
-            "-- another publisher goes on in format {layout}, which this program cannot read: use the program of its version"
-        ),
-    };
-}
-
-fn write_top(
-    line: &mut String,
-    top: &TopOfBook,
-    validity: Validity,
-    definition: &InstrumentDefinition,
-) {
-    push_head(line, definition, validity.name());
-    let direct = |price: Price, quantity: Quantity| {
-        (!price.is_null()).then_some(Touch {
-            price,
-            quantity,
+fn write_top(line: &mut String, bus: &Bus, top: &Top) {
+    push_time(line, &top.times);
+    push_head(line, bus, top.instrument, top.state.name());
+    let direct = |quote: Option<touchline_client::Quote>| {
+        quote.map(|quote| Touch {
+            price: quote.price,
+            quantity: quote.quantity,
             source: TouchSource::Direct,
         })
     };
-    let touches = [
-        direct(top.bid_price, top.bid_quantity),
-        direct(top.ask_price, top.ask_quantity),
-    ];
-    push_best(line, touches, definition);
+    push_best(line, [direct(top.bid), direct(top.ask)]);
     line.push_str("  top");
 }
 
-/// The time of day, the venue's or else that of receipt; of what has neither, as wide a blank.
-fn push_time(line: &mut String, timestamps: &Timestamps) {
-    let ns = match timestamps.exchange_ns {
-        0 => timestamps.packet.receive_ns,
-        ns => ns,
+fn write_book(line: &mut String, bus: &Bus, change: &BookChange) {
+    push_time(line, &change.times);
+    push_head(line, bus, change.instrument, change.state.name());
+    let Ok(book) = bus.book(change.instrument) else {
+        return;
     };
-    let time = UtcTime(ns).to_string();
-    let time = time.get(11..29).filter(|_| ns != 0).unwrap_or_default();
-    let _ = write!(line, "{time:<18}");
-}
-
-fn push_head(line: &mut String, definition: &InstrumentDefinition, state: &str) {
-    let _ = match (definition.symbol.is_empty(), definition.security_id) {
-        (false, _) => write!(line, " {:<20}", definition.symbol),
-        (true, 0) => write!(line, " {:<20}", format!("#{}", definition.instrument.0)),
-        (true, security_id) => write!(line, " {security_id:<20}"),
-    };
-    let _ = write!(line, " {state:<10}");
-}
-
-/// How many levels a whole book has.
-fn push_lengths(line: &mut String, book: &BookSnapshot<'_>) {
-    let (bids, asks) = (book.bids.len(), book.asks.len());
+    push_best(line, Side::BOTH.map(|side| book.touch(side)));
+    if !change.is_whole {
+        bus.changes()
+            .iter()
+            .for_each(|change| push_change(line, change));
+        return;
+    }
+    let length = |kind, side| book.list(kind, side).len();
+    let [bids, asks] = Side::BOTH.map(|side| length(BookKind::Direct, side));
     let _ = write!(line, "  whole book of {bids} bids, {asks} asks");
-    let (bids, asks) = (book.implied_bids.len(), book.implied_asks.len());
+    let [bids, asks] = Side::BOTH.map(|side| length(BookKind::Implied, side));
     if bids + asks > 0 {
         let _ = write!(line, ", implied {bids} bids, {asks} asks");
     }
 }
 
-fn push_best(line: &mut String, [bid, ask]: [Option<Touch>; 2], definition: &InstrumentDefinition) {
-    let text = |touch: Option<Touch>| {
-        let mut text = String::new();
-        match touch {
-            Some(touch) => {
-                push_amount(&mut text, touch.quantity, touch.price, definition);
-                let _ = write!(text, " {}", touch.source.name());
-            }
-            None => text.push('-'),
+fn write_orders(line: &mut String, bus: &Bus, change: &OrdersChange) {
+    push_time(line, &change.times);
+    push_head(line, bus, change.instrument, change.state.name());
+    match change.is_whole {
+        true => {
+            let number = counted(change.changes.into(), "order");
+            let _ = write!(line, " order book of {number}");
         }
-        text
+        false => bus
+            .order_changes()
+            .iter()
+            .for_each(|order| push_order(line, order)),
+    }
+}
+
+fn write_trade(line: &mut String, bus: &Bus, trade: &Trade) {
+    push_time(line, &trade.times);
+    push_head(line, bus, trade.instrument, "trade");
+    line.push(' ');
+    push_amount(line, trade.quantity, Some(trade.price));
+    let _ = write!(line, "  aggressor {}", trade.aggressor);
+    let _ = match trade.action {
+        UpdateAction::New => Ok(()),
+        UpdateAction::Delete => write!(line, ", busted"),
+        _ => write!(line, ", corrected"),
+    };
+}
+
+fn write_statistic(line: &mut String, bus: &Bus, statistic: &Statistic) {
+    push_time(line, &statistic.times);
+    push_head(line, bus, statistic.instrument, "statistic");
+    let _ = write!(line, " {}", names::statistic_words(statistic.kind));
+    let _ = match (statistic.price, statistic.quantity) {
+        (Some(price), Some(quantity)) => write!(line, " {quantity}@{price}"),
+        (Some(price), None) => write!(line, " {price}"),
+        (None, Some(quantity)) => write!(line, " {quantity}"),
+        (None, None) => write!(line, " none"),
+    };
+    if statistic.action == UpdateAction::Delete {
+        line.push_str(", withdrawn");
+    }
+}
+
+fn write_status(line: &mut String, bus: &Bus, status: &Status) {
+    push_time(line, &status.times);
+    match status.instrument {
+        Some(instrument) => push_head(line, bus, instrument, "status"),
+        None => {
+            let _ = write!(line, " {:<20} {:<10}", status.group, "status");
+        }
+    }
+    let _ = write!(line, " {status}");
+}
+
+fn write_channel(line: &mut String, event: &ChannelEvent) {
+    push_time(line, &event.times);
+    let _ = match event.what {
+        ChannelChange::Gap {
+            first,
+            last,
+            orders,
+        } => write!(
+            line,
+            " packets {first} to {last} lost: live books are gapped, order books {orders}"
+        ),
+        ChannelChange::Reset => write!(line, " reset: every book is empty and live"),
+        ChannelChange::State { price, orders, .. } => write!(
+            line,
+            " channel: live price books are {price}, live order books {orders}"
+        ),
+        ChannelChange::DownloadStarted => write!(
+            line,
+            " download started: definitions and whole books of all chosen instruments follow"
+        ),
+        ChannelChange::DownloadEnded => {
+            write!(line, " download ended: every chosen instrument was defined")
+        }
+        _ => Ok(()),
+    };
+}
+
+fn write_definition(line: &mut String, bus: &Bus, instrument: Instrument) {
+    push_time(line, &Times::default());
+    push_head(line, bus, instrument, "definition");
+    let Ok(definition) = bus.definition(instrument) else {
+        return;
+    };
+    let depth = definition.depth;
+    let _ = write!(
+        line,
+        " id {}, {}, depth {} direct {} implied, tick {}",
+        definition.security_id,
+        definition.asset,
+        names::depth(depth.direct),
+        depth.implied,
+        definition.tick.unwrap_or(Price::NULL)
+    );
+}
+
+fn write_connection(line: &mut String, what: &Connection) {
+    let _ = match what {
+        Connection::Overrun { messages, bytes } => write!(
+            line,
+            "-- overrun: this reader was too slow, {} ({} bytes) lost; every book follows again",
+            counted(*messages, "message"),
+            count(*bytes)
+        ),
+        what => write!(line, "-- {what}"),
+    };
+}
+
+/// The time of day, the venue's or else that of receipt; of what has neither, as wide a blank.
+fn push_time(line: &mut String, times: &Times) {
+    let ns = match times.exchange_ns {
+        0 => times.receive_ns,
+        ns => ns,
+    };
+    let _ = write!(line, "{:<18}", time_of_day(ns));
+}
+
+fn push_head(line: &mut String, bus: &Bus, instrument: Instrument, state: &str) {
+    let security_id = bus
+        .definition(instrument)
+        .map_or(0, |definition| definition.security_id);
+    let _ = match bus.symbol(instrument) {
+        "?" => write!(line, " {security_id:<20}"),
+        symbol => write!(line, " {symbol:<20}"),
+    };
+    let _ = write!(line, " {state:<10}");
+}
+
+fn push_best(line: &mut String, [bid, ask]: [Option<Touch>; 2]) {
+    let text = |touch: Option<Touch>| match touch {
+        Some(touch) => format!("{}@{} {}", touch.quantity, touch.price, touch.source.name()),
+        None => "-".to_owned(),
     };
     let _ = write!(line, " {:>23} | {:<23}", text(bid), text(ask));
 }
 
-fn push_change(line: &mut String, change: &LevelChange, definition: &InstrumentDefinition) {
+fn push_change(line: &mut String, change: &LevelChange) {
     let implied = match change.book {
         BookKind::Direct => "",
         BookKind::Implied => "i",
@@ -267,42 +240,35 @@ fn push_change(line: &mut String, change: &LevelChange, definition: &InstrumentD
         LevelAction::Clear => write!(line, " clear"),
     };
     if matches!(change.action, LevelAction::Insert | LevelAction::Replace) {
-        match change.level.known {
-            true => push_amount(line, change.level.quantity, change.level.price, definition),
+        match change.level.is_known {
+            true => push_amount(line, change.level.quantity, Some(change.level.price)),
             false => line.push('?'),
         }
     }
 }
 
-fn push_orders(line: &mut String, changes: &[OrderChange], definition: &InstrumentDefinition) {
-    for change in changes {
-        let side = names::side(change.side);
-        let sign = match change.action {
-            OrderAction::New => '+',
-            OrderAction::Update => '=',
-            OrderAction::Delete => '-',
-        };
-        let _ = write!(line, " {side}{sign}{}", change.order_id);
-        if change.action != OrderAction::Delete {
-            line.push(' ');
-            push_amount(line, change.quantity, change.price, definition);
-        }
+fn push_order(line: &mut String, change: &OrderChange) {
+    let sign = match change.action {
+        OrderAction::New => '+',
+        OrderAction::Update => '=',
+        OrderAction::Delete => '-',
+    };
+    let _ = write!(
+        line,
+        " {}{sign}{}",
+        names::side(change.side),
+        change.order_id
+    );
+    if change.action != OrderAction::Delete {
+        line.push(' ');
+        push_amount(line, change.quantity, Some(change.price));
     }
 }
 
 /// `12@4500.25`.
-fn push_amount(
-    line: &mut String,
-    quantity: Quantity,
-    price: Price,
-    definition: &InstrumentDefinition,
-) {
-    let _ = match definition.decimal(quantity) {
-        Some(quantity) => write!(line, "{quantity}"),
-        None => write!(line, "?"),
-    };
-    let _ = match price.is_null() {
-        true => write!(line, "@?"),
-        false => write!(line, "@{price}"),
+fn push_amount(line: &mut String, quantity: Quantity, price: Option<Price>) {
+    let _ = match price.filter(|price| !price.is_null()) {
+        Some(price) => write!(line, "{quantity}@{price}"),
+        None => write!(line, "{quantity}@?"),
     };
 }

@@ -1,28 +1,97 @@
 use super::*;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+use touchline_client::{Code, DisplayFactor, Events, Leg, Price};
 use touchline_lab::updates::{KINDS, RandomUpdates};
+use touchline_transport::Publish;
+use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::native::layout::{Field, Fields, Head, Kind, MESSAGES, MessageLayout};
-use touchline_types::{Code, Depth, DisplayFactor, Leg, ReferenceData, Symbol};
+use touchline_types::{
+    Depth, Instrument as Index, InstrumentDefinition, Legs, Quantity as Units, ReferenceData,
+    Symbol, Timestamps, Update,
+};
 
-/// What a venue states stands in the line; what it does not is left out.
+/// A bus in a folder of its own, with a reader.
+struct Stage {
+    folder: PathBuf,
+    publisher: Publisher,
+    bus: Bus,
+}
+
+const INSTRUMENTS_MAX: usize = 5_000;
+
+impl Stage {
+    fn new(name: &str) -> Stage {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("touchline-tail-{name}-{process}"));
+        let _ = std::fs::remove_dir_all(&folder);
+        let settings = Settings {
+            instruments_max: INSTRUMENTS_MAX,
+            ..Settings::default()
+        };
+        let publisher = Publisher::open(&Root::at(&folder), "test", &settings).expect("our bus");
+        let options = Bus::options().directory(&folder).events(Events::ALL);
+        let bus = options.join("test").expect("it is there");
+        Stage {
+            folder,
+            publisher,
+            bus,
+        }
+    }
+
+    /// The lines of every event of an update.
+    fn lines(&mut self, update: &Update<'_>, timestamps: &Timestamps) -> Vec<serde_json::Value> {
+        self.publisher.publish(update, timestamps);
+        self.publisher.commit();
+        self.drain()
+    }
+
+    /// The lines of every event that is there.
+    fn drain(&mut self) -> Vec<serde_json::Value> {
+        let mut lines = Vec::new();
+        while let Some(event) = self.bus.poll() {
+            let mut line = String::new();
+            write(&mut line, &self.bus, &event);
+            lines.push(serde_json::from_str(&line).expect(&line));
+        }
+        lines
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+const DEPTH: Depth = Depth {
+    direct: 10,
+    implied: 2,
+};
+
+/// What a venue states stands in the line, with prices as traders quote them; what it does not is left out.
 #[test]
 fn reference_data_of_a_definition() {
-    let depth = Depth {
-        direct: 10,
-        implied: 2,
+    let mut stage = Stage::new("reference");
+    // What is kept has no times of a packet.
+    stage.drain();
+    let mut unstated = InstrumentDefinition::unknown(Index(3), 118, DEPTH);
+    unstated.symbol = Symbol::new(b"OPT");
+    unstated.quantity_exponent = -1;
+    let mut line = |definition: &InstrumentDefinition| {
+        let lines = stage.lines(&Update::Definition(definition), &Timestamps::default());
+        let is_definition = |line: &&serde_json::Value| line["message"] == "definition";
+        lines
+            .iter()
+            .find(is_definition)
+            .expect("a definition")
+            .clone()
     };
-    let mut definition = InstrumentDefinition::unknown(Instrument(3), 118, depth);
-    definition.symbol = Symbol::new(b"OPT");
-    definition.quantity_exponent = -1;
-    let line = |definition: &InstrumentDefinition| {
-        let mut line = String::new();
-        super::definition(&mut Record::json(&mut line), definition);
-        line
-    };
-    let plain = line(&definition);
-    assert!(
-        plain.ends_with(",\"defined\":false,\"tick\":null"),
-        "{plain}"
+    let plain = line(&unstated);
+    let keys = plain.as_object().expect("an object").len();
+    assert_eq!(
+        (&plain["defined"], &plain["tick"]),
+        (&false.into(), &serde_json::Value::Null)
     );
     let mut legs = Legs::NONE;
     for side in Side::BOTH {
@@ -32,41 +101,54 @@ fn reference_data_of_a_definition() {
             side,
         });
     }
-    definition.reference = ReferenceData {
-        venue: Code::lossy(b"cme"),
-        security_type: Some(SecurityType::OptionSpread),
-        currency: Code::lossy(b"USD"),
-        settlement_currency: Code::lossy(b"EUR"),
-        display_factor: DisplayFactor::new(1, 100),
-        multiplier: Price(50_000_000_000),
-        lot: Quantity(5),
-        quantity_min: Quantity(10),
-        quantity_max: Quantity(30_000),
-        expiry_ns: 1,
-        maturity: 20_240_900,
-        strike: Price(-500_000_000),
-        right: Some(OptionRight::Put),
-        underlying: Some(-8),
-        high_limit: Price(0),
-        low_limit: Price(1),
-        status: 17,
-        legs,
+    let stated = InstrumentDefinition {
+        tick: Price(25_000_000_000),
+        reference: ReferenceData {
+            venue: Code::lossy(b"cme"),
+            security_type: Some(SecurityType::OptionSpread),
+            currency: Code::lossy(b"USD"),
+            settlement_currency: Code::lossy(b"EUR"),
+            display_factor: DisplayFactor::new(1, 100),
+            multiplier: Price(50_000_000_000),
+            lot: Units(5),
+            quantity_min: Units(10),
+            quantity_max: Units(30_000),
+            expiry_ns: 1,
+            maturity: 20_240_900,
+            strike: Price(-500_000_000),
+            right: Some(OptionRight::Put),
+            underlying: Some(-8),
+            high_limit: Price(0),
+            low_limit: Price(100),
+            status: 17,
+            legs,
+            ..ReferenceData::NULL
+        },
+        ..unstated
     };
-    let stated = line(&definition);
-    let added = stated.strip_prefix(plain.as_str());
-    let expected = concat!(
-        r#","venue":"cme","security_type":"option_spread","currency":"USD","settlement_currency":"EUR","#,
-        r#""right":"put","display_factor":[1,100],"multiplier":"50","strike":"-0.5","high_limit":"0","#,
-        r#""low_limit":"0.000000001","lot":"0.5","quantity_min":1,"quantity_max":3000,"expiry_ns":1,"#,
-        r#""maturity":20240900,"status":17,"underlying":-8,"leg_count":2,"legs":[[7,"bid",2],[7,"ask",2]]"#,
-    );
-    assert_eq!(added, Some(expected));
+    let stated = line(&stated);
+    let expected = serde_json::json!({
+        "tick": "0.25", "venue": "cme", "security_type": "option_spread", "currency": "USD",
+        "settlement_currency": "EUR", "right": "put", "display_factor": [1, 100], "multiplier": "50",
+        "strike": "-0.005", "high_limit": "0", "low_limit": "0.000000001", "lot": "0.5", "quantity_min": 1,
+        "quantity_max": 3000, "expiry_ns": 1, "maturity": 20_240_900, "status": 17,
+        "status_name": "ready to trade", "underlying": -8, "leg_count": 2, "legs": [[7, "bid", 2], [7, "ask", 2]],
+    });
+    let expected = expected.as_object().expect("an object");
+    for (key, value) in expected {
+        assert_eq!(&stated[key], value, "{key}");
+    }
+    // A tick is there without a value, too.
+    let added = stated.as_object().expect("an object").len() - keys;
+    assert_eq!(added, expected.len() - 1);
 }
 
 /// A field that the native format has, and its lines do not, would be lost to whoever reads them: every field of each
 /// message, and of the entries of its groups, stands in the lines of that message.
 #[test]
 fn every_field_of_the_layout_stands_in_the_lines() {
+    let mut stage = Stage::new("layout");
+    stage.drain();
     let mut updates = RandomUpdates::from_seed(1, 3);
     for kind in 0..KINDS {
         let mut keys = BTreeSet::new();
@@ -74,18 +156,20 @@ fn every_field_of_the_layout_stands_in_the_lines() {
         for _ in 0..200 {
             let timestamps = updates.timestamps();
             let update = updates.of_kind(kind);
-            message = names::message(&update);
-            let received = Received {
-                sequence: 1,
-                timestamps,
-                update,
-                batch_end: true,
-                is_image: false,
-            };
-            let mut line = String::new();
-            let item = Item::Update(received);
-            write(&mut line, &item, &Known::default(), &Books::default());
-            collect(&serde_json::from_str(&line).expect(&line), &mut keys);
+            message = name_of(&update);
+            if let Some(index) = instrument_of(&update) {
+                if index.index() >= INSTRUMENTS_MAX {
+                    continue;
+                }
+                let mut definition = InstrumentDefinition::unknown(index, index.0.into(), DEPTH);
+                definition.symbol = Symbol::new(b"SYM");
+                stage.lines(&Update::Definition(&definition), &Timestamps::default());
+            }
+            for line in stage.lines(&update, &timestamps) {
+                if line["message"] == message {
+                    collect(&line, &mut keys);
+                }
+            }
         }
         let layout = layout_of(message);
         let groups = layout.groups.iter().flat_map(|group| group.fields);
@@ -96,6 +180,39 @@ fn every_field_of_the_layout_stands_in_the_lines() {
             let name = key(message, &snake_case(group.name)).to_owned();
             assert!(keys.contains(&name), "{message} has no {name}: {keys:?}");
         }
+    }
+}
+
+/// What the lines call the message of an update.
+fn name_of(update: &Update<'_>) -> &'static str {
+    match update {
+        Update::Book(_) => "book",
+        Update::Orders(_) => "orders",
+        Update::Trade(_) => "trade",
+        Update::Statistic(_) => "statistic",
+        Update::Status(_) => "status",
+        Update::BookSnapshot(_) => "book_snapshot",
+        Update::OrdersSnapshot(_) => "orders_snapshot",
+        Update::State(_) => "state",
+        Update::Gap(_) => "gap",
+        Update::Reset => "reset",
+        Update::Definition(_) => "definition",
+        Update::Download(_) => "download",
+        Update::Channel(_) => "channel",
+    }
+}
+
+fn instrument_of(update: &Update<'_>) -> Option<Index> {
+    match update {
+        Update::Book(update) => Some(update.instrument),
+        Update::Orders(update) => Some(update.instrument),
+        Update::Trade(update) => Some(update.instrument),
+        Update::Statistic(update) => Some(update.instrument),
+        Update::Status(update) => update.instrument,
+        Update::BookSnapshot(update) => Some(update.instrument),
+        Update::OrdersSnapshot(update) => Some(update.instrument),
+        Update::State(update) => Some(update.instrument),
+        _ => None,
     }
 }
 

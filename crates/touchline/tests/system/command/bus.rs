@@ -18,7 +18,7 @@ fn a_tail_s_books_are_those_that_replay_writes() {
     let (books, status) = tail.interrupt();
     assert_eq!(status, Some(0));
     assert_eq!(books.times("restarted"), 1);
-    assert_eq!(books.times("lapped") + books.times("corrupt"), 0);
+    assert_eq!(books.times("overrun") + books.times("corrupt"), 0);
     assert_eq!(books.books(), written_books(&desk.read("books")));
     assert_eq!(books.orders(), written_orders(&desk.read("orders")));
     let published = stat(&desk, "lab")["counters"]["messages_published"].as_u64();

@@ -257,7 +257,7 @@ fn the_screens_of_a_bus_agree_on_the_best_prices() {
                 price(&ask)
             );
         }
-        let tail = format!("tail lab --symbol {symbol} --count 2");
+        let tail = format!("tail lab --symbol {symbol} --count 3");
         let json = rows(&desk.run(&format!("{tail} --json")).done().stdout);
         let told = json
             .iter()

@@ -1,0 +1,77 @@
+//! Commands that are written on the client alone: what they cannot do with it is a gap in it.
+
+use super::{Finding, Repository};
+
+/// Files and folders of such commands, below `crates/touchline/src/`. A command that is ported is added here.
+const COMMANDS: &[&str] = &["follow", "metrics", "tail"];
+
+/// The one crate of ours that they may name.
+const CLIENT: &str = "touchline_client";
+
+/// The crates of a user's program are those of these commands.
+pub fn check(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, lines) in repository.rust_lines() {
+        if !is_of_a_command(path) || path.ends_with("tests.rs") {
+            continue;
+        }
+        for (at, line) in lines.iter().enumerate() {
+            // Tests come last in a file, and publish what is looked at.
+            if line.code.contains("#[cfg(test)]") {
+                break;
+            }
+            let words = line.code.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let mut others = words.filter(|word| word.starts_with("touchline_") && *word != CLIENT);
+            if let Some(other) = others.next() {
+                findings.push(Finding::new(
+                    path,
+                    at + 1,
+                    format!("`{other}` in a command that is written on the client alone"),
+                    "have touchline-client give it, as every user's program needs it",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+fn is_of_a_command(path: &str) -> bool {
+    let Some(path) = path.strip_prefix("crates/touchline/src/") else {
+        return false;
+    };
+    COMMANDS.iter().any(|command| {
+        let rest = path.strip_prefix(command);
+        rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_of_the_client_names_no_other_crate_of_ours() {
+        let other = "use touchline_client::Bus;\nuse touchline_transport::shm::Root;\n";
+        let tested =
+            "use touchline_client::Bus;\n#[cfg(test)]\nmod tests { use touchline_lab::random; }\n";
+        let found = |path: &str, text: &str| {
+            let findings = check(&Repository::of(&[(path, text)]));
+            findings
+                .iter()
+                .map(|finding| finding.line)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found("crates/touchline/src/tail.rs", other), [2]);
+        assert_eq!(found("crates/touchline/src/tail/text.rs", other), [2]);
+        assert_eq!(
+            found("crates/touchline/src/tail/text.rs", tested),
+            [0_usize; 0]
+        );
+        assert_eq!(
+            found("crates/touchline/src/tail/json/tests.rs", other),
+            [0_usize; 0]
+        );
+        assert_eq!(found("crates/touchline/src/tailor.rs", other), [0_usize; 0]);
+        assert_eq!(found("crates/touchline/src/replay.rs", other), [0_usize; 0]);
+    }
+}
