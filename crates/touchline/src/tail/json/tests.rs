@@ -122,7 +122,6 @@ fn reference_data_of_a_definition() {
             low_limit: Price(100),
             status: 17,
             legs,
-            ..ReferenceData::NULL
         },
         ..unstated
     };
