@@ -233,6 +233,12 @@ impl Bus {
         })
     }
 
+    /// Moves the bus to a thread of its own, which fills a buffer of `limit` events for an asynchronous program.
+    #[cfg(feature = "async")]
+    pub fn into_stream(self, limit: usize) -> crate::EventStream {
+        crate::EventStream::of(self, limit)
+    }
+
     /// What ends the loop, from another thread or a signal.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()

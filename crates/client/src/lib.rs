@@ -30,6 +30,8 @@
 //! - **Memory** is taken at join. Afterwards nothing is allocated, but for definitions beyond
 //!   [`Options::instruments_max`] and for books that become deeper than the bus's own images.
 //!
+//! Features: `signals` (Ctrl-C ends a loop), `async` (a bus as a stream). Neither is on by default.
+//!
 //! [`Snapshot`] is for who looks only now and then, [`Buses`] for several buses in one loop, [`monitor`] for who shows
 //! how a bus is doing.
 //!
@@ -65,6 +67,8 @@ mod state;
 mod stats;
 mod status;
 mod stopper;
+#[cfg(feature = "async")]
+mod stream;
 mod times;
 mod values;
 mod words;
@@ -86,6 +90,8 @@ pub use snapshot::Snapshot;
 pub use state::State;
 pub use stats::Stats;
 pub use stopper::Stopper;
+#[cfg(feature = "async")]
+pub use stream::{EventStream, Streamed};
 pub use times::{Latency, Ticks, Times, Trace};
 pub use touchline_book::{Spread, TouchSource};
 pub use touchline_types::{

@@ -17,7 +17,8 @@ pub struct Stats {
     pub restarts: u64,
     /// Messages of a newer schema, which were passed over.
     pub unknown: u64,
-    /// Messages of instruments that the publisher has not defined, which were passed over: its tables are too small.
+    /// Messages of instruments without a definition, which were passed over: the publisher's tables are too small, or it
+    /// ended while this reader joined.
     pub undefined: u64,
     /// Steps that did not fit the book they were for: 0, unless this client or its publisher is wrong.
     pub inconsistent: u64,

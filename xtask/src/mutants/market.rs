@@ -93,6 +93,24 @@ pub const SHOWN: &[Mutant] = &[
         test: "-p touchline --test system another_ending_is_refused",
     },
     Mutant {
+        name: "joining: after a restart in its middle the ring continues from books that nobody was handed",
+        find: "if self.awaits_restart && is_of_books(&message.body) {",
+        replace: "        if false && is_of_books(&message.body) {",
+        test: "-p touchline-client --test client kept_books_are_those_of_the_publisher",
+    },
+    Mutant {
+        name: "last values: who joins is handed those of an earlier publisher",
+        find: "for entry in content.chunks_exact(ENTRY) {",
+        replace: "        for entry in content.chunks_exact(ENTRY).take(0) {",
+        test: "-p touchline-transport --test bus the_next_publisher_begins_without_last_values",
+    },
+    Mutant {
+        name: "last values: a figure that an image holds is set back by an older one",
+        find: "match row.wanted && (!ahead || is_before(row.last_values, end)) {",
+        replace: "        match row.wanted && (!ahead || true) {",
+        test: "-p touchline-transport --test bus figures_of_the_ring_do_not_set_back",
+    },
+    Mutant {
         name: "tail: the best prices are the direct book's",
         find: "let touch = self.book?.touch(side)?;",
         replace: "let touch = touchline_book::Touch::of(side, self.book?.best(side), None)?;",

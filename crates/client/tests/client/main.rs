@@ -2,8 +2,11 @@
 
 mod joining;
 mod losing;
+mod random;
 mod refused;
 mod restarting;
 mod several;
 mod snapshots;
 mod stage;
+#[cfg(feature = "async")]
+mod streaming;

@@ -7,6 +7,7 @@ mod bus;
 mod demo;
 mod deribit;
 mod doctor;
+mod examples;
 mod exposition;
 mod fix;
 mod fix_kills;

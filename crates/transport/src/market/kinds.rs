@@ -1,6 +1,7 @@
 //! Kinds of messages that a subscriber may leave out.
 
 use std::ops::BitOr;
+use touchline_types::native::Body;
 use touchline_types::native::layout::Block;
 use touchline_types::native::layout::{
     BookSnapshot, BookUpdate, InstrumentState, OrderUpdate, OrdersSnapshot, Statistics, TopOfBook,
@@ -63,4 +64,21 @@ impl BitOr for Kinds {
     fn bitor(self, other: Kinds) -> Kinds {
         Kinds(self.0 | other.0)
     }
+}
+
+/// Whether a message changes books or what holds for all of them.
+pub(super) fn is_of_books(body: &Body<'_>) -> bool {
+    matches!(
+        body,
+        Body::BookUpdate(_)
+            | Body::BookSnapshot(_)
+            | Body::InstrumentState(_)
+            | Body::TopOfBook(_)
+            | Body::OrderUpdate(_)
+            | Body::OrdersSnapshot(_)
+            | Body::Reset
+            | Body::Gap(_)
+            | Body::Channel(_)
+            | Body::Download(_)
+    )
 }

@@ -511,8 +511,7 @@ impl Subscriber {
         if !same {
             self.joining = None;
             // What comes before the ring says so goes on from books that nobody was handed.
-            self.rows.forget_books();
-            self.rows.await_orders();
+            self.rows.await_restart();
         }
         same
     }

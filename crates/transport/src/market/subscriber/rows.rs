@@ -2,6 +2,7 @@
 
 use super::{Filter, Kinds};
 use crate::market::channel_image::{ChannelImage, is_before};
+use crate::market::kinds::is_of_books;
 use crate::market::last_values::GROUPS;
 use touchline_types::native::layout::{self, Block};
 use touchline_types::native::{Body, DefinitionView, Message};
@@ -56,6 +57,8 @@ pub struct Rows {
     groups: [Option<([u8; 6], u64)>; GROUPS],
     /// Whether the bus has images of order books, and they are wanted.
     order_images: bool,
+    /// What was handed out is void: of books and the channel nothing more is, until the restart is told.
+    awaits_restart: bool,
 }
 
 /// What was handed out of an instrument.
@@ -129,6 +132,7 @@ impl Rows {
             orders_until: None,
             groups: [None; GROUPS],
             order_images: false,
+            awaits_restart: false,
         }
     }
 
@@ -245,6 +249,13 @@ impl Rows {
         self.row(instrument).orders = held;
     }
 
+    /// Another publisher has begun while tables were read: some books are ahead of the ring, others were not handed
+    /// out, and all are void when the ring comes to its beginning.
+    pub fn await_restart(&mut self) {
+        self.awaits_restart = true;
+        self.ahead_until = None;
+    }
+
     /// What comes next of order books is not handed out, until the subscription begins again.
     pub fn await_orders(&mut self) {
         self.set_orders(OrdersHeld::Awaited);
@@ -342,6 +353,10 @@ impl Rows {
         end: u64,
         filter: &mut Option<Filter>,
     ) -> Verdict {
+        // mutant: joining: after a restart in its middle the ring continues from books that nobody was handed
+        if self.awaits_restart && is_of_books(&message.body) {
+            return Verdict::Skip;
+        }
         let Some(instrument) = message.instrument() else {
             return self.judge_channel(&message.body, end);
         };

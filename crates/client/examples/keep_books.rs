@@ -1,0 +1,30 @@
+//! What an order for 50 would have to pay at worst, each time that the book of one instrument has changed.
+//!
+//! Waits for the gateway, acts at the end of a batch, and stops with Ctrl-C. Needs the feature `signals`.
+
+use std::io::{self, Write};
+use std::time::Duration;
+use touchline_client::{Bus, Error, Event, Events, Side};
+
+fn main() -> Result<(), Error> {
+    let options = Bus::options().events(Events::BOOKS);
+    let mut bus = options.wait(Duration::from_secs(60)).join("demo")?;
+    bus.stopper().on_signals()?;
+    let mut out = io::stdout().lock();
+    while let Some(event) = bus.next() {
+        let Event::Book(change) = event else { continue };
+        if bus.symbol(change.instrument) != "ZQA0" || !change.end_of_batch {
+            continue;
+        }
+        let book = bus.book(change.instrument)?;
+        let written = match book.depth_price(Side::Ask, 50) {
+            Some(price) => writeln!(out, "{} {} {price}", book.symbol(), book.state()),
+            None => writeln!(out, "{} {} -", book.symbol(), book.state()),
+        };
+        if written.is_err() {
+            break; // Whoever read our output has gone.
+        }
+    }
+    eprintln!("{}", bus.stats());
+    Ok(())
+}

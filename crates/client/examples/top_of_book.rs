@@ -1,0 +1,20 @@
+//! The best bid and ask of every instrument, whenever one changes.
+
+use std::io::{self, Write};
+use touchline_client::{Bus, Error, Event, Events};
+
+fn main() -> Result<(), Error> {
+    let mut bus = Bus::options().events(Events::TOPS).join("demo")?;
+    let mut out = io::stdout().lock();
+    while let Some(event) = bus.next() {
+        let written = match event {
+            Event::Top(top) => writeln!(out, "{} {top}", bus.symbol(top.instrument)),
+            Event::Connection(what) => writeln!(io::stderr(), "{}: {what}", bus.name()),
+            _ => Ok(()),
+        };
+        if written.is_err() {
+            break; // Whoever read our output has gone.
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,312 @@
+//! The examples of the client, compiled and run against a replay; what they print is what the page of the first
+//! subscriber shows.
+
+use super::{Desk, signal};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The folder of what was built for these tests: `target/debug`, or where it is.
+fn built() -> PathBuf {
+    let command = Path::new(env!("CARGO_BIN_EXE_touchline"));
+    command.parent().expect("a folder").to_owned()
+}
+
+fn cargo(arguments: &str) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(arguments.split_whitespace()).current_dir(root());
+    // What this test was built with concerns the packages of the workspace alone.
+    cargo.env("CARGO_TARGET_DIR", built().parent().expect("a folder"));
+    cargo.stdin(Stdio::null()).stdout(Stdio::null());
+    cargo
+}
+
+/// A desk with the session of `demo --save`, published once on the bus `demo`.
+fn published(name: &str) -> Desk {
+    let desk = Desk::bare(name);
+    assert_eq!(desk.run("demo --save demo").status, 0);
+    desk.run(PUBLISH).done();
+    desk
+}
+
+const PUBLISH: &str = "replay --config demo/cme.toml --pcap demo/session.pcap --publish --quiet";
+
+/// A program that runs, and what it has printed.
+struct Running {
+    child: Child,
+    out: Arc<Mutex<Vec<String>>>,
+    err: Arc<Mutex<Vec<String>>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    fn start(desk: &Desk, program: &Path) -> Running {
+        let mut child = Command::new(program)
+            .current_dir(&desk.folder)
+            .env("TOUCHLINE_DIR", desk.path("buses"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+        let (out, first) = lines(child.stdout.take().expect("a pipe"));
+        let (err, second) = lines(child.stderr.take().expect("a pipe"));
+        Running {
+            child,
+            out,
+            err,
+            readers: vec![first, second],
+        }
+    }
+
+    /// Waits until standard output is as long as that, or standard error has a line with these words so often.
+    fn wait(&self, what: &str, mut holds: impl FnMut(&[String], &[String]) -> bool) {
+        let patience = Instant::now() + Duration::from_secs(60);
+        loop {
+            let (out, err) = (
+                self.out.lock().expect("ours"),
+                self.err.lock().expect("ours"),
+            );
+            if holds(&out, &err) {
+                return;
+            }
+            assert!(Instant::now() < patience, "{what}: {out:?} {err:?}");
+            drop((out, err));
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Ends it by a signal, and gives what it printed.
+    fn end(mut self, name: &str) -> (Vec<String>, Vec<String>) {
+        signal(&self.child, name);
+        self.child.wait().expect("it ends");
+        self.readers
+            .drain(..)
+            .for_each(|reader| reader.join().expect("it ends"));
+        let take = |lines: &Arc<Mutex<Vec<String>>>| lines.lock().expect("ours").clone();
+        (take(&self.out), take(&self.err))
+    }
+}
+
+/// The lines of a pipe, as they come.
+fn lines(pipe: impl Read + Send + 'static) -> (Arc<Mutex<Vec<String>>>, JoinHandle<()>) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&lines);
+    let reader = thread::spawn(move || {
+        for line in BufReader::new(pipe).lines() {
+            sink.lock().expect("ours").push(line.expect("text"));
+        }
+    });
+    (lines, reader)
+}
+
+fn example(name: &str) -> PathBuf {
+    built().join("examples").join(name)
+}
+
+fn page() -> String {
+    std::fs::read_to_string(root().join("docs/first-subscriber.md")).expect("the page")
+}
+
+/// The text of the block behind a comment of the page.
+fn block(comment: &str) -> String {
+    let page = page();
+    let (_, behind) = page
+        .split_once(comment)
+        .unwrap_or_else(|| panic!("no {comment}"));
+    let (_, text) = behind.split_once("```").expect("a block");
+    let (_, text) = text.split_once('\n').expect("a block");
+    let (text, _) = text.split_once("```").expect("its end");
+    text.to_owned()
+}
+
+/// The lines that the page shows of a program stand in its output, one behind the other.
+#[track_caller]
+fn assert_shown(name: &str, printed: &[String]) {
+    let text = block(&format!("<!-- output: {name} -->"));
+    let shown: Vec<&str> = text.lines().collect();
+    let mut windows = printed.windows(shown.len());
+    assert!(
+        windows.any(|window| window == shown),
+        "{name} prints\n{}\nand the page shows\n{text}",
+        printed[..printed.len().min(60)].join("\n")
+    );
+}
+
+/// The project of the page, with the crate where it is: as a reader makes it, in a folder of its own.
+#[test]
+fn the_first_subscriber_is_built_as_the_page_says_and_prints_what_it_shows() {
+    let main = block("<!-- file: first-subscriber/src/main.rs -->");
+    let example_text = root().join("crates/client/examples/top_of_book.rs");
+    let example_text = std::fs::read_to_string(example_text).expect("an example");
+    assert_eq!(
+        main, example_text,
+        "the page and the example are one program"
+    );
+    let code = main
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("//"));
+    assert!(code.count() <= 20, "20 lines, the page says");
+
+    let desk = published("first-subscriber");
+    let crate_path = root()
+        .join("crates/client")
+        .canonicalize()
+        .expect("the crate");
+    let manifest = block("<!-- file: first-subscriber/Cargo.toml -->").replace(
+        "../touchline/crates/client",
+        crate_path.to_str().expect("a plain path"),
+    );
+    std::fs::create_dir_all(desk.path("first-subscriber/src")).expect("our folder");
+    desk.write("first-subscriber/Cargo.toml", manifest);
+    desk.write("first-subscriber/src/main.rs", &main);
+    // The versions of this repository, which are at hand.
+    let lock = std::fs::read(root().join("Cargo.lock")).expect("a lock file");
+    desk.write("first-subscriber/Cargo.lock", lock);
+    let mut build = cargo("build --offline --quiet");
+    build.current_dir(desk.path("first-subscriber"));
+    let target = built().parent().expect("a folder").join("first-subscriber");
+    build.env("CARGO_TARGET_DIR", &target);
+    assert!(build.status().expect("cargo").success());
+
+    let running = Running::start(&desk, &target.join("debug/first-subscriber"));
+    let times =
+        |err: &[String], words: &str| err.iter().filter(|line| line.contains(words)).count();
+    running.wait("the kept tops", |_, err| times(err, "caught up") == 1);
+    let kept = running.out.lock().expect("ours").len();
+    desk.run(PUBLISH).done();
+    running.wait("the second session", |_, err| {
+        times(err, "publisher gone") == 2
+    });
+    let (out, err) = running.end("KILL");
+    // What it was is said first, on another stream.
+    assert_shown("first", &[&err[..1], &out[..kept], &err[1..2]].concat());
+    assert_shown("second", &[&err[2..3], &out[kept..]].concat());
+}
+
+/// The other programs of the page, each run over a second session of the publisher.
+#[test]
+fn the_other_examples_print_what_the_page_shows() {
+    let mut build = cargo("build --quiet --package touchline-client --examples --all-features");
+    assert!(build.status().expect("cargo").success());
+
+    let desk = published("examples");
+    let other = format!("{PUBLISH} --bus other");
+    desk.run(&other).done();
+    let names = ["trades", "keep_books", "latency", "many_buses"];
+    let running = names.map(|name| Running::start(&desk, &example(name)));
+    // Each has joined when it has a reader's share of the first session, or some time later.
+    thread::sleep(Duration::from_secs(2));
+    let before = running
+        .each_ref()
+        .map(|running| running.out.lock().expect("ours").len());
+    desk.run(PUBLISH).done();
+    desk.run(&other).done();
+    let [trades, keep_books, latency, many_buses] = running;
+    for (running, before) in [&trades, &keep_books, &latency, &many_buses]
+        .into_iter()
+        .zip(before)
+    {
+        running.wait("the second session", |out, _| out.len() > before + 100);
+        settle(running);
+    }
+    let (trades, _) = trades.end("KILL");
+    assert_eq!(trades[0], "exchange_ns,symbol,price,quantity,aggressor");
+    assert_shown("trades", &trades);
+    let (books, said) = keep_books.end("INT");
+    assert_shown("keep_books", &books);
+    let stats = said.last().expect("its counts");
+    assert!(
+        stats.ends_with(" events, 0 overruns, 1 restart, 0 inconsistent"),
+        "{stats}"
+    );
+    let (latencies, _) = latency.end("KILL");
+    assert!(
+        latencies
+            .iter()
+            .all(|line| line.contains("published to here ")),
+        "{latencies:?}"
+    );
+    let (tops, _) = many_buses.end("KILL");
+    for name in ["demo", "other"] {
+        let of: Vec<_> = tops
+            .iter()
+            .filter(|line| line.starts_with(name))
+            .cloned()
+            .collect();
+        assert_shown(&format!("many_buses {name}"), &of);
+    }
+}
+
+#[test]
+fn a_lossless_recorder_prints_what_the_page_shows_and_is_refused_elsewhere() {
+    let mut build = cargo("build --quiet --package touchline-client --examples --all-features");
+    assert!(build.status().expect("cargo").success());
+    let desk = published("lossless");
+    let refused = Command::new(example("lossless"))
+        .env("TOUCHLINE_DIR", desk.path("buses"))
+        .output()
+        .expect("it starts");
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("bus demo is not lossless"), "{said}");
+
+    let config = desk.read("demo/cme.toml");
+    let lossless = "\n[publication.lossless]\nreaders_max = 3\nwait_ms = 60000\n";
+    desk.write("demo/lossless.toml", config + lossless);
+    let publish = PUBLISH.replace("cme.toml", "lossless.toml");
+    desk.run(&publish).done();
+    let running = Running::start(&desk, &example("lossless"));
+    thread::sleep(Duration::from_secs(1));
+    let before = running.out.lock().expect("ours").len();
+    desk.run(&publish).done();
+    running.wait("the second session", |out, _| out.len() > before + 100);
+    settle(&running);
+    let (trades, said) = running.end("INT");
+    assert_shown("lossless", &trades);
+    let last = said.last().expect("its counts");
+    assert!(
+        last.starts_with(&format!("recorder: {} trades", trades.len()))
+            && last.ends_with(" 0 messages lost"),
+        "{last}"
+    );
+}
+
+/// As `head` does: the program ends, and says nothing.
+#[test]
+fn an_example_whose_reader_has_gone_ends_quietly() {
+    let mut build = cargo("build --quiet --package touchline-client --examples --all-features");
+    assert!(build.status().expect("cargo").success());
+    let desk = published("gone");
+    let mut child = Command::new(example("top_of_book"))
+        .env("TOUCHLINE_DIR", desk.path("buses"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    desk.run(PUBLISH).done();
+    assert!(child.wait().expect("it ends").success());
+}
+
+/// Waits until nothing more is printed for half a second.
+fn settle(running: &Running) {
+    let printed = || running.out.lock().expect("ours").len();
+    let mut before = usize::MAX;
+    loop {
+        let now = printed();
+        if now == before {
+            return;
+        }
+        before = now;
+        thread::sleep(Duration::from_millis(500));
+    }
+}
