@@ -1,5 +1,5 @@
-//! The clocks that every process of a host reads alike: that of the boot, never set and going on while the host sleeps,
-//! and the fine one, for short differences.
+//! The clocks that every process of a host reads alike: that of the boot, which is never set and runs while the host
+//! sleeps, and the fine one, for short differences.
 
 mod fine;
 

@@ -7,9 +7,9 @@
 //!  └───────────────┴─────────────────────────┴──────────────────┴─────────────────────────┴ ─ ─
 //! ```
 //!
-//! The file describes itself: a tool needs no list of what a process counts. One process writes; to
-//! it, counting is a load and a store. Readers take values as they are at that moment, each for
-//! itself. Whether the writer lives is told by [`WriterLock::holder`](crate::segment::WriterLock).
+//! The file describes itself: a tool needs no list of what a process counts. One process writes; to it, counting is a
+//! load and a store. Readers take values as they are at that moment, each for itself.
+//! [`WriterLock::holder`](crate::segment::WriterLock) says whether the writer lives.
 //!
 //! A table may grow: places and sizes stand in the header, so that a reader finds its way in a file
 //! whose header, descriptors or histograms have become longer.

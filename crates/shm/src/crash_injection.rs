@@ -1,4 +1,4 @@
-//! Atomics of a thread that may die: after a given number of stores its stores reach nobody any more.
+//! Crash injection: atomics of a thread whose stores have no effect after a given number.
 //!
 //! The unit tests of this crate are compiled with these instead of the real ones, so that a writer can
 //! be made to die between any two of its stores. Orderings are left alone.
@@ -14,7 +14,7 @@ thread_local! {
     static STORES_LOST: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Another life: so many stores of this thread will be seen.
+/// Restart: this number of stores of this thread will take effect.
 pub fn live_for(stores: u64) {
     STORES_LEFT.set(stores);
     STORES_LOST.set(0);

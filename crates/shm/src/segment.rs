@@ -1,4 +1,4 @@
-//! The mapped files of a bus: who may touch them, and what happens when somebody dies.
+//! The mapped files of a bus: access, and behavior when a process dies.
 //!
 //! A bus is a directory `<root>/<bus name>`. Its one writer holds a [`WriterLock`]; under it, new
 //! files are made as a [`Draft`] and appear to readers only when they are complete. Readers open
@@ -9,10 +9,10 @@
 //!
 //! A process that forks without `exec` while it holds a lock, and dies, leaves the lock to the child.
 //!
-//! Whoever may write the directory may remove a name while its file is in use. Two rules keep that from making
-//! two writers: every lock also lies on the directory and on each file that is written, so that it holds
-//! whatever is removed, and the writer looks now and then whether the names still lead to what it writes
-//! ([`WriterLock::lost_name`], [`Mapping::is_replaced`]).
+//! A process that may write the directory may remove a name while its file is in use. Two rules prevent two writers
+//! then: locks are also on the directory and on each written file, so that they hold whatever is removed, and the
+//! writer checks now and then whether the names still lead to its files ([`WriterLock::lost_name`],
+//! [`Mapping::is_replaced`]).
 
 mod directory;
 mod error;

@@ -8,7 +8,7 @@ use crate::atomic::{AtomicU64, Ordering};
 pub struct Activity {
     /// When, by [`boot_ns`](crate::clock::boot_ns).
     pub at_ns: u64,
-    /// After so many nanoseconds without another one the writer is stalled.
+    /// Nanoseconds without another statement after which the writer is stalled.
     pub timeout_ns: u64,
 }
 
@@ -16,7 +16,7 @@ impl Activity {
     /// States it. Not on the path of a message: its line is of these two words alone.
     pub(super) fn store(self, words: &[AtomicU64]) {
         words[place::ACTIVITY_TIMEOUT].store(self.timeout_ns, Ordering::Relaxed);
-        // SYNC POINT: who reads this time finds everything that was published before it.
+        // SYNC POINT: a reader of this time finds everything that was published before it.
         words[place::ACTIVITY].store(self.at_ns, Ordering::Release);
     }
 

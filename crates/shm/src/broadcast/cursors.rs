@@ -24,7 +24,7 @@ pub struct Cursors<M> {
 }
 
 impl<M: Words> Cursors<M> {
-    /// Words of memory for so many readers.
+    /// Words of memory for this number of readers.
     pub const fn words_for(readers_max: usize) -> usize {
         readers_max * SLOT_WORDS
     }
@@ -70,7 +70,7 @@ impl<M: Words> Cursors<M> {
         if let Some(words) = self.slot(slot) {
             let free = lease.0.wrapping_add(1);
             let relaxed = Ordering::Relaxed;
-            // Whoever took it since keeps it.
+            // A reader that took the slot since keeps it.
             let _ = words[LEASE].compare_exchange(lease.0, free, Ordering::AcqRel, relaxed);
         }
     }

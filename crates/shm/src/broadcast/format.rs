@@ -42,7 +42,7 @@ impl Format {
         })
     }
 
-    /// States in the header of a ring of this layout who writes it from here on.
+    /// States in the header of a ring of this layout which program writes it from here on.
     pub fn state(words: &[AtomicU64], schema: u64, writer: &str) {
         let mut text = [0; WRITER_BYTES];
         for (byte, from) in text.iter_mut().zip(writer.bytes()) {

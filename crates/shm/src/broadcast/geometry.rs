@@ -33,7 +33,7 @@ pub mod place {
 
     /// How many join points the writer has made; the last one lies in the slot of this number's parity.
     pub const JOIN_POINTS: usize = 32;
-    /// Two join points: position and sequence of a frame that is next, by turns. One is always whole.
+    /// Two join points: position and sequence of the next frame, alternating. One is always valid.
     pub const JOIN_POINT: [[usize; 2]; 2] = [[33, 34], [35, 36]];
 
     /// When the writer last stated that what it publishes is current. 0 where it states nothing, as

@@ -97,7 +97,7 @@ impl Head {
     }
 }
 
-/// Bytes of a frame with a payload of so many.
+/// Bytes of a frame with a payload of this size.
 #[inline]
 pub const fn frame_bytes(payload: u64) -> u64 {
     WORD + ((payload + WORD - 1) & !(WORD - 1))

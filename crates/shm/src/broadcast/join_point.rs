@@ -1,8 +1,8 @@
 //! Join points: where a reader may begin.
 //!
-//! Two slots are written by turns, and the count of join points says which one is the last. A slot is
-//! rewritten only after the other one was published, so a join point is whole even when its writer died in
-//! the middle of the next.
+//! Two slots are written alternately, and the count of join points says which one is the last. A slot is rewritten
+//! only after the other one was published, so a join point is valid even if its writer died in the middle of the
+//! next.
 
 use super::geometry::place::{JOIN_POINT, JOIN_POINTS};
 use crate::atomic::{AtomicU64, Ordering, fence};
@@ -30,7 +30,7 @@ impl JoinPoint {
         fence(Ordering::Release);
         words[position].store(self.position, Ordering::Relaxed);
         words[sequence].store(self.sequence, Ordering::Relaxed);
-        // SYNC POINT: the join point, and every frame before it, is visible to who reads the count.
+        // SYNC POINT: the join point, and every frame before it, is visible to a reader of the count.
         words[JOIN_POINTS].store(count, Ordering::Release);
     }
 
@@ -44,7 +44,7 @@ impl JoinPoint {
                 position: words[position].load(Ordering::Relaxed),
                 sequence: words[sequence].load(Ordering::Relaxed),
             };
-            // SYNC POINT: who read a word of the join point after the next has seen the next.
+            // SYNC POINT: a reader that read a word of the join point after the next has seen the next.
             // mutant: ring ordering: a mark may be read after its count was checked
             fence(Ordering::Acquire);
             if words[JOIN_POINTS].load(Ordering::Relaxed) == count {

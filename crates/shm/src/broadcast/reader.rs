@@ -50,11 +50,11 @@ pub struct Overrun {
 /// An event of the ring: what a reader gets instead of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RingEvent {
-    /// The writer has overtaken this reader, which goes on at the last join point.
+    /// The writer has overrun this reader, which continues at the last join point.
     Overrun(Overrun),
     /// Another writer continues the ring; nothing is lost. Its number from 1.
     Generation(u64),
-    /// The memory holds what no writer writes; the reader goes on at the last join point, if there is one.
+    /// The memory contains data that no writer writes; the reader continues at the last join point, if there is one.
     Corrupt {
         /// Where, in the stream.
         position: u64,
@@ -74,8 +74,8 @@ impl<M: Words> Reader<M> {
         })
     }
 
-    /// Makes this a registered reader, with a slot that is its own. It begins at the last join point once more:
-    /// nobody has waited for it so far.
+    /// Makes this a registered reader, with a slot of its own. It starts at the last join point again: the writer has
+    /// not waited for it so far.
     pub fn registered(mut self, cursors: Cursors<M>, slot: usize) -> Reader<M> {
         self.cursor = Some(Cursor {
             cursors,
@@ -166,7 +166,7 @@ impl<M: Words> Reader<M> {
     pub fn skip_to_join_point(&mut self) -> Overrun {
         let before = self.next;
         self.go_to_join_point();
-        // Who was left behind is waited for again from here on.
+        // The writer waits again for a reader that was left behind, from here on.
         self.take_slot();
         Overrun {
             bytes: self.next.position.wrapping_sub(before.position),
@@ -216,7 +216,7 @@ impl<M: Words> Reader<M> {
     /// Whether something at or behind this position was announced to be overwritten.
     #[inline(always)]
     fn is_overrun(&self) -> bool {
-        // SYNC POINT: who has read a word that was stored after an announcement sees it now.
+        // SYNC POINT: a reader that read a word stored after an announcement sees the announcement now.
         // mutant: ring ordering: validation may come before the read
         fence(Ordering::Acquire);
         let watermark = self.memory.words()[place::WATERMARK].load(Ordering::Relaxed);
@@ -245,7 +245,7 @@ impl<M: Words> Reader<M> {
         }
     }
 
-    /// Is waited for, from the last join point on; nobody may have waited so far.
+    /// The writer waits for this reader, from the last join point on; it may not have waited so far.
     fn take_slot(&mut self) {
         let Some(cursor) = &mut self.cursor else {
             return;

@@ -18,8 +18,8 @@ const AHEAD: u64 = 32 * LINE;
 
 /// The writer of a ring.
 ///
-/// Whoever makes one answers for there being no other: over a mapped file that is what
-/// [`WriterLock`](crate::segment::WriterLock) is for.
+/// The caller guarantees that there is no other writer: over a mapped file [`WriterLock`](crate::segment::WriterLock)
+/// does.
 #[derive(Debug)]
 pub struct Writer<M> {
     memory: M,
@@ -154,8 +154,8 @@ impl<M: Words> Writer<M> {
         registered: Option<Cursors<M>>,
     ) -> Result<Writer<M>, Refused> {
         let watermark = memory.words()[place::WATERMARK].load(Ordering::Relaxed);
-        // SYNC POINT: who reads a word that is stored from here on sees the watermark, also if it was
-        // the writer before this one that raised it.
+        // SYNC POINT: a reader of a word that is stored from here on sees the watermark, also if the writer before
+        // this one raised it.
         // mutant: ring ordering: a successor relies on a dead writer's fence
         fence(Ordering::Release);
         let mut writer = Writer {
@@ -186,8 +186,8 @@ impl<M: Words> Writer<M> {
         Ok(writer)
     }
 
-    /// Makes a publication that begins lossless: no reader with a cursor is overtaken. One that is
-    /// continued asks for it with [`Writer::resume_lossless`].
+    /// Makes a new publication lossless: no reader with a cursor is overrun. A continued one uses
+    /// [`Writer::resume_lossless`].
     pub fn lossless(mut self, registered: Cursors<M>) -> Writer<M> {
         self.allowed = self.watermark;
         self.registered = Some(registered);
@@ -327,7 +327,7 @@ impl<M: Words> Writer<M> {
         // mutant: ring: the next head is not zeroed
         // mutant: ring: the next head is zeroed after the commit
         data[self.geometry.index(end)].store(0, Ordering::Relaxed);
-        // SYNC POINT: payload and the zero behind it are visible to who reads the head.
+        // SYNC POINT: payload and the zero behind it are visible to a reader of the header.
         // mutant: ring ordering: the head may be seen before the payload
         data[self.geometry.index(begin)].store(head.word(), Ordering::Release);
         if flags.0 & BATCH_END.0 == 0 {
@@ -362,7 +362,7 @@ impl<M: Words> Writer<M> {
         }
     }
 
-    /// Room for a message of so many bytes, in one piece and announced.
+    /// Room for a message of this size, in one piece and announced.
     #[inline(always)]
     fn make_room(&mut self, length: usize) -> Result<(), NoRoom> {
         // The limit may lie behind: then nothing is left. The frame ends at the next whole word, and no length wraps.
@@ -393,7 +393,7 @@ impl<M: Words> Writer<M> {
         Ok(())
     }
 
-    /// Announces that a frame of so many bytes, and the head behind it, will be written.
+    /// Announces that a frame of this size, and the header behind it, will be written.
     #[inline(always)]
     fn announce(&mut self, frame: u64) -> Result<(), NoRoom> {
         // mutant: ring: the head behind a frame is not announced
@@ -411,7 +411,7 @@ impl<M: Words> Writer<M> {
         self.watermark = watermark;
         // mutant: ring ordering: the announcement has no fence behind it
         self.memory.words()[place::WATERMARK].store(watermark, Ordering::Relaxed);
-        // SYNC POINT: who reads a word that is stored from here on sees the watermark.
+        // SYNC POINT: a reader of a word that is stored from here on sees the watermark.
         fence(Ordering::Release);
         self.publish_join_point();
         Ok(())
@@ -425,7 +425,7 @@ impl<M: Words> Writer<M> {
         if (watermark.wrapping_sub(self.allowed) as i64) <= 0 {
             return Ok(());
         }
-        // SYNC POINT: whoever takes a slot unseen begins at the last join point, or later.
+        // SYNC POINT: a reader that takes a slot unseen starts at the last join point, or later.
         // mutant: ring ordering: the writer looks at the slots before its mark is out
         fence(Ordering::SeqCst);
         // mutant: ring: a named reader is not waited for

@@ -1,7 +1,7 @@
 //! The host's fine clock: time stamp counter ticks, turned into nanoseconds at the edge.
 //!
-//! Reading it costs about 10 ns and makes no system call; where there is no such counter the
-//! operating system's monotonic clock takes its place.
+//! Reading it costs about 10 ns and makes no system call; without such a counter the operating system's monotonic
+//! clock takes its place.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Reading what a process counts, whoever it is and whether it still lives.
+//! Reading the counters of a process, alive or dead.
 
 use super::histogram::{BUCKETS, HistogramView};
 use super::layout::{self, Corrupt, Layout};

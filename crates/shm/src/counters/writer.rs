@@ -43,7 +43,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Words> Writer<W> {
-    /// Makes a table, all zero, in memory that nobody reads yet.
+    /// Makes a table, all zero, in memory without readers yet.
     pub fn create(
         words: W,
         origin: &Origin,
@@ -120,7 +120,7 @@ impl<W: Words> Writer<W> {
         self.change(bucket, |count| count.wrapping_add(1));
     }
 
-    /// Without a locked operation: nobody else writes.
+    /// Without a locked operation: there is no other writer.
     #[inline]
     fn change(&mut self, place: usize, change: impl FnOnce(u64) -> u64) {
         let word = &self.words.words()[place];

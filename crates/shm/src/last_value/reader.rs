@@ -120,7 +120,7 @@ impl<M: Words> Reader<M> {
         }
         copy(content);
         let position = head[POSITION].load(Ordering::Relaxed);
-        // SYNC POINT: who has read a word of a later change sees its odd stamp now.
+        // SYNC POINT: a reader that read a word of a later change sees its odd stamp now.
         // mutant: image ordering: the second look may come before the copy
         fence(Ordering::Acquire);
         // mutant: image: a copy is handed out without a second look at the stamp

@@ -47,7 +47,7 @@ impl<M: Words> Writer<M> {
         Ok(writer)
     }
 
-    /// From now on the table belongs to this generation of the ring. Whoever sees that sees all that was done
+    /// From now on the table belongs to this generation of the ring. A reader that sees that sees all that was done
     /// before.
     pub fn publish(&mut self, generation: u64) {
         // mutant: image ordering: an epoch may be seen before its mark in the ring
@@ -87,11 +87,11 @@ impl<M: Words> Writer<M> {
         // mutant: image: a writer does not say that it changes a slot
         head[STAMP].store(stamp, Ordering::Relaxed);
         // mutant: image ordering: the odd stamp has no fence behind it
-        // SYNC POINT: who reads a word that is stored from here on sees the odd stamp.
+        // SYNC POINT: a reader of a word that is stored from here on sees the odd stamp.
         fence(Ordering::Release);
         let changed = change(content);
         head[POSITION].store(position, Ordering::Relaxed);
-        // SYNC POINT: who reads the even stamp sees the whole change.
+        // SYNC POINT: a reader of the even stamp sees the whole change.
         // mutant: image ordering: the even stamp may be seen before the change
         head[STAMP].store(stamp.wrapping_add(1), Ordering::Release);
         Some(changed)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The longest name of a bus or of a file in it, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// Who may read what a writer publishes.
+/// Access of readers to a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sharing {
     /// The same user only: directories 0700, files 0600.
@@ -54,8 +54,8 @@ impl Root {
         self
     }
 
-    /// Reads the buses of another user, who must have shared them. The default is to trust nobody
-    /// but the effective user of this process.
+    /// Reads the buses of another user, who must have shared them. By default only the effective user of this process
+    /// is trusted.
     pub fn owned_by(mut self, user: u32) -> Self {
         self.owner = user;
         self
@@ -89,9 +89,8 @@ impl Root {
         self.open_in(self.open_root()?.as_fd(), bus)
     }
 
-    /// The names of the buses that stand here, sorted; whether somebody writes one is told by
-    /// [`WriterLock::holder`](super::WriterLock::holder). A root that does not exist has none;
-    /// one that has no place to be in is an error.
+    /// The names of the buses here, sorted; [`WriterLock::holder`](super::WriterLock::holder) says whether one has a
+    /// writer. A root that does not exist has none; one that has no place to be in is an error.
     pub fn buses(&self) -> Result<Vec<String>, Error> {
         match self.open_root() {
             Ok(root) => names(root.as_fd(), &self.path),
@@ -202,12 +201,12 @@ impl Root {
     }
 }
 
-/// Who writes into a file of a bus.
+/// Writer of a file of a bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WrittenBy {
     /// The owner's processes.
     Owner,
-    /// Whoever may read the bus: the one file in which readers tell the writer something.
+    /// Every reader of the bus: the one file in which readers inform the writer.
     Readers,
 }
 
@@ -270,7 +269,7 @@ impl Directory {
             other => other.map_err(|error| Error::opening(&self.path_of(file))(error))?,
         };
         let allowed = self.file_mode(written_by);
-        // The path is made for who is told what is wrong with it: readers look at the lock again and again.
+        // The path is built only for an error: readers check the lock repeatedly.
         let verify = |path: &Path| {
             let kind = FileType::RegularFile;
             self.root.verify(handle.as_fd(), path, kind, allowed)
@@ -301,7 +300,7 @@ impl Directory {
         }
     }
 
-    /// Removes a file or, if somebody planted one, a symlink; never what a symlink leads to.
+    /// Removes a file, or a planted symlink; never the target of a symlink.
     pub(super) fn remove_file(&self, file: &str) -> Result<(), Error> {
         match rustix::fs::unlinkat(self.handle(), file, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),

@@ -34,7 +34,7 @@ pub enum Error {
         /// What is missing above it.
         parent: PathBuf,
     },
-    /// The file or directory belongs to somebody else.
+    /// The file or directory belongs to another user.
     #[error(
         "{path} belongs to user {owner}, not to user {expected}: not touched; remove it, or choose another directory"
     )]
@@ -130,22 +130,22 @@ pub enum Error {
         /// What the system said.
         source: Errno,
     },
-    /// Somebody else writes this bus.
+    /// Another process writes this bus.
     #[error("bus {bus} is being written by {holder}; stop it, or choose another name")]
     Busy {
         /// The bus.
         bus: String,
-        /// Who writes it.
+        /// The writer.
         holder: Holder,
     },
-    /// Somebody writes into it whose lock file is gone.
+    /// Its writer's lock file was removed.
     #[error(
         "{path} is still being written by {}, whose lock file was removed or replaced; a gateway ends by itself within a second then: start again, or end that process first", process_text(*.process)
     )]
     InUse {
         /// The file or directory.
         path: PathBuf,
-        /// Who writes it, if the system says so.
+        /// The writer, if the system reports it.
         process: Option<u32>,
     },
     /// As many named readers as the publication has room for.

@@ -5,7 +5,7 @@
 //! whole mapping and sets its flag, and the access is tried again. Every other SIGBUS goes where it
 //! would have gone without us.
 //!
-//! Whoever installs another handler later must call ours for what it does not know.
+//! A handler that is installed later must call ours for faults that it does not know.
 
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
@@ -19,8 +19,8 @@ pub const MAPPINGS_MAX: usize = 4096;
 
 /// One mapping, as the handler sees it.
 ///
-/// Whoever claims a free entry owns its other fields until it gives it back. `version` is odd while
-/// they change, so that the handler never takes the base of one mapping with the length of another.
+/// The claimer of a free entry owns its other fields until it releases it. `version` is odd while they change, so
+/// that the handler never takes the base of one mapping with the length of another.
 pub struct Entry {
     claimed: AtomicBool,
     version: AtomicUsize,
@@ -65,7 +65,7 @@ impl Entry {
         self.damaged.load(Ordering::Relaxed)
     }
 
-    /// The mapping is about to go; nobody may access it any more.
+    /// The mapping is about to be removed; no access is allowed any more.
     pub fn release(&self) {
         self.set(0, 0, false);
         self.claimed.store(false, Ordering::SeqCst);
@@ -138,7 +138,7 @@ fn replace(entry: &Entry, address: usize) -> bool {
         true => ProtFlags::READ | ProtFlags::WRITE,
         false => ProtFlags::READ,
     };
-    // Before the zeros can be read: who reads one and then looks at the flag finds it.
+    // Before the zeros can be read: a reader of a zero that then loads the flag finds it set.
     // mutant: shm: a shortened file is not told
     entry.damaged.store(true, Ordering::SeqCst);
     // SAFETY: FIXED replaces what is mapped at `base..base + bytes`. That is exactly one mapping of

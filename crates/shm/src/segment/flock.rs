@@ -1,7 +1,7 @@
 //! Locks on whole files and directories, by which a second writer sees the first one whatever was removed.
 //!
-//! They lie on the file and not on its name: who opens the same file under any name finds the lock held. A
-//! directory can have one, which locks on bytes cannot give it, since nobody may open it for writing.
+//! They belong to the file and not to its name: opening the same file under any name finds the lock held. A directory
+//! can have one, but no lock on bytes, since it cannot be opened for writing.
 
 use super::name::Identity;
 use rustix::fs::FlockOperation;

@@ -53,7 +53,7 @@ pub struct Options {
     pub prefault: bool,
     /// Keeps pages in memory.
     pub lock: Lock,
-    /// A new file takes no memory but what [`Mapping::reserve`] asks for. Not to be prefaulted.
+    /// A new file takes only the memory that [`Mapping::reserve`] requests. Not to be prefaulted.
     pub sparse: bool,
     /// Readers write into it, too: where a bus is shared with a group, the group may. To be given by
     /// everybody who makes or opens the file.
@@ -91,7 +91,7 @@ impl Options {
     }
 }
 
-/// Something that was asked for and could not be had, without which everything works but slower.
+/// A request that was refused, without which everything works, slower.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
     /// Memory is not locked and may be swapped out.
@@ -271,7 +271,7 @@ impl Mapping {
         space::allocate(&self.region.file, self.path(), range)
     }
 
-    /// What was asked for and could not be had.
+    /// Requests that were refused.
     pub fn warnings(&self) -> &[Warning] {
         &self.region.warnings
     }
@@ -451,7 +451,7 @@ impl Region {
     }
 
     fn lock(&mut self, required: bool) -> Result<(), Error> {
-        // Takes no memory for parts of a sparse file that nobody uses.
+        // Takes no memory for unused parts of a sparse file.
         let on_fault = MlockFlags::ONFAULT;
         // SAFETY: the range is this mapping. Locking changes no contents.
         let locked = unsafe { rustix::mm::mlock_with(self.base(), self.bytes(), on_fault) };
@@ -502,8 +502,8 @@ fn lock_file(file: &OwnedFd, path: &Path, options: &Options) -> Result<(), Error
     if options.readers_write {
         return Ok(());
     }
-    // The system gives up the files of a dead process before its memory, and that only when nobody looks
-    // at it any more, as a tool does that reads its maps.
+    // The system releases the files of a dead process before its memory, and its memory only when no tool reads its
+    // maps any more.
     let deadline = Instant::now() + IN_USE_AFTER_DEATH;
     while !flock::try_lock(file).map_err(Error::system("lock", path))? {
         // mutant: names: a file of a process that is just dying stays in use

@@ -29,8 +29,8 @@ impl Name {
         self.identity
     }
 
-    /// Whether it leads to something else by now, or nowhere; to a symlink as well. One system call. Where
-    /// the system does not say, the name is taken to be there: a moment without memory ends nobody.
+    /// Whether it leads to something else by now, or nowhere; to a symlink as well. One system call. If the system
+    /// call fails, the name counts as present: a moment without memory must end no process.
     pub fn is_lost(&self) -> bool {
         match rustix::fs::lstat(&self.path) {
             // mutant: names: only a name that is gone is lost, not one that leads elsewhere

@@ -22,7 +22,7 @@ impl LockFile {
         }
     }
 
-    /// Whether another open file holds a lock on that byte. Disturbs nobody; needs no write access.
+    /// Whether another open file holds a lock on that byte. Disturbs no process; needs no write access.
     pub fn is_held(&self, byte: u64) -> Result<bool, Errno> {
         let mut lock = one_byte(libc::F_WRLCK, byte);
         self.command(libc::F_OFD_GETLK, &mut lock)?;

@@ -62,8 +62,8 @@ impl SlotLocks {
         })
     }
 
-    /// The path of the file, if it does not lead to it any more: then who takes a place there is not seen
-    /// here. One system call.
+    /// The path of the file, if it no longer leads to it: a reader that takes a place there is then not seen here.
+    /// One system call.
     pub fn lost_name(&self) -> Option<&Path> {
         self.name.is_lost().then(|| self.name.path())
     }

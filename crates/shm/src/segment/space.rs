@@ -1,4 +1,4 @@
-//! Memory is asked for before it is used: what is missing is an error here, and never a fault later.
+//! Memory is requested before it is used: missing memory is an error here, and never a fault later.
 
 use super::{Directory, Error};
 use rustix::fs::FallocateFlags;
@@ -69,7 +69,7 @@ pub fn allocate(file: impl AsFd, path: &Path, bytes: Range<u64>) -> Result<(), E
     }
 }
 
-/// Whether the pages of files here are huge whatever one asks for.
+/// Whether the pages of files here are always huge.
 pub fn is_hugetlbfs(file: impl AsFd) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| system.f_type as u64 == HUGETLBFS_MAGIC)
 }

@@ -1,4 +1,4 @@
-//! One writer for each bus, whoever starts first, until it is gone.
+//! One writer for each bus: the first to start, until it ends.
 
 use super::directory::{self, WrittenBy};
 use super::name::Name;
@@ -11,11 +11,11 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// It says who writes, to everybody who asks. That there is no second one does not rest on it alone.
+/// It names the writer to every process that queries it. The guarantee of a single writer does not rest on it alone.
 const FILE: &str = "lock";
 /// Held by the writer.
 const WRITER_BYTE: u64 = 0;
-/// Held by the writer as soon as the file says who it is, so that nobody is told of its predecessor.
+/// Held by the writer once the file names it, so that no query returns its predecessor.
 const SIGNED_BYTE: u64 = 1;
 const SIGNATURE_BYTES_MAX: usize = 512;
 /// How often, and how far apart, a start that has just begun is looked at.
@@ -29,7 +29,7 @@ pub struct WriterLock {
     /// The open file is the lock.
     file: LockFile,
     file_name: Name,
-    /// Given up last: until then nobody else begins.
+    /// Released last: until then no other writer starts.
     folder: FolderLock,
 }
 
@@ -37,10 +37,10 @@ impl WriterLock {
     /// Takes the bus, and removes what an earlier writer left unfinished.
     ///
     /// # Errors
-    /// [`Error::Busy`] says who writes it, [`Error::InUse`] likewise where somebody has removed its lock
-    /// file. [`Error::Missing`]: somebody has just removed the bus, see [`WriterLock::remove_directory`].
+    /// [`Error::Busy`] names the writer, [`Error::InUse`] likewise if its lock file was removed. [`Error::Missing`]:
+    /// the bus was just removed, see [`WriterLock::remove_directory`].
     pub fn acquire(directory: Directory) -> Result<Self, Error> {
-        // Who may not write it is refused here, and holds up nobody.
+        // A process without write access is refused here, and delays no other.
         let file = LockFile::from(directory.open_or_create_file(FILE, WrittenBy::Owner)?);
         let folder = FolderLock::acquire(&directory)?;
         let path = directory.path_of(FILE);
@@ -71,8 +71,8 @@ impl WriterLock {
         Ok(lock)
     }
 
-    /// A name that does not lead here any more: the path of the bus, or that of its lock file. Then another
-    /// writer may begin under it, and nobody finds this one. Two system calls.
+    /// A name that no longer leads here: the path of the bus, or that of its lock file. Another writer may then start
+    /// under it, and no process finds this one. Two system calls.
     pub fn lost_name(&self) -> Option<&Path> {
         // mutant: names: the writer does not look for its directory
         let names = [&self.folder.name, &self.file_name];
