@@ -8,6 +8,7 @@ mod updates;
 mod whole;
 
 use crate::counters::Counters;
+use crate::incident::GapReport;
 use touchline_book::price::STEPS_MAX;
 use touchline_book::{ApplyResult, OrderBooks, PriceBooks};
 use touchline_feed::{BookRules, Feedback};
@@ -65,6 +66,8 @@ pub struct MarketBooks {
     event_open: bool,
     rules: BookRules,
     feedback: Feedback,
+    /// Gaps that were not reported to the log yet.
+    pub gaps: Option<GapReport>,
 }
 
 impl MarketBooks {
@@ -100,6 +103,7 @@ impl MarketBooks {
             event_open: false,
             rules,
             feedback: Feedback::new(instruments_max),
+            gaps: None,
         }
     }
 

@@ -21,7 +21,7 @@ mod publication;
 mod secret;
 mod tls;
 
-pub use annotated::{CONFIGURATION, Guide};
+pub use annotated::{CONFIGURATION, Guide, Setting, SettingsTable};
 pub use duty::{Duty, IdleKind};
 pub use network::{Network, Sources};
 pub use publication::{LockMemory, Lossless, Publication, bus_name};
@@ -179,9 +179,9 @@ impl<V: Venue> Config<V> {
             return Err(ConfigError {
                 file: path.to_owned(),
                 line: None,
-                what: format!("its venue is of kind \"{kind}\""),
+                what: format!("the venue is of kind \"{kind}\""),
                 fix: format!(
-                    "this command is for kind {}; `touchline gateway` takes every kind",
+                    "this command supports kind {}; `touchline gateway` supports every kind",
                     mistake::quoted(V::KINDS)
                 ),
             });
@@ -205,6 +205,15 @@ pub(crate) fn kind(venues: Venues, path: &Path, text: &str) -> Result<String, Co
         kind: Spanned<String>,
     }
     secret::refuse_written(path, text)?;
+    let is_nothing = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    if text.lines().all(is_nothing) {
+        return Err(ConfigError {
+            file: path.to_owned(),
+            line: None,
+            what: "the file is empty, but for comments".to_owned(),
+            fix: EXAMPLE.to_owned(),
+        });
+    }
     let any: Any = toml::from_str(text)
         .map_err(|error| mistake::explained(path, text, venues, None, &error))?;
     let kind = any.venue.kind;
@@ -259,6 +268,9 @@ impl std::fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
+/// Where an example is.
+const EXAMPLE: &str = "`touchline config --example cme` (or deribit, fix) prints one that works";
+
 /// A configuration beyond this is no configuration; CME's has 300 KB.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
@@ -273,8 +285,12 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
     let read = File::open(path)
         .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text))
         .map_err(|error| match error.kind() {
-            std::io::ErrorKind::InvalidData => {
-                refuse("it is not text in UTF-8".to_owned(), "give a text file")
+            std::io::ErrorKind::InvalidData => refuse(
+                "it is not text in UTF-8".to_owned(),
+                "save it as UTF-8, without a byte order mark",
+            ),
+            std::io::ErrorKind::IsADirectory => {
+                refuse("it is a directory".to_owned(), "give the file in it")
             }
             _ => refuse(
                 format!("cannot read it: {error}"),
@@ -284,7 +300,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
     if read as u64 > FILE_BYTES_MAX {
         return Err(refuse(
             format!("it has more than {FILE_BYTES_MAX} bytes"),
-            "give a configuration, not a capture or a log",
+            "give a configuration file",
         ));
     }
     Ok(text)

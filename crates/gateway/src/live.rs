@@ -13,6 +13,7 @@ mod multicast;
 
 use crate::config::Duty;
 use crate::host_time::Clocks;
+use crate::incident::{Incident, IncidentSender};
 use crate::{BookHealth, CountersFile, Pipeline};
 use liveness::Liveness;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use touchline_transport::{Publish, boot_ns};
 use touchline_types::{CounterInfo, Timestamps};
 
 pub use affinity::{NotBound, bind_to};
-pub use client_link::{ClientLink, ClientLinkCounters, Dial, Host, LastError, Phase};
+pub use client_link::{ClientLink, ClientLinkCounters, Dial, Host, Phase};
 pub use counters::{LiveCounters, OF_A_LIVE_GATEWAY};
 pub use feed_link::{FeedLink, Work};
 pub use liveness::Pause;
@@ -34,6 +35,7 @@ pub struct Gateway<L: FeedLink, P> {
     link: L,
     pipeline: Pipeline<L::Feed, P>,
     counters_file: Option<CountersFile>,
+    incidents: Option<IncidentSender>,
     clocks: Clocks,
     timers: Timers,
     liveness: Liveness,
@@ -108,11 +110,17 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             link,
             pipeline,
             counters_file,
+            incidents: None,
             clocks: Clocks::new(clock, ROUND_MAX + duty.loop_sleep),
             timers: Timers::new(duty, &clock),
             liveness: Liveness::new(duty, boot_ns()),
             counters: LiveCounters::default(),
         }
+    }
+
+    /// Incidents go to a log.
+    pub fn report_to(&mut self, incidents: IncidentSender) {
+        self.incidents = Some(incidents);
     }
 
     /// What the counters file of such a gateway shows beside what the path counts.
@@ -165,6 +173,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             self.pipeline.advance_at(self.clocks.now(now).time);
         }
         self.link.control(&mut self.pipeline, self.clocks.now(now));
+        self.report();
         self.send_heartbeat(now);
         self.state_activity(is_empty);
         if self.timers.intact.is_due(now) {
@@ -183,6 +192,15 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
             self.show(now);
         }
         Ok(())
+    }
+
+    /// Hands over what happened since the last timer, for the log.
+    fn report(&mut self) {
+        let gaps = self.pipeline.take_gaps().map(Incident::Gap);
+        let happened = gaps.into_iter().chain(self.link.take_incident());
+        if let Some(log) = &self.incidents {
+            happened.for_each(|incident| log.send(incident));
+        }
     }
 
     fn record_timer(&mut self, now: u64) {
@@ -284,6 +302,7 @@ impl<L: FeedLink, P: Publish> Gateway<L, P> {
     /// The end: nothing waits any longer, and the last figures are shown.
     pub fn finish(&mut self) {
         self.pipeline.finish();
+        self.report();
         self.show(ticks());
     }
 

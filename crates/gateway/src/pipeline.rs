@@ -2,6 +2,7 @@
 
 use crate::books::{Limits, MarketBooks};
 use crate::counters::Counters;
+use crate::incident::GapReport;
 use crate::latency_trace::LatencyTrace;
 use crate::published::{BookHealth, Noted, PublishedStates};
 use touchline_book::{OrderBooks, PriceBooks};
@@ -151,6 +152,11 @@ impl<F: Feed, P: Publish> Pipeline<F, P> {
     /// What was published of the books and the channel.
     pub fn states(&self) -> &PublishedStates {
         &self.states
+    }
+
+    /// Gaps since this was called last.
+    pub fn take_gaps(&mut self) -> Option<GapReport> {
+        self.books.gaps.take()
     }
 
     /// How the channel stands for subscribers.

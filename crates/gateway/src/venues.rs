@@ -8,13 +8,13 @@ pub mod fix;
 mod start;
 
 use crate::Limits;
-use crate::config::{Config, ConfigError, Guide, Section, Symbols, read_text};
-use crate::live::{FeedLink, LastError};
+use crate::config::{Config, ConfigError, Guide, Section, SettingsTable, Symbols, read_text};
+use crate::live::FeedLink;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 
-pub use start::{AnyConfig, RunError, Running, StartError, Work};
+pub use start::{AnyConfig, RunError, Running, StartError, StartEvent, Work};
 
 /// Every venue, a line each.
 pub const VENUES: Venues = Venues(&[Entry::of::<cme::CmeVenue>(), Entry::of::<fix::FixVenue>()]);
@@ -31,6 +31,8 @@ type Read = fn(Venues, &Path, &str) -> Result<Box<dyn AnyConfig>, ConfigError>;
 pub struct Entry {
     /// What `kind` is in its configuration; several where venues differ little.
     pub kinds: &'static [&'static str],
+    /// An example of each kind.
+    examples: &'static [&'static str],
     /// Where its settings are described.
     pub guide: Guide,
     read: Read,
@@ -40,6 +42,9 @@ pub struct Entry {
 pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 'static {
     /// What `kind` can be.
     const KINDS: &'static [&'static str];
+
+    /// A commented configuration of each of [`Venue::KINDS`] that can be read as it stands.
+    const EXAMPLES: &'static [&'static str];
 
     /// Where its settings are described.
     const GUIDE: Guide;
@@ -55,6 +60,9 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
 
     /// Which of [`Venue::KINDS`] it is.
     fn kind(&self) -> &'static str;
+
+    /// What tells it from other connections to the same venue: a name and a value, for each line of the log.
+    fn identity(&self) -> (&'static str, String);
 
     /// The symbols to publish.
     fn symbols(&self) -> &Symbols;
@@ -72,6 +80,12 @@ pub trait Venue: fmt::Debug + Clone + Serialize + for<'de> Deserialize<'de> + 's
     fn levels_max(&self) -> usize {
         0
     }
+
+    /// Reads the files and secrets that the configuration names, and says in one clause what is received from where.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    fn check(config: &Config<Self>) -> Result<String, ConfigError>;
 
     /// Everything that can be refused, before the bus is touched: files, passwords, sockets.
     ///
@@ -91,12 +105,25 @@ pub struct Opened<L: FeedLink> {
     pub limits: Limits,
     /// What could not be had as it was wanted.
     pub warnings: Vec<String>,
-    /// What happens now, in a word: the name of the event in the log.
-    pub event: &'static str,
-    /// The same in a sentence, without its end.
-    pub what: String,
-    /// Where it is said why a connection failed or was lost.
-    pub last_error: LastError,
+    /// How it reaches the venue.
+    pub opening: Opening,
+}
+
+/// How an open venue is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// Its packets come to this host.
+    Listening {
+        /// Multicast groups that are joined.
+        groups: usize,
+        /// On which interface.
+        interface: String,
+    },
+    /// The first connection starts now.
+    Connecting {
+        /// Names and ports, tried in turn.
+        hosts: Vec<String>,
+    },
 }
 
 impl Entry {
@@ -104,6 +131,7 @@ impl Entry {
     pub const fn of<V: Venue>() -> Entry {
         Entry {
             kinds: V::KINDS,
+            examples: V::EXAMPLES,
             guide: V::GUIDE,
             read: |venues, path, text| {
                 Ok(Box::new(Config::<V>::parse(venues, path, text)?) as Box<dyn AnyConfig>)
@@ -149,6 +177,23 @@ impl Venues {
     #[must_use]
     pub fn find(self, kind: &str) -> Option<&'static Entry> {
         self.0.iter().find(|entry| entry.kinds.contains(&kind))
+    }
+
+    /// A commented configuration of this kind that can be read as it stands.
+    #[must_use]
+    pub fn example(self, kind: &str) -> Option<&'static str> {
+        let entry = self.find(kind)?;
+        let at = entry.kinds.iter().position(|known| *known == kind)?;
+        entry.examples.get(at).copied()
+    }
+
+    /// Every setting there is: the tables of all venues first, then those of each.
+    #[must_use]
+    pub fn settings(self) -> Vec<SettingsTable> {
+        let of_all = SettingsTable::of_all();
+        let venues = self.0.iter();
+        let own = venues.flat_map(|venue| SettingsTable::of(venue.kinds, &venue.guide));
+        of_all.into_iter().chain(own).collect()
     }
 
     /// Every kind, in the order of the table.

@@ -21,7 +21,7 @@ struct Pattern {
 impl Pattern {
     fn new(text: String) -> Result<Pattern, String> {
         if text.is_empty() {
-            return Err("an empty pattern admits no symbol".to_owned());
+            return Err("an empty pattern matches no symbol".to_owned());
         }
         let inner = text
             .strip_prefix('/')
@@ -31,7 +31,7 @@ impl Pattern {
             Some(inner) => match Regex::new(&format!("^(?:{inner})$")) {
                 Ok(regex) => Some(regex),
                 Err(error) => {
-                    return Err(format!("{text:?} is no regular expression: {error}"));
+                    return Err(format!("{text:?} is not a regular expression: {error}"));
                 }
             },
         };

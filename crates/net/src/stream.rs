@@ -26,13 +26,13 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It did not stand in time.
-    #[error("no connection in time")]
+    #[error("connection timed out")]
     TimedOut,
     /// Nobody listens there.
-    #[error("the connection was refused")]
+    #[error("connection refused")]
     Refused,
     /// The other side has closed it.
-    #[error("the other side closed the connection")]
+    #[error("connection reset or closed by the other side")]
     Closed,
     /// Of TLS.
     #[error("TLS: {0}")]

@@ -21,26 +21,26 @@ use touchline_transport::{Envelope, Mirror, Subscribe};
 use touchline_types::{BookKind, Instrument, InstrumentDefinition, Side, Timestamps, Update};
 use touchline_wire::sbe::UtcTime;
 
-/// Draw the book of an instrument as it is now on a bus.
+/// Print the book of an instrument from a bus.
 ///
-/// It is read from the table of images, so it costs the publisher nothing, and works after the
-/// publisher is gone or stalled: the book is then shown as stale. A pattern that fits several instruments lists
-/// them with their best prices.
+/// The book is read from its snapshot slot, so the publisher is not slowed, and it can be read after the publisher
+/// is gone or stalled: it is then shown as stale. A pattern that matches several instruments lists them with their
+/// best prices.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
     /// Name of the bus; `touchline stat` lists them.
     #[arg(value_name = "BUS", value_parser = bus_name)]
     bus: String,
-    /// The instrument: its symbol, the venue's id, or a pattern in which * stands for any characters.
+    /// Symbol or security id of the instrument, or a pattern; * matches any characters.
     #[arg(value_name = "SYMBOL", default_value = "*")]
     symbol: String,
     #[command(flatten)]
     place: Place,
-    /// Draw it again whenever it has changed, until Ctrl-C.
+    /// Print it again on each change, until Ctrl-C.
     #[arg(long)]
     watch: bool,
-    /// Levels a side.
+    /// Levels per side.
     #[arg(
         long,
         value_name = "N",
@@ -48,7 +48,7 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u16).range(1..=256)
     )]
     rows: u16,
-    /// One JSON object a line for each instrument, as `replay --books` writes them.
+    /// Print one JSON object a line for each instrument, in the format of `replay --books`.
     #[arg(long)]
     json: bool,
 }
@@ -61,14 +61,14 @@ Examples:
   touchline book cme-340 --json | jq -c 'select(.state != \"live\") | .symbol'
 
 Best prices:
-  The best bid and ask are the better of the direct and the implied book, and
-  say which: direct, implied, or merged where both are at that price. A book
-  whose best bid is at or above its best ask is LOCKED or CROSSED.
+  The best bid and ask are the better of the direct and the implied book, with its
+  name: direct, implied, or merged if both have that price. A book is LOCKED if its best
+  bid equals its best ask, and CROSSED if its best bid is above.
 
 JSON:
-  The keys of `replay --books`, without last_rpt_seq, and with sequence (the
-  last message that the book holds) and exchange_ns and receive_ns (its times,
-  nanoseconds since 1970 UTC, as strings).
+  The keys of `replay --books` without last_rpt_seq, and sequence (the last message that
+  the book contains), exchange_ns and receive_ns (its times in nanoseconds since 1970
+  UTC, as strings).
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM
@@ -118,7 +118,7 @@ fn drawing(
             ),
             _ => holder.to_string(),
         },
-        None => "nobody any more: the book is as it was left".to_owned(),
+        None => "nobody any more: the last state of the book".to_owned(),
     };
     let book = images
         .book(definition.instrument)

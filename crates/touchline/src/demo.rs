@@ -16,23 +16,23 @@ use session::Session;
 use std::path::PathBuf;
 use touchline_lab::cme::config::GROUP_SETS;
 
-/// Show everything at work: exchange, gateway, subscriber and a screen, each a process of its own.
+/// Run a simulated exchange, a gateway, a subscriber and a screen, each in its own process.
 ///
-/// A simulated CME channel sends a generated market over two multicast lines on the loopback
-/// interface; packets are lost, late, duplicated, damaged and reordered on the way, and every few
-/// seconds a line is dead for half a second. A gateway keeps the books and publishes them in shared memory,
-/// a subscriber keeps its own from that, and the screen shows every stage. At the end the exchange stops injecting faults
-/// and waits for recovery; then the subscriber's books are compared with the exchange's.
+/// A simulated CME channel sends a generated market over two multicast lines on the loopback interface.
+/// Packets are lost, delayed, duplicated, corrupted and reordered, and every few seconds a line is dead for
+/// half a second. The gateway keeps the books and publishes them in shared memory, the subscriber keeps books
+/// from these updates, and the screen shows every stage. At the end the simulator stops injecting faults and
+/// waits for recovery, and the subscriber's books are compared with the exchange's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// End after N seconds; otherwise at Ctrl-C (or q on the screen).
+    /// Stop after N seconds; by default at Ctrl-C, or at q on the screen.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: Option<u64>,
     /// Seed of the generated market.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Version of CME's schema that the exchange sends.
+    /// Version of CME's schema.
     #[arg(long, value_name = "V", default_value = "13", value_parser = ["9", "13"])]
     version: String,
     /// Number of instruments, 1 to 64.
@@ -51,24 +51,24 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=20_000)
     )]
     events_per_second: u64,
-    /// Print one line a second in place of the screen; the default without a terminal.
+    /// Print one line a second instead of the screen. Without a terminal this is the default.
     #[arg(long)]
     plain: bool,
-    /// Directory of the buses; by default /dev/shm/touchline-UID.
+    /// Directory of the buses. Default: /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
-    /// Set of the simulator's groups, 0 to 16,383, and the bus demo-N, to run beside another demo. Without it any free set, and the
-    /// bus demo.
+    /// Set of multicast groups, 0 to 16,383, and bus demo-N: for a second demo on the same host. By default
+    /// any set, and bus demo.
     #[arg(
         long,
         value_name = "N",
         value_parser = clap::value_parser!(u16).range(..i64::from(GROUP_SETS))
     )]
     groups: Option<u16>,
-    /// Write a session as a capture, with configuration and the exchange's books, and run no demo.
+    /// Write a session as a capture into this folder, with its configuration and the exchange's books, and exit.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["seconds", "plain", "events_per_second", "groups"])]
     save: Option<PathBuf>,
-    /// Remove what this demo leaves when standard input ends; demos start it for themselves.
+    /// Remove the files of this demo when standard input is closed; a demo starts it for itself.
     #[arg(long, value_name = "PID", hide = true)]
     clean_up_after: Option<u32>,
 }
@@ -77,7 +77,7 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline demo
   touchline demo --seconds 10 --plain
-  touchline demo --groups 1                  # beside another one; its bus is demo-1
+  touchline demo --groups 1                  # a second demo; its bus is demo-1
   touchline demo --instruments 40 --events-per-second 5000
   touchline demo --save demo
   touchline replay --config demo/cme.toml --pcap demo/session.pcap
@@ -86,18 +86,18 @@ While it runs, in other terminals:
   touchline top demo        touchline tail demo        touchline stat demo
 
 Files that --save writes:
-  session.pcap                            both lines of all feeds, with the faults
-  config.xml, cme.toml                    the configuration for replay
-  truth-books.jsonl, truth-orders.jsonl   the expected books
+  session.pcap                            both lines of all feeds, with faults
+  config.xml, cme.toml                    configuration for replay
+  truth-books.jsonl, truth-orders.jsonl   expected books: those of the exchange
 
-The demo needs no privileges and 20 MiB of shared memory; with less it reports
-the smaller ring. Its bus and its files in the temporary folder (TMPDIR) are
-removed when it ends, also by a kill. NO_COLOR turns colours off.
+The demo needs no privileges and 20 MiB of shared memory; with less it prints how it
+continues. Its bus and its temporary files (TMPDIR) are removed at the end, also when it is
+killed. Output is coloured on a terminal unless NO_COLOR is set.
 
 Exit status:
   0  every book of the subscriber equals the exchange's
-  1  a book differs, or one of the processes failed
-  2  bad arguments; another demo runs (--groups N runs beside it)";
+  1  a book differs, or a process failed
+  2  bad arguments, or another demo is running (start this one with --groups N)";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

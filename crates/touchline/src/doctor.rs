@@ -16,21 +16,20 @@ use host::Host;
 use rules::Status;
 use std::path::PathBuf;
 
-/// Check this host: clock, processors, memory, network. For each check what was seen, why it matters
-/// and the fix.
+/// Check this host: clock, CPUs, memory, network.
 ///
-/// It changes nothing and needs no privileges. A check is `unknown` if a virtual machine or a container hides the fact; that does
-/// not count as bad.
+/// Each check prints what was found, why it matters and the fix. Nothing is changed, and no privileges are needed.
+/// What a virtual machine or a container hides is `unknown`, which is not a failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Processors of the gateways and readers, as 2,3 or 4-7.
+    /// CPUs for gateways and readers, such as 2,3 or 4-7.
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
-    /// Interface that receives the packets; by default the system's choice for multicast.
+    /// Interface that receives the packets; by default the one of the multicast route.
     #[arg(long, value_name = "IF", value_parser = interface_name)]
     interface: Option<String>,
-    /// One JSON object a line, for each check one.
+    /// Print one JSON object a line for each check.
     #[arg(long)]
     json: bool,
     /// Look at the files of a made-up host below this directory.
@@ -44,15 +43,15 @@ Examples:
   touchline doctor --cpus 2,3 --interface eth1
   touchline doctor --json | jq 'select(.status == \"bad\")'
 
-Each check is one of:
+Result of a check:
   ok       nothing to do
-  warn     it works, slower or less steadily than possible
-  bad      it does not work, or its figures are wrong
-  unknown  it is hidden from this process
+  warn     works, but slower or with more jitter than necessary
+  bad      does not work, or measurements will be wrong
+  unknown  not visible from here
 
 Exit status:
-  0  nothing is bad
-  1  something is bad
+  0  no check is bad
+  1  a check is bad
   2  bad arguments";
 
 /// What the checks are about.
@@ -82,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match bad.as_slice() {
         [] => Ok(()),
         names => Err(Failure::run(format!(
-            "this host is not fit: {}; each says its fix",
+            "checks failed: {}; each names its fix",
             names.join(", ")
         ))),
     }

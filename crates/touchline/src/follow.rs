@@ -14,12 +14,10 @@ use std::time::{Duration, Instant};
 use stored::StoredBooks;
 use touchline_client::{Bus, Error, Events, Idle, Instrument, Next, Options, State};
 
-/// Join a bus, keep its books from updates alone, and write them at the end.
+/// Join a bus, keep its books from updates, and write them at the end.
 ///
-/// What a strategy does with a bus, without the strategy: it goes on through losses, laps and
-/// restarts of the gateway, and in the end shows what it holds. Compared with the books of the other
-/// side (`replay --books`, `sim cme --truth-books`) that says whether the way in between can be
-/// trusted.
+/// A subscriber without a strategy: it continues through losses, overruns and restarts of the gateway. To verify
+/// the path, compare its books with those of the other side (`replay --books`, `sim cme --truth-books`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -28,35 +26,35 @@ pub struct Arguments {
     bus: String,
     #[command(flatten)]
     place: Place,
-    /// Write the price books at the end, a JSON line for each instrument.
+    /// Write the price books at the end, one JSON line for each instrument.
     #[arg(long, value_name = "OUT")]
     books: Option<PathBuf>,
-    /// Write the order books at the end, a JSON line for each instrument.
+    /// Write the order books at the end, one JSON line for each instrument.
     #[arg(long, value_name = "OUT")]
     orders: Option<PathBuf>,
-    /// Write each state of each live price book while it goes on: packet, venue id and a hash of the
-    /// four lists, in the form of `sim cme --truth-log`.
+    /// Write each state of each live price book: packet, security id and a hash of the four lists, in the
+    /// format of `sim cme --truth-log`.
     #[arg(long, value_name = "OUT")]
     states: Option<PathBuf>,
-    /// The same of each live order book: a hash of its orders, in the form of `sim cme --truth-order-log`.
+    /// Write each state of each live order book: a hash of its orders, in the format of `sim cme --truth-order-log`.
     #[arg(long, value_name = "OUT")]
     order_states: Option<PathBuf>,
-    /// Prices as traders quote them, with the display factor applied, in place of those that the venue sends.
+    /// Prices as traders quote them, with the display factor applied, instead of the prices of the venue.
     #[arg(long, conflicts_with_all = ["states", "order_states"])]
     display: bool,
-    /// Wait so many seconds for the bus to be there.
+    /// Wait up to N seconds for the bus.
     #[arg(long, value_name = "N", default_value_t = 0)]
     wait: u64,
-    /// End by itself after so many seconds.
+    /// Stop after N seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// End when standard input does, for whoever starts this as a child.
+    /// Stop when standard input is closed, for a process that starts this as a child.
     #[arg(long)]
     until_eof: bool,
-    /// Be seen by this name in `stat` and `top`: how far behind, what was lost, how long things took.
+    /// Register under this name: `stat` and `top` then show lag, overruns and latency of this reader.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// No summary.
+    /// Print no summary.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -67,12 +65,12 @@ Examples:
   touchline follow cme-340 --wait 10 --orders -
 
 Output:
-  As `replay` writes them; last_rpt_seq is null, since a bus does not carry it.
-  The summary goes to standard error where standard output is taken.
+  The format of `replay`; last_rpt_seq is null, since a bus does not carry it.
+  The summary goes to standard error if an output is standard output.
 
 Exit status:
   0  stopped by Ctrl-C, SIGTERM, --seconds or --until-eof
-  1  the bus does not exist or cannot be read, or an output not be written
+  1  the bus does not exist or cannot be read, or an output cannot be written
   2  bad arguments";
 
 /// Runs the command.

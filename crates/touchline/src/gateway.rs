@@ -4,45 +4,47 @@ mod notify;
 mod report;
 
 use crate::interrupt::Interrupt;
-use crate::log::Log;
+use crate::log::{Log, LogArguments, events as event};
 use crate::output::{Failure, say};
 use notify::Notify;
-use report::Reporter;
+use report::{Reporter, started};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
+use touchline_gateway::Incidents;
 use touchline_gateway::config::{Duty, bus_name};
-use touchline_gateway::live::{self, LastError};
+use touchline_gateway::live;
 use touchline_gateway::venues::{AnyConfig, Running, StartError, VENUES, Work};
 use touchline_transport::shm::CountersView;
 
-/// Connect to a venue, keep its books, and publish them in shared memory, until it is stopped.
+/// Connect to a venue, keep its books, and publish them in shared memory.
 ///
-/// One thread receives, decodes, keeps the books and publishes; the log is written by another one
-/// from what the first counts. SIGTERM and Ctrl-C end it cleanly: what is on the bus stays, marked as
-/// stale.
+/// One thread receives, decodes, applies and publishes; another thread writes the log. SIGTERM and Ctrl-C stop
+/// the gateway cleanly: the books stay on the bus, marked as stale.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The configuration, a TOML file (docs/configuration.md lists its settings).
+    /// Configuration file (TOML); `touchline help settings` lists its settings.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// Name of the bus, in place of the configuration's.
+    /// Name of the bus; overrides the configuration.
     #[arg(long, value_name = "NAME", value_parser = bus_name)]
     bus: Option<String>,
-    /// Directory of the buses, in place of the configuration's; by default /dev/shm/touchline-UID.
+    /// Directory of the buses; overrides the configuration. Default: /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
-    /// Print the effective configuration as TOML, with what each setting means, and connect to nothing.
+    /// Print the effective configuration as commented TOML, and exit.
     #[arg(long)]
     print_config: bool,
-    /// End by itself after so many seconds.
+    /// Stop after N seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// End when standard input does, for whoever starts this as a child.
+    /// Stop when standard input is closed, for a process that starts this as a child.
     #[arg(long)]
     until_eof: bool,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 const AFTER_HELP: &str = "\
@@ -51,23 +53,24 @@ Examples:
   touchline gateway --config cme-340.toml --print-config
   touchline sim cme --write sim &  touchline gateway --config sim/gateway.toml
 
-Look at it with `touchline top`, `stat BUS`, `tail BUS` and `book BUS SYMBOL`.
+Watch it with `touchline top`, `stat BUS`, `tail BUS` and `book BUS SYMBOL`.
 
-Ready:
-  It says `listening` when every group is joined and the bus is there, and `ready`
-  when every definition was seen and every book is live; the counter `ready`
-  of the bus is 1 then. Under systemd (Type=notify) `listening` is what counts
-  as started, and the state of the books is in `systemctl status`.
+Readiness:
+  The log has `listening` when every group is joined and the bus is open, and `ready`
+  when every definition was received and every book is live; the counter `ready` of the
+  bus is then 1. Under systemd (Type=notify) the unit is started at `listening`, and
+  `systemctl status` shows whether the books are live.
 
 Log:
-  One line on standard error for each thing that happened; what happens all the
-  time is said once a second, with its number.
+  One line an event on standard error: time, level, event, fields. Repeated events are
+  written once a second, with their number (repeated=17). docs/troubleshooting.md lists
+  every event with its meaning and what to do.
 
 Exit status:
   0  stopped by SIGTERM, Ctrl-C, --seconds or --until-eof
-  1  the run failed: a socket, the bus, somebody else publishes on it, or an
-     interface or address of this host is not there; another try may succeed
-  2  bad arguments or configuration: another try fails the same way";
+  1  the run failed: a socket error, the bus cannot be opened or is in use by another
+     process, an interface or address does not exist; a later try may succeed
+  2  bad arguments or configuration: a later try fails the same way";
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -91,22 +94,40 @@ impl Arguments {
         if self.until_eof {
             interrupt.at_end_of_input();
         }
-        let mut log = Log::to_stderr(&format!("gateway {}", config.bus()));
+        let (name, identity) = config.identity();
+        // A number stays one where a program reads it.
+        let identity = match identity.parse::<u64>() {
+            Ok(number) => number.into(),
+            Err(_) => identity.into(),
+        };
+        let context = vec![("bus", config.bus().into()), (name, identity)];
+        let mut log = Log::to_stderr(self.log, context);
+        let outcome = self.work(config, interrupt, &mut log);
+        outcome.map_err(|failure| failure.logged(&mut log))
+    }
+
+    fn work(
+        &self,
+        config: &dyn AnyConfig,
+        interrupt: Interrupt,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
         try_affinity(config.duty())?;
-        let started = config.start(&mut |event, what| log.say(event, what));
+        let running = config.start(&mut |event| started(event, log));
         let Running {
             work,
-            last_error,
+            incidents,
+            gap_fields,
             counters_file,
-        } = started.map_err(|error| refused(&error))?;
+        } = running.map_err(|error| refused(&error))?;
         let watch = Watch {
             interrupt,
             notify: Notify::from_environment(),
             counters_file,
-            last_error,
+            incidents,
             end: self.seconds.map(Duration::from_secs),
         };
-        watch.over(work, log)
+        watch.over(work, Reporter::new(gap_fields), log)
     }
 }
 
@@ -126,7 +147,9 @@ fn try_affinity(duty: &Duty) -> Result<(), Failure> {
     // Tried on a thread of its own: this one goes where it likes.
     let tried = thread::spawn(move || live::bind_to(processor)).join();
     tried
-        .map_err(|_| Failure::run("a thread died; this is a mistake of ours"))?
+        .map_err(|_| {
+            Failure::run("a thread panicked: a bug of touchline; please report the lines above")
+        })?
         .map_err(Failure::usage)
 }
 
@@ -135,38 +158,45 @@ struct Watch {
     interrupt: Interrupt,
     notify: Notify,
     counters_file: Option<CountersView>,
-    last_error: LastError,
+    incidents: Incidents,
     end: Option<Duration>,
 }
 
 impl Watch {
     /// A thread for the path, and what is to be seen of it until it ends.
-    fn over(self, work: Box<Work>, mut log: Log) -> Result<(), Failure> {
+    fn over(self, work: Box<Work>, mut reporter: Reporter, log: &mut Log) -> Result<(), Failure> {
         let stop = AtomicBool::new(false);
         let outcome = thread::scope(|scope| {
             let worker = thread::Builder::new()
                 .name("gateway".to_owned())
                 .spawn_scoped(scope, || work(&stop).map_err(Failure::run))
                 .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
-            self.until_the_end(&worker, &mut log);
+            self.until_the_end(&worker, &mut reporter, log);
             stop.store(true, Ordering::Relaxed);
             let joined = worker.join();
+            self.take_incidents(&reporter, log);
+            self.look(&mut reporter, log);
             joined
-                .map_err(|_| Failure::run("the gateway's thread died; this is a mistake of ours"))?
+                .map_err(|_| Failure::run("the gateway's thread panicked: a bug of touchline; please report the lines above"))?
         });
+        log.finish();
         match &outcome {
-            Ok(()) => log.say("stopped", "stopped; what is on the bus stays, as stale"),
+            Ok(()) => log.write(&event::STOPPED, []),
             Err(_) => self.notify.say("STATUS=failed"),
         }
         outcome
     }
 
     /// Returns when the gateway is to end, or has ended by itself.
-    fn until_the_end(&self, worker: &ScopedJoinHandle<'_, Result<(), Failure>>, log: &mut Log) {
+    fn until_the_end(
+        &self,
+        worker: &ScopedJoinHandle<'_, Result<(), Failure>>,
+        reporter: &mut Reporter,
+        log: &mut Log,
+    ) {
         const TURN: Duration = Duration::from_millis(20);
         const LOOK: Duration = Duration::from_secs(1);
         let start = Instant::now();
-        let mut reporter = Reporter::default();
         let mut next_look = start;
         self.notify.say("READY=1\nSTATUS=waiting for the channel");
         while !worker.is_finished()
@@ -174,22 +204,26 @@ impl Watch {
             && self.end.is_none_or(|end| start.elapsed() < end)
         {
             thread::sleep(TURN);
+            self.take_incidents(reporter, log);
             if Instant::now() >= next_look {
                 next_look += LOOK;
-                self.look(&mut reporter, log);
+                self.look(reporter, log);
             }
         }
-        self.look(&mut reporter, log);
         self.notify.say("STOPPING=1");
+    }
+
+    fn take_incidents(&self, reporter: &Reporter, log: &mut Log) {
+        while let Some(incident) = self.incidents.next() {
+            reporter.incident(incident, log);
+        }
+        log.flush();
     }
 
     fn look(&self, reporter: &mut Reporter, log: &mut Log) {
         let Some(counters_file) = &self.counters_file else {
             return;
         };
-        if let Some(what) = self.last_error.take() {
-            log.say("connection", format_args!("connection: {what}"));
-        }
         reporter.look(counters_file, log);
         let status = match reporter.is_ready() {
             true => "STATUS=ready: every book is live",

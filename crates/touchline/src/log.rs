@@ -1,148 +1,241 @@
-//! The log of a process that runs for days: a line for each thing that happened, on standard error.
+//! The log of a process that runs for days: one line an event, on standard error.
 //!
-//! A line is one line whatever is in it, and what happens ten thousand times a second is said once a
-//! second, with its number. Nothing of the message path logs: who logs reads the counters.
+//! A line is level, event and fields. The events stand in one [table](events::EVENTS); what an operator does about each is
+//! in `docs/troubleshooting.md`, row by row. What repeats is written once a second, with the number of lines left out.
+//! Nothing of the message path logs: the thread that logs reads counters, and what that path handed over as values.
 
+pub mod events;
+mod format;
+
+use events::{Event, Rate};
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use touchline_wire::sbe::UtcTime;
 
-/// How often one cause may be told of.
+use format::Line;
+pub use format::{Field, Format, Value, one_line};
+
+/// How often a line of one event that repeats is written.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// `--log-format`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LogArguments {
+    /// Form of the log lines on standard error.
+    #[arg(
+        long = "log-format",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t
+    )]
+    format: Format,
+}
 
 /// The log.
 #[derive(Debug)]
 pub struct Log<W = std::io::Stderr> {
     out: W,
-    name: String,
-    causes: BTreeMap<&'static str, Cause>,
+    format: Format,
+    is_journal: bool,
+    context: Vec<Field>,
+    repeats: BTreeMap<&'static str, Repeats>,
 }
 
-/// When a cause was told of last, and how often it was not told of since.
+/// What was left out of an event that repeats.
 #[derive(Debug)]
-struct Cause {
-    told: Instant,
+struct Repeats {
+    written: Instant,
+    /// Lines left out since.
     left_out: u64,
+    /// The fields of the last one of them, which is written when its time has come.
+    last: Option<Vec<Field>>,
 }
 
 impl Log {
-    /// A log whose lines say whose they are.
-    pub fn to_stderr(name: &str) -> Log {
-        Log::to(std::io::stderr(), name)
+    /// A log on standard error. Every line has the fields of `context`.
+    pub fn to_stderr(arguments: LogArguments, context: Vec<Field>) -> Log {
+        Log {
+            is_journal: is_journal(),
+            ..Log::to(std::io::stderr(), arguments.format, context)
+        }
+    }
+
+    /// Whether a failure is to be a line of the log as well: where a program reads the lines, each must have its form.
+    pub fn is_for_programs(&self) -> bool {
+        self.is_journal || self.format == Format::Json
     }
 }
 
 impl<W: Write> Log<W> {
-    fn to(out: W, name: &str) -> Log<W> {
+    fn to(out: W, format: Format, context: Vec<Field>) -> Log<W> {
         Log {
             out,
-            name: name.to_owned(),
-            causes: BTreeMap::new(),
+            format,
+            is_journal: false,
+            context,
+            repeats: BTreeMap::new(),
         }
     }
 
-    /// Says what happened. `cause` is what it is counted under.
-    pub fn say(&mut self, cause: &'static str, what: impl std::fmt::Display) {
-        self.say_at(Instant::now(), cause, what);
+    /// Writes a line, unless one of the same event was written within a second.
+    pub fn write(&mut self, event: &'static Event, fields: impl Into<Vec<Field>>) {
+        self.write_at(Instant::now(), event, fields.into());
     }
 
-    fn say_at(&mut self, now: Instant, cause: &'static str, what: impl std::fmt::Display) {
+    /// Writes what was left out of events that stopped repeating. To be called now and then.
+    pub fn flush(&mut self) {
+        self.flush_at(Instant::now(), false);
+    }
+
+    /// Writes everything that was left out: the process ends.
+    pub fn finish(&mut self) {
+        self.flush_at(Instant::now(), true);
+    }
+
+    fn write_at(&mut self, now: Instant, event: &'static Event, fields: Vec<Field>) {
+        for (name, _) in &fields {
+            assert!(event.fields.contains(name), "{} has no {name}", event.name);
+        }
+        if event.rate == Rate::Each {
+            return self.put(event, &fields, 0);
+        }
         let mut left_out = 0;
-        if let Some(known) = self.causes.get_mut(cause) {
-            if now.saturating_duration_since(known.told) < EVERY {
-                known.left_out += 1;
+        if let Some(repeats) = self.repeats.get_mut(event.name) {
+            if now.saturating_duration_since(repeats.written) < EVERY {
+                repeats.left_out += 1;
+                repeats.last = Some(fields);
                 return;
             }
-            left_out = std::mem::take(&mut known.left_out);
-            known.told = now;
+            left_out = std::mem::take(&mut repeats.left_out);
+            repeats.last = None;
+            repeats.written = now;
         } else {
-            self.causes.insert(
-                cause,
-                Cause {
-                    told: now,
-                    left_out: 0,
-                },
-            );
+            let repeats = Repeats {
+                written: now,
+                left_out: 0,
+                last: None,
+            };
+            self.repeats.insert(event.name, repeats);
         }
-        let more = match left_out {
-            0 => String::new(),
-            number => format!(" (and {number} more like it before)"),
-        };
+        self.put(event, &fields, left_out);
+    }
+
+    fn flush_at(&mut self, now: Instant, all: bool) {
+        let mut due = Vec::new();
+        for (name, repeats) in &mut self.repeats {
+            let is_due = all || now.saturating_duration_since(repeats.written) >= EVERY;
+            let Some(fields) = repeats.last.take_if(|_| is_due) else {
+                continue;
+            };
+            repeats.written = now;
+            // The line itself is one of them.
+            due.push((*name, fields, std::mem::take(&mut repeats.left_out) - 1));
+        }
+        for (name, fields, left_out) in due {
+            self.put(events::named(name), &fields, left_out);
+        }
+    }
+
+    fn put(&mut self, event: &'static Event, fields: &[Field], repeated: u64) {
         let time = SystemTime::now().duration_since(UNIX_EPOCH);
-        let time = UtcTime(time.map_or(0, |time| time.as_nanos() as u64));
-        let line = format!(
-            "{time} {} {}{more}\n",
-            self.name,
-            one_line(&what.to_string())
-        );
-        // Where nobody reads it, the gateway works all the same.
+        let line = Line {
+            time_ns: time.map_or(0, |time| time.as_nanos() as u64),
+            event,
+            context: &self.context,
+            fields,
+            repeated,
+        };
+        let line = line.write(self.format, self.is_journal);
+        // Where nobody reads it, the process works all the same.
         let _ = self.out.write_all(line.as_bytes());
     }
 }
 
-/// What others wrote may hold line ends and the sequences that steer a terminal.
-pub fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char.is_control() || matches!(char, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}')
-        {
-            true => line.extend(char.escape_default()),
-            false => line.push(char),
-        }
+/// Whether standard error is a stream of journald: `JOURNAL_STREAM` names its device and inode (`systemd.exec(5)`).
+pub fn is_journal() -> bool {
+    let Some(stream) = std::env::var_os("JOURNAL_STREAM") else {
+        return false;
+    };
+    let about = std::io::stderr().as_fd().try_clone_to_owned();
+    let about = about.and_then(|file| std::fs::File::from(file).metadata());
+    about.is_ok_and(|about| stream.to_str() == Some(&format!("{}:{}", about.dev(), about.ino())))
+}
+
+#[cfg(test)]
+impl Log<Vec<u8>> {
+    /// A log whose lines a test reads.
+    pub fn in_memory() -> Log<Vec<u8>> {
+        Log::to(Vec::new(), Format::Text, Vec::new())
     }
-    line
+
+    /// The lines so far, without their times.
+    pub fn lines(&self) -> Vec<&str> {
+        let text = std::str::from_utf8(&self.out).expect("text");
+        let lines = text.lines().map(|line| line.split_once(' '));
+        lines.map(|line| line.expect("a time").1).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn lines(log: Log<Vec<u8>>) -> Vec<String> {
-        let text = String::from_utf8(log.out).expect("text");
-        text.lines().map(str::to_owned).collect()
+    fn gap(first: u64) -> Vec<Field> {
+        vec![("first", Value::from(first))]
     }
 
     #[test]
-    fn a_line_is_one_line_whatever_is_in_it() {
-        let mut log = Log::to(Vec::new(), "gateway x");
-        log.say(
-            "reason",
-            "no\n2026-01-01T00:00:00Z gateway x ready\u{1b}[2J\r\u{202e}\0",
-        );
-        let said = lines(log);
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(
-            said[0].ends_with(
-                r"gateway x no\n2026-01-01T00:00:00Z gateway x ready\u{1b}[2J\r\u{202e}\u{0}"
-            ),
-            "{said:?}"
-        );
-    }
-
-    #[test]
-    fn a_cause_is_told_once_a_second_with_its_number() {
-        let mut log = Log::to(Vec::new(), "gateway");
+    fn repeats_are_counted_and_written_once_a_second() {
+        let mut log = Log::in_memory();
         let start = Instant::now();
-        for ms in 0..2_500_u64 {
-            log.say_at(
-                start + Duration::from_millis(ms),
-                "gap",
-                format!("gap {ms}"),
-            );
+        for ms in 0..2_500 {
+            let now = start + Duration::from_millis(ms);
+            log.write_at(now, &events::GAP, gap(ms));
+            log.flush_at(now, false);
         }
-        log.say_at(start, "other", "something else");
-        let said = lines(log);
-        assert_eq!(said.len(), 4, "{said:?}");
-        assert!(said[0].ends_with("gap 0"), "{said:?}");
-        assert!(
-            said[1].ends_with("gap 1000 (and 999 more like it before)"),
-            "{said:?}"
-        );
-        assert!(
-            said[2].ends_with("gap 2000 (and 999 more like it before)"),
-            "{said:?}"
-        );
-        assert!(said[3].ends_with("something else"), "{said:?}");
+        log.write_at(start, &events::LINE_BACK, vec![("line", "A".into())]);
+        let said = [
+            "WARN gap first=0",
+            "WARN gap first=1000 repeated=999",
+            "WARN gap first=2000 repeated=999",
+            "INFO line_back line=A",
+        ];
+        assert_eq!(log.lines(), said);
+        // It stopped: the last one of them is written when its second is over, or at the end.
+        log.flush_at(start + Duration::from_millis(2_999), false);
+        assert_eq!(log.lines().len(), 4);
+        log.flush_at(start + Duration::from_millis(3_000), false);
+        assert_eq!(log.lines()[4], "WARN gap first=2499 repeated=498");
+        let late = start + Duration::from_millis(3_001);
+        log.write_at(late, &events::GAP, gap(7));
+        log.flush_at(late, true);
+        log.flush_at(late, true);
+        assert_eq!(log.lines()[5..], ["WARN gap first=7"]);
+    }
+
+    #[test]
+    fn a_change_of_state_is_never_left_out() {
+        let mut log = Log::in_memory();
+        let now = Instant::now();
+        for line in ["A", "B"] {
+            log.write_at(now, &events::LINE_SILENT, vec![("line", line.into())]);
+        }
+        assert_eq!(log.lines().len(), 2);
+    }
+
+    #[test]
+    fn every_line_has_the_context() {
+        let context = vec![("bus", "cme-998".into()), ("channel", 998.into())];
+        let mut log = Log::to(Vec::new(), Format::Text, context);
+        log.write(&events::GAP, gap(1));
+        assert_eq!(log.lines(), ["WARN gap bus=cme-998 channel=998 first=1"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "gap has no banana")]
+    fn a_field_that_is_not_in_the_table_is_a_mistake_of_ours() {
+        Log::in_memory().write(&events::GAP, [("banana", Value::from(1))]);
     }
 }

@@ -5,6 +5,7 @@ mod bench;
 mod book;
 mod books;
 mod bus_users;
+mod config;
 mod counted;
 mod demo;
 mod doctor;
@@ -12,6 +13,7 @@ mod follow;
 mod format;
 mod fx;
 mod gateway;
+mod help;
 mod interrupt;
 mod ladder;
 mod log;
@@ -37,13 +39,18 @@ mod tops;
 mod version;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use output::Failure;
 use std::process::ExitCode;
 
 /// Market data from the wire to your strategy, with every nanosecond accounted for.
 #[derive(Debug, Parser)]
-#[command(name = "touchline", version = version::LONG, after_help = AFTER_HELP)]
+#[command(
+    name = "touchline",
+    version = version::LONG,
+    after_help = AFTER_HELP,
+    disable_help_subcommand = true
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -64,16 +71,19 @@ enum Command {
     Top(top::Arguments),
     Metrics(metrics::Arguments),
     Doctor(doctor::Arguments),
+    Config(config::Arguments),
     Bench(bench::Arguments),
+    Help(help::Arguments),
 }
 
 const AFTER_HELP: &str = "\
 Exit status:
   0  done
-  1  the run failed: input damaged or missing, output unwritable, result wrong
+  1  the run failed: input damaged or missing, output not writable, result wrong
   2  bad arguments or configuration
 
-Begin with `touchline demo`; `touchline COMMAND --help` says everything else.";
+Start with `touchline demo`. `touchline COMMAND --help` describes a command, `touchline help settings`
+every setting of a configuration.";
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -100,6 +110,8 @@ fn main() -> ExitCode {
         Command::Top(arguments) => top::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Config(arguments) => config::run(&arguments),
+        Command::Help(arguments) => help::run(&arguments, Arguments::command()),
         Command::Bench(arguments) => {
             platform::check_clock();
             bench::run(&arguments)
@@ -144,7 +156,6 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_contradict_each_other_nowhere() {

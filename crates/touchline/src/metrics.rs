@@ -11,27 +11,32 @@ mod server;
 mod tests;
 
 use crate::interrupt::Interrupt;
+use crate::log::{Log, LogArguments, events};
 use crate::output::{Failure, Output, say};
 use crate::place::Place;
 use server::Server;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
+use touchline_client::monitor::Monitor;
 
-/// Serve what the buses of this host count, in Prometheus' text format.
+/// Serve the counters of all buses of this host to Prometheus.
 ///
-/// A process of its own that only reads shared memory: it slows no gateway and no reader. Every bus of the directory is shown, as it is when it is asked for.
+/// The exporter only reads shared memory: scrapes slow no gateway and no reader. Each scrape shows every bus of the
+/// directory as it is at that moment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Address and port to listen on; port 0 takes a free one.
+    /// Address and port to listen on; port 0 is any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9464")]
     listen: SocketAddr,
     #[command(flatten)]
     place: Place,
-    /// Print the page once and exit.
+    /// Print the page once, and exit.
     #[arg(long, conflicts_with = "listen")]
     print: bool,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 const AFTER_HELP: &str = "\
@@ -40,8 +45,9 @@ Examples:
   touchline metrics --print | promtool check metrics
   curl http://127.0.0.1:9464/metrics
 
-Two paths are served: /metrics, and /healthz, which answers `ok` while the directory of the buses can be
-read. There is no password and no encryption: use a loopback address, or a proxy with both. Dashboard, alerts and units for systemd are in ops/; docs/metrics.md lists the metrics.
+Two paths are served: /metrics, and /healthz, which answers `ok` while the directory of the buses can
+be read. There is no password and no encryption: listen on a loopback address, or behind a proxy that
+has both. Dashboard, alerts and units for systemd are in ops/; docs/metrics.md says what to watch.
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM
@@ -59,14 +65,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let interrupt = Interrupt::catch()?;
     let listener = listen(arguments.listen)?;
+    let mut log = Log::to_stderr(arguments.log, Vec::new());
+    let outcome = serve(listener, monitor, &interrupt, &mut log);
+    outcome.map_err(|failure| failure.logged(&mut log))
+}
+
+fn serve(
+    listener: TcpListener,
+    monitor: Monitor,
+    interrupt: &Interrupt,
+    log: &mut Log,
+) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::run)?;
+    let directory = monitor.path().display().to_string();
+    let said = [
+        ("address", address.to_string().into()),
+        ("directory", directory.into()),
+    ];
+    log.write(&events::SERVING, said);
     if !address.ip().is_loopback() {
-        let warning = format!(
-            "touchline: {address} can be reached from other hosts, without a password; \
-             127.0.0.1 cannot"
-        );
-        // Where nobody can be told any more, nobody is.
-        let _ = writeln!(std::io::stderr(), "{warning}");
+        let address = ("address", address.to_string().into());
+        log.write(&events::ADDRESS_EXPOSED, [address]);
     }
     let mut output = Output::stdout()?;
     output.line(&format!(
@@ -80,6 +99,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     while !interrupt.is_asked() {
         std::thread::sleep(NAP);
     }
+    log.write(&events::STOPPED, []);
     Ok(())
 }
 
@@ -87,14 +107,14 @@ fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).map_err(|error| {
         let why = match error.kind() {
             ErrorKind::AddrInUse => {
-                "somebody listens there already; `ss -ltnp` says who, or give another --listen"
+                "the address is in use; `ss -ltnp` names the process; stop it, or give another --listen"
                     .to_owned()
             }
             ErrorKind::AddrNotAvailable => {
-                "this host has no such address; `ip address` shows those it has".to_owned()
+                "this host has no such address; `ip address` lists its addresses".to_owned()
             }
             ErrorKind::PermissionDenied => {
-                "not allowed; ports below 1024 are for root, give another --listen".to_owned()
+                "permission denied: ports below 1024 are for root; give another --listen".to_owned()
             }
             _ => error.to_string(),
         };

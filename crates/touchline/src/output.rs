@@ -1,5 +1,6 @@
 //! Outputs and failures: what is written to a file appears whole or not at all.
 
+use crate::log::{Log, events, is_journal};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -15,6 +16,8 @@ pub enum Failure {
     Usage(String),
     /// The run failed: exit status 1.
     Run(String),
+    /// A log has it already: the exit status alone.
+    Logged(u8),
 }
 
 /// The path that stands for standard output.
@@ -69,14 +72,37 @@ impl Failure {
         }
     }
 
-    /// Says it in one line and gives the exit status.
+    /// Writes it as an event where a program reads the log, so that every line has its form.
+    pub fn logged(self, log: &mut Log) -> Failure {
+        let (reason, status) = match self {
+            Failure::Usage(what) => (what, 2_u8),
+            Failure::Run(what) => (what, 1),
+            logged @ Failure::Logged(_) => return logged,
+        };
+        if !log.is_for_programs() {
+            return match status {
+                2 => Failure::Usage(reason),
+                _ => Failure::Run(reason),
+            };
+        }
+        let fields = [
+            ("status", u64::from(status).into()),
+            ("reason", reason.into()),
+        ];
+        log.write(&events::FAILED, fields);
+        Failure::Logged(status)
+    }
+
+    /// Writes it in one line and returns the exit status.
     pub fn report(&self) -> ExitCode {
         let (what, status) = match self {
             Failure::Usage(what) => (what, 2),
             Failure::Run(what) => (what, 1),
+            Failure::Logged(status) => return ExitCode::from(*status),
         };
-        // Where nobody can be told any more, the status still says it.
-        let _ = writeln!(std::io::stderr(), "touchline: {what}");
+        let priority = if is_journal() { "<3>" } else { "" };
+        // Where nobody reads it, the status still has it.
+        let _ = writeln!(std::io::stderr(), "{priority}touchline: {what}");
         ExitCode::from(status)
     }
 }
@@ -91,7 +117,7 @@ impl Output {
         let resolved = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&resolved) {
             Ok(found) if found.is_dir() => Err(Failure::run(format!(
-                "{}: is a folder; give a path to a file in it",
+                "{}: it is a folder; give a file in it",
                 path.display()
             ))),
             Ok(found) if !found.is_file() => Output::in_place(path),
@@ -169,7 +195,7 @@ impl Output {
     fn beside(path: &Path, resolved: PathBuf) -> Result<Output, Failure> {
         let Some(name) = resolved.file_name().map(ToOwned::to_owned) else {
             return Err(Failure::run(format!(
-                "{}: is no file name; give a path to a file",
+                "{}: not a file name; give a path to a file",
                 path.display()
             )));
         };

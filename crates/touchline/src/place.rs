@@ -8,7 +8,7 @@ use touchline_transport::shm::Root;
 /// Where the buses are.
 #[derive(Debug, clap::Args)]
 pub struct Place {
-    /// Directory of the buses; by default /dev/shm/touchline-UID.
+    /// Directory of the buses. Default: /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     pub dir: Option<PathBuf>,
 }

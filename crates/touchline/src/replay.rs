@@ -25,48 +25,48 @@ use touchline_transport::Local;
 use touchline_transport::clock::Clock;
 use touchline_transport::shm::Publisher;
 
-/// Feed captures through the path, in capture order, and write the books.
+/// Process captures as a live gateway would, and write the books.
 ///
-/// Packets are routed by their group and port as CME's config.xml says, arbitrated between the two
-/// lines, and applied to the books, exactly as they would be live. At the end it writes the books and a summary.
+/// Packets are routed by group and port (CME's config.xml), arbitrated between lines A and B, and applied to the
+/// books, in the order of capture time. At the end the books and a summary are written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// The gateway's configuration, a TOML file (docs/configuration.md lists its settings).
+    /// Configuration file (TOML); `touchline help settings` lists its settings.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config: Option<PathBuf>,
-    /// CME's config.xml, in place of --config; every other setting has its default.
+    /// CME's config.xml, instead of --config; every setting has its default.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config_xml: Option<PathBuf>,
     /// The channel in --config-xml.
     #[arg(long, value_name = "N", help_heading = "Input")]
     channel: Option<u32>,
-    /// Captures: pcap or pcapng, plain, .gz or .zst; several are merged by capture time.
+    /// Captures: pcap or pcapng, uncompressed, .gz or .zst; several files are merged by capture time.
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
     pcap: Vec<PathBuf>,
 
-    /// Write the price books at the end, a JSON line for each instrument.
+    /// Write the price books at the end, one JSON line for each instrument.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     books: Option<PathBuf>,
-    /// Write the order books at the end, a JSON line for each instrument.
+    /// Write the order books at the end, one JSON line for each instrument.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     orders: Option<PathBuf>,
-    /// Write the top of book after each end of event, a JSON line each.
+    /// Write each top of book after an end of event, one JSON line each.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     tops: Option<PathBuf>,
-    /// Write a row whenever the best bid or ask of an instrument, or its state, changes.
+    /// Write a row for each change of the best bid, the best ask or the state of an instrument.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     quotes: Option<PathBuf>,
     /// Write a row for each trade.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     trades: Option<PathBuf>,
-    /// Print each packet, field by field.
+    /// Print each packet field by field.
     #[arg(long, help_heading = "Output")]
     print: bool,
-    /// Publish in shared memory, on the bus of the configuration.
+    /// Publish on the bus that the configuration names.
     #[arg(long, help_heading = "Output")]
     publish: bool,
-    /// Name of the bus, in place of the configuration's.
+    /// Name of the bus; overrides the configuration.
     #[arg(
         long,
         value_name = "NAME",
@@ -75,7 +75,7 @@ pub struct Arguments {
         help_heading = "Output"
     )]
     bus: Option<String>,
-    /// Directory of the buses, in place of the configuration's; by default /dev/shm/touchline-UID.
+    /// Directory of the buses; overrides the configuration. Default: /dev/shm/touchline-UID.
     #[arg(
         long,
         value_name = "DIR",
@@ -83,17 +83,17 @@ pub struct Arguments {
         help_heading = "Output"
     )]
     dir: Option<PathBuf>,
-    /// Print the effective configuration as TOML, with what each setting means, and replay nothing.
+    /// Print the effective configuration as commented TOML, and exit.
     #[arg(long, help_heading = "Output")]
     print_config: bool,
-    /// No summary and no progress bar.
+    /// Print no summary and no progress bar.
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
 
-    /// How a book that misses updates is shown: empty, or filled from updates.
+    /// What a book in recovery shows until a snapshot fits.
     #[arg(long, value_enum, help_heading = "Settings")]
     join: Option<Join>,
-    /// How long packets behind a gap wait, milliseconds of captured time.
+    /// Gap timeout: how long packets behind a gap wait for it, milliseconds of capture time.
     #[arg(
         long,
         value_name = "N",
@@ -101,7 +101,7 @@ pub struct Arguments {
         help_heading = "Settings"
     )]
     wait_ms: Option<u64>,
-    /// Speed of captured time: max, or a factor (1 is the original speed).
+    /// Replay speed: max, or a factor (1 is the pace of the capture).
     #[arg(
         long,
         value_name = "max|N",
@@ -114,9 +114,9 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Join {
-    /// Empty, until a snapshot fits.
+    /// An empty book.
     Snapshot,
-    /// Filled from updates, until a snapshot fits (CME: natural refresh).
+    /// The levels that updates bring back (CME: natural refresh).
     Natural,
 }
 
@@ -129,27 +129,26 @@ Examples:
   touchline replay --config cme-340.toml --pcap a.pcap --speed 1 --publish
 
 Files:
-  OUT is a file, or - for standard output, for one of them. A file appears
-  under its name when it is complete; until then, and when the run fails, an
-  older file stays unchanged. The next run removes a partial file of a killed
-  one (OUT.PID.partial). The summary goes to standard output, or to standard
-  error if standard output is used.
+  OUT is a file, or - for standard output; one output can be standard output. A file
+  appears under its name when it is complete; until then, and if the run fails, an
+  existing file stays as it was. The next run removes what a killed run leaves
+  (OUT.PID.partial). The summary goes to standard output, or to standard error if an
+  output is standard output.
 
 Series:
-  The ending of OUT of --quotes and --trades chooses the form: .csv, or .jsonl
-  with one object a line. Both have the times of the exchange and of receipt
-  (nanoseconds since 1970 UTC), the packet's sequence, the instrument, and how
-  far its book may be trusted (state). The best bid and ask are the better of
-  the direct and the implied book, and bid_book and ask_book say which: direct,
-  implied, or merged if both have that price. Rows are of whole events of
-  the exchange, in its order; docs/captures.md has every column.
+  The extension of OUT sets the format of --quotes and --trades: .csv, or .jsonl with
+  one object a line. Rows have the exchange time and the receive time (nanoseconds since
+  1970 UTC), the packet's sequence number, the instrument, and the validity of its book
+  (state). The best bid and ask are the better of the direct and the implied book;
+  bid_book and ask_book name it: direct, implied, or merged if both have that price.
+  Rows are written at the end of an exchange event, in the order of the exchange; 
+  docs/captures.md has every column.
 
 Bus:
-  With --publish everything is published in shared memory, too: `touchline
-  tail`, `book` and `stat` read it, now and after the end. The replay may be
-  stopped at any moment; its books stay on the bus, marked stale. One process
-  at a time can publish on a bus. If memory cannot be locked, or huge pages are
-  missing, the replay reports it once on standard error.
+  With --publish the updates are also published in shared memory: `touchline tail`,
+  `book` and `stat` read them, during the replay and after it. When the replay stops, the
+  books stay on the bus, marked as stale. A bus has one publisher at a time. A warning on
+  standard error says if memory could not be locked or has no huge pages.
 
 Configuration:
   The smallest --config:

@@ -1,16 +1,18 @@
 //! `touchline sim`: venue simulators on the real protocols.
 
 mod access_control;
+mod clients;
 mod cme;
 mod deribit;
 mod expected_log;
 mod fix;
 mod orders;
 
-use crate::output::Failure;
+use crate::log::{Log, LogArguments, events};
+use crate::output::{Failure, say};
 use clap::Subcommand;
 
-/// Simulate a venue: real packets on the network, with faults on request.
+/// Simulate a venue on the network, with fault injection.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -24,6 +26,25 @@ enum Venue {
     Deribit(Box<deribit::Arguments>),
     FixAcceptor(fix::AcceptorArguments),
     FixInitiator(fix::InitiatorArguments),
+}
+
+/// Runs a simulator with its log, from the line that says that it is up to its end.
+fn logged(
+    arguments: LogArguments,
+    venue: &'static str,
+    up: &str,
+    work: impl FnOnce(&mut Log) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    say(up)?;
+    let mut log = Log::to_stderr(arguments, vec![("venue", venue.into())]);
+    let what = up.lines().next().unwrap_or_default();
+    log.write(&events::SIM_STARTED, [("what", what.into())]);
+    let outcome = work(&mut log);
+    log.finish();
+    if outcome.is_ok() {
+        log.write(&events::STOPPED, []);
+    }
+    outcome.map_err(|failure| failure.logged(&mut log))
 }
 
 /// Runs the command.

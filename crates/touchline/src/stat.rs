@@ -14,7 +14,7 @@ use counters::Past;
 use touchline_gateway::config::bus_name;
 use touchline_transport::shm::{CountersView, Description, Error, Overview, ReaderView, Root};
 
-/// List the buses, or show one: who publishes, how far it is, and what it counts.
+/// List the buses, or show one: publisher, position, readers and counters.
 ///
 /// Of a bus, counters above 0 and histograms that hold values are shown. Counters and histograms are in shared memory: they
 /// can be read while the publisher runs, at no cost to it, and after it died. Counters are at most 100 ms old; histograms
@@ -27,7 +27,7 @@ pub struct Arguments {
     bus: Option<String>,
     #[command(flatten)]
     place: Place,
-    /// Show it again whenever it has changed, until Ctrl-C; counters with their rates.
+    /// Print it again on each change, until Ctrl-C; counters with their rates.
     #[arg(long)]
     watch: bool,
     /// Show counters that are 0 and empty histograms, too, with the meaning of each histogram.
@@ -36,10 +36,10 @@ pub struct Arguments {
     /// Show only counters and histograms with this text in their name or meaning, zeros included.
     #[arg(long, value_name = "TEXT", requires = "bus", conflicts_with = "all")]
     filter: Option<String>,
-    /// One JSON object a line, for each bus one; zeros included.
+    /// Print one JSON object a line for each bus, zeros included.
     #[arg(long)]
     json: bool,
-    /// Remove all buses that nobody publishes and nobody reads, and say which.
+    /// Remove all buses without a publisher and a reader, and list them.
     #[arg(long, conflicts_with_all = ["bus", "watch", "json"])]
     prune: bool,
 }
@@ -54,10 +54,10 @@ Examples:
   touchline stat --prune
 
 What to look at:
-  publisher  nobody: it has ended or died, the books are as it left them;
-             stalled: it runs and gives no sign of life, the books are stale
-  readers    by name, if they gave one; a slow one loses messages, or on a
-             lossless bus slows the publisher down
+  publisher  nobody: it has ended, and the books are its last ones, shown as stale;
+             stalled: it runs without activity, and the books are stale
+  readers    those that registered a name; a slow one is overrun, or slows the
+             publisher of a lossless bus
   counters   docs/metrics.md says which ones mean trouble
 
 Exit status:

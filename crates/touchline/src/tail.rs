@@ -11,12 +11,11 @@ use crate::place::{Place, bus_name};
 use std::time::Duration;
 use touchline_client::{Bus, Connection, Event, Events, Next, Options};
 
-/// Follow a bus: every book as it is now, then everything that is published, a line each.
+/// Follow a bus: each book as it is, then each message that is published, one line each.
 ///
-/// A line says when (the venue's time, UTC; that of receipt where the venue said none), which
-/// instrument, how far its book may be trusted, the best bid and ask, and what changed. Lines that
-/// begin with -- are about the subscription: the publisher is gone, another one begins, messages
-/// were lost because this reader was too slow. It goes on through all of them.
+/// A line has the venue's time in UTC (the receive time if the venue has none), the instrument, the validity of its
+/// book, the best bid and ask, and the change. Lines that start with -- are about the subscription: the publisher
+/// is gone, another one has started, messages were lost because this reader was overrun. It continues after each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -25,25 +24,25 @@ pub struct Arguments {
     bus: String,
     #[command(flatten)]
     place: Place,
-    /// One JSON object a line, with everything that a message says.
+    /// Print one JSON object a line, with every field of the message.
     #[arg(long)]
     json: bool,
-    /// Only instruments whose symbol fits; * stands for any characters. May be given several times.
+    /// Only instruments whose symbol matches; * matches any characters. Repeat it for several patterns.
     #[arg(long, value_name = "PATTERN")]
     symbol: Vec<String>,
     /// Only books that are live.
     #[arg(long)]
     live_only: bool,
-    /// Without the definitions and books that stand when the bus is joined.
+    /// Leave out the definitions and books that are on the bus at the start.
     #[arg(long)]
     no_images: bool,
-    /// Be seen by this name in `stat` and `top`: how far behind, what was lost, how long things took.
+    /// Register under this name: `stat` and `top` then show lag, overruns and latency of this reader.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Have the publisher of a lossless bus wait for this reader.
+    /// On a lossless bus, let the publisher wait for this reader.
     #[arg(long)]
     named: bool,
-    /// End after so many messages.
+    /// Stop after N messages.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 }
@@ -56,31 +55,31 @@ Examples:
   touchline tail cme-340 --json --no-images | jq 'select(.message == \"trade\")'
 
 Changes:
-  bid+1 12@4500.25   a level comes in as the best bid, what was there moves down
-  ask=3 7@4501       the third best ask has this quantity now
-  ibid-2             the second best implied bid goes, what is behind moves up
-  ask clear          the list is empty
+  bid+1 12@4500.25   a new best bid; the levels below move down
+  ask=3 7@4501       the third best ask has a new quantity
+  ibid-2             the second best implied bid is deleted; the levels below move up
+  ask clear          every level of the side is deleted
 
 Best prices:
-  The best bid and ask are the better of the direct and the implied book, and
-  say which: direct, implied, or merged where both are at that price. A line
-  that ends with top is of the direct book alone, ahead of the whole change.
+  The best bid and ask are the better of the direct and the implied book, with its
+  name: direct, implied, or merged if both have that price. A line that ends with top
+  is the top of the direct book alone, published ahead of the whole change.
 
 Prices:
   As traders quote them: the venue's price times the display factor of the
   instrument's definition.
 
 JSON:
-  Prices and numbers of 64 bits are strings, quantities numbers when whole;
-  levels are [price, quantity, orders], indexes begin at 0. bid and ask are of
-  the direct book, as the message has them; best_bid and best_ask are [price,
-  quantity, book], of the direct and the implied book together. Times are
-  nanoseconds since 1970 UTC, marks ticks of the publisher's clock.
+  Prices and 64-bit numbers are strings; whole quantities are numbers. Levels are
+  [price, quantity, orders]; indexes start at 0. bid and ask are those of the direct
+  book, as in the message; best_bid and best_ask are [price, quantity, book] of the
+  direct and the implied book together. Times are nanoseconds since 1970 UTC, marks are
+  ticks of the publisher's clock.
 
 Exit status:
-  0  stopped by Ctrl-C or SIGTERM, the reader of the output has gone, or
-     --count messages were written
-  1  the bus does not exist or cannot be read, or the output not be written
+  0  stopped by Ctrl-C or SIGTERM, the reader of the output has closed it, or --count
+     messages were written
+  1  the bus does not exist or cannot be read, or the output cannot be written
   2  bad arguments";
 
 /// Runs the command.

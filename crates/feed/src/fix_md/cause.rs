@@ -45,27 +45,27 @@ impl Cause {
     pub fn text(self, rows: &Rows) -> String {
         let name = |instrument| &*rows.row(instrument).name;
         match self {
-            Cause::LeftOut => "the venue left out a message".to_owned(),
-            Cause::Skipped => "the venue skipped messages of its own".to_owned(),
-            Cause::Restarted => "the venue's numbers began again".to_owned(),
-            Cause::Invalid => "a message of the venue was invalid, and was rejected".to_owned(),
+            Cause::LeftOut => "sequence gap: a message of the venue is missing".to_owned(),
+            Cause::Skipped => "sequence gap: the venue skipped messages (SequenceReset)".to_owned(),
+            Cause::Restarted => "sequence reset: the venue's numbers started again".to_owned(),
+            Cause::Invalid => "an invalid message of the venue was rejected".to_owned(),
             Cause::Malformed(why) => format!("a message of the venue {}", predicate(why)),
             Cause::MalformedBook(instrument, why) => {
                 format!("a message about {} {}", name(instrument), predicate(why))
             }
             Cause::InconsistentUpdate(instrument) => {
-                format!("a change does not fit the book of {}", name(instrument))
+                format!("an update does not fit the book of {}", name(instrument))
             }
-            Cause::TooManyInconsistent => "too many books are in doubt at once".to_owned(),
+            Cause::TooManyInconsistent => "too many books are inconsistent at once".to_owned(),
             Cause::Redefined(instrument) => {
-                format!("{} was defined as something else", name(instrument))
+                format!("{} was defined again as another contract", name(instrument))
             }
-            Cause::Refused => "the venue refused a message of ours".to_owned(),
-            Cause::ListRefused => "the venue refused its list of instruments".to_owned(),
+            Cause::Refused => "the venue refused our message".to_owned(),
+            Cause::ListRefused => "the venue refused the list of its instruments".to_owned(),
             Cause::Withdrawn => "the venue withdrew quotes".to_owned(),
-            Cause::PartMissing => "the rest of a quote set did not come".to_owned(),
-            Cause::Unanswered => "the venue did not answer a request".to_owned(),
-            Cause::Unsent(error) => format!("a request could not be sent: {error}"),
+            Cause::PartMissing => "the rest of a quote set is missing".to_owned(),
+            Cause::Unanswered => "the venue did not answer our request".to_owned(),
+            Cause::Unsent(error) => format!("our request could not be sent: {error}"),
         }
     }
 }
@@ -123,7 +123,7 @@ impl Failure {
 /// What is the matter with a message. Of market data, a field that is missing counts as one without a value.
 fn predicate(why: Malformed) -> String {
     match why {
-        Malformed::Value => "lacks a field, or has one without a value".to_owned(),
+        Malformed::Value => "lacks a field, or has an empty one".to_owned(),
         why => why.to_string(),
     }
 }

@@ -426,11 +426,12 @@ impl MarketData {
     /// the venue said.
     pub fn reason(&self, of_session: Option<String>) -> String {
         let cause = self.failure.cause().map(|cause| cause.text(&self.rows));
-        let cause = cause.map(|cause| format!("{cause}; everything is asked for anew"));
+        let cause =
+            cause.map(|cause| format!("{cause}; the connection and all requests start again"));
         match (cause.or(of_session), self.failure.said()) {
             (None, _) => String::new(),
             (Some(reason), "") => reason,
-            (Some(reason), said) => format!("{reason}; it said {said:?}"),
+            (Some(reason), said) => format!("{reason}; text of the venue: {said:?}"),
         }
     }
 }

@@ -6,7 +6,7 @@ use touchline_feed::fix_md::Dialect;
 use touchline_types::Instrument;
 
 const BOOK: &str = "55=EUR/USD|262=1|268=1|269=0|270=1.1|271=5|";
-const AGAIN: &str = "; everything is asked for anew";
+const AGAIN: &str = "; the connection and all requests start again";
 
 fn live() -> Stage {
     let mut stage = Stage::new(Dialect::Standard);
@@ -27,7 +27,7 @@ fn the_reason_is_the_one_that_was() {
         (
             "X",
             "268=1|279=0|269=0|270=1|271=1|",
-            "a message of the venue lacks a field, or has one without a value",
+            "a message of the venue lacks a field, or has an empty one",
         ),
         (
             "i",
@@ -38,12 +38,12 @@ fn the_reason_is_the_one_that_was() {
         (
             "j",
             "45=2|372=V|380=3|58=not you|",
-            "the venue refused a message of ours",
+            "the venue refused our message",
         ),
         (
             "3",
             "45=2|371=262|373=1|58=not so|",
-            "the venue refused a message of ours",
+            "the venue refused our message",
         ),
     ];
     for (kind, body, why) in cases {
@@ -52,7 +52,7 @@ fn the_reason_is_the_one_that_was() {
         stage.send(kind, body);
         assert!(stage.feed.is_over(), "{kind} {body}");
         let said = match body.split_once("58=") {
-            Some((_, text)) => format!("; it said {:?}", text.trim_end_matches('|')),
+            Some((_, text)) => format!("; text of the venue: {:?}", text.trim_end_matches('|')),
             None => String::new(),
         };
         assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}{said}"));
@@ -86,12 +86,12 @@ fn what_is_no_message_has_its_reason_too() {
     stage.inject(&late);
     assert_eq!(
         stage.feed.reason(),
-        format!("the venue left out a message{AGAIN}")
+        format!("sequence gap: a message of the venue is missing{AGAIN}")
     );
     let mut stage = live();
     let invalid = raw("X", next(&stage), &format!("49=DERIBITSERVER|{change}"));
     stage.inject(&invalid);
-    let why = "a message of the venue was invalid, and was rejected";
+    let why = "an invalid message of the venue was rejected";
     assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
     let mut stage = live();
     let skip = raw(
@@ -100,11 +100,11 @@ fn what_is_no_message_has_its_reason_too() {
         &format!("123=Y|36={}|", next(&stage) + 50),
     );
     stage.inject(&skip);
-    let why = "the venue skipped messages of its own";
+    let why = "sequence gap: the venue skipped messages (SequenceReset)";
     assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
     let mut stage = live();
     stage.book_inconsistent(Instrument(0));
-    let why = "a change does not fit the book of EUR/USD";
+    let why = "an update does not fit the book of EUR/USD";
     assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
     let mut stage = Stage::new(Dialect::Deribit);
     stage.connect();
@@ -112,6 +112,6 @@ fn what_is_no_message_has_its_reason_too() {
         stage.pass(6);
         stage.send("0", "");
     }
-    let why = "the venue did not answer a request";
+    let why = "the venue did not answer our request";
     assert_eq!(stage.feed.reason(), format!("{why}{AGAIN}"));
 }

@@ -116,7 +116,7 @@ fn a_last_part_that_does_not_come_costs_the_connection() {
     assert!(stage.feed.is_over());
     let reason = stage.feed.reason();
     assert!(
-        reason.starts_with("the rest of a quote set did not come"),
+        reason.starts_with("the rest of a quote set is missing"),
         "{reason}"
     );
 }

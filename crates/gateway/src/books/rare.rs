@@ -2,6 +2,7 @@
 
 use super::MarketBooks;
 use super::updates::FlushReason;
+use crate::incident::GapReport;
 use touchline_book::ApplyResult;
 use touchline_book::price::STEPS_MAX;
 use touchline_instruments::Instruments;
@@ -114,6 +115,7 @@ impl MarketBooks {
 
     /// Packets are lost: say so first, then show what the open event had changed until then.
     fn lost(&mut self, first: u64, last: u64, instruments: &Instruments, out: &mut impl Publish) {
+        self.gaps = Some(GapReport::after(self.gaps, first, last));
         self.orders.clear_all();
         self.order_changes.clear();
         let orders = self.rules.missing;

@@ -27,12 +27,66 @@ const BEHIND: &[(&str, &str)] = &[
 /// Where `kind` is described, whatever the venue is.
 const KIND: &str = "### `[venue]`";
 
-/// One row of the guide.
-pub(super) struct Setting {
+/// One setting, as its row of the guide has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its key.
     pub name: &'static str,
-    pub meaning: &'static str,
-    pub values: &'static str,
-    pub default: &'static str,
+    pub(super) meaning: &'static str,
+    pub(super) values: &'static str,
+    pub(super) default: &'static str,
+}
+
+/// The settings of one TOML table.
+#[derive(Clone, Debug)]
+pub struct SettingsTable {
+    /// As in its heading; empty above the first one.
+    pub name: &'static str,
+    /// The kinds of venue that have it; empty where all have.
+    pub kinds: &'static [&'static str],
+    /// Its keys.
+    pub settings: Vec<Setting>,
+}
+
+impl Setting {
+    /// What it means.
+    pub fn meaning(&self) -> String {
+        plain(self.meaning)
+    }
+
+    /// What it takes, with the unit; empty where that is a table.
+    pub fn values(&self) -> String {
+        plain(self.values)
+    }
+
+    /// What it is where it is not set.
+    pub fn default(&self) -> String {
+        plain(self.default)
+    }
+}
+
+impl SettingsTable {
+    /// Those of every gateway.
+    pub fn of_all() -> Vec<SettingsTable> {
+        let tables = BEFORE.iter().chain(BEHIND);
+        let table = |&(name, line): &(&'static str, &'static str)| SettingsTable {
+            name,
+            kinds: &[],
+            settings: rows(CONFIGURATION, line),
+        };
+        tables.map(table).collect()
+    }
+
+    /// Those of a venue alone.
+    pub fn of(kinds: &'static [&'static str], guide: &Guide) -> Vec<SettingsTable> {
+        let tables = guide.tables.iter();
+        let table = |&(name, _): &(&'static str, &'static str)| SettingsTable {
+            name,
+            kinds,
+            settings: settings(name, guide),
+        };
+        tables.map(table).collect()
+    }
 }
 
 /// The tables that the configuration of a venue can have, in the order in which they are written.

@@ -100,7 +100,7 @@ pub(super) fn read_duration(text: &str) -> Result<Duration, String> {
         .filter(|_| unit_ns > 0);
     ns.map(Duration::from_nanos).ok_or_else(|| {
         format!(
-            "{text:?} is no duration: write a whole number with its unit, ns, us, ms or s, such as \"500us\" or \"1s\""
+            "{text:?} is not a duration: write a whole number with its unit, ns, us, ms or s, such as \"500us\" or \"1s\""
         )
     })
 }

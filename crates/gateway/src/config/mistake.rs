@@ -202,10 +202,10 @@ impl Mistake {
             // The range stands among the values, with its unit.
             Some((number, _)) => format!("{}is {number}, which is out of range", self.label(" ")),
             None if message == "wanted string or table" => {
-                format!("{}takes {TEXT}", self.label(" "))
+                format!("{}must be {TEXT}", self.label(" "))
             }
             None if message.starts_with("invalid IPv4 socket address") => {
-                format!("{}is no IPv4 address with its port", self.label(" "))
+                format!("{}is not an IPv4 address with a port", self.label(" "))
             }
             None => format!("{}{message}", self.label(": ")),
         };
@@ -244,7 +244,7 @@ impl Mistake {
         } else if let Some(other) = self.other_home(name) {
             format!("{other}; all settings are in {GUIDE}")
         } else {
-            format!("it has {}; all settings are in {GUIDE}", listed(&own))
+            format!("it takes {}; all settings are in {GUIDE}", listed(&own))
         };
         (what, fix)
     }
@@ -253,7 +253,7 @@ impl Mistake {
     fn other_home(&self, name: &str) -> Option<String> {
         let has_it = |venue: &&Entry| names(&self.place.table, &venue.guide).contains(&name);
         if let Some(venue) = self.venues.0.iter().find(has_it) {
-            return Some(format!("venues of kind {} have it", quoted(venue.kinds)));
+            return Some(format!("it is a setting of kind {}", quoted(venue.kinds)));
         }
         let mut tables = tables(self.guide).into_iter();
         let table = tables.find(|table| names(table, self.guide).contains(&name))?;
@@ -269,8 +269,8 @@ impl Mistake {
             _ => self.place.heading(),
         };
         if self.place.table.is_empty() && tables(self.guide).contains(&name) {
-            let fix = format!("{GUIDE} begins with an example");
-            return (format!("{inside} has no table [{name}]"), fix);
+            let what = format!("{inside} has no table [{name}]");
+            return (what, format!("add it; {EXAMPLE}"));
         }
         let row = setting(&self.place.table, name, self.guide);
         let meaning = row.map_or(String::new(), |row| plain(row.meaning));
@@ -283,7 +283,7 @@ impl Mistake {
     fn not_among(&self, name: &str, among: Vec<&str>) -> Words {
         let list: Vec<String> = among.iter().map(|name| format!("\"{name}\"")).collect();
         let what = format!(
-            "{}is \"{name}\", and takes {}",
+            "{}is \"{name}\", but must be {}",
             self.label(" "),
             either(&list)
         );
@@ -311,7 +311,7 @@ impl Mistake {
         let values = self.values(key);
         let fix = fix.map_or(values.clone(), |fix| format!("{fix}; {values}"));
         (
-            format!("{}is {is}, and takes {takes}", self.label(" ")),
+            format!("{}is {is}, but must be {takes}", self.label(" ")),
             fix,
         )
     }
@@ -329,11 +329,12 @@ impl Mistake {
             "required" => String::new(),
             default => format!("default: {}; ", plain(default)),
         };
-        format!("{words}see {GUIDE}")
+        format!("{words}see `touchline help settings {name}`")
     }
 }
 
-const GUIDE: &str = "docs/configuration.md";
+const GUIDE: &str = "`touchline help settings`";
+const EXAMPLE: &str = "`touchline config --example cme` prints an example";
 const WHOLE_NUMBER: &str = "a whole number";
 const TEXT: &str = "text in quotes";
 
@@ -423,8 +424,7 @@ fn number_meant(key: &str, text: &str) -> Option<String> {
 /// A line that is not TOML. Nothing but a word or number of it is shown.
 fn no_toml(line: &str, message: &str) -> Words {
     if message.starts_with("duplicate key") {
-        let what = "this setting or table stands in the file already, further up".to_owned();
-        return (what, "remove one of the two".to_owned());
+        return (repeated(line), "remove one of the two".to_owned());
     }
     let is_word = |text: &&str| {
         let is_letter = |letter: char| letter.is_alphanumeric() || "_.-*".contains(letter);
@@ -439,8 +439,21 @@ fn no_toml(line: &str, message: &str) -> Words {
         return (what, fix);
     }
     let message = message.lines().collect::<Vec<_>>().join(" ");
-    let fix = format!("correct this line; {GUIDE} begins with an example");
-    (format!("this is no TOML: {message}"), fix)
+    let fix = format!("correct this line; {EXAMPLE}");
+    (format!("not valid TOML: {message}"), fix)
+}
+
+/// A line whose setting or table stands further up. Nothing but a name of it is shown.
+fn repeated(line: &str) -> String {
+    let line = line.trim();
+    let name = line.trim_matches(['[', ']']).split('=').next();
+    let name = name.unwrap_or_default().trim();
+    let is_letter = |letter: char| letter.is_alphanumeric() || "_.-".contains(letter);
+    match (1..=64).contains(&name.len()) && name.chars().all(is_letter) {
+        true if line.starts_with('[') => format!("[{name}] is there twice, first further up"),
+        true => format!("`{name}` is set twice, first further up"),
+        false => "this line repeats a setting or table from further up".to_owned(),
+    }
 }
 
 #[cfg(test)]

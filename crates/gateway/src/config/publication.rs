@@ -93,8 +93,8 @@ pub fn bus_name(name: &str) -> Result<String, String> {
     if (1..=64).contains(&name.len()) && name.chars().all(safe) && !name.starts_with('.') {
         return Ok(name.to_owned());
     }
-    let allowed = "1 to 64 letters, digits, '-', '_' and '.', the first one no '.'";
-    Err(format!("{name:?} cannot be a bus: its name is {allowed}"))
+    let allowed = "1 to 64 letters, digits, '-', '_' and '.', not starting with '.'";
+    Err(format!("{name:?} is not a bus name: {allowed}"))
 }
 
 pub(super) fn bus<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -114,7 +114,7 @@ fn ring_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Erro
 fn directory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
     let path = PathBuf::deserialize(deserializer)?;
     match path.as_os_str().is_empty() {
-        true => Err(D::Error::custom("an empty path is no directory")),
+        true => Err(D::Error::custom("an empty path is not a directory")),
         false => Ok(Some(path)),
     }
 }

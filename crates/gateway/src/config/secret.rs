@@ -40,8 +40,8 @@ const KEY_BYTES_MAX: usize = 65_536;
 const VARIABLE_BYTES_MAX: usize = 128;
 
 /// What to do about a secret in the wrong place.
-const RIGHT_PLACE: &str = "write it into a file of mode 0600 that belongs to us and name that here, \
-                           `{ file = \"PATH\" }` or `{ env = \"NAME\" }` for a variable of the environment \
+const RIGHT_PLACE: &str = "write it into a file of this user with mode 0600 and give its path here, \
+                           `{ file = \"PATH\" }` or `{ env = \"NAME\" }` for an environment variable \
                            (in [venue.replay] `password_file = \"PATH\"`); see docs/configuration.md";
 
 impl SecretSource {
@@ -72,10 +72,10 @@ impl SecretSource {
             SecretSource::File(path) => read_file(path, bytes_max),
             SecretSource::Env(name) => variable(name)
                 .map(|value| value.into_vec().into())
-                .ok_or_else(|| "this variable of the environment is not set".to_owned()),
+                .ok_or_else(|| "this environment variable is not set".to_owned()),
         });
         let checked = read.and_then(|secret: Secret| match secret.len() {
-            0 => Err("there is nothing in it".to_owned()),
+            0 => Err("it is empty".to_owned()),
             length if length > bytes_max => Err(format!("it has more than {bytes_max} bytes")),
             _ if bytes_max == SECRET_BYTES_MAX && secret.expose().contains(&b'\n') => {
                 Err("it has more than one line".to_owned())
@@ -87,14 +87,14 @@ impl SecretSource {
                 file: path.clone(),
                 line: None,
                 what,
-                fix: "put the secret alone into a file of ours with mode 0600 (chmod 600)"
+                fix: "put only the secret into a file of this user with mode 0600 (chmod 600)"
                     .to_owned(),
             },
             SecretSource::Env(name) => ConfigError {
                 file: name.into(),
                 line: None,
                 what,
-                fix: "set it for this process alone, or name a file in its place".to_owned(),
+                fix: "set it for this process only, or use a file instead".to_owned(),
             },
         })
     }
@@ -157,7 +157,10 @@ fn check_file(file: &File) -> Result<(), String> {
         return Err("it is no regular file".to_owned());
     }
     if about.uid() != me && about.uid() != 0 {
-        return Err(format!("it belongs to user {}, not to us", about.uid()));
+        return Err(format!(
+            "it belongs to user {}, not to the user of this process",
+            about.uid()
+        ));
     }
     match about.mode() & 0o777 {
         mode if mode & 0o077 == 0 => Ok(()),
@@ -238,7 +241,7 @@ pub(super) fn refuse_written(path: &Path, text: &str) -> Result<(), ConfigError>
         what: format!(
             "`{key}` has its value in the configuration, where it can be read and printed"
         ),
-        fix: format!("take it out of this file, and out of its history: {RIGHT_PLACE}"),
+        fix: format!("remove it from this file and its history: {RIGHT_PLACE}"),
     })
 }
 

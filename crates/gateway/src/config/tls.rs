@@ -75,14 +75,14 @@ impl Tls {
             (Some(file), None) => Err(ConfigError {
                 file: file.clone(),
                 line: None,
-                what: "this client certificate has no key".to_owned(),
-                fix: "say where it is: client_key = { file = \"PATH\" }".to_owned(),
+                what: "the client certificate has no key".to_owned(),
+                fix: "give its place: client_key = { file = \"PATH\" }".to_owned(),
             }),
             (None, Some(key)) => Err(ConfigError {
                 file: key.to_string().into(),
                 line: None,
-                what: "this key has no client certificate".to_owned(),
-                fix: "name it in client_certificate_file, or take client_key out".to_owned(),
+                what: "the key has no client certificate".to_owned(),
+                fix: "set client_certificate_file, or remove client_key".to_owned(),
             }),
         }
     }
@@ -109,7 +109,7 @@ fn read_certificates(path: &Path) -> Result<Vec<u8>, ConfigError> {
         file: path.to_owned(),
         line: None,
         what,
-        fix: "name a file of certificates in PEM, and check its permissions".to_owned(),
+        fix: "give a file of certificates in PEM, and check its permissions".to_owned(),
     };
     let about = std::fs::metadata(path);
     let about = about.map_err(|error| refuse(format!("cannot read it: {error}")))?;

@@ -9,11 +9,10 @@ mod host;
 use super::feed_link::{FeedLink, Work};
 use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
+use crate::incident::{ConnectionError, Incident};
 use crate::pipeline::Pipeline;
-use std::fmt;
 use std::marker::PhantomData;
 use std::net::SocketAddrV4;
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use touchline_feed::{ReceiveTime, SessionFeed};
 use touchline_net::stream::{Connection, Error as Broken};
@@ -76,24 +75,6 @@ pub enum Phase {
     Up,
 }
 
-/// Why the connection failed or was lost last, for whoever looks from another thread.
-#[derive(Clone, Debug, Default)]
-pub struct LastError(Arc<Mutex<Option<String>>>);
-
-impl LastError {
-    /// Noted beside the path, where nobody waits for a lock: whoever looks is not worth waiting for.
-    fn note(&self, what: impl fmt::Display) {
-        if let Ok(mut last) = self.0.try_lock() {
-            *last = Some(what.to_string());
-        }
-    }
-
-    /// What was noted since this was called last.
-    pub fn take(&self) -> Option<String> {
-        self.0.lock().ok()?.take()
-    }
-}
-
 /// Client link: a connection to a venue, made again after each loss.
 #[derive(Debug)]
 pub struct ClientLink<F> {
@@ -114,7 +95,8 @@ pub struct ClientLink<F> {
     up_ns: u64,
     /// Since when it is to be closed.
     over_ns: Option<u64>,
-    last_error: LastError,
+    /// What became of the connection, for the log.
+    incident: Option<Incident>,
     bytes_received: u64,
     reads: u64,
     feed: PhantomData<F>,
@@ -144,16 +126,11 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             broken: None,
             up_ns: 0,
             over_ns: None,
-            last_error: LastError::default(),
+            incident: None,
             bytes_received: 0,
             reads: 0,
             feed: PhantomData,
         }
-    }
-
-    /// Where it is said why a connection failed or was lost.
-    pub fn last_error(&self) -> LastError {
-        self.last_error.clone()
     }
 
     /// How far the connection has come.
@@ -184,7 +161,12 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
     }
 
     /// The connection is gone, or is given up.
-    fn disconnect<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
+    fn disconnect<P: Publish>(
+        &mut self,
+        pipeline: &mut Pipeline<F, P>,
+        reason: String,
+        now: Now,
+    ) -> ConnectionError {
         self.broken = None;
         self.over_ns = None;
         if matches!(self.line, Line::Up(_)) {
@@ -196,6 +178,11 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
         self.backoff_ns = (2 * self.backoff_ns).min(self.dial.backoff_ns_max);
         let until_ns = now.steady_ns + backoff_ns;
         self.line = Line::BackingOff { until_ns };
+        ConnectionError {
+            host: self.dial.hosts[self.turn].name.clone(),
+            reason,
+            retry_ms: backoff_ns / 1_000_000,
+        }
     }
 
     /// Steps on to a connection.
@@ -219,12 +206,10 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
                 let until_ns = now.steady_ns + self.dial.connect_ns;
                 let host = &self.dial.hosts[self.turn];
                 let connecting = Connection::connect(address, host.tls.as_ref(), until_ns);
-                self.line = Line::Connecting(connecting.map_err(|broken| host.broken(broken))?);
+                self.line = Line::Connecting(connecting?);
             }
             Line::Connecting(stream) => {
-                let host = &self.dial.hosts[self.turn];
-                let is_ready = stream.is_ready(now.steady_ns);
-                if is_ready.map_err(|broken| host.broken(broken))? {
+                if stream.is_ready(now.steady_ns)? {
                     self.up(pipeline, now);
                 }
             }
@@ -251,6 +236,8 @@ impl<F: SessionFeed<Source = ()>> ClientLink<F> {
             self.up_ns = now.steady_ns;
             self.counters.connections += 1;
             pipeline.connected(now.time);
+            let host = self.dial.hosts[self.turn].name.clone();
+            self.incident = Some(Incident::Connected { host });
         }
     }
 
@@ -269,6 +256,8 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
     type Feed = F;
 
     const TABLES: &'static [&'static [CounterInfo]] = &[ClientLinkCounters::TABLE];
+
+    const GAP_FIELDS: &'static [(&'static str, &'static str)] = &[("action", "reconnect")];
 
     fn counted(&self) -> impl Iterator<Item = u64> {
         self.counters.counts()
@@ -306,9 +295,9 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<F, P>, now: Now) {
         if !matches!(self.line, Line::Up(_)) {
             if let Err(failed) = self.connect(pipeline, now) {
-                self.last_error.note(failed);
                 self.counters.connections_failed += 1;
-                self.disconnect(pipeline, now);
+                let error = self.disconnect(pipeline, failed.to_string(), now);
+                self.incident = Some(Incident::ConnectionFailed(error));
             }
             return;
         }
@@ -318,19 +307,24 @@ impl<F: SessionFeed<Source = ()>> FeedLink for ClientLink<F> {
             let is_late = now.steady_ns.saturating_sub(since_ns) >= FLUSH_TIMEOUT_NS;
             if is_late || self.broken.is_some() || pipeline.feed().outgoing().is_empty() {
                 // Also where the venue hung up first: what it said tells more than that it did.
-                self.last_error.note(pipeline.feed().reason());
+                let reason = pipeline.feed().reason();
                 self.counters.connections_closed += 1;
-                self.disconnect(pipeline, now);
+                let error = self.disconnect(pipeline, reason, now);
+                self.incident = Some(Incident::ConnectionClosed(error));
             }
         } else if let Some(broken) = self.broken {
-            self.last_error.note(broken);
             self.counters.connections_lost += 1;
-            self.disconnect(pipeline, now);
+            let error = self.disconnect(pipeline, broken.to_string(), now);
+            self.incident = Some(Incident::ConnectionLost(error));
         } else if now.steady_ns.saturating_sub(self.up_ns) >= self.dial.backoff_ns_max {
             // It has stood for a while: the next backoff is short again. To be let in is not enough, or a venue
             // that lets us in and fails each time would be stormed.
             self.backoff_ns = self.dial.backoff_ns;
         }
+    }
+
+    fn take_incident(&mut self) -> Option<Incident> {
+        self.incident.take()
     }
 
     /// What was received is processed, and what the venue could not send meanwhile had the time to come.

@@ -2,6 +2,7 @@
 
 use super::{Error, Pause};
 use crate::host_time::{Clocks, Now};
+use crate::incident::Incident;
 use crate::pipeline::Pipeline;
 use touchline_feed::Feed;
 use touchline_net::udp::Totals;
@@ -15,6 +16,9 @@ pub trait FeedLink {
 
     /// What it counts beside what every gateway counts.
     const TABLES: &'static [&'static [CounterInfo]];
+
+    /// Fields of a gap in the log: which lines lost it, and what recovers the books.
+    const GAP_FIELDS: &'static [(&'static str, &'static str)];
 
     /// What was counted so far, in the order of [`FeedLink::TABLES`].
     fn counted(&self) -> impl Iterator<Item = u64>;
@@ -31,6 +35,11 @@ pub trait FeedLink {
 
     /// Does what is no packet: asks again, connects, sends. It never waits.
     fn control<P: Publish>(&mut self, pipeline: &mut Pipeline<Self::Feed, P>, now: Now);
+
+    /// What became of the connection since this was called last; at most one a [`FeedLink::control`].
+    fn take_incident(&mut self) -> Option<Incident> {
+        None
+    }
 
     /// Logs out of the venue, where there is a session; false if it is not over yet.
     fn log_out<P: Publish>(&mut self, _pipeline: &mut Pipeline<Self::Feed, P>, _now: Now) -> bool {

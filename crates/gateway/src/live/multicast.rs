@@ -57,6 +57,9 @@ impl<S: PacketSource, F: Feed, R: Retransmission<F>> FeedLink for Multicast<S, F
 
     const TABLES: &'static [&'static [CounterInfo]] = &[MulticastCounters::TABLE, R::TABLE];
 
+    const GAP_FIELDS: &'static [(&'static str, &'static str)] =
+        &[("line", "both"), ("action", "snapshot")];
+
     fn counted(&self) -> impl Iterator<Item = u64> {
         let asked = R::counted(self.retransmission.as_ref());
         self.counters.counts().chain(asked)

@@ -6,9 +6,9 @@ mod recovery;
 mod replay_section;
 mod section;
 
-use super::{Opened, StartError, Venue};
-use crate::config::{self, CONFIGURATION, Config, Guide, Network, Symbols};
-use crate::live::{LastError, Multicast};
+use super::{Opened, Opening, StartError, Venue};
+use crate::config::{self, CONFIGURATION, Config, ConfigError, Guide, Network, Symbols};
+use crate::live::Multicast;
 use crate::replay::Report;
 use crate::selection::Selected;
 use crate::{Limits, Pipeline};
@@ -38,6 +38,8 @@ pub type CmeReport = Report<(FeedType, Line)>;
 impl Venue for CmeVenue {
     const KINDS: &'static [&'static str] = &["cme"];
 
+    const EXAMPLES: &'static [&'static str] = &[include_str!("cme/example.toml")];
+
     const GUIDE: Guide = Guide {
         text: CONFIGURATION,
         tables: &[
@@ -56,6 +58,10 @@ impl Venue for CmeVenue {
         match self.kind {
             Kind::Cme => "cme",
         }
+    }
+
+    fn identity(&self) -> (&'static str, String) {
+        ("channel", self.channel.to_string())
     }
 
     fn symbols(&self) -> &Symbols {
@@ -78,6 +84,25 @@ impl Venue for CmeVenue {
         limits.orders_max
     }
 
+    fn check(config: &CmeConfig) -> Result<String, ConfigError> {
+        let venue = &config.venue;
+        let channel = ChannelConfig::read(&venue.config_xml, venue.channel)?;
+        let recovery = match Recovery::open(config, &channel)? {
+            Some(_) => "TCP replay, then snapshots",
+            None => "snapshots",
+        };
+        let groups = endpoints(config, &channel).len();
+        let interface = venue.interface.as_deref();
+        Ok(format!(
+            "receives channel {} ({}) from {groups} groups on {}; lost packets are recovered by {recovery}",
+            channel.id,
+            channel.label,
+            interface.map_or("the interface of the route".to_owned(), |name| format!(
+                "interface {name}"
+            )),
+        ))
+    }
+
     /// The sockets of a channel, and whom to ask for what both lines lose.
     fn open(config: &CmeConfig) -> Result<Opened<Self::Link>, StartError> {
         let venue = &config.venue;
@@ -93,14 +118,10 @@ impl Venue for CmeVenue {
             link: Multicast::new(source, channel.routes().clone(), recovery),
             limits: limits(config),
             warnings,
-            event: "listening",
-            what: format!(
-                "listening: channel {} on {} groups of {}",
-                channel.id,
-                endpoints.len(),
-                interface.unwrap_or("the system's interface"),
-            ),
-            last_error: LastError::default(),
+            opening: Opening::Listening {
+                groups: endpoints.len(),
+                interface: interface.unwrap_or("default").to_owned(),
+            },
         })
     }
 }

@@ -3,7 +3,7 @@
 mod numbers;
 mod section;
 
-use super::{Opened, StartError, Venue};
+use super::{Opened, Opening, StartError, Venue};
 use crate::config::{
     CONFIGURATION, Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols,
 };
@@ -31,6 +31,11 @@ pub type FixLink = ClientLink<FixFeed<Numbers>>;
 impl Venue for FixVenue {
     const KINDS: &'static [&'static str] = &["deribit", "fix"];
 
+    const EXAMPLES: &'static [&'static str] = &[
+        include_str!("fix/deribit.toml"),
+        include_str!("fix/fix.toml"),
+    ];
+
     const GUIDE: Guide = Guide {
         text: CONFIGURATION,
         tables: &[
@@ -49,6 +54,10 @@ impl Venue for FixVenue {
             Kind::Deribit => "deribit",
             Kind::Fix => "fix",
         }
+    }
+
+    fn identity(&self) -> (&'static str, String) {
+        ("session", format!("{}:{}", self.sender, self.target))
     }
 
     fn symbols(&self) -> &Symbols {
@@ -79,26 +88,36 @@ impl Venue for FixVenue {
         self.levels_max
     }
 
+    fn check(config: &Config<FixVenue>) -> Result<String, ConfigError> {
+        settings(config)?;
+        link(config)?;
+        let venue = &config.venue;
+        let tls = match venue.tls {
+            Some(_) => "over TLS",
+            None => "without TLS",
+        };
+        Ok(format!(
+            "connects {tls} as {} to {} at {}",
+            venue.sender,
+            venue.target,
+            venue.hosts.join(", "),
+        ))
+    }
+
     /// The session, which connects when the gateway begins to work.
     fn open(config: &Config<FixVenue>) -> Result<Opened<FixLink>, StartError> {
         let venue = &config.venue;
         // A password that cannot be read is no reason to take a bus away from somebody.
         let settings = settings(config)?;
         let feed = FixFeed::with_store(settings, Numbers::open(venue)?);
-        let link = link(config)?;
         Ok(Opened {
             feed,
             limits: limits(config),
             warnings: Vec::new(),
-            event: "connecting",
-            what: format!(
-                "connecting as {} to {} at {}",
-                venue.sender,
-                venue.target,
-                venue.hosts.join(", "),
-            ),
-            last_error: link.last_error(),
-            link,
+            opening: Opening::Connecting {
+                hosts: venue.hosts.clone(),
+            },
+            link: link(config)?,
         })
     }
 }
@@ -161,8 +180,8 @@ pub fn settings(config: &Config<FixVenue>) -> Result<Settings, ConfigError> {
         return Err(ConfigError {
             file: "[venue]".into(),
             line: None,
-            what: "kind = \"fix\" needs the names of its instruments".to_owned(),
-            fix: "name them, as symbols = [\"EUR/USD\"]; patterns need a venue with a list"
+            what: "kind = \"fix\" needs `symbols`".to_owned(),
+            fix: "name the instruments, such as symbols = [\"EUR/USD\"]; this kind has no list to match patterns against"
                 .to_owned(),
         });
     }
@@ -235,6 +254,6 @@ fn random(bytes: &mut [u8]) -> Result<(), ConfigError> {
         file: SOURCE.into(),
         line: None,
         what: format!("cannot read it: {error}"),
-        fix: "a Logon needs randomness: see why the system has none".to_owned(),
+        fix: "a Logon needs random numbers; check why this host has no /dev/urandom".to_owned(),
     })
 }

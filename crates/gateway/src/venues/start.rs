@@ -2,9 +2,10 @@
 //!
 //! This is where the venue's types end: what is behind is the same for all, and no call through a table is made on the path.
 
-use super::{Opened, Venue};
+use super::{Opened, Opening, Venue};
 use crate::config::{Config, ConfigError, Duty};
-use crate::live::{self, Gateway, LastError, NotBound};
+use crate::incident::{Incidents, incidents};
+use crate::live::{self, FeedLink, Gateway, NotBound};
 use crate::selection::Selected;
 use crate::{CountersFile, Pipeline, bus};
 use std::fmt;
@@ -36,14 +37,36 @@ pub trait AnyConfig: fmt::Debug {
     /// As [`Config::to_file`].
     fn to_file(&self) -> String;
 
-    /// Opens the venue, then takes over the bus. `log` is told what happened: a word for the event, and a sentence.
+    /// Reads the files and secrets that it names, and says what a gateway would do.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    fn check(&self) -> Result<String, ConfigError>;
+
+    /// What tells it from other connections to the same venue: a name and a value, for each line of the log.
+    fn identity(&self) -> (&'static str, String);
+
+    /// Opens the venue, then takes over the bus. `log` gets each event of the start.
     ///
     /// # Errors
     /// What cannot be had; nothing was changed unless it is the bus.
-    fn start(
-        &self,
-        log: &mut dyn FnMut(&'static str, &dyn fmt::Display),
-    ) -> Result<Running, StartError>;
+    fn start(&self, log: &mut dyn FnMut(StartEvent)) -> Result<Running, StartError>;
+}
+
+/// What happens while a gateway starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StartEvent {
+    /// A socket could not be had as it was wanted.
+    SocketWarning(String),
+    /// The bus could not be had as it was wanted.
+    BusWarning(String),
+    /// The venue is open, and the bus is there.
+    Open {
+        /// How the venue is reached.
+        opening: Opening,
+        /// How many publishers the bus had, with this one.
+        generation: u64,
+    },
 }
 
 /// Why a gateway cannot begin.
@@ -78,8 +101,10 @@ pub enum RunError {
 pub struct Running {
     /// Works on the caller's thread until that is set.
     pub work: Box<Work>,
-    /// Why the connection failed or was lost last.
-    pub last_error: LastError,
+    /// What happens to it, for the log.
+    pub incidents: Incidents,
+    /// Fields of a gap in the log: which lines lost it, and what recovers the books.
+    pub gap_fields: &'static [(&'static str, &'static str)],
     /// What it counts, as others see it.
     pub counters_file: Option<CountersView>,
 }
@@ -112,46 +137,63 @@ impl<V: Venue> AnyConfig for Config<V> {
         Config::to_file(self)
     }
 
-    fn start(
-        &self,
-        log: &mut dyn FnMut(&'static str, &dyn fmt::Display),
-    ) -> Result<Running, StartError> {
+    fn check(&self) -> Result<String, ConfigError> {
+        let source = V::check(self)?;
+        let instruments = match self.venue.symbols().is_empty() {
+            true => "every instrument",
+            false => "the instruments that `symbols` names",
+        };
+        let root = bus::root(self.publication.directory.as_deref());
+        Ok(format!(
+            "{source}; publishes {instruments} on bus {} in {} with a ring of {} bytes",
+            self.bus,
+            root.path().display(),
+            self.publication.ring_bytes,
+        ))
+    }
+
+    fn identity(&self) -> (&'static str, String) {
+        self.venue.identity()
+    }
+
+    fn start(&self, log: &mut dyn FnMut(StartEvent)) -> Result<Running, StartError> {
         let Opened {
             link,
             feed,
             limits,
             warnings,
-            event,
-            what,
-            last_error,
+            opening,
         } = V::open(self)?;
-        for warning in &warnings {
-            log("socket", warning);
-        }
+        warnings
+            .into_iter()
+            .for_each(|warning| log(StartEvent::SocketWarning(warning)));
         let publisher = bus::open(self)?;
         for warning in publisher.warnings() {
-            log("bus", warning);
+            log(StartEvent::BusWarning(warning.to_string()));
         }
         // Before anybody is told that the bus is there: whoever is told may remove it.
         let clock = Clock::calibrated();
         let tables = Gateway::<V::Link, Selected<Publisher>>::tables();
         let counters_file =
-            CountersFile::create::<<V::Link as live::FeedLink>::Feed>(&publisher, clock, tables)?;
+            CountersFile::create::<<V::Link as FeedLink>::Feed>(&publisher, clock, tables)?;
         let root = bus::root(self.publication.directory.as_deref());
         let view = CountersView::open(&root, &self.bus)?;
         let generation = publisher.generation();
-        log(
-            event,
-            &format_args!("{what}, publishing as epoch {generation}"),
-        );
+        log(StartEvent::Open {
+            opening,
+            generation,
+        });
         let symbols = self.venue.symbols().clone();
         let publisher = Selected::new(publisher, symbols, limits.instruments_max);
         let pipeline = Pipeline::new(feed, publisher, limits);
-        let gateway = Gateway::new(link, pipeline, Some(counters_file), clock, &self.duty);
+        let (sender, incidents) = incidents();
+        let mut gateway = Gateway::new(link, pipeline, Some(counters_file), clock, &self.duty);
+        gateway.report_to(sender);
         let duty = self.duty.clone();
         Ok(Running {
             work: Box::new(move |stop| work(gateway, &duty, stop)),
-            last_error,
+            incidents,
+            gap_fields: V::Link::GAP_FIELDS,
             counters_file: view,
         })
     }
@@ -161,7 +203,7 @@ impl<V: Venue> AnyConfig for Config<V> {
 const LOGOUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The thread of the path.
-fn work<L: live::FeedLink>(
+fn work<L: FeedLink>(
     mut gateway: Gateway<L, Selected<Publisher>>,
     duty: &Duty,
     stop: &AtomicBool,

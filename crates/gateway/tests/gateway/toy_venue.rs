@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use touchline_feed::Request;
 use touchline_gateway::live::{FeedLink, Multicast, Work};
 use touchline_gateway::replay::{Speed, replay};
-use touchline_gateway::venues::{Entry, VENUES, Venues};
+use touchline_gateway::venues::{Entry, Opening, StartEvent, VENUES, Venues};
 use touchline_gateway::{Clocks, Pipeline};
 use touchline_net::Packet;
 use touchline_transport::clock::Clock;
@@ -140,12 +140,23 @@ fn a_venue_is_its_files_and_a_line_of_the_table() {
     );
 
     let mut log = Vec::new();
-    let running = config.start(&mut |event, what| log.push(format!("{event}: {what}")));
+    assert_eq!(config.identity(), ("port", "8".to_owned()));
+    let running = config.start(&mut |event| log.push(event));
     let running = running.expect("nothing is missing");
-    assert_eq!(log[0], "socket: this is a toy");
     assert_eq!(
-        log.last().map(String::as_str),
-        Some("listening: listening to 239.0.0.1:8, publishing as epoch 1")
+        log[0],
+        StartEvent::SocketWarning("this is a toy".to_owned())
+    );
+    let opening = Opening::Listening {
+        groups: 1,
+        interface: "239.0.0.1:8".to_owned(),
+    };
+    assert_eq!(
+        log.last(),
+        Some(&StartEvent::Open {
+            opening,
+            generation: 1
+        })
     );
     let stop = AtomicBool::new(false);
     let prices = std::thread::scope(|scope| {
@@ -193,11 +204,11 @@ fn its_settings_are_its_own() {
         ),
         (
             "wait_ms = 20",
-            "toy.toml:5: unknown setting `wait_ms` in [venue]; venues of kind \"cme\" have it",
+            "toy.toml:5: unknown setting `wait_ms` in [venue]; it is a setting of kind \"cme\"",
         ),
         (
             "[network]\nbatch = 2",
-            "toy.toml:6: unknown setting `batch` in [network]; venues of kind \"cme\" have it",
+            "toy.toml:6: unknown setting `batch` in [network]; it is a setting of kind \"cme\"",
         ),
     ] {
         let error = said(&format!("{LEAST}{more}\n"));
@@ -206,13 +217,13 @@ fn its_settings_are_its_own() {
     let of_fix =
         "bus = \"f\"\n[venue]\nkind = \"fix\"\nhosts = [\"h:1\"]\nsender = \"S\"\nport = 8\n";
     let error = said(of_fix);
-    let expected = "toy.toml:6: unknown setting `port` in [venue]; venues of kind \"toy\" have it";
+    let expected = "toy.toml:6: unknown setting `port` in [venue]; it is a setting of kind \"toy\"";
     assert!(error.starts_with(expected), "{error}");
     let error = said(
         &LEAST
             .replace("\"toy\"\n[", "\"b\"\n[")
             .replace("\"toy\"", "\"tyo\""),
     );
-    let expected = "toy.toml:3: `kind` is \"tyo\", and takes \"cme\", \"deribit\", \"fix\" or \"toy\"; did you mean \"toy\"?";
+    let expected = "toy.toml:3: `kind` is \"tyo\", but must be \"cme\", \"deribit\", \"fix\" or \"toy\"; did you mean \"toy\"?";
     assert!(error.starts_with(expected), "{error}");
 }

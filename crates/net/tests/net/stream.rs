@@ -97,7 +97,7 @@ fn nobody_there_is_a_refusal() {
         Ok(mut stream) => until(|| stream.is_connected(0).err()),
     };
     assert_eq!(refused, Error::Refused);
-    assert_eq!(refused.to_string(), "the connection was refused");
+    assert_eq!(refused.to_string(), "connection refused");
 }
 
 /// A listener whose queue is full answers nobody: the connection is still being made when its time is

@@ -74,17 +74,17 @@ pub enum DisconnectReason {
 impl fmt::Display for DisconnectReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            DisconnectReason::NoLogon => "no Logon in time",
-            DisconnectReason::NotLogon => "the first message is no Logon",
+            DisconnectReason::NoLogon => "Logon timeout",
+            DisconnectReason::NotLogon => "the first message is not a Logon",
             DisconnectReason::BadLogon => "the Logon is not of this session",
-            DisconnectReason::UnknownCounterparty => "the Logon was refused",
-            DisconnectReason::LogonRejected => "the counterparty refused our Logon",
+            DisconnectReason::UnknownCounterparty => "Logon refused: unknown counterparty",
+            DisconnectReason::LogonRejected => "Logon rejected by the counterparty",
             DisconnectReason::SequenceTooLow => "the counterparty's MsgSeqNum is too low",
             DisconnectReason::NoSequence => "a message has no MsgSeqNum",
-            DisconnectReason::LoggedOut => "logged out",
-            DisconnectReason::NoLogout => "our Logout was not answered",
-            DisconnectReason::HeartbeatTimeout => "the counterparty is silent",
-            DisconnectReason::NoResend => "what was asked for again did not come",
+            DisconnectReason::LoggedOut => "logout",
+            DisconnectReason::NoLogout => "logout: our Logout was not answered",
+            DisconnectReason::HeartbeatTimeout => "heartbeat timeout: the counterparty is silent",
+            DisconnectReason::NoResend => "sequence gap: the requested messages were not resent",
             DisconnectReason::Store(error) => return error.fmt(f),
         })
     }
@@ -106,8 +106,8 @@ pub enum SendError {
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SendError::Down => "nobody is logged on",
-            SendError::Full => "too much waits to be sent",
+            SendError::Down => "not logged on",
+            SendError::Full => "too many messages wait to be sent",
             SendError::TooLong => "the message is too long",
             SendError::Store(error) => return error.fmt(f),
         })

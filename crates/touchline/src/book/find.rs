@@ -50,13 +50,13 @@ fn unknown(all: &[InstrumentDefinition], wanted: &str) -> Failure {
     let known = names.len();
     if known == 0 {
         return Failure::run(
-            "the bus has no instrument yet; look again when its publisher has some",
+            "the bus has no instrument yet; try again when its publisher has received definitions",
         );
     }
     names.sort_by_cached_key(|name| distance(&name.to_uppercase(), &wanted.to_uppercase()));
     names.truncate(NAMED_MAX);
     Failure::run(format!(
-        "{wanted}: none of the {known} instruments of the bus is called so; the nearest are {}",
+        "{wanted}: no such instrument among the {known} of the bus; the nearest are {}",
         names.join(", ")
     ))
 }
@@ -120,7 +120,7 @@ mod tests {
             panic!("exit status 1");
         };
         assert!(
-            said.contains("7 instruments") && said.contains("ESU4, ESZ4"),
+            said.contains("among the 7 of the bus") && said.contains("ESU4, ESZ4"),
             "{said}"
         );
         assert_eq!(distance("kitten", "sitting"), 3);

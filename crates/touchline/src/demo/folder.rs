@@ -44,7 +44,9 @@ impl Folder {
         let path = path_of(process);
         let failed = |error: std::io::Error| {
             let path = path.display();
-            Failure::run(format!("{path}: {error}; give a place for it with TMPDIR"))
+            Failure::run(format!(
+                "{path}: {error}; set TMPDIR to a folder that you may write"
+            ))
         };
         sweep();
         // Before there is anything to remove: a kill may come at any moment.

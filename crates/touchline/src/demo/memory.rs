@@ -48,7 +48,7 @@ pub fn choose(directory: Option<&Path>, temporary: &Path) -> Result<Choice, Fail
             ),
         }),
         _ => Err(Failure::run(format!(
-            "{}: {} free, {} needed; remount it larger, or give another place with --dir",
+            "{}: {} free, {} needed; remount it larger, or give another directory with --dir",
             shared.display(),
             bytes(free),
             bytes(RING_BYTES_MIN + REST_BYTES)

@@ -27,7 +27,7 @@ pub fn save(session: &Session, folder: &Path) -> Result<(), Failure> {
     written.map_err(|error| {
         let folder = folder.display();
         Failure::run(format!(
-            "{folder}: cannot be written ({error}); give a folder of yours with room in it"
+            "{folder}: cannot be written ({error}); give a folder that you may write, with free space"
         ))
     })
 }

@@ -1,123 +1,57 @@
-//! What a gateway says while it runs: made from its counters, by a thread that the path never waits
-//! for.
+//! The log of a gateway at work: made from its counters and from what the path handed over, by a thread that the path never
+//! waits for.
 
-use crate::format::{count, counted};
-use crate::log::Log;
+use crate::log::events::{self as event, Event};
+use crate::log::{Field, Log, Value};
 use std::collections::BTreeMap;
+use std::io::Write;
+use touchline_gateway::venues::{Opening, StartEvent};
+use touchline_gateway::{ConnectionError, GapReport, Incident};
 use touchline_transport::shm::CountersView;
 
-/// Counters whose every move is told: what each count is, and what to make of it.
-const TOLD: &[(&str, &str)] = &[
-    (
-        "packets_lost",
-        "lost on both lines; snapshots heal the books",
-    ),
-    (
-        "packets_replayed",
-        "lost on both lines, and had again over TCP",
-    ),
-    (
-        "stalls",
-        "the process did not run for a while: books were stale until it had caught up; give its thread a processor of its own",
-    ),
-    (
-        "replay_rejected",
-        "TCP replay was refused: look at user and password, and at what the venue grants",
-    ),
-    (
-        "replay_unreachable",
-        "a host for TCP replay cannot be reached: look at hosts and the firewall",
-    ),
-    (
-        "replay_over_budget",
-        "TCP replay rests until tomorrow: see requests_per_day_max",
-    ),
-    (
-        "connections_failed",
-        "to the venue could not be made: tried again, after a rest",
-    ),
-    (
-        "connections_lost",
-        "ended by the venue or the network; books are stale until it is made again",
-    ),
-    (
-        "requests_rejected",
-        "rejected by the venue (35=Y): look at the symbols, and at what the venue grants",
-    ),
-    (
-        "requests_refused",
-        "of ours refused by the venue's session (35=3, 35=j)",
-    ),
-    (
-        "books_inconsistent",
-        "a change did not fit its book, which is asked for anew",
-    ),
-    (
-        "instruments_changed",
-        "defined as something else: another currency, type or contract; the book is asked for anew",
-    ),
+/// Counters whose every move is an event, with the field that has the number.
+const COUNTED: &[(&str, &Event, &str)] = &[
+    ("packets_replayed", &event::GAP_FILLED, "packets"),
+    ("stalls", &event::STALL, "count"),
+    ("feed_timeouts", &event::FEED_TIMEOUT, "count"),
+    ("numbering_restarts", &event::SEQUENCE_RESET, "count"),
+    ("channel_resets", &event::CHANNEL_RESET, "count"),
+    ("replay_rejected", &event::REPLAY_REJECTED, "count"),
+    ("replay_unreachable", &event::REPLAY_UNREACHABLE, "count"),
+    ("replay_over_budget", &event::REPLAY_BUDGET, "count"),
+    ("logons", &event::LOGON, "count"),
+    ("resends_requested", &event::SEQUENCE_GAP, "count"),
+    ("requests_rejected", &event::REQUEST_REJECTED, "count"),
+    ("requests_refused", &event::REQUEST_REFUSED, "count"),
+    ("books_inconsistent", &event::BOOK_INCONSISTENT, "count"),
+    ("instruments_changed", &event::INSTRUMENT_CHANGED, "count"),
     (
         "instruments_refused",
-        "chosen and not taken: a name over 32 bytes, or more than instruments_max",
+        &event::INSTRUMENT_REFUSED,
+        "instruments",
     ),
-    (
-        "packets_dropped_kernel",
-        "dropped by the kernel, a socket's buffer was full: raise receive_buffer_bytes, or give the thread a processor of its own",
-    ),
-    (
-        "packets_foreign",
-        "of a source that the venue does not publish, dropped: see who sends to the channel's groups, or sources = \"any\"",
-    ),
-    (
-        "groups_rejoined",
-        "multicast joined again: the interface is back",
-    ),
-    (
-        "receive_errors",
-        "a receive call failed: look at the interface (ip -s link)",
-    ),
-    (
-        "packets_invalid",
-        "broke the packet rules and count as not received",
-    ),
-    ("packets_truncated", "longer than packet_bytes_max, dropped"),
-    (
-        "packets_out_of_window",
-        "far ahead of the channel, waited for a second one to confirm the jump",
-    ),
-    (
-        "packets_implausible",
-        "would be a sequence reset from the future, dropped",
-    ),
-    (
-        "numbering_restarts",
-        "sequence reset: packet numbers began again at 1",
-    ),
-    ("channel_resets", "the venue emptied every book"),
-    (
-        "queue_full",
-        "the recovery queue was full: raise queue_entries_max",
-    ),
-    ("instruments_full", "beyond instruments_max, dropped"),
-    (
-        "orders_overflowed",
-        "beyond orders_max, an order book was dropped",
-    ),
-    (
-        "images_refused",
-        "without room for an image: /dev/shm is full",
-    ),
+    ("packets_dropped_kernel", &event::KERNEL_DROP, "packets"),
+    ("packets_foreign", &event::FOREIGN_SOURCE, "packets"),
+    ("groups_rejoined", &event::GROUP_REJOINED, "groups"),
+    ("receive_errors", &event::RECEIVE_ERROR, "count"),
+    ("packets_invalid", &event::INVALID_PACKET, "packets"),
+    ("packets_truncated", &event::TRUNCATED_PACKET, "packets"),
+    ("packets_out_of_window", &event::OUT_OF_WINDOW, "packets"),
+    ("packets_implausible", &event::IMPLAUSIBLE_PACKET, "packets"),
+    ("queue_full", &event::QUEUE_FULL, "count"),
+    ("instruments_full", &event::INSTRUMENTS_FULL, "count"),
+    ("orders_overflowed", &event::ORDERS_FULL, "count"),
+    ("images_refused", &event::IMAGE_REFUSED, "count"),
 ];
 
-/// The counters that were told of last, and whether the gateway was ready then.
+/// What the log has of the counters, and whether the gateway was ready then.
 #[derive(Debug, Default)]
 pub struct Reporter {
-    told: BTreeMap<&'static str, u64>,
+    logged: BTreeMap<&'static str, u64>,
     ready: Option<bool>,
     lines: [Line; 2],
     groups_lost: u64,
-    /// How often it looked.
-    looks: u64,
+    gap_fields: &'static [(&'static str, &'static str)],
 }
 
 /// How long a line has given nothing while the other did.
@@ -125,85 +59,138 @@ pub struct Reporter {
 struct Line {
     packets: u64,
     silent_looks: u64,
-    is_told: bool,
+    is_silent: bool,
 }
 
 /// Looks after which a line is silent; a look a second.
 const SILENT_LOOKS: u64 = 5;
 
 impl Reporter {
-    /// Says what has changed since the last look.
-    pub fn look(&mut self, counters_file: &CountersView, log: &mut Log) {
+    /// Has logged nothing. Lines of a gap have these fields, too.
+    pub fn new(gap_fields: &'static [(&'static str, &'static str)]) -> Reporter {
+        Reporter {
+            gap_fields,
+            ..Reporter::default()
+        }
+    }
+
+    /// Logs what the path handed over.
+    pub fn incident<W: Write>(&self, incident: Incident, log: &mut Log<W>) {
+        let error = |error: ConnectionError, has_retry: bool| {
+            let mut fields: Vec<Field> =
+                vec![("host", error.host.into()), ("reason", error.reason.into())];
+            fields.extend(has_retry.then(|| ("retry_ms", error.retry_ms.into())));
+            fields
+        };
+        match incident {
+            Incident::Gap(gap) => log.write(&event::GAP, self.gap(gap)),
+            Incident::Connected { host } => {
+                log.write(&event::CONNECTED, [("host", Value::from(host))]);
+            }
+            Incident::ConnectionFailed(failed) => {
+                log.write(&event::CONNECTION_FAILED, error(failed, true));
+            }
+            Incident::ConnectionLost(lost) => {
+                log.write(&event::CONNECTION_LOST, error(lost, true));
+            }
+            Incident::ConnectionClosed(closed) => {
+                log.write(&event::CONNECTION_CLOSED, error(closed, true));
+            }
+        }
+    }
+
+    fn gap(&self, gap: GapReport) -> Vec<Field> {
+        let named = |wanted: &str| {
+            let mut fields = self.gap_fields.iter();
+            let found = fields.find(|(name, _)| *name == wanted);
+            found.map(|&(name, value)| (name, Value::from(value)))
+        };
+        let mut fields: Vec<Field> = named("line").into_iter().collect();
+        fields.extend([
+            ("first", gap.first.into()),
+            ("last", gap.last.into()),
+            ("packets", gap.packets.into()),
+        ]);
+        // One is the rule.
+        fields.extend((gap.gaps > 1).then(|| ("gaps", gap.gaps.into())));
+        fields.extend(named("action"));
+        fields
+    }
+
+    /// Logs what has changed since the last look.
+    pub fn look<W: Write>(&mut self, counters_file: &CountersView, log: &mut Log<W>) {
         let values: BTreeMap<&str, u64> = counters_file
             .counters()
             .map(|(what, value)| (what.name.as_str(), value))
             .collect();
+        self.look_at(&values, log);
+    }
+
+    fn look_at<W: Write>(&mut self, values: &BTreeMap<&str, u64>, log: &mut Log<W>) {
         let value = |name: &str| values.get(name).copied().unwrap_or(0);
-        for &(name, meaning) in TOLD {
-            let told = self.told.entry(name).or_default();
-            let more = value(name).saturating_sub(*told);
+        for &(name, event, field) in COUNTED {
+            let logged = self.logged.entry(name).or_default();
+            let more = value(name).saturating_sub(*logged);
             if more > 0 {
-                *told += more;
-                let unit = unit(counters_file, name);
-                log.say(name, format_args!("{}: {meaning}", counted(more, unit)));
+                *logged += more;
+                let mut fields = vec![(field, Value::from(more))];
+                if *event == event::GAP_FILLED {
+                    fields.push(("source", "replay".into()));
+                }
+                log.write(event, fields);
             }
         }
         self.look_at_groups(value("groups_lost"), log);
         self.look_at_lines([value("packets_a"), value("packets_b")], log);
         let (live, known) = (value("books_live"), value("books_known"));
         self.look_at_readiness(value("ready") == 1, live, known, log);
-        self.looks += 1;
     }
 
-    fn look_at_groups(&mut self, lost: u64, log: &mut Log) {
+    fn look_at_groups<W: Write>(&mut self, lost: u64, log: &mut Log<W>) {
         if lost > self.groups_lost {
-            let what = counted(lost, "group");
-            log.say(
-                "groups_lost",
-                format_args!("{what} not joined: the interface is gone; joined again when it is back (ip link)"),
-            );
+            log.write(&event::GROUP_LOST, [("groups", Value::from(lost))]);
         }
         self.groups_lost = lost;
     }
 
-    fn look_at_lines(&mut self, packets: [u64; 2], log: &mut Log) {
+    fn look_at_lines<W: Write>(&mut self, packets: [u64; 2], log: &mut Log<W>) {
         let moved = [0, 1].map(|line| packets[line] != self.lines[line].packets);
         for (line, name) in [(0, "A"), (1, "B")] {
             let other_moved = moved[1 - line];
             let state = &mut self.lines[line];
             state.packets = packets[line];
             if moved[line] {
-                if std::mem::take(&mut state.is_told) {
-                    log.say("line back", format_args!("line {name} is back"));
+                if std::mem::take(&mut state.is_silent) {
+                    log.write(&event::LINE_BACK, [("line", name.into())]);
                 }
                 state.silent_looks = 0;
             } else if other_moved {
                 state.silent_looks += 1;
             }
-            if state.silent_looks >= SILENT_LOOKS && !state.is_told {
-                state.is_told = true;
-                log.say(
-                    "line silent",
-                    format_args!(
-                        "line {name} is silent while the other is not: a loss on it is a loss now"
-                    ),
-                );
+            if state.silent_looks >= SILENT_LOOKS && !state.is_silent {
+                state.is_silent = true;
+                log.write(&event::LINE_SILENT, [("line", name.into())]);
             }
         }
     }
 
-    fn look_at_readiness(&mut self, ready: bool, live: u64, known: u64, log: &mut Log) {
+    fn look_at_readiness<W: Write>(
+        &mut self,
+        ready: bool,
+        live: u64,
+        books: u64,
+        log: &mut Log<W>,
+    ) {
         // The first round of a gateway that waits for the venue is not worth a line.
         if self.ready == Some(ready) || (self.ready.is_none() && !ready) {
             return;
         }
         self.ready = Some(ready);
-        let (live, known) = (count(live), count(known));
         match ready {
-            true => log.say("ready", format_args!("ready: all {known} books are live")),
-            false => log.say(
-                "not ready",
-                format_args!("not ready: {live} of {known} books are live"),
+            true => log.write(&event::READY, [("books", books.into())]),
+            false => log.write(
+                &event::NOT_READY,
+                [("live", live.into()), ("books", books.into())],
             ),
         }
     }
@@ -214,9 +201,38 @@ impl Reporter {
     }
 }
 
-/// What one count is, in the singular.
-fn unit<'a>(counters_file: &'a CountersView, name: &str) -> &'a str {
-    let described = counters_file.counters().find(|(what, _)| what.name == name);
-    let unit = described.map_or("times", |(what, _)| what.unit.as_str());
-    unit.strip_suffix('s').unwrap_or(unit)
+/// Logs an event of the start.
+pub fn started<W: Write>(started: StartEvent, log: &mut Log<W>) {
+    match started {
+        StartEvent::SocketWarning(reason) => {
+            log.write(&event::SOCKET_WARNING, [("reason", reason.into())]);
+        }
+        StartEvent::BusWarning(reason) => {
+            log.write(&event::BUS_WARNING, [("reason", reason.into())]);
+        }
+        StartEvent::Open {
+            opening: Opening::Listening { groups, interface },
+            generation,
+        } => log.write(
+            &event::LISTENING,
+            [
+                ("groups", (groups as u64).into()),
+                ("interface", interface.into()),
+                ("generation", generation.into()),
+            ],
+        ),
+        StartEvent::Open {
+            opening: Opening::Connecting { hosts },
+            generation,
+        } => log.write(
+            &event::CONNECTING,
+            [
+                ("hosts", hosts.join(",").into()),
+                ("generation", generation.into()),
+            ],
+        ),
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,17 +19,17 @@ pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
         (None, Some(config_xml), Some(channel)) => CmeConfig::of_cme_channel(config_xml, channel),
         (Some(_), _, _) => {
             return Err(Failure::usage(
-                "--config says which channel it is; leave --config-xml and --channel out",
+                "--config names the channel already; leave out --config-xml and --channel",
             ));
         }
         (None, Some(_), None) => {
             return Err(Failure::usage(
-                "--config-xml has many channels; say which with --channel N",
+                "--config-xml has many channels; choose one with --channel N",
             ));
         }
         (None, None, _) => {
             return Err(Failure::usage(
-                "which channel is it? Give --config FILE, or --config-xml FILE --channel N",
+                "no channel is given; give --config FILE, or --config-xml FILE --channel N",
             ));
         }
     };
@@ -52,9 +52,7 @@ pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
 /// No file is given twice, no output would replace what is read, and standard output has one writer.
 pub fn check_paths(arguments: &Arguments, config: &CmeConfig) -> Result<(), Failure> {
     if arguments.pcap.is_empty() {
-        return Err(Failure::usage(
-            "there is nothing to replay; give captures with --pcap FILE...",
-        ));
+        return Err(Failure::usage("no captures are given; give --pcap FILE..."));
     }
     let stdout = arguments
         .outputs()
@@ -150,7 +148,7 @@ fn same(before: Use, path: &Path, now: Use) -> Failure {
     let path = path.display();
     Failure::usage(match (before, now) {
         (Use::Capture, Use::Capture) => {
-            format!("{path}: is given twice with --pcap; its packets would all count twice")
+            format!("{path}: given twice with --pcap; give each capture once")
         }
         (Use::Output, Use::Output) => {
             format!("{path}: is given for two outputs; give each a file of its own")

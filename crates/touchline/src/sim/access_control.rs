@@ -6,8 +6,8 @@ use touchline_session::access_control::{Addresses, Block, Misspelt};
 
 #[derive(Debug, clap::Args)]
 pub struct AccessControl {
-    /// Accept Logons from this address or block of addresses only; repeatable. Without it from every address, if --listen
-    /// is on loopback; else it is required (0.0.0.0/0 is every address).
+    /// Accept connections from this address or block of addresses only; repeat it for several. Required unless --listen
+    /// is a loopback address; 0.0.0.0/0 is every address.
     #[arg(long, value_name = "ADDRESS[/BITS]", value_parser = block)]
     from: Vec<Block>,
 }
@@ -17,8 +17,8 @@ impl AccessControl {
     pub fn addresses(&self, listen: SocketAddrV4) -> Result<Addresses, Failure> {
         if self.from.is_empty() && !listen.ip().is_loopback() {
             return Err(Failure::usage(format!(
-                "--listen {listen} can be reached from other hosts; say with --from ADDRESS[/BITS] who may come, \
-                 or --from 0.0.0.0/0 for everybody"
+                "--listen {listen} can be reached from other hosts; name the allowed addresses with --from ADDRESS[/BITS], \
+                 or --from 0.0.0.0/0 for every address"
             )));
         }
         Ok(Addresses::of(self.from.clone()))

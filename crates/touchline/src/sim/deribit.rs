@@ -5,25 +5,27 @@ mod run;
 mod summary;
 
 use super::access_control::AccessControl;
+use crate::log::LogArguments;
 use crate::output::Failure;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use touchline_lab::deribit::fault::Setting;
 
-/// A Deribit on a port: FIX 4.4 sessions, instruments, deep books that change, and trades.
+/// Simulate Deribit: FIX 4.4 sessions, instruments, deep books and trades.
 ///
-/// The market is endless, generated from a seed, or played from recorded messages. Clients log on with a proof that they know the
-/// secret, as at the venue. Faults affect messages to clients at random, from the start or at run time. When it is stopped, it
-/// continues for half a second without faults, writes the expected books, logs all clients out, and prints a summary.
+/// The market is generated from a seed, without end, or played from recorded messages. Clients prove in their Logon
+/// that they know the secret, as at the venue. Faults are injected at random, from the start or at run time. When the
+/// simulator is stopped, it runs for half a second without faults, writes the expected books, logs its clients out,
+/// and prints a summary.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Listen here; port 0 is any free one.
+    /// Address and port to listen on; port 0 is any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9881")]
     listen: SocketAddrV4,
     #[command(flatten)]
     access_control: AccessControl,
-    /// Seed of the market and of the faults.
+    /// Seed of the generated market and of the faults.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Number of instruments, 1 to 1,000.
@@ -34,7 +36,7 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=1_000)
     )]
     instruments: u64,
-    /// Levels of each side of a book at the start, about which it stays, 3 to 10,000.
+    /// Levels per side of each book, about, 3 to 10,000.
     #[arg(
         long,
         value_name = "N",
@@ -42,7 +44,7 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(3..=10_000)
     )]
     levels: u64,
-    /// Events a second on average, 0 to 1,000,000.
+    /// Mean number of events a second, 0 to 1,000,000.
     #[arg(
         long,
         value_name = "N",
@@ -50,38 +52,41 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(..=1_000_000)
     )]
     events_per_second: u64,
-    /// Play the market data (35=W, 35=X) of this file in place of a generated market: FIX messages as they were
-    /// received, one behind the other or one a line, repeated, one for each event.
+    /// Play the market data (35=W, 35=X) of this file instead of a generated market: FIX messages as received,
+    /// concatenated or one a line, repeated without end, one for each event.
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = ["instruments", "levels", "truth_books", "truth_log"]
     )]
     play: Option<PathBuf>,
-    /// User who may log on: a file of mode 0600 with one line, `USER:SECRET`.
+    /// Credentials of the client: a file of mode 0600 with one line, `USER:SECRET`.
     #[arg(long, value_name = "FILE", required_unless_present = "write")]
     credentials: Option<PathBuf>,
-    /// Write gateway.toml for a gateway of this exchange into this folder, and its secret; without --credentials a new one is generated.
+    /// Write gateway.toml for a gateway of this simulator and its secret into this folder; without --credentials
+    /// the secret is generated.
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
-    /// A fault from the start on, as in `skip 0.01`; may be given many times.
+    /// Inject a fault from the start, such as `skip 0.01`; repeat it for several.
     #[arg(long, value_name = "FAULT", value_parser = fault)]
     fault: Vec<Setting>,
-    /// Read commands from standard input, a line each; each is answered on standard output.
+    /// Read commands from standard input, one a line; the answers go to standard output.
     #[arg(long)]
     commands: bool,
-    /// Close when standard input ends, for a parent process.
+    /// Stop when standard input is closed, for a process that starts this as a child.
     #[arg(long, requires = "commands")]
     until_eof: bool,
-    /// Close after N seconds.
+    /// Stop after N seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// Write the exchange's books here when it closes.
+    /// Write the expected books to this file at the end.
     #[arg(long, value_name = "FILE")]
     truth_books: Option<PathBuf>,
-    /// Write the state of each book after each event here, while it runs.
+    /// Write the state of each book after each event to this file.
     #[arg(long, value_name = "FILE")]
     truth_log: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 const AFTER_HELP: &str = "\
@@ -91,34 +96,35 @@ Examples:
       --truth-books books.jsonl --truth-log states.log --seconds 60
   touchline sim deribit --write sim --play day.fix --events-per-second 100
 
-Faults, and commands of --commands (SHARE is of messages with market data or
-instruments, of snapshots, of logons, or of requests, 0 to 1):
-  skip SHARE               not sent: a gap in MsgSeqNum
-  malform HOW SHARE        damaged: checksum, length, tag (a field without a
-                           number), header (SenderCompID twice), count (268)
-  disconnect SHARE         the connection is closed behind it, without a Logout
-  silence SHARE SECONDS    from it on nothing is sent for SECONDS
-  slow SHARE SECONDS       from it on nothing is read for SECONDS, and one byte
-                           is sent in each millisecond
-  snapshot-late SHARE MS   a snapshot is sent behind changes that it contains
-  snapshot-never SHARE     it is not sent, and changes are
-  refuse-logon SHARE       a correct logon is refused
-  refuse-request SHARE     a correct request is refused
-  clear                    removes all faults
-  rate EVENTS              events a second (only as a command)
-  truth                    write the expected books as of now (only as a command)
-  quit                     close, as on Ctrl-C (only as a command)
+Faults of --fault and --commands (SHARE is the share of messages with market data or
+instruments, of snapshots, of Logons, or of requests, 0 to 1):
+  skip SHARE               the message is not sent: a gap in MsgSeqNum
+  malform HOW SHARE        the message is damaged: checksum, length, tag (a field without
+                           a number), header (SenderCompID twice), count (268)
+  disconnect SHARE         the connection is closed after it, without a Logout
+  silence SHARE SECONDS    nothing is sent for SECONDS
+  slow SHARE SECONDS       nothing is read for SECONDS, and one byte is sent a millisecond
+  snapshot-late SHARE MS   the snapshot comes after updates that it contains
+  snapshot-never SHARE     the snapshot is not sent, updates are
+  refuse-logon SHARE       a valid Logon is refused
+  refuse-request SHARE     a valid request is refused
 
-It prints `listening on ...` on standard output when it is up. A client's TargetCompID is
-DERIBITSERVER. A wrong user and a wrong secret get the same answer, and a connection from
-an address that is not listed is closed at once. After six failed Logons an address is
-throttled for a second, doubled with each further one up to a minute: its connections
-are closed. Ten minutes without a failure reset that.
-A client that does not read is disconnected when its send buffer is full.
+Further commands of --commands:
+  clear                    stop all faults
+  rate EVENTS              mean number of events a second
+  truth                    write the expected books now
+  quit                     stop, as on Ctrl-C
+
+Standard output has `listening on ...` when the simulator is up, the answers to commands, and the
+summary; the log is on standard error. A client's TargetCompID is DERIBITSERVER. A wrong user
+and a wrong secret get the same answer; a connection from another address than --from is closed
+at once. After six failed Logons the connections of an address are closed for 1 s, doubled with
+each further failure up to 60 s; ten minutes without a failure reset this. A client that does
+not read its messages is disconnected.
 
 Exit status:
-  0  closed
-  1  the run failed: the port is taken, an output cannot be written
+  0  stopped
+  1  the run failed: the port is in use, an output cannot be written
   2  bad arguments, or a file that cannot be used";
 
 /// Runs the command.

@@ -36,7 +36,7 @@ impl ExpectedLog {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::run(format!(
-        "{}: cannot be written ({error}); choose a file in a folder of yours, with room",
+        "{}: cannot be written ({error}); give a file in a folder that you may write, with free space",
         path.display()
     ))
 }

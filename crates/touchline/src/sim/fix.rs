@@ -6,7 +6,10 @@ mod attempts;
 use super::access_control::AccessControl;
 use crate::format::{bytes, counted};
 use crate::interrupt::Interrupt;
+use crate::log::{Log, LogArguments};
 use crate::output::{Failure, say};
+use crate::sim::clients::Clients;
+use crate::sim::logged;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,14 +23,15 @@ use touchline_session::fix::Store;
 use touchline_session::fix::dictionary::Tables;
 use touchline_session::fix::{Checks, Role, Settings};
 
-/// A FIX acceptor that echoes orders.
+/// Run a FIX acceptor that echoes orders.
 ///
-/// Messages of the session are answered as FIX 4.4 requires. The application: NewOrderSingle (D), SecurityDefinition (d) and Email (C) are echoed with the same body; a D with PossResend (97=Y) and a
-/// ClOrdID of this session is dropped; other application messages get a BusinessMessageReject (j).
+/// Session messages are answered as FIX 4.4 specifies. NewOrderSingle (D), SecurityDefinition (d) and Email (C) are
+/// echoed with the same body; a D with PossResend (97=Y) and a ClOrdID of this session is dropped; other application
+/// messages get a BusinessMessageReject (j).
 #[derive(Debug, clap::Args)]
 #[command(after_help = ACCEPTOR_HELP)]
 pub struct AcceptorArguments {
-    /// Listen here; port 0 is any free one.
+    /// Address and port to listen on; port 0 is any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
     listen: SocketAddrV4,
     #[command(flatten)]
@@ -42,18 +46,18 @@ pub struct AcceptorArguments {
     target: String,
 }
 
-/// A FIX initiator that sends orders back as they came.
+/// Run a FIX initiator that echoes orders.
 ///
-/// It connects, logs on with ResetSeqNumFlag, and does with messages what `sim fix-acceptor` does. When
-/// the connection ends it connects again, half a second later. Where it is not let in it says why and tries
-/// again: after half a second, and twice as long after each further attempt, up to 10 s.
+/// It connects, logs on with ResetSeqNumFlag, and answers messages as `sim fix-acceptor` does. After the end of a
+/// connection it connects again after 0.5 s. After a refused connection or Logon it logs the reason and tries again
+/// after 0.5 s, doubled with each further attempt up to 10 s.
 #[derive(Debug, clap::Args)]
 #[command(after_help = INITIATOR_HELP)]
 pub struct InitiatorArguments {
-    /// Connect to this address.
+    /// Address and port to connect to.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:5001")]
     connect: SocketAddrV4,
-    /// Send N orders (NewOrderSingle), one a second while it is logged on, and count which are answered.
+    /// Send N orders (NewOrderSingle), one a second while logged on, and count the answers.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     send: Option<u64>,
     #[command(flatten)]
@@ -74,19 +78,19 @@ struct SessionArguments {
     /// BeginString of the session.
     #[arg(long, value_name = "VERSION", default_value = "FIX.4.4", value_parser = ["FIX.4.4", "FIX.4.2"])]
     begin_string: String,
-    /// Validate messages against this dictionary, in QuickFIX's XML form, in place of the built-in one of FIX 4.4.
+    /// Validate messages against this dictionary in QuickFIX's XML format, instead of the built-in FIX 4.4.
     #[arg(long, value_name = "FILE")]
     dictionary: Option<PathBuf>,
-    /// Validate messages against the rules of the session only.
+    /// Validate messages against the rules of the session only, without a dictionary.
     #[arg(long, conflicts_with = "dictionary")]
     no_dictionary: bool,
-    /// Continue the numbers of the connection before, instead of starting at 1 with each Logon.
+    /// Continue with the sequence numbers of the previous connection, instead of starting at 1 with each Logon.
     #[arg(long)]
     keep_numbers: bool,
-    /// Store numbers and messages in this folder, and continue with them after a restart, also after a kill.
+    /// Store sequence numbers and messages in this folder, and continue with them after a restart or a kill.
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Size of the store's file beyond which it is rewritten with the latest messages that fit half of it.
+    /// Size of the store's file above which it is rewritten with the newest messages, up to half of this size.
     #[arg(
         long,
         value_name = "BYTES",
@@ -98,9 +102,11 @@ struct SessionArguments {
     /// Stop after N seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seconds: Option<u64>,
-    /// Stop when standard input ends, for a parent process.
+    /// Stop when standard input is closed, for a process that starts this as a child.
     #[arg(long)]
     until_eof: bool,
+    #[command(flatten)]
+    log: LogArguments,
 }
 
 const ACCEPTOR_HELP: &str = "\
@@ -109,15 +115,15 @@ Examples:
   touchline sim fix-acceptor --listen 127.0.0.1:0 --sender BANK --target CLIENT
   touchline sim fix-acceptor --listen 192.0.2.1:5001 --from 192.0.2.7 --from 198.51.100.0/24
 
-It prints `listening on ADDRESS ...` on standard output when it is up. A connection has ten seconds for
-its Logon, of at most 4 KiB; a Logon of another session is closed without an answer, and a connection
-from an address that is not listed at once. After six failed Logons an address is throttled for a
-second, doubled with each further one up to a minute: its connections are closed. Ten minutes without a
-failure reset that.
+Standard output has `listening on ADDRESS ...` when it is up; the log is on standard error. A connection
+must send its Logon of at most 4 KiB within 10 s. A Logon of an unknown session is closed without an
+answer, a connection from another address than --from at once. After six failed Logons the connections
+of an address are closed for 1 s, doubled with each further failure up to 60 s; ten minutes without a
+failure reset this.
 
 Exit status:
   0  stopped
-  1  the run failed: the port is taken, the store cannot be used
+  1  the run failed: the port is in use, the store cannot be used
   2  bad arguments";
 
 const INITIATOR_HELP: &str = "\
@@ -125,9 +131,9 @@ Examples:
   touchline sim fix-acceptor & touchline sim fix-initiator --seconds 10
   touchline sim fix-initiator --send 5 --seconds 8
 
-It prints `connecting to ADDRESS ...` on standard output when it is up, and `logged on ...` with each
-Logon. A refused connection or Logon is one line on standard error: what, where, what to do, and the
-time of the next try.
+Standard output has `connecting to ADDRESS ...` when it is up, and `logged on ...` with each Logon. A
+refused connection or Logon is a line of the log on standard error, with the reason, the fix and the
+time of the next attempt.
 
 Exit status:
   0  stopped
@@ -151,34 +157,54 @@ pub fn accept(arguments: &AcceptorArguments) -> Result<(), Failure> {
     let listening = Acceptor::listen(arguments.listen, connections, Rules::default());
     let mut acceptor = listening.map_err(|error| {
         Failure::run(format!(
-            "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
+            "cannot listen on {} ({error}); give an address of this host with a free port, or port 0",
             arguments.listen
         ))
     })?;
-    say(&format!(
+    let up = format!(
         "listening on {} as {sender} for {target}\n{stored}",
         acceptor.address()
-    ))?;
-    let clock = Clock::start(&arguments.session, &interrupt);
-    while !clock.is_over() {
-        if !acceptor.work(clock.receive_time()) {
+    );
+    logged(arguments.session.log, "fix", &up, |log| {
+        arguments.serve(&mut acceptor, &interrupt, log)
+    })
+}
+
+impl AcceptorArguments {
+    fn serve(
+        &self,
+        acceptor: &mut Acceptor,
+        interrupt: &Interrupt,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let clock = Clock::start(&self.session, interrupt);
+        let mut clients = Clients::default();
+        while !clock.is_over() {
+            if !acceptor.work(clock.receive_time()) {
+                std::thread::sleep(IDLE);
+            }
+            clients.log(seen(&acceptor.totals()), log);
+            acceptor.connections().iter().try_for_each(has_its_store)?;
+        }
+        acceptor.log_out(clock.receive_time());
+        let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
+        let is_taken = |connection: &Connection| connection.is_taken();
+        while acceptor.connections().iter().any(is_taken) && clock.receive_time().mono_ns < until_ns
+        {
+            acceptor.work(clock.receive_time());
             std::thread::sleep(IDLE);
         }
-        acceptor.connections().iter().try_for_each(has_its_store)?;
+        let size = self.session.store_size(&self.sender, &self.target)?;
+        say(&(summary(&acceptor.totals()) + &size))
     }
-    acceptor.log_out(clock.receive_time());
-    let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
-    while acceptor
-        .connections()
-        .iter()
-        .any(|connection| connection.is_taken())
-        && clock.receive_time().mono_ns < until_ns
-    {
-        acceptor.work(clock.receive_time());
-        std::thread::sleep(IDLE);
+}
+
+fn seen(totals: &Totals) -> Clients {
+    Clients {
+        connections: totals.connections,
+        logons: totals.logons,
+        refused: totals.turned_away,
     }
-    let size = arguments.session.store_size(sender, target)?;
-    say(&(summary(&acceptor.totals()) + &size))
 }
 
 /// Runs the initiator until it is stopped.
@@ -192,35 +218,49 @@ pub fn initiate(arguments: &InitiatorArguments) -> Result<(), Failure> {
         connection = connection.sending(Orders::new(orders, Pacer::start().wall_ns()));
     }
     let mut initiator = Initiator::new(arguments.connect, connection);
-    say(&format!(
+    let up = format!(
         "connecting to {} as {sender} for {target}\n{stored}",
         arguments.connect
-    ))?;
-    let clock = Clock::start(&arguments.session, &interrupt);
-    while !clock.is_over() {
-        if !initiator.work(clock.receive_time()) {
+    );
+    logged(arguments.session.log, "fix", &up, |log| {
+        arguments.work(&mut initiator, &interrupt, log)
+    })
+}
+
+impl InitiatorArguments {
+    fn work(
+        &self,
+        initiator: &mut Initiator,
+        interrupt: &Interrupt,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let clock = Clock::start(&self.session, interrupt);
+        while !clock.is_over() {
+            if !initiator.work(clock.receive_time()) {
+                std::thread::sleep(IDLE);
+            }
+            has_its_store(initiator.connection())?;
+            while let Some(news) = initiator.news() {
+                self.report(&news, log)?;
+            }
+            log.flush();
+        }
+        initiator.log_out(clock.receive_time());
+        let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
+        while initiator.connection().is_taken() && clock.receive_time().mono_ns < until_ns {
+            initiator.work(clock.receive_time());
             std::thread::sleep(IDLE);
         }
-        has_its_store(initiator.connection())?;
-        while let Some(news) = initiator.news() {
-            arguments.report(&news)?;
-        }
+        let size = self.session.store_size(&self.sender, &self.target)?;
+        let orders = initiator
+            .connection()
+            .orders()
+            .map_or(String::new(), |orders| {
+                let (sent, answered) = (orders.sent(), orders.answered());
+                format!("{} sent, {answered} answered\n", counted(sent, "order"))
+            });
+        say(&(summary(&initiator.totals()) + &orders + &size))
     }
-    initiator.log_out(clock.receive_time());
-    let until_ns = clock.receive_time().mono_ns + FAREWELL_NS;
-    while initiator.connection().is_taken() && clock.receive_time().mono_ns < until_ns {
-        initiator.work(clock.receive_time());
-        std::thread::sleep(IDLE);
-    }
-    let size = arguments.session.store_size(sender, target)?;
-    let orders = initiator
-        .connection()
-        .orders()
-        .map_or(String::new(), |orders| {
-            let (sent, answered) = (orders.sent(), orders.answered());
-            format!("{} sent, {answered} answered\n", counted(sent, "order"))
-        });
-    say(&(summary(&initiator.totals()) + &orders + &size))
 }
 
 impl SessionArguments {
@@ -254,8 +294,9 @@ impl SessionArguments {
     }
 
     fn store_name(&self, sender: &str, target: &str) -> Result<String, Failure> {
-        file_name(&self.begin_string, sender, target)
-            .ok_or_else(|| Failure::usage("--store: these CompIDs are too long for a file name"))
+        file_name(&self.begin_string, sender, target).ok_or_else(|| {
+            Failure::usage("--store: the CompIDs are too long for a file name; use shorter ones")
+        })
     }
 
     /// How large the store is, as a line of text.
@@ -296,7 +337,7 @@ impl SessionArguments {
         let version = tables.lend().begin_string;
         if version != self.begin_string {
             return Err(Failure::usage(format!(
-                "{name} is of {version}, and the session of {}; give --begin-string or another dictionary",
+                "{name} is a dictionary of {version}, but the session is {}; give --begin-string or another dictionary",
                 self.begin_string
             )));
         }

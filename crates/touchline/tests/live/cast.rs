@@ -102,7 +102,8 @@ impl Stage {
         command.output().expect("touchline starts")
     }
 
-    fn command(&self, place: Place, line: &str, more: &[&str]) -> Command {
+    /// A command as it would be started.
+    pub fn command(&self, place: Place, line: &str, more: &[&str]) -> Command {
         let folder = self.folder.display().to_string();
         let words = line
             .split_whitespace()

@@ -12,6 +12,7 @@
 mod cast;
 mod expected_books;
 mod hostile;
+mod log;
 mod matrix;
 mod namespaces;
 mod pauses;

@@ -55,8 +55,8 @@ fn a_secret_comes_from_a_file_of_ours_alone() {
         (SENTINEL.to_owned(), 0o640, "0640"),
         (SENTINEL.to_owned(), 0o604, "0604"),
         (SENTINEL.to_owned(), 0o620, "0620"),
-        (String::new(), 0o600, "nothing in it"),
-        ("\n".to_owned(), 0o600, "nothing in it"),
+        (String::new(), 0o600, "it is empty"),
+        ("\n".to_owned(), 0o600, "it is empty"),
         (
             format!("{SENTINEL}\n{SENTINEL}\n"),
             0o600,

@@ -17,49 +17,23 @@ pub struct Host {
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
     /// Nobody knows the name.
-    #[error("{host} is not found: {reason}; check the name, and whether this host can ask its DNS")]
-    Unknown {
-        /// Which one.
-        host: String,
-        /// What the system says.
-        reason: std::io::Error,
-    },
+    #[error("name not found: {0}; check the name, and the DNS of this host")]
+    Unknown(std::io::Error),
     /// Only IPv4 is spoken so far.
-    #[error("{host} has no IPv4 address; name a host that has one")]
-    NoIpv4 {
-        /// Which one.
-        host: String,
-    },
+    #[error("no IPv4 address; give a host that has one")]
+    NoIpv4,
     /// The system gives no thread to look a name up, or the thread died.
-    #[error("the system gives no thread to look a name up; see what uses so many")]
+    #[error("no thread to resolve the name: the limit of processes is reached (ulimit -u)")]
     NoThread,
     /// The connection could not be made.
-    #[error("{host}: {broken}")]
-    Broken {
-        /// To whom.
-        host: String,
-        /// Why.
-        broken: Broken,
-    },
-}
-
-impl Host {
-    /// Why the connection to this one could not be made.
-    pub fn broken(&self, broken: Broken) -> Failed {
-        let host = self.name.clone();
-        Failed::Broken { host, broken }
-    }
+    #[error(transparent)]
+    Broken(#[from] Broken),
 }
 
 /// An address of a name, in each round another one; only IPv4 so far.
 pub fn resolve(host: &str, round: usize) -> Result<SocketAddrV4, Failed> {
-    let found = host.to_socket_addrs().map_err(|reason| Failed::Unknown {
-        host: host.to_owned(),
-        reason,
-    });
-    choose(found?, round).ok_or_else(|| Failed::NoIpv4 {
-        host: host.to_owned(),
-    })
+    let found = host.to_socket_addrs().map_err(Failed::Unknown)?;
+    choose(found, round).ok_or(Failed::NoIpv4)
 }
 
 fn choose(found: impl Iterator<Item = SocketAddr>, round: usize) -> Option<SocketAddrV4> {

@@ -91,8 +91,8 @@ impl ChannelConfig {
         let document = Document::parse(text).map_err(|error| ConfigError {
             file: file.to_owned(),
             line: Some(error.pos().row),
-            what: format!("it is no well-formed XML: {error}"),
-            fix: "fetch CME's config.xml again".to_owned(),
+            what: format!("not well-formed XML: {error}"),
+            fix: "download CME's config.xml again".to_owned(),
         })?;
         Source {
             file,
@@ -211,7 +211,7 @@ impl<'a> Source<'a> {
             };
             let destination = SocketAddrV4::new(group, port);
             if routes.iter().any(|(other, _)| *other == destination) {
-                let what = format!("a second connection of the channel has {destination}");
+                let what = format!("two connections of the channel have {destination}");
                 return Err(self.refuse(*node, what, FETCH_AGAIN));
             }
             routes.push((destination, (feed, line)));
@@ -229,7 +229,7 @@ impl<'a> Source<'a> {
     fn ip(self, node: Node<'a, 'a>) -> Result<Ipv4Addr, ConfigError> {
         let ip = text(node);
         ip.parse()
-            .map_err(|_| self.refuse(node, format!("{ip:?} is no IPv4 address"), FETCH_AGAIN))
+            .map_err(|_| self.refuse(node, format!("{ip:?} is not an IPv4 address"), FETCH_AGAIN))
     }
 
     fn port(self, node: Node<'a, 'a>) -> Result<u16, ConfigError> {
@@ -238,7 +238,7 @@ impl<'a> Source<'a> {
             Ok(port @ 1..) => Ok(port),
             _ => Err(self.refuse(
                 node,
-                format!("{port:?} is no port in 1..=65535"),
+                format!("{port:?} is not a port, 1 to 65535"),
                 FETCH_AGAIN,
             )),
         }
@@ -248,7 +248,11 @@ impl<'a> Source<'a> {
         match text(node) {
             "A" => Ok(Line::A),
             "B" => Ok(Line::B),
-            other => Err(self.refuse(node, format!("{other:?} is no line, A or B"), FETCH_AGAIN)),
+            other => Err(self.refuse(
+                node,
+                format!("{other:?} is not a line: A or B"),
+                FETCH_AGAIN,
+            )),
         }
     }
 
@@ -291,7 +295,7 @@ impl<'a> Source<'a> {
     }
 }
 
-const FETCH_AGAIN: &str = "fetch CME's config.xml again, or correct this line";
+const FETCH_AGAIN: &str = "download CME's config.xml again, or correct this line";
 
 fn feed(feed_type: &str) -> Option<FeedType> {
     match feed_type {
@@ -468,14 +472,14 @@ mod tests {
             (
                 swap("224.0.32.1<", "224.0.32.256<"),
                 20,
-                "\"224.0.32.256\" is no IPv4 address",
+                "\"224.0.32.256\" is not an IPv4 address",
             ),
             (swap("10.0.0.2<", "host<"), 13, "\"host\""),
-            (swap("<port>15310", "<port>0"), 21, "1..=65535"),
-            (swap("<port>15310", "<port>65536"), 21, "1..=65535"),
+            (swap("<port>15310", "<port>0"), 21, "1 to 65535"),
+            (swap("<port>15310", "<port>65536"), 21, "1 to 65535"),
             (swap("<port>15310</port>", ""), 19, "7IB has no <port>"),
             (swap("<ip>224.0.32.1</ip>", ""), 19, "7IB has no <ip>"),
-            (swap("<feed>B", "<feed>C"), 21, "no line"),
+            (swap("<feed>B", "<feed>C"), 21, "is not a line"),
             (
                 swap("<latency>low</latency>", "<feed>B</feed>"),
                 21,

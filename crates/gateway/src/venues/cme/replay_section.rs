@@ -98,7 +98,7 @@ impl Replay {
                     "channel {} has no host for TCP replay (feed-type H over TCP/IP)",
                     channel.id
                 ),
-                fix: "name `hosts` in [venue.replay], or leave the table out".to_owned(),
+                fix: "set `hosts` in [venue.replay], or remove the table".to_owned(),
             }),
         }
     }
@@ -116,7 +116,7 @@ impl Replay {
         let password = source.read().map_err(|error| match source {
             SecretSource::File(_) => error,
             SecretSource::Env(_) => ConfigError {
-                fix: "name a `password_file` in [venue.replay], set the variable, or set \
+                fix: "set `password_file` in [venue.replay], set the variable, or set \
                       `enabled = false` there"
                     .to_owned(),
                 ..error

@@ -91,7 +91,7 @@ fn interface<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String
     let name = String::deserialize(deserializer)?;
     if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/' || c.is_control()) {
         return Err(D::Error::custom(format_args!(
-            "{name:?} is no interface name or address"
+            "{name:?} is not an interface name or address"
         )));
     }
     Ok(Some(name))

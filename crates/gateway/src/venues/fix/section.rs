@@ -140,7 +140,7 @@ fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::
         match pair(text) {
             None => {
                 return Err(D::Error::custom(format_args!(
-                    "{text:?} is no field; write a tag and a value, as \"9001=Y\""
+                    "{text:?} is not a field; write a tag and a value, as \"9001=Y\""
                 )));
             }
             Some((tag, _)) if OURS.contains(&tag) => {
@@ -170,7 +170,7 @@ fn hosts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     match hosts.iter().find(|host| !is_host(host)) {
         None => Ok(hosts),
         Some(host) => Err(D::Error::custom(format_args!(
-            "{host:?} is no host; write name and port, as \"fix.deribit.com:9883\""
+            "{host:?} is not a host; write name and port, as \"fix.deribit.com:9883\""
         ))),
     }
 }
@@ -259,14 +259,14 @@ mod tests {
             ),
             (
                 "wait_ms = 20",
-                "unknown setting `wait_ms` in [venue]; venues of kind \"cme\" have it",
+                "unknown setting `wait_ms` in [venue]; it is a setting of kind \"cme\"",
             ),
-            ("logon_fields = [\"9001\"]", "is no field"),
+            ("logon_fields = [\"9001\"]", "is not a field"),
             (
                 "logon_fields = [\"554=x\"]",
                 "tag 554 is set by the session",
             ),
-            ("symbols = [\"/[/\"]", "is no regular expression"),
+            ("symbols = [\"/[/\"]", "is not a regular expression"),
         ] {
             let error = read(&format!("{LEAST}{more}\n"))
                 .expect_err(more)
@@ -275,7 +275,7 @@ mod tests {
             assert!(error.starts_with("gateway.toml:6"), "{error}");
         }
         let no_port = LEAST.replace("localhost:9881", "localhost");
-        assert!(read(&no_port).is_err_and(|error| error.to_string().contains("is no host")));
+        assert!(read(&no_port).is_err_and(|error| error.to_string().contains("is not a host")));
     }
 
     /// What only a multicast venue has would be a limit that limits nothing.
@@ -285,7 +285,7 @@ mod tests {
             let error = read(&format!("{LEAST}[{table}]\n{key} = 2\n"));
             let error = error.expect_err(key).to_string();
             let said = format!(
-                "gateway.toml:7: unknown setting `{key}` in [{table}]; venues of kind \"cme\" have it"
+                "gateway.toml:7: unknown setting `{key}` in [{table}]; it is a setting of kind \"cme\""
             );
             assert!(error.starts_with(&said), "{error}");
         }

@@ -3,8 +3,8 @@
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use touchline_feed::fix_md::{Dialect, FixFeed, Settings};
-use touchline_gateway::live::{ClientLink, Dial, FeedLink, LastError, Phase};
-use touchline_gateway::{Clocks, Limits, Now, Pipeline};
+use touchline_gateway::live::{ClientLink, Dial, FeedLink, Phase};
+use touchline_gateway::{Clocks, ConnectionError, Incident, Limits, Now, Pipeline};
 use touchline_session::Secret;
 use touchline_session::fix::{Role, Settings as SessionSettings};
 use touchline_transport::clock::Clock;
@@ -27,8 +27,7 @@ pub struct TestTransport {
     link: ClientLink<FixFeed>,
     path: Pipeline<FixFeed, Local<Nobody>>,
     clocks: Clocks,
-    last_error: LastError,
-    said: String,
+    last: Option<ConnectionError>,
     now_ns: u64,
 }
 
@@ -46,11 +45,10 @@ impl TestTransport {
         };
         let link = ClientLink::new(dial, chance);
         TestTransport {
-            last_error: link.last_error(),
             link,
             path: Pipeline::new(FixFeed::new(settings()), Local::new(Nobody), limits),
             clocks: Clocks::new(Clock::calibrated(), Duration::from_millis(1)),
-            said: String::new(),
+            last: None,
             now_ns: 0,
         }
     }
@@ -74,6 +72,15 @@ impl TestTransport {
                 },
             };
             self.link.control(&mut self.path, now);
+            match self.link.take_incident() {
+                Some(
+                    Incident::ConnectionFailed(error)
+                    | Incident::ConnectionLost(error)
+                    | Incident::ConnectionClosed(error),
+                ) => self.last = Some(error),
+                Some(Incident::Connected { .. }) | None => {}
+                Some(other) => panic!("{other:?}"),
+            }
             let is_waiting = self.phase() == Phase::Resolving;
             if !is_waiting && self.phase() == before {
                 return;
@@ -148,11 +155,11 @@ impl TestTransport {
     }
 
     /// What was said last of why there is no connection.
-    pub fn last_error(&mut self) -> String {
-        if let Some(said) = self.last_error.take() {
-            self.said = said;
-        }
-        self.said.clone()
+    pub fn last_error(&self) -> String {
+        let last = self.last.as_ref();
+        last.map_or(String::new(), |error| {
+            format!("{}: {}", error.host, error.reason)
+        })
     }
 }
 

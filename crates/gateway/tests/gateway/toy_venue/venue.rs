@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 use touchline_feed::Request;
-use touchline_gateway::config::{Config, Guide, NoSettings, SessionLimits, Symbols};
-use touchline_gateway::live::{LastError, Multicast};
-use touchline_gateway::venues::{Opened, StartError, Venue};
+use touchline_gateway::config::{Config, ConfigError, Guide, NoSettings, SessionLimits, Symbols};
+use touchline_gateway::live::Multicast;
+use touchline_gateway::venues::{Opened, Opening, StartError, Venue};
 use touchline_gateway::{Limits, Now, Pipeline, Retransmission, Routes};
 use touchline_net::{Error, Packet, PacketSource, Received, TimestampSource};
 use touchline_transport::Publish;
@@ -46,6 +46,9 @@ const GUIDE: &str = "\
 impl Venue for ToyVenue {
     const KINDS: &'static [&'static str] = &["toy"];
 
+    const EXAMPLES: &'static [&'static str] =
+        &["bus = \"toy\"\n[venue]\nkind = \"toy\"\nport = 8\n"];
+
     const GUIDE: Guide = Guide {
         text: GUIDE,
         tables: &[("venue", "### The toy venue"), ("limits", "### Its limits")],
@@ -57,6 +60,10 @@ impl Venue for ToyVenue {
 
     fn kind(&self) -> &'static str {
         "toy"
+    }
+
+    fn identity(&self) -> (&'static str, String) {
+        ("port", self.port.to_string())
     }
 
     fn symbols(&self) -> &Symbols {
@@ -73,6 +80,10 @@ impl Venue for ToyVenue {
         0
     }
 
+    fn check(config: &Config<ToyVenue>) -> Result<String, ConfigError> {
+        Ok(format!("listens to port {}", config.venue.port))
+    }
+
     /// All lines lose the third packet and the fourth.
     fn open(config: &Config<ToyVenue>) -> Result<Opened<Self::Link>, StartError> {
         let line = address(config.venue.port);
@@ -85,9 +96,10 @@ impl Venue for ToyVenue {
             link: Multicast::new(source, routes(), Some(Store(packets()))),
             limits: limits(),
             warnings: vec!["this is a toy".to_owned()],
-            event: "listening",
-            what: format!("listening to {line}"),
-            last_error: LastError::default(),
+            opening: Opening::Listening {
+                groups: 1,
+                interface: line.to_string(),
+            },
         })
     }
 }

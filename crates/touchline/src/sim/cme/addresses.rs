@@ -215,7 +215,7 @@ fn route(feed: feed::FeedType, line: feed::Line) -> Option<(Feed, Line)> {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::run(format!(
-        "{}: {error}; give files and folders of yours, with room",
+        "{}: {error}; give a folder that you may write, with free space",
         path.display()
     ))
 }

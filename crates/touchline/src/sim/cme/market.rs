@@ -6,6 +6,7 @@ use super::test_transport::TestTransport;
 use super::{injected, summary};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
+use crate::sim::logged;
 use crate::sim::orders::{Orders, answer};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use touchline_lab::capture::Feed;
@@ -39,18 +40,19 @@ pub fn run(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let mut market = Market::open(arguments, transport)?;
-    say(&market.describe())?;
-    market.begin();
-    while !market.live.is_over() {
-        while let Some(command) = orders.next() {
-            market.obey(command)?;
+    logged(arguments.log, "cme", &market.describe(), |_| {
+        market.begin();
+        while !market.live.is_over() {
+            while let Some(command) = orders.next() {
+                market.obey(command)?;
+            }
+            if market.closed_ns.is_none() && (interrupt.is_asked() || market.is_over_time()) {
+                market.close()?;
+            }
+            market.turn()?;
         }
-        if market.closed_ns.is_none() && (interrupt.is_asked() || market.is_over_time()) {
-            market.close()?;
-        }
-        market.turn()?;
-    }
-    market.end()
+        market.end()
+    })
 }
 
 impl<'a> Market<'a> {
@@ -165,7 +167,7 @@ impl<'a> Market<'a> {
 
     fn obey(&mut self, command: Command) -> Result<(), Failure> {
         if self.closed_ns.is_some() {
-            answer("refused: the exchange is closing; start another one");
+            answer("refused: the simulator is stopping; start another one");
             return Ok(());
         }
         let now = self.now();
@@ -190,9 +192,9 @@ impl<'a> Market<'a> {
                     replay.behave(behaviour);
                     answer("ok");
                 }
-                None => answer(
-                    "refused: there is no TCP replay; start with --replay-listen 127.0.0.1:0",
-                ),
+                None => {
+                    answer("refused: no TCP replay server; start with --replay-listen 127.0.0.1:0")
+                }
             },
             Command::Clear => {
                 self.clear(now.elapsed_ns);
@@ -236,7 +238,7 @@ impl<'a> Market<'a> {
     fn write_expected(&mut self, now_ns: u64) -> Result<(), Failure> {
         if !self.expected_books.has_files() {
             answer(
-                "refused: there is no file for it; start with --truth-books FILE or --truth-orders FILE",
+                "refused: no file for the expected books; start with --truth-books FILE or --truth-orders FILE",
             );
             return Ok(());
         }
@@ -292,7 +294,7 @@ fn replay(
             .any(|command| matches!(command, Command::Replay(_)));
         return match wanted {
             true => Err(Failure::usage(
-                "a fault of TCP replay needs TCP replay; give --replay-listen 127.0.0.1:0, too",
+                "the fault `replay` needs a TCP replay server; give --replay-listen 127.0.0.1:0",
             )),
             false => Ok(None),
         };
@@ -305,7 +307,7 @@ fn replay(
     );
     let server = started.map_err(|error| {
         Failure::run(format!(
-            "TCP replay cannot listen on {listen} ({error}); give an address of this host and a free port, or port 0"
+            "TCP replay cannot listen on {listen} ({error}); give an address of this host with a free port, or port 0"
         ))
     })?;
     for command in &arguments.fault {

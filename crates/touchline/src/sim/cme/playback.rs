@@ -5,6 +5,7 @@ use super::summary;
 use super::test_transport::TestTransport;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
+use crate::sim::logged;
 use crate::sim::orders::{Orders, answer};
 use touchline_lab::fault::command::Command;
 use touchline_lab::fault::stream::Fault;
@@ -58,27 +59,29 @@ pub fn run(
     if let Some(folder) = &arguments.write {
         if arguments.config_xml.is_none() {
             return Err(Failure::usage(
-                "--write of captures needs their channel; give --config-xml FILE --channel N",
+                "--write with --pcap needs the channel; give --config-xml FILE --channel N",
             ));
         }
         transport
             .addresses
             .write(arguments, folder, transport.host(), None)?;
     }
-    say(&format!(
+    let up = format!(
         "sending {} at speed {}, interface {}\n",
         files(arguments),
         arguments.speed,
         arguments.interface
-    ))?;
-    let mut playback = Playback::new(arguments, transport, orders, interrupt);
-    loop {
-        playback.pass(&mut source)?;
-        if playback.is_stopped || !arguments.again {
-            return playback.end();
+    );
+    logged(arguments.log, "cme", &up, |_| {
+        let mut playback = Playback::new(arguments, transport, orders, interrupt);
+        loop {
+            playback.pass(&mut source)?;
+            if playback.is_stopped || !arguments.again {
+                return playback.end();
+            }
+            source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
         }
-        source = PcapSource::open(&arguments.pcap).map_err(Failure::run)?;
-    }
+    })
 }
 
 impl<'a> Playback<'a> {
@@ -118,7 +121,7 @@ impl<'a> Playback<'a> {
         self.totals.passes += 1;
         if self.first_ns.is_none() {
             return Err(Failure::run(format!(
-                "{}: no packet to a multicast group; give captures of a channel, or its --config-xml and --channel",
+                "{}: no packet to a multicast group; give captures of a channel, or --config-xml and --channel",
                 files(self.arguments)
             )));
         }
@@ -212,13 +215,13 @@ fn refusal(arguments: &Arguments, command: &Command) -> Option<&'static str> {
         | Command::Inject(_)
         | Command::Clock(_)
         | Command::Restart(_) => {
-            Some("captures have no exchange behind them; leave --pcap out for a generated market")
+            Some("not possible with captures; leave out --pcap for a generated market")
         }
-        Command::Fault(setting) if matches!(setting.fault, Fault::Both { .. }) => {
-            Some("captures bring each line for itself; use `drop` or `burst` on a line")
-        }
+        Command::Fault(setting) if matches!(setting.fault, Fault::Both { .. }) => Some(
+            "not possible with captures, which have each line separately; use `drop` or `burst` on a line",
+        ),
         Command::Fault(_) if arguments.config_xml.is_none() => {
-            Some("which packet is on which line? Give --config-xml FILE --channel N, too")
+            Some("faults need the lines of the channel; give --config-xml FILE --channel N")
         }
         Command::Fault(_) | Command::Clear | Command::Quit => None,
     }

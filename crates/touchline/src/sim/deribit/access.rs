@@ -24,7 +24,7 @@ pub fn credentials(arguments: &Arguments) -> Result<Credentials, Failure> {
     let line = line.map_err(|error| Failure::configuration(&error))?;
     let refuse = || {
         Failure::usage(format!(
-            "{}: it has no line `USER:SECRET`; write user and secret there, of visible ASCII characters",
+            "{}: no line `USER:SECRET`; write user and secret into it, in visible ASCII characters",
             file.display()
         ))
     };
@@ -57,7 +57,7 @@ pub fn write(folder: &Path, address: SocketAddrV4, access: &Credentials) -> Resu
         .and_then(|()| std::fs::write(folder.join("gateway.toml"), toml))
         .map_err(|error| {
             Failure::run(format!(
-                "{}: {error}; give a folder of yours, with room",
+                "{}: {error}; give a folder that you may write, with free space",
                 folder.display()
             ))
         })

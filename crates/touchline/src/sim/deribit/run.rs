@@ -3,7 +3,9 @@
 use super::{Arguments, access, summary};
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output, say};
+use crate::sim::clients::Clients;
 use crate::sim::expected_log::ExpectedLog;
+use crate::sim::logged;
 use crate::sim::orders::{Orders, answer};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,16 +38,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let mut orders = Orders::listen(arguments.commands, arguments.until_eof)?;
     let mut running = Running::open(arguments)?;
-    say(&running.describe())?;
-    let mut is_over = false;
-    while !is_over {
-        while let Some(command) = orders.next() {
-            is_over |= running.obey(command)?;
+    logged(arguments.log, "deribit", &running.describe(), |log| {
+        let mut is_over = false;
+        let mut clients = Clients::default();
+        while !is_over {
+            while let Some(command) = orders.next() {
+                is_over |= running.obey(command)?;
+            }
+            is_over |= interrupt.is_asked() || running.is_over_time();
+            running.turn()?;
+            clients.log(running.clients(), log);
         }
-        is_over |= interrupt.is_asked() || running.is_over_time();
-        running.turn()?;
-    }
-    running.close()
+        running.close()
+    })
 }
 
 impl<'a> Running<'a> {
@@ -69,7 +74,7 @@ impl<'a> Running<'a> {
         let listening = Exchange::listen(arguments.listen, venue, ThrottleLimits::default());
         let exchange = listening.map_err(|error| {
             Failure::run(format!(
-                "cannot listen on {} ({error}); give an address of this host and a free port, or port 0",
+                "cannot listen on {} ({error}); give an address of this host with a free port, or port 0",
                 arguments.listen
             ))
         })?;
@@ -97,6 +102,15 @@ impl<'a> Running<'a> {
                 "listening on {address}: a recording of {} instruments\n",
                 recording.symbols().len()
             ),
+        }
+    }
+
+    fn clients(&self) -> Clients {
+        let (served, totals) = (self.exchange.served(), self.exchange.totals());
+        Clients {
+            connections: served.connections,
+            logons: totals.logons,
+            refused: served.turned_away + totals.logons_refused,
         }
     }
 
@@ -146,7 +160,9 @@ impl<'a> Running<'a> {
             Command::Rate(events) => venue.set_rate(events, now_ns),
             Command::ExpectedBooks => {
                 if !self.write_books()? {
-                    answer("refused: the truth is not written, since there is no --truth-books");
+                    answer(
+                        "refused: no file for the expected books; start with --truth-books FILE",
+                    );
                     return Ok(false);
                 }
             }
@@ -200,13 +216,13 @@ fn source(arguments: &Arguments) -> Result<Source, Failure> {
     };
     let refuse = |why: &str| {
         Failure::usage(format!(
-            "{}: {why}; give a file of FIX messages as they were received",
+            "{}: {why}; give a file of FIX messages as received",
             file.display()
         ))
     };
     let about = std::fs::metadata(file).map_err(|error| refuse(&error.to_string()))?;
     if !about.is_file() || about.len() > PLAY_BYTES_MAX {
-        return Err(refuse("it is no regular file of at most 1 GiB"));
+        return Err(refuse("not a regular file of at most 1 GiB"));
     }
     let bytes = std::fs::read(file).map_err(|error| refuse(&error.to_string()))?;
     let recording = Recording::read(bytes).map_err(|error| refuse(&error.to_string()))?;

@@ -379,7 +379,7 @@ fn what_is_no_bus_is_said() {
         desk.run(&format!("{command} other"))
             .refused(1, &["buses/other does not exist"]);
         desk.run(&format!("{command} ../lab"))
-            .refused(2, &["cannot be a bus"]);
+            .refused(2, &["is not a bus name"]);
         desk.run(&format!("{command} lab --dri x"))
             .refused(2, &["--dri"]);
     }
@@ -388,7 +388,7 @@ fn what_is_no_bus_is_said() {
     desk.run("tail lab --named").refused(1, &["not lossless"]);
     desk.run("book lab --rows 0").refused(2, &["--rows"]);
     desk.replay("--bus x").refused(2, &["--publish"]);
-    desk.publish("--bus a/b").refused(2, &["cannot be a bus"]);
+    desk.publish("--bus a/b").refused(2, &["is not a bus name"]);
     desk.publish("--dir nowhere/buses")
         .refused(1, &["no nowhere for nowhere/buses", "above it first"]);
 }

@@ -187,7 +187,9 @@ fn a_gateway_from_elsewhere_is_told_nothing() {
     let mut command = desk.command("gateway --config sim/gateway.toml");
     let gateway = Ended(command.stderr(log).spawn().expect("the command starts"));
     until("the end of a connection", || {
-        desk.read("log").contains("connection: ")
+        ["connection_lost", "connection_closed"]
+            .iter()
+            .any(|event| desk.read("log").contains(event))
     });
     drop(gateway);
     let summary = exchange.end();
@@ -215,4 +217,46 @@ fn arguments_that_cannot_be_are_refused() {
     desk.write("text", "no message");
     let run = desk.run("sim deribit --listen 127.0.0.1:0 --write sim --play text");
     run.refused(2, &["text", "byte 0"]);
+}
+
+/// A connection that is made, lost and cannot be made again is a line each, with the host and the reason.
+#[test]
+fn what_happens_to_a_session_is_a_line_each() {
+    let desk = Desk::bare("deribit-log");
+    let exchange = Exchange::start(&desk, "--write sim --instruments 2");
+    let log = std::fs::File::create(desk.path("log")).expect("our folder");
+    let mut command = desk.command("gateway --config sim/gateway.toml");
+    let gateway = Ended(command.stderr(log).spawn().expect("the command starts"));
+    let line_of = |event: &str| {
+        until(event, || desk.read("log").contains(&format!(" {event} ")));
+        let log = desk.read("log");
+        let mut lines = log.lines().filter_map(|line| Some(line.split_once(' ')?.1));
+        let is_of = |line: &&str| line.split(' ').nth(1) == Some(event);
+        lines.find(is_of).expect("it is there").to_owned()
+    };
+    let session = "bus=deribit-sim session=TOUCHLINE:DERIBITSERVER";
+    for event in ["connecting", "connected", "logon", "ready"] {
+        let line = line_of(event);
+        let starts = format!("INFO {event} {session} ");
+        assert!(line.starts_with(&starts), "{line}");
+    }
+    let mut child = exchange.child;
+    child.kill().expect("our child");
+    child.wait().expect("our child");
+    let lost = line_of("connection_lost");
+    assert!(
+        lost.starts_with(&format!("WARN connection_lost {session} host=127.0.0.1:")),
+        "{lost}"
+    );
+    assert!(
+        lost.contains(" reason=\"connection reset or closed by the other side\" retry_ms="),
+        "{lost}"
+    );
+    let failed = line_of("connection_failed");
+    assert!(
+        failed.contains(" reason=\"connection refused\" retry_ms="),
+        "{failed}"
+    );
+    line_of("not_ready");
+    drop(gateway);
 }

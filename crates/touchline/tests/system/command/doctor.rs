@@ -64,7 +64,7 @@ fn a_host_that_is_not_fit_is_said_to_be() {
     assert_eq!(run.status, 1);
     assert_eq!(
         run.stderr,
-        "touchline: this host is not fit: clock_source; each says its fix\n"
+        "touchline: checks failed: clock_source; each names its fix\n"
     );
     let lines: Vec<_> = run.stdout.lines().collect();
     assert!(lines[0].starts_with("bad      clock_source"), "{run:?}");

@@ -206,28 +206,46 @@ fn an_initiator_says_why_it_is_refused_and_tries_again_less_and_less_often() {
     drop(free);
     let start = Instant::now();
     let (mut initiator, mut errors) = initiator(&desk, &format!("--connect {address}"));
-    for seconds in ["0.5", "1", "2"] {
+    let mut next = || event(&mut errors);
+    for ms in [500, 1_000, 2_000] {
         let expected = format!(
-            "touchline: {address}: connection refused, nobody listens there; start the acceptor, or correct --connect; \
-             next attempt in {seconds} s"
+            "WARN connection_failed venue=fix host={address} reason=\"connection refused: no process listens there; start the \
+             acceptor, or correct --connect\" retry_ms={ms}"
         );
-        assert_eq!(errors.next().expect("a line").expect("text"), expected);
+        assert_eq!(next(), expected);
     }
     assert!(start.elapsed() >= Duration::from_millis(1_500), "too often");
     let acceptor = Running::start(&desk, &format!("sim fix-acceptor --listen {address}"));
     let mut line = String::new();
     initiator.lines.read_line(&mut line).expect("text");
     assert_eq!(line, format!("logged on to {address} as TW44 for ISLD\n"));
+    assert_eq!(
+        next(),
+        format!("INFO logon venue=fix count=1 host={address}")
+    );
     // It begins again with the shortest delay.
     acceptor.end();
-    for (what, seconds) in [
-        ("session ended: logged out", "0.5"),
-        ("connection refused", "0.5"),
+    for (name, what) in [
+        ("connection_closed", "session ended: logout"),
+        ("connection_failed", "connection refused"),
     ] {
-        let said = errors.next().expect("a line").expect("text");
-        let starts = format!("touchline: {address}: {what}");
-        let ends = format!("; next attempt in {seconds} s");
-        assert!(said.starts_with(&starts) && said.ends_with(&ends), "{said}");
+        let said = next();
+        let starts = format!("WARN {name} venue=fix host={address} reason=\"{what}");
+        assert!(
+            said.starts_with(&starts) && said.ends_with(" retry_ms=500"),
+            "{said}"
+        );
+    }
+}
+
+/// The next line of a log that is a warning or a Logon, without its time.
+fn event(lines: &mut Lines<BufReader<ChildStderr>>) -> String {
+    loop {
+        let line = lines.next().expect("a line").expect("text");
+        let (_, said) = line.split_once(' ').expect("a time");
+        if !said.starts_with("INFO sim_started ") {
+            return said.to_owned();
+        }
     }
 }
 
@@ -251,26 +269,26 @@ fn an_initiator_says_why_its_logon_is_refused() {
             let _ = stream.read_to_end(&mut Vec::new());
         }
         drop(stream);
-        let said = errors.next().expect("a line").expect("text");
-        said.strip_prefix(&format!("touchline: {address}: "))
+        let said = event(&mut errors);
+        said.strip_prefix(&format!("WARN connection_closed venue=fix host={address} "))
             .expect("where")
             .to_owned()
     };
     let logout = "8=FIX.4.4|35=5|34=1|49=ISLD|56=ME|52=<TIME>|58=no such firm|";
     assert_eq!(
         next(Some(logout)),
-        "Logon of ME for ISLD refused (no such firm); correct --sender, --target or what the text names; \
-         next attempt in 0.5 s"
+        "reason=\"Logon of ME for ISLD rejected (no such firm); correct --sender, --target or what the text names\" \
+         retry_ms=500"
     );
     assert_eq!(
         next(None),
-        "connection closed in place of an answer to the Logon of ME for ISLD; check that it has this session \
-         (--sender, --target) and takes Logons from here; next attempt in 1 s"
+        "reason=\"connection closed instead of an answer to the Logon of ME for ISLD; check that the acceptor has this \
+         session (--sender, --target) and accepts Logons from this address\" retry_ms=1000"
     );
     let logon = "8=FIX.4.4|35=A|34=1|49=OTHER|56=ME|52=<TIME>|98=0|108=30|141=Y|";
     assert_eq!(
         next(Some(logon)),
-        "no Logon of ISLD for ME came back; correct --sender, --target or --begin-string; next attempt in 2 s"
+        "reason=\"the answer was not a Logon of ISLD for ME; correct --sender, --target or --begin-string\" retry_ms=2000"
     );
 }
 

@@ -44,7 +44,7 @@ fn a_signal_ends_it_cleanly_and_the_bus_stays_as_stale() {
     let desk = Desk::bare("gateway-ends");
     for name in ["TERM", "INT"] {
         let mut child = desk.gateway();
-        let running = desk.run("stat lab").done().stdout;
+        let running = desk.run("stat lab --all").done().stdout;
         assert!(running.contains("touchline gateway"), "{running}");
         assert!(running.contains("packets_dropped_kernel"), "{running}");
         signal(&child, name);

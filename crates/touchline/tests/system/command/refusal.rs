@@ -41,7 +41,7 @@ fn arguments_are_refused() {
         ),
         (
             format!("replay {pcap} --config cme.toml --config-xml config.xml --channel 1"),
-            &["leave --config-xml and --channel out"],
+            &["leave out --config-xml and --channel"],
         ),
         ("replay --config cme.toml".to_owned(), &["--pcap FILE"]),
         (format!("replay {pcap} --config"), &["--config <FILE>"]),
@@ -122,7 +122,7 @@ fn configurations_are_refused() {
                 "unknown.toml:6: ",
                 "`wait_sm`",
                 "`wait_ms`",
-                "docs/configuration.md",
+                "touchline help settings",
             ],
         ),
         (
@@ -262,7 +262,7 @@ fn outputs_that_cannot_be_written_are_refused() {
             "nowhere/books",
             &["nowhere/books: cannot be written", "choose a folder"][..],
         ),
-        ("folder", &["folder: is a folder", "give a path to a file"]),
+        ("folder", &["folder: it is a folder", "give a file in it"]),
         (text(&beyond), &["cme.toml/books: cannot be written"]),
         ("/dev/full", &["/dev/full: cannot be written", "make room"]),
     ] {

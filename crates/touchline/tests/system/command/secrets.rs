@@ -93,11 +93,15 @@ fn nothing_that_a_run_leaves_behind_has_the_secret() {
     let more = format!("target = \"ISLD\"\nsymbols = [\"EUR/USD\"]\n{file}");
     let plain = gateway(&desk, "plain", &venue("fix", &bank, &more));
 
-    until("a live book", || desk.read("right.log").contains(" live"));
+    until("a live book", || {
+        desk.read("right.log").contains("INFO ready ")
+    });
     until("a refusal", || {
         desk.read("wrong.log").contains("invalid credentials")
     });
-    until("a session", || desk.read("plain.log").contains("it said"));
+    until("a session", || {
+        desk.read("plain.log").contains("text of the venue")
+    });
     for (place, command) in [
         "stat right",
         "tail right --count 50",

@@ -1,0 +1,155 @@
+//! From what a gateway counts, and hands over, to the lines of its log.
+
+use super::*;
+use touchline_gateway::live::LiveCounters;
+
+const CME: &[(&str, &str)] = &[("line", "both"), ("action", "snapshot")];
+
+fn said(log: &Log<Vec<u8>>, from: usize) -> Vec<&str> {
+    log.lines().split_off(from)
+}
+
+fn gap(first: u64, last: u64, packets: u64, gaps: u64) -> Incident {
+    Incident::Gap(GapReport {
+        first,
+        last,
+        packets,
+        gaps,
+    })
+}
+
+fn error(reason: &str) -> ConnectionError {
+    ConnectionError {
+        host: "venue:9881".to_owned(),
+        reason: reason.to_owned(),
+        retry_ms: 250,
+    }
+}
+
+#[test]
+fn a_gap_has_its_lines_numbers_and_what_recovers_the_books() {
+    for (fields, incident, line) in [
+        (
+            CME,
+            gap(1_200, 1_217, 18, 1),
+            "WARN gap line=both first=1200 last=1217 packets=18 action=snapshot",
+        ),
+        (
+            CME,
+            gap(7, 7, 9, 3),
+            "WARN gap line=both first=7 last=7 packets=9 gaps=3 action=snapshot",
+        ),
+        (
+            &[("action", "reconnect")],
+            gap(5, 5, 1, 1),
+            "WARN gap first=5 last=5 packets=1 action=reconnect",
+        ),
+    ] {
+        let mut log = Log::in_memory();
+        Reporter::new(fields).incident(incident, &mut log);
+        assert_eq!(log.lines(), [line]);
+    }
+}
+
+#[test]
+fn what_became_of_a_connection_has_its_host_and_reason() {
+    let mut log = Log::in_memory();
+    for incident in [
+        Incident::Connected {
+            host: "venue:9881".to_owned(),
+        },
+        Incident::ConnectionLost(error("connection reset or closed by the other side")),
+        Incident::ConnectionFailed(error("connection refused")),
+        Incident::ConnectionClosed(error("logout")),
+    ] {
+        Reporter::new(&[]).incident(incident, &mut log);
+    }
+    assert_eq!(
+        log.lines(),
+        [
+            "INFO connected host=venue:9881",
+            "WARN connection_lost host=venue:9881 reason=\"connection reset or closed by the other side\" retry_ms=250",
+            "WARN connection_failed host=venue:9881 reason=\"connection refused\" retry_ms=250",
+            "WARN connection_closed host=venue:9881 reason=logout retry_ms=250",
+        ]
+    );
+}
+
+/// Each counter of the table is an event with its number, once, and not again until it rises.
+#[test]
+fn a_counter_that_rises_is_an_event() {
+    for &(name, event, field) in COUNTED {
+        let (mut log, mut reporter) = (Log::in_memory(), Reporter::new(CME));
+        for value in [0, 3, 3] {
+            reporter.look_at(&BTreeMap::from([(name, value)]), &mut log);
+        }
+        let line = format!("{} {} {field}=3", event.level.word(), event.name);
+        let said = log.lines();
+        assert_eq!(said.len(), 1, "{name}: {said:?}");
+        assert!(said[0].starts_with(&line), "{name}: {said:?}");
+        assert_eq!(
+            said[0].contains(" fix=\""),
+            event.fix().is_some(),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn the_counters_of_the_table_exist() {
+    let tables = [
+        touchline_feed::cme::Counters::TABLE,
+        touchline_feed::fix_md::Counters::TABLE,
+        touchline_session::fix::Counters::TABLE,
+        touchline_gateway::venues::cme::RecoveryCounters::TABLE,
+        touchline_transport::shm::PublisherCounters::TABLE,
+        LiveCounters::TABLE,
+    ];
+    for (name, _, _) in COUNTED {
+        let mut counters = tables.iter().copied().flatten();
+        assert!(counters.any(|info| info.name == *name), "{name}");
+    }
+}
+
+#[test]
+fn a_line_is_silent_after_five_looks_while_the_other_is_not() {
+    let (mut log, mut reporter) = (Log::in_memory(), Reporter::new(CME));
+    let mut look = |a: u64, b: u64, log: &mut Log<Vec<u8>>| {
+        reporter.look_at(&BTreeMap::from([("packets_a", a), ("packets_b", b)]), log);
+    };
+    // Both are quiet: a quiet market.
+    (0..10).for_each(|_| look(5, 5, &mut log));
+    assert_eq!(said(&log, 0), [""; 0]);
+    (6..12).for_each(|b| look(5, b, &mut log));
+    assert_eq!(said(&log, 0).len(), 1);
+    assert!(said(&log, 0)[0].starts_with("WARN line_silent line=A fix="));
+    look(6, 12, &mut log);
+    assert_eq!(said(&log, 1), ["INFO line_back line=A"]);
+}
+
+#[test]
+fn readiness_and_groups_are_told_when_they_change() {
+    let (mut log, mut reporter) = (Log::in_memory(), Reporter::new(CME));
+    let mut look = |ready, live, lost, log: &mut Log<Vec<u8>>| {
+        let values = [
+            ("ready", ready),
+            ("books_live", live),
+            ("books_known", 4),
+            ("groups_lost", lost),
+        ];
+        reporter.look_at(&BTreeMap::from(values), log);
+        reporter.is_ready()
+    };
+    assert!(!look(0, 0, 0, &mut log));
+    assert!(look(1, 4, 0, &mut log));
+    assert!(look(1, 4, 0, &mut log));
+    assert!(!look(0, 3, 2, &mut log));
+    assert_eq!(
+        log.lines(),
+        [
+            "INFO ready books=4",
+            "WARN group_lost groups=2 fix=\"bring the interface back (ip link); the groups are joined again by themselves\"",
+            "WARN not_ready live=3 books=4",
+        ]
+    );
+}

@@ -1,0 +1,295 @@
+//! All events that a log line can name, in one table. Names and fields are an interface: what an operator greps for, and
+//! what a program reads, stays; `docs/troubleshooting.md` has a row for each, in these words.
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// The process ends, or cannot do what it is for.
+    Error,
+    /// Data was lost or is not trusted, or soon may be.
+    Warn,
+    /// The state changed as expected.
+    Info,
+}
+
+/// Whether lines of an event may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rate {
+    /// Every line is written: a change of state.
+    Each,
+    /// One line a second, with the number of lines left out (`repeated`).
+    Limited,
+}
+
+/// Event of a log line.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What an operator greps for.
+    pub name: &'static str,
+    /// How much it matters.
+    pub level: Level,
+    /// Whether lines of it may be left out.
+    pub rate: Rate,
+    /// The fields that its lines may have beside those of every line. `fix` is [`Event::action`].
+    pub fields: &'static [&'static str],
+    /// What happened.
+    pub meaning: &'static str,
+    /// What an operator does about it.
+    pub action: &'static str,
+}
+
+impl Event {
+    /// The fix that stands in its lines, where there is one.
+    pub fn fix(&self) -> Option<&'static str> {
+        self.fields.contains(&"fix").then_some(self.action)
+    }
+}
+
+/// The event of this name.
+pub fn named(name: &str) -> &'static Event {
+    let found = EVENTS.iter().find(|event| event.name == name);
+    found.expect("an event is in the table")
+}
+
+macro_rules! events {
+    ($($ident:ident = $level:ident $rate:ident $name:literal [$($field:ident)*] $meaning:literal $action:literal;)*) => {
+        $(
+            #[doc = $meaning]
+            pub const $ident: Event = Event {
+                name: $name,
+                level: Level::$level,
+                rate: Rate::$rate,
+                fields: &[$(stringify!($field)),*],
+                meaning: $meaning,
+                action: $action,
+            };
+        )*
+
+        /// Every event, in the order of the guide.
+        pub const EVENTS: &[&Event] = &[$(&$ident),*];
+    };
+}
+
+events! {
+    // Start and end.
+    LISTENING = Info Each "listening" [groups interface generation]
+        "the multicast groups are joined and the bus is there"
+        "nothing";
+    CONNECTING = Info Each "connecting" [hosts generation]
+        "the bus is there and the first connection to the venue starts"
+        "nothing";
+    SOCKET_WARNING = Warn Each "socket_warning" [reason]
+        "the kernel did not grant what a socket was configured with"
+        "do what reason says";
+    BUS_WARNING = Warn Each "bus_warning" [reason]
+        "the memory of the bus is not as configured: not locked, or without huge pages"
+        "do what reason says";
+    STOPPED = Info Each "stopped" []
+        "the process ends as asked; books and counters stay on the bus, marked as stale"
+        "nothing";
+    FAILED = Error Each "failed" [status reason]
+        "the process ends with this exit status"
+        "do what reason says; after status 1 another try may succeed, after status 2 it fails the same way";
+
+    // Readiness.
+    READY = Info Each "ready" [books]
+        "every definition was received and every book is live"
+        "nothing";
+    NOT_READY = Warn Each "not_ready" [live books]
+        "some books are not live: after a gap, a reset, a silence or a lost connection"
+        "look at the lines before it; ready follows when the books are recovered";
+    STALL = Warn Limited "stall" [count fix]
+        "the process did not run for longer than a quarter of the liveness timeout; books were stale until it caught up"
+        "give the thread a CPU of its own (loop_cpu_affinity), and see touchline doctor";
+
+    // Packets of a multicast channel.
+    GAP = Warn Limited "gap" [line first last packets gaps action]
+        "sequence gap: packets first to last were lost on both lines; gaps is the number of gaps since the last line, packets their sum, and first and last are those of the newest"
+        "nothing for one gap: snapshots recover the books; for many, compare with packets_dropped_kernel on this host, then call the network's operator";
+    GAP_FILLED = Info Limited "gap_filled" [packets source]
+        "packets lost on both lines came from TCP replay; no book was lost"
+        "nothing";
+    LINE_SILENT = Warn Each "line_silent" [line fix]
+        "one line sent nothing for five seconds while the other did: there is no redundancy"
+        "look at the network path of this line; a loss on the other line is a gap now";
+    LINE_BACK = Info Each "line_back" [line]
+        "a silent line sends again"
+        "nothing";
+    FEED_TIMEOUT = Warn Limited "feed_timeout" [count]
+        "nothing came for stale_after_ms on either line, or from the venue of a FIX session: books are stale"
+        "look at the venue's status and trading hours, then at the network; ready follows when packets come again";
+    SEQUENCE_RESET = Warn Limited "sequence_reset" [count]
+        "the venue's packet numbers started again at 1 (weekly reset, failover): books are empty until it sends them again"
+        "nothing at the venue's weekly reset; else ask the venue";
+    CHANNEL_RESET = Warn Limited "channel_reset" [count]
+        "the venue emptied every book of the channel (template 4)"
+        "nothing: the venue sends the books again";
+    KERNEL_DROP = Warn Limited "kernel_drop" [packets fix]
+        "the kernel dropped packets because the receive buffer of a socket was full"
+        "raise receive_buffer_bytes and net.core.rmem_max, or give the thread a CPU of its own";
+    FOREIGN_SOURCE = Warn Limited "foreign_source" [packets fix]
+        "packets came from a host that the venue does not publish; they were dropped"
+        "find out who sends to the channel's groups; sources = \"any\" takes everybody's";
+    INVALID_PACKET = Warn Limited "invalid_packet" [packets]
+        "packets broke the packet rules and count as not received"
+        "compare config.xml with the venue's current one; capture the packets and run replay --print";
+    TRUNCATED_PACKET = Warn Limited "truncated_packet" [packets fix]
+        "packets were longer than packet_bytes_max and were dropped"
+        "raise packet_bytes_max";
+    OUT_OF_WINDOW = Warn Limited "out_of_window" [packets]
+        "packets were far ahead of the channel and waited for a second one to confirm the jump"
+        "nothing for a few; for many, see whether another channel uses the same groups";
+    IMPLAUSIBLE_PACKET = Warn Limited "implausible_packet" [packets]
+        "packets contradicted what was processed, by number or by sending time; they were dropped"
+        "see whether somebody replays or forges packets on the channel's groups";
+    GROUP_LOST = Warn Each "group_lost" [groups fix]
+        "multicast groups are not joined because their interface is gone"
+        "bring the interface back (ip link); the groups are joined again by themselves";
+    GROUP_REJOINED = Info Limited "group_rejoined" [groups]
+        "the interface is back and the groups are joined again"
+        "nothing";
+    RECEIVE_ERROR = Warn Limited "receive_error" [count fix]
+        "a receive call failed though the socket is sound, as on an interface that is down"
+        "look at the interface: ip -s link";
+
+    // TCP replay of a multicast channel.
+    REPLAY_REJECTED = Warn Limited "replay_rejected" [count fix]
+        "the venue rejected our logon or request for TCP replay; snapshots recover the books"
+        "check user and password of [venue.replay], and what the venue grants";
+    REPLAY_UNREACHABLE = Warn Limited "replay_unreachable" [count fix]
+        "a host for TCP replay cannot be reached; snapshots recover the books"
+        "check hosts of [venue.replay] and the firewall";
+    REPLAY_BUDGET = Warn Limited "replay_budget" [count fix]
+        "the connections for TCP replay of this day are used up; snapshots recover the books until tomorrow (UTC)"
+        "raise requests_per_day_max if the venue allows it, and find out why so much is lost";
+
+    // A FIX session.
+    CONNECTED = Info Limited "connected" [host]
+        "a connection to the venue was made; the Logon follows"
+        "nothing";
+    LOGON = Info Limited "logon" [count host]
+        "the session is logged on"
+        "nothing";
+    CONNECTION_FAILED = Warn Limited "connection_failed" [host reason retry_ms]
+        "a connection could not be made: connection refused, timed out, name not found, or TLS"
+        "check hosts, DNS, the firewall and whether the venue is open; the next attempt follows by itself";
+    CONNECTION_LOST = Warn Limited "connection_lost" [host reason retry_ms]
+        "the venue or the network ended the connection without a Logout: connection reset or closed; books are stale"
+        "nothing once; if it repeats, ask the venue and look at the network between";
+    CONNECTION_CLOSED = Warn Limited "connection_closed" [host reason retry_ms]
+        "the session closed the connection: a logout of either side, a Logon refused, or market data that cannot be trusted"
+        "do what reason says: correct credentials or CompIDs, or ask the venue; the next connection follows by itself";
+    SEQUENCE_GAP = Warn Limited "sequence_gap" [count]
+        "sequence gap of the session: messages of the venue are missing and a ResendRequest was sent"
+        "nothing once; if it repeats, another process may use the same CompIDs";
+    REQUEST_REJECTED = Warn Limited "request_rejected" [count fix]
+        "the venue rejected a request for market data (35=Y)"
+        "check symbols, and what the venue grants";
+    REQUEST_REFUSED = Warn Limited "request_refused" [count fix]
+        "the venue refused a message of ours (35=3, 35=j)"
+        "check request_fields and logon_fields against the venue's specification";
+    BOOK_INCONSISTENT = Warn Limited "book_inconsistent" [count]
+        "an update did not fit its book; the book was requested again"
+        "nothing once; if it repeats, record the session and ask the venue";
+    INSTRUMENT_CHANGED = Warn Limited "instrument_changed" [count]
+        "the venue defined an instrument again with another currency, type or contract; its book was requested again"
+        "make sure that subscribers use the new definition";
+    INSTRUMENT_REFUSED = Warn Limited "instrument_refused" [instruments fix]
+        "instruments that were selected are not taken: a name over 32 bytes, or more than instruments_max"
+        "raise instruments_max, or select fewer symbols";
+
+    // Limits.
+    QUEUE_FULL = Warn Limited "queue_full" [count fix]
+        "the recovery queue was full and was dropped; later snapshots recover the books"
+        "raise queue_entries_max";
+    INSTRUMENTS_FULL = Warn Limited "instruments_full" [count fix]
+        "entries or definitions beyond instruments_max were dropped: those instruments have no book"
+        "raise instruments_max";
+    ORDERS_FULL = Warn Limited "orders_full" [count fix]
+        "the limit of orders was reached and the order book of an instrument was dropped"
+        "raise orders_max";
+    IMAGE_REFUSED = Warn Limited "image_refused" [count fix]
+        "an instrument has no image on the bus: beyond the limit, or /dev/shm is full"
+        "free memory (df -h /dev/shm), or raise instruments_max";
+
+    // `touchline metrics`.
+    SERVING = Info Each "serving" [address directory]
+        "touchline metrics answers on this address"
+        "nothing";
+    ADDRESS_EXPOSED = Warn Each "address_exposed" [address fix]
+        "the address can be reached from other hosts, without a password"
+        "listen on 127.0.0.1, or behind a proxy that authenticates";
+
+    // `touchline sim`.
+    SIM_STARTED = Info Each "sim_started" [what]
+        "the simulator sends or listens"
+        "nothing";
+    CLIENT_CONNECTED = Info Limited "client_connected" [count]
+        "counterparties connected to the simulator"
+        "nothing";
+    CLIENT_LOGON = Info Limited "client_logon" [count]
+        "counterparties logged on to the simulator"
+        "nothing";
+    CLIENT_REFUSED = Warn Limited "client_refused" [count fix]
+        "connections or Logons were turned away: an address that is not allowed, wrong names or secrets, or a pause after failed Logons"
+        "check --from, CompIDs and credentials; an address with failed Logons waits up to a minute";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const GUIDE: &str = include_str!("../../../../docs/troubleshooting.md");
+
+    fn row(event: &Event) -> String {
+        let fields = event.fields.iter().map(|field| format!("`{field}`"));
+        format!(
+            "| `{}` | {} | {} | {} | {} |",
+            event.name,
+            event.level.word(),
+            fields.collect::<Vec<_>>().join(", "),
+            event.meaning,
+            event.action
+        )
+    }
+
+    #[test]
+    fn the_guide_has_a_row_for_each_event_and_for_no_other() {
+        let head = "| event | level | fields | what it means | what to do |";
+        let table = GUIDE.lines().skip_while(|line| *line != head).skip(2);
+        let rows: Vec<&str> = table.take_while(|line| line.starts_with('|')).collect();
+        let wanted: Vec<String> = EVENTS.iter().map(|event| row(event)).collect();
+        for row in &wanted {
+            assert!(
+                rows.contains(&row.as_str()),
+                "docs/troubleshooting.md lacks\n{row}"
+            );
+        }
+        assert_eq!(
+            rows, wanted,
+            "docs/troubleshooting.md has other rows, or another order"
+        );
+    }
+
+    #[test]
+    fn names_are_words_that_a_grep_finds() {
+        let mut names = BTreeSet::new();
+        for event in EVENTS {
+            assert!(names.insert(event.name), "{} stands twice", event.name);
+            let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+            let is_word = |text: &str| !text.is_empty() && text.bytes().all(is_letter);
+            for name in event.fields.iter().chain([&event.name]) {
+                assert!(is_word(name), "{name}");
+            }
+            for reserved in ["time", "level", "event", "bus", "repeated"] {
+                assert!(
+                    !event.fields.contains(&reserved),
+                    "{}: {reserved}",
+                    event.name
+                );
+            }
+            assert_eq!(named(event.name), *event);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! `touchline config` and `touchline help settings`.
+
+use super::Desk;
+
+const KINDS: [&str; 3] = ["cme", "deribit", "fix"];
+
+/// Each example is valid once the files that it names are there, and says what it would do.
+#[test]
+fn every_example_is_valid_with_the_files_that_it_names() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::bare("config-examples");
+    let xml = desk.read("config.xml").replace("998", "340");
+    desk.write("config.xml", xml);
+    desk.write("deribit.secret", "secret");
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(desk.path("deribit.secret"), mode).expect("our file");
+    for (kind, does) in [
+        ("cme", "receives channel 340 ("),
+        (
+            "deribit",
+            "connects over TLS as MYFIRM to DERIBITSERVER at fix-test.deribit.com:9883;",
+        ),
+        (
+            "fix",
+            "connects without TLS as MYFIRM to BANK at 127.0.0.1:5001;",
+        ),
+    ] {
+        let example = desk.run(&format!("config --example {kind}")).done().stdout;
+        let name = format!("{kind}.toml");
+        desk.write(&name, &example);
+        let said = desk.run(&format!("config --check {name}")).done().stdout;
+        assert!(
+            said.starts_with(&format!("{name}: valid: {does}")),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+        // What stands in comments is valid as well.
+        let uncommented: Vec<String> = example
+            .lines()
+            .map(|line| {
+                let key = line.strip_prefix("# ").unwrap_or(line);
+                let is_setting =
+                    key.starts_with('[') || key.split(" = ").next().is_some_and(is_key);
+                if is_setting { key } else { line }.to_owned()
+            })
+            .collect();
+        desk.write("all.toml", uncommented.join("\n"));
+        desk.run("gateway --config all.toml --print-config").done();
+    }
+    let refused = desk.run("config --example nyse");
+    refused.refused(2, &["cme, deribit, fix"]);
+    desk.run("config").refused(2, &["--example", "--check"]);
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_one_line_with_the_fix() {
+    let desk = Desk::bare("config-wrong");
+    let example = desk.run("config --example cme").done().stdout;
+    let with = |from: &str, to: &str| {
+        assert!(example.contains(from), "{from}");
+        desk.write("g.toml", example.replacen(from, to, 1));
+        desk.run("config --check g.toml")
+    };
+    // The channel of the file that is there is another one.
+    with("bus =", "bus =").refused(2, &["config.xml", "no channel 340", "998"]);
+    with("channel = 340", "chanel = 340")
+        .refused(2, &["g.toml:11:", "`chanel`", "did you mean `channel`?"]);
+    with("\"config.xml\"", "\"gone.xml\"").refused(2, &["gone.xml", "cannot read it"]);
+    with("# user = \"firm\"", "[venue.replay]\nuser = \"firm\"").refused(2, &["config.xml"]);
+    std::fs::create_dir(desk.path("folder.toml")).expect("our folder");
+    desk.run("config --check folder.toml")
+        .refused(2, &["folder.toml", "directory"]);
+    desk.write("empty.toml", "");
+    desk.run("config --check empty.toml")
+        .refused(2, &["empty.toml", "empty", "touchline config --example"]);
+    desk.write("comment.toml", "# nothing\n\n");
+    desk.run("config --check comment.toml")
+        .refused(2, &["comment.toml", "empty"]);
+    desk.write("utf16.toml", b"\xff\xfeb\0u\0s\0");
+    desk.run("config --check utf16.toml")
+        .refused(2, &["utf16.toml", "UTF-8"]);
+    desk.run("config --check gone.toml")
+        .refused(2, &["gone.toml", "cannot read it"]);
+}
+
+#[test]
+fn every_setting_is_in_the_help() {
+    let desk = Desk::bare("config-help");
+    let all = desk.run("help settings").done().stdout;
+    for kind in KINDS {
+        let example = desk.run(&format!("config --example {kind}")).done().stdout;
+        desk.write("config.toml", &example);
+        let printed = desk
+            .run("gateway --config config.toml --print-config")
+            .done()
+            .stdout;
+        for line in printed.lines() {
+            let key = line
+                .trim_start_matches("# ")
+                .split(" =")
+                .next()
+                .unwrap_or_default();
+            let is_setting = line.contains(" =") && is_key(key);
+            assert!(
+                !is_setting || all.contains(&format!("\n  {key}\n")),
+                "{key}"
+            );
+        }
+    }
+    let some = desk.run("help settings busy_poll").done().stdout;
+    assert!(
+        some.starts_with("[network] of kind cme\n  busy_poll_us\n"),
+        "{some}"
+    );
+    desk.run("help settings bussy_poll_us")
+        .refused(2, &["did you mean 'busy_poll_us'?"]);
+    let help = desk.run("help sim cme").done().stdout;
+    assert!(help.contains("--events-per-second"), "{help}");
+    desk.run("help simm")
+        .refused(2, &["no command 'simm'", "touchline --help"]);
+}
