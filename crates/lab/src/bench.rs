@@ -1,5 +1,6 @@
-//! The benchmark harness: figures from full histograms, one JSON object a line, host beside them.
+//! The benchmark harness: figures from full histograms, and the conditions under which they were measured.
 
+pub mod conditions;
 pub mod endless;
 pub mod feed;
 pub mod ipc;
@@ -35,8 +36,8 @@ const QUANTILES: [(&str, f64); 5] = [
 ];
 
 impl Statistics {
-    /// One line of the output contract.
-    pub fn to_json(&self, host: &Host) -> Value {
+    /// The figures as JSON.
+    pub fn to_json(&self) -> Value {
         let mut line = json!({
             "bench": self.bench,
             "subject": self.subject,
@@ -49,7 +50,6 @@ impl Statistics {
             line[name] = json!(self.histogram.value_at_quantile(quantile));
         }
         line["max"] = json!(self.histogram.max());
-        line["host"] = host.to_json();
         line
     }
 }
@@ -81,21 +81,21 @@ impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{:<28}{:>12}{:>8}",
+            "{:<28} {:>11} {:>8}",
             self.subject,
             self.histogram.len(),
             self.histogram.min()
         )?;
         for (_, quantile) in QUANTILES {
-            write!(f, "{:>8}", self.histogram.value_at_quantile(quantile))?;
+            write!(f, " {:>8}", self.histogram.value_at_quantile(quantile))?;
         }
-        write!(f, "{:>10}", self.histogram.max())
+        write!(f, " {:>11}", self.histogram.max())
     }
 }
 
 impl Statistics {
     /// The head of the table.
-    pub const HEAD: &str = "subject, ns                        count     min     p50     p90     p99   p99.9  p99.99       max";
+    pub const HEAD: &str = "subject                            count      min      p50      p90      p99    p99.9   p99.99         max";
 }
 
 /// Where a benchmark ran.
@@ -152,7 +152,7 @@ mod tests {
             payload_bytes: 7,
             histogram,
         };
-        let line = statistics.to_json(&Host::here());
+        let line = statistics.to_json();
         for (name, value) in [
             ("count", 1000),
             ("min", 1),
@@ -162,7 +162,24 @@ mod tests {
         ] {
             assert_eq!(line[name], value, "{name}");
         }
-        assert!(line["host"]["cores"].as_u64().unwrap() > 0);
+        assert!(Host::here().to_json()["cores"].as_u64().unwrap() > 0);
         assert_eq!(statistics.to_string().len(), Statistics::HEAD.len());
+    }
+
+    #[test]
+    fn columns_never_touch_however_large_the_figures() {
+        let mut histogram = Histogram::new(3).unwrap();
+        histogram
+            .record_n(60_000_000_000, 1_000_000_000_000)
+            .unwrap();
+        let statistics = Statistics {
+            bench: "event",
+            subject: "a-subject-with-a-name-of-36-letters-x".into(),
+            payload_bytes: 7,
+            histogram,
+        };
+        let line = statistics.to_string();
+        let columns = Statistics::HEAD.split_whitespace().count();
+        assert_eq!(line.split_whitespace().count(), columns, "{line}");
     }
 }

@@ -10,12 +10,14 @@ mod ipc_rtt;
 mod ipc_throughput;
 mod publish;
 mod receive;
+mod run;
 
 use crate::output::Failure;
-use std::path::Path;
-use touchline_lab::bench::{Host, Statistics};
 
 /// Measure, and print figures from full histograms.
+///
+/// The same flags mean the same in all benchmarks: --samples, --messages or --packets of each subject in each round,
+/// --rounds, --cpus, --payload in bytes, --pause-us between two of them, --json, --histograms.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -69,29 +71,4 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Bench::Receive(arguments) => receive::run(arguments),
         Bench::IpcPeer(arguments) => ipc::peer(arguments),
     }
-}
-
-/// Prints figures: a line of JSON each, or a table under the host and `head`, which says what they are of.
-fn report(json: bool, host: &Host, head: &str, statistics: &[Statistics]) {
-    if json {
-        let json = |line: &Statistics| println!("{}", line.to_json(host));
-        return statistics.iter().for_each(json);
-    }
-    println!("{host}\n{head}\n{}", Statistics::HEAD);
-    statistics.iter().for_each(|line| println!("{line}"));
-}
-
-/// Writes the whole distribution of each figure into a folder.
-fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), Failure> {
-    let written = std::fs::create_dir_all(folder).and_then(|()| {
-        statistics
-            .iter()
-            .try_for_each(|line| line.write_distribution(folder))
-    });
-    written.map_err(|error| {
-        let folder = folder.display();
-        Failure::run(format!(
-            "{folder}: cannot be written ({error}); give a folder of yours"
-        ))
-    })
 }

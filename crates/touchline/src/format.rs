@@ -1,5 +1,6 @@
 //! Figures as people read them.
 
+use std::time::Duration;
 use touchline_wire::sbe::UtcTime;
 
 /// A count with its thousands apart: `1,234,567`.
@@ -52,6 +53,20 @@ pub fn time_of_day(unix_ns: u64) -> String {
     time.unwrap_or_default().to_owned()
 }
 
+/// How long ago something was, as a screen that is drawn a few times a second shows it: `now`, `0.4 s`, `12 s`, `3 min`,
+/// `5 h`, `6 d`.
+pub fn ago(age: Duration) -> String {
+    let seconds = age.as_secs();
+    match seconds {
+        0 if age < Duration::from_millis(100) => "now".to_owned(),
+        0..10 => format!("{:.1} s", age.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
 /// Bytes in the unit that suits them: `812 bytes`, `64.0 KiB`, `16.0 MiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -94,6 +109,9 @@ mod tests {
             durations,
             ["0 ns", "999 ns", "1.23 µs", "45.6 µs", "789 ms", "61.0 s"]
         );
+        let ages = [12, 400, 59_999, 61_000, 7_200_000, 200_000_000];
+        let ages = ages.map(|ms| ago(Duration::from_millis(ms)));
+        assert_eq!(ages, ["now", "0.4 s", "59 s", "1 min", "2 h", "2 d"]);
         assert_eq!(age(61_000_000_000), "61.0 s");
         assert_eq!(age(3 * 86_400_000_000_000), "3 days");
         let sizes = [1, 812, 65_536, 1 << 24, 3 << 30].map(bytes);

@@ -13,14 +13,25 @@ impl Paint {
     /// Paints if standard output is a terminal that has colours, and `NO_COLOR` (no-color.org) does
     /// not forbid it.
     pub fn for_stdout() -> Paint {
-        let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let forbidden = Paint::is_forbidden();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Paint {
             on: std::io::stdout().is_terminal() && !forbidden && !dumb,
         }
     }
 
+    /// Whether the environment forbids colours (no-color.org).
+    pub fn is_forbidden() -> bool {
+        std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+    }
+
+    /// Whether it paints.
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+
     /// Leaves everything as it is.
+    #[cfg(test)]
     pub const fn plain() -> Paint {
         Paint { on: false }
     }

@@ -3,27 +3,27 @@
 pub mod draw;
 mod keys;
 pub mod model;
+mod printed;
 
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
+use crate::paint::Paint;
 use crate::place::Place;
 use draw::{Around, draw};
 use keys::{Keys, Wish};
-use model::Model;
-use ratatui::backend::TestBackend;
+use model::{List, Model};
+use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
-use ratatui::{DefaultTerminal, Terminal};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use touchline_gateway::config::bus_name;
 use touchline_transport::shm::{Overview, Root};
 
-/// Watch a bus: rates, lines and gaps, how far books may be trusted, latencies stage by stage, a
-/// ladder, and readers by name.
+/// Watch a bus: its instruments with prices as traders quote them, the ladder of one of them, and how publisher and readers
+/// are doing.
 ///
-/// Everything is read from shared memory: neither the publisher nor a reader can be disturbed by it.
-/// When the publisher ends it says so, and goes on when another begins. Readers are seen that gave a
-/// name, as `tail --name` does.
+/// It follows the bus as any other reader does: the publisher never waits for it. When the publisher ends it says so, and
+/// goes on when another one begins. Readers are shown that gave a name, as `tail --name` does.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -40,7 +40,7 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(INTERVAL_MS_MIN..=INTERVAL_MS_MAX)
     )]
     interval_ms: u64,
-    /// Whose book is drawn: its symbol, its id or a part of its symbol.
+    /// Choose this instrument: its symbol, its id or a part of its symbol.
     #[arg(long, value_name = "SYMBOL")]
     symbol: Option<String>,
     /// End after so many frames.
@@ -49,22 +49,30 @@ pub struct Arguments {
     /// Print one frame as text, of two looks that are an interval apart; needs no terminal.
     #[arg(long)]
     once: bool,
+    /// Size of the frame of --once.
+    #[arg(long, value_name = "COLUMNSxROWS", default_value = "160x50", value_parser = size, requires = "once")]
+    size: (u16, u16),
+    /// No colours; also with the environment's NO_COLOR.
+    #[arg(long)]
+    no_color: bool,
 }
 
 const AFTER_HELP: &str = "\
 Examples:
   touchline top
   touchline top cme-340 --symbol ESU4
-  touchline top cme-340 --once
+  touchline top cme-340 --once --size 120x40
 
 Keys:
-  q quit; Tab the next bus; up, down and / another instrument; p pause;
-  r totals begin now; + and - look less or more often; ? all of them.
+  q quit; up and down choose an instrument; / filter by typing; s sort, S reverse;
+  Enter publisher and readers; Tab next bus; p pause; r count totals from now on;
+  + and - look less or more often; ? all keys.
 
 What to look at:
+  state      live: right; recovering, gapped: being repaired; stale: as the publisher
+             left it. Do not trade on a book that is not live.
   readers    red: far behind, or losing messages; yellow: has lost some
-  books      live: right; recovering, gapped: being mended; stale: as left
-  lines      lost: on both lines; books emptied: until their next snapshot
+  lost       packets lost on both lines; their books recover from snapshots
 
 Exit status:
   0  left by q, Ctrl-C or SIGTERM, or --frames were drawn
@@ -76,9 +84,6 @@ const INTERVAL_MS_MAX: u64 = 60_000;
 
 /// How soon a signal is followed.
 const NAP: Duration = Duration::from_millis(50);
-
-/// Size of a frame that is printed: as high as it needs, up to this.
-const PRINTED: (u16, u16) = (160, 50);
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -95,14 +100,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Screen::new(arguments, root).show(|| Ok(!interrupt.is_asked()))
 }
 
-/// Shows one bus until a person leaves or `goes_on` says that it is over; that is asked many times a
-/// second.
+/// Shows one bus, below lines that introduce it, until a person leaves or `goes_on` says that it is over; that is asked
+/// many times a second.
 pub fn watch(
     root: &Root,
     bus: &str,
+    introduction: String,
     goes_on: impl FnMut() -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
     let mut screen = Screen::empty(root.clone());
+    screen.around.introduction = Some(introduction);
     screen.open(bus);
     screen.show(goes_on)
 }
@@ -140,7 +147,10 @@ impl Screen {
             keys: Keys::default(),
             interval: Duration::from_millis(500),
             looked: None,
-            around: Around::default(),
+            around: Around {
+                no_colour: Paint::is_forbidden(),
+                ..Around::default()
+            },
             frames_left: u64::MAX,
             goes_on: true,
         }
@@ -153,6 +163,7 @@ impl Screen {
             frames_left: arguments.frames.unwrap_or(u64::MAX),
             ..Screen::empty(root)
         };
+        screen.around.no_colour |= arguments.no_color;
         if let Some(bus) = &arguments.bus {
             screen.open(bus);
         }
@@ -179,6 +190,8 @@ impl Screen {
         if is_due && !self.around.is_paused {
             self.look();
             self.frames_left -= 1;
+        } else if let Some(model) = &mut self.model {
+            model.read();
         }
         self.arrange();
         terminal
@@ -240,29 +253,35 @@ impl Screen {
     fn follow(&mut self, event: &Event) {
         // A new size, and whatever else there is, is drawn in the next turn.
         let Event::Key(key) = event else { return };
-        self.around.note = None;
+        self.around.introduction = None;
         match self.keys.wish(*key) {
             None => {}
-            Some(Wish::Quit) if self.around.help => self.around.help = false,
-            Some(Wish::Quit) => self.goes_on = false,
+            Some(Wish::Back) if self.around.help => self.around.help = false,
+            Some(Wish::Back) if self.is_filtered() => self.ask_model(Wish::Filter(String::new())),
+            Some(Wish::Quit | Wish::Back) => self.goes_on = false,
             Some(Wish::Help) => self.around.help = !self.around.help,
             Some(Wish::Totals) => self.around.totals = !self.around.totals,
             Some(Wish::Pause) => self.around.is_paused = !self.around.is_paused,
+            Some(Wish::Page) => self.around.page = self.around.page.other(),
             Some(Wish::Interval(by)) => self.change_interval(by),
             Some(Wish::Bus(by)) => self.turn_to(by),
             Some(wish) => self.ask_model(wish),
         }
     }
 
+    fn is_filtered(&self) -> bool {
+        let model = self.model.as_ref();
+        model.is_some_and(|model| !model.picture().list.filter.is_empty())
+    }
+
     fn ask_model(&mut self, wish: Wish) {
         let Some(model) = &mut self.model else { return };
         match wish {
-            Wish::Instrument(by) => model.step(by),
+            Wish::Instrument(by) => model.change_list(|list| list.step(by)),
+            Wish::Filter(text) => model.change_list(|list| list.filter(&text)),
+            Wish::Sort => model.change_list(List::sort_next),
+            Wish::Reverse => model.change_list(List::reverse),
             Wish::Reset => model.reset(),
-            Wish::Find(wanted) if !model.choose(&wanted) => {
-                self.around.note =
-                    Some(format!("no instrument of the bus is called like {wanted}"));
-            }
             _ => {}
         }
     }
@@ -325,24 +344,20 @@ fn once(arguments: &Arguments, root: &Root) -> Result<(), Failure> {
     if let Some(last_error) = &model.picture().last_error {
         return Err(Failure::run(last_error));
     }
-    say(&printed(&model))
+    let around = Around {
+        no_colour: Paint::is_forbidden() || arguments.no_color,
+        ..Around::default()
+    };
+    let is_styled = Paint::for_stdout().is_on();
+    let draws = |frame: &mut ratatui::Frame<'_>| draw(frame, model.picture(), &around);
+    say(&printed::text(arguments.size, is_styled, draws))
 }
 
-/// A frame as text, without what is empty at its right and its end.
-fn printed(model: &Model) -> String {
-    let (width, height) = PRINTED;
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
-    let around = Around::default();
-    let Ok(_) = terminal.draw(|frame| draw(frame, model.picture(), &around));
-    let buffer = terminal.backend().buffer();
-    let cells = buffer.content().chunks(usize::from(width));
-    let lines = cells.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>());
-    // The last line is of keys.
-    let lines: Vec<_> = lines.take(usize::from(height) - 1).collect();
-    let text = lines
-        .iter()
-        .map(|line| line.trim_end())
-        .collect::<Vec<_>>()
-        .join("\n");
-    format!("{}\n", text.trim_end())
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let size = text.split_once('x').and_then(|(columns, rows)| {
+        let (columns, rows) = (columns.parse().ok()?, rows.parse().ok()?);
+        let has_room = (1..=1_000).contains(&columns) && (1..=1_000).contains(&rows);
+        has_room.then_some((columns, rows))
+    });
+    size.ok_or_else(|| "give columns and rows, such as 120x40".to_owned())
 }

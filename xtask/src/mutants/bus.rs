@@ -60,8 +60,8 @@ pub const USERS: &[Mutant] = &[
     },
     Mutant {
         name: "top: a book that is not live is drawn like one that is",
-        find: "(_, Some(_)) if !is_live =>",
-        replace: "(_, Some(_)) if false =>",
+        find: "let is_live = ladder.state == Some(BookState::Live);",
+        replace: "let is_live = true;",
         test: "-p touchline --bin touchline what_is_bad_is_red",
     },
 ];

@@ -94,6 +94,7 @@ const PACKAGES: &[Package] = &[
             "touchline-feed",
             "touchline-book",
             "touchline-transport",
+            "touchline-client",
             "touchline-gateway",
             "touchline-fx",
             "touchline-client",

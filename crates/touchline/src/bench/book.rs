@@ -1,15 +1,16 @@
 //! `touchline bench book`: what a change of a price book costs, of few levels and of thousands.
 
 use super::ipc::failure;
+use super::run::{Common, Run};
 use crate::output::Failure;
 use std::hint::black_box;
 use touchline_book::{ApplyResult, PriceBook};
 use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::{Folder, pin};
-use touchline_lab::bench::{Host, Statistics};
 use touchline_lab::random::Random;
 use touchline_transport::Publish;
-use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::clock::ticks;
 use touchline_transport::shm::{Publisher, Root, Settings};
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, Depth, Instrument, LevelChange, LevelEvent, Place, Price,
@@ -34,18 +35,17 @@ pub struct Arguments {
     /// Levels a side of the deep books.
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(64..=60_000))]
     levels: u16,
-    /// Changes of each subject in each round.
-    #[arg(long, value_name = "N", default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(32..))]
-    changes: u64,
-    /// Times that each subject is measured, by turns.
+    /// Samples of each subject in each round, of 32 changes each.
+    #[arg(long, value_name = "N", default_value_t = 12_500, value_parser = clap::value_parser!(u64).range(1..))]
+    samples: u64,
+    /// Times that each subject is measured, alternately.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// The processor.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    cpu: usize,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Processor.
+    #[arg(long, value_name = "A", default_value_t = 0)]
+    cpus: usize,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Where changes are.
@@ -83,9 +83,9 @@ const CYCLE: usize = 64 * BATCH;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let host = Host::here();
-    pin(arguments.cpu).map_err(failure)?;
-    let clock = Clock::calibrated();
+    pin(arguments.cpus).map_err(failure)?;
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
     let mut histograms = SUBJECTS.map(|_| latency_histogram());
     for round in 0..arguments.rounds {
         for ((_, place, published), histogram) in SUBJECTS.iter().zip(&mut histograms) {
@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             let mut bus = published
                 .then(|| Bus::new(arguments.levels, &subject.book))
                 .transpose()?;
-            for batch in 0..arguments.changes as usize / BATCH {
+            for batch in 0..arguments.samples as usize {
                 let begin = ticks();
                 subject.batch(batch, bus.as_mut())?;
                 let end = ticks();
@@ -112,11 +112,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         })
         .collect();
     let head = format!(
-        "{} levels a side, or 10; ns a change, {BATCH} changes at a time, on processor {}",
-        arguments.levels, arguments.cpu
+        "books of {} levels a side, and of 10; one change, the mean of {BATCH} timed together, on processor {}",
+        arguments.levels, arguments.cpus
     );
-    super::report(arguments.json, &host, &head, &lines);
-    Ok(())
+    run.report(&head, &lines)
 }
 
 /// A book and the changes that it goes through.

@@ -1,16 +1,19 @@
 //! `touchline bench decode-fix`: from the bytes of a FIX message to typed entries.
 //!
-//! Length and checksum verified, the header read, every entry's prices, sizes and times made numbers. By turns in one run:
+//! Length and checksum verified, the header read, every entry's prices, sizes and times made numbers. Alternately in one run:
 //! with the vectors of the processor, with plain words, and QuickFIX if it was built. A sample is the mean over a batch,
 //! as one message takes less time than reading a clock twice is sure of.
 
+use super::ipc::failure;
+use super::run::{Common, Run};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::{Host, Statistics};
+use touchline_lab::bench::Statistics;
+use touchline_lab::bench::ipc::pin;
 use touchline_transport::clock::{Clock, ticks};
 use touchline_wire::fix::market_data::{Refresh, Scan, Vectors, Words};
 use touchline_wire::fix::{
@@ -27,10 +30,10 @@ Examples:
   touchline bench decode-fix
   touchline bench decode-fix --quickfix competitors/target/bin/quickfix-decode --dictionary FIX44.xml")]
 pub struct Arguments {
-    /// Batches of each subject in each round.
+    /// Samples of each subject in each round, of 100 messages each.
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]
-    batches: u32,
-    /// Times that each subject is measured, by turns.
+    samples: u32,
+    /// Times that each subject is measured, alternately.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// QuickFIX to be measured in the same run: the program that `competitors/install quickfix` builds.
@@ -39,9 +42,11 @@ pub struct Arguments {
     /// The dictionary by which QuickFIX finds the entries.
     #[arg(long, value_name = "FILE")]
     dictionary: Option<PathBuf>,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Processor.
+    #[arg(long, value_name = "A", default_value_t = 0)]
+    cpus: usize,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Messages of a batch.
@@ -58,6 +63,8 @@ struct Sample {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    pin(arguments.cpus).map_err(failure)?;
+    let run = Run::begin(&arguments.common);
     let mut lines = Vec::new();
     for sample in samples() {
         let mut histograms = [(); 3].map(|()| latency_histogram());
@@ -81,14 +88,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    report(arguments, &lines);
-    Ok(())
+    let ratio = |number: usize| format!(" {:>9.2}", p50_ratio(&lines, number));
+    let what = format!(
+        "one message, the mean of {BATCH} timed together, on processor {}",
+        arguments.cpus
+    );
+    run.report_with(&what, &lines, &format!(" {:>9}", "p50 ratio"), ratio, &[])
+}
+
+/// The median by that of the first subject with the same message.
+fn p50_ratio(lines: &[Statistics], number: usize) -> f64 {
+    let line = &lines[number];
+    let mut others = lines.iter();
+    let first = others.find(|other| other.payload_bytes == line.payload_bytes);
+    let p50 = |line: &Statistics| line.histogram.value_at_quantile(0.5) as f64;
+    first.map_or(1.0, |first| p50(line) / p50(first))
 }
 
 impl Arguments {
     fn measure<S: Scan>(&self, sample: &Sample, into: &mut Histogram<u64>) -> Result<(), Failure> {
         let (clock, mut last) = (Clock::calibrated(), LastSecond::default());
-        for _ in 0..self.batches {
+        for _ in 0..self.samples {
             let begin = ticks();
             for _ in 0..BATCH {
                 let entries = one_message::<S>(black_box(&sample.bytes), &mut last);
@@ -114,7 +134,7 @@ impl Arguments {
         let file = tempfile(&sample.bytes)?;
         let output = Command::new(program)
             .args([dictionary, &file])
-            .args([self.batches, BATCH, sample.entries as u32].map(|n| n.to_string()))
+            .args([self.samples, BATCH, sample.entries as u32].map(|n| n.to_string()))
             .output();
         let _ = std::fs::remove_file(&file);
         let output = output.map_err(|error| {
@@ -220,26 +240,6 @@ fn made(entries: u32) -> Vec<u8> {
         }
     }
     encoder.finish().map(<[u8]>::to_vec).unwrap_or_default()
-}
-
-fn report(arguments: &Arguments, lines: &[Statistics]) {
-    let host = Host::here();
-    if arguments.json {
-        lines
-            .iter()
-            .for_each(|line| println!("{}", line.to_json(&host)));
-        return;
-    }
-    println!("{host}");
-    println!("{}{:>10}", Statistics::HEAD, "p50 ratio");
-    for line in lines {
-        let first = lines
-            .iter()
-            .find(|other| other.payload_bytes == line.payload_bytes);
-        let p50 = |line: &Statistics| line.histogram.value_at_quantile(0.5) as f64;
-        let ratio = first.map_or(1.0, |first| p50(line) / p50(first));
-        println!("{line}{ratio:>10.2}");
-    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@
 
 mod deribit;
 
+use super::ipc::failure;
+use super::run::{Common, Run};
 use crate::format::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -22,9 +24,9 @@ use touchline_gateway::config::Symbols;
 use touchline_gateway::replay::latency_histogram;
 use touchline_gateway::venues::cme::ChannelConfig;
 use touchline_gateway::venues::cme::{CmePipeline, build};
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::endless::Endless;
-use touchline_lab::bench::ipc::Folder;
-use touchline_lab::bench::{Host, Statistics};
+use touchline_lab::bench::ipc::{Folder, pin};
 use touchline_lab::capture;
 use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{FaultPlan, deliver};
@@ -58,12 +60,11 @@ pub struct Arguments {
     /// Exactly this many rounds instead, for counting instructions.
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Write the whole distribution of each figure into this folder, in HdrHistogram's text form.
-    #[arg(long, value_name = "DIR")]
-    histograms: Option<PathBuf>,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Processor; without it any.
+    #[arg(long, value_name = "A")]
+    cpus: Option<usize>,
+    #[command(flatten)]
+    common: Common,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -105,6 +106,9 @@ struct Samples {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(cpu) = arguments.cpus {
+        pin(cpu).map_err(failure)?;
+    }
     match arguments.venue {
         BenchVenue::Cme => cme(arguments),
         BenchVenue::Deribit if arguments.pcap.is_empty() => deribit::run(arguments),
@@ -125,10 +129,11 @@ fn cme(arguments: &Arguments) -> Result<(), Failure> {
     let mut path = warm_path(&stretch, Local::new(Touch))?;
     let mut bus = warm_path(&stretch, publisher(&folder)?)?;
     stretch.next_round();
-    let rounds = measure(arguments, &mut stretch, &mut path, &mut bus);
+    let run = Run::begin(&arguments.common);
+    let rounds = measure(arguments, run.clock(), &mut stretch, &mut path, &mut bus);
     still_live(&path)?;
     still_live(&bus)?;
-    report(arguments, &stretch, rounds)
+    report(&run, &stretch, rounds)
 }
 
 /// A bus as a gateway has it, without readers.
@@ -233,11 +238,11 @@ pub(super) fn still_live<P: Publish>(path: &CmePipeline<P>) -> Result<(), Failur
 
 fn measure(
     arguments: &Arguments,
+    clock: Clock,
     stretch: &mut Stretch,
     path: &mut Path,
     bus: &mut BusPath,
 ) -> Rounds {
-    let clock = Clock::calibrated();
     let mut measured = Rounds {
         marked: Samples::new(),
         bare: Samples::new(),
@@ -321,9 +326,8 @@ impl Samples {
     }
 }
 
-fn report(arguments: &Arguments, stretch: &Stretch, rounds: Rounds) -> Result<(), Failure> {
+fn report(run: &Run, stretch: &Stretch, rounds: Rounds) -> Result<(), Failure> {
     let Rounds { marked, bare, bus } = rounds;
-    let host = Host::here();
     let payload_bytes = stretch.packet_bytes();
     let statistics = |subject: &str, histogram| Statistics {
         bench: "event",
@@ -343,23 +347,13 @@ fn report(arguments: &Arguments, stretch: &Stretch, rounds: Rounds) -> Result<()
         statistics("touchline-cme-no-marks", bare.message),
         statistics("touchline-cme-packet-no-marks", bare.packet),
     ];
-    if let Some(folder) = &arguments.histograms {
-        super::write_distributions(&lines, folder)?;
-    }
-    if arguments.json {
-        lines
-            .iter()
-            .for_each(|line| println!("{}", line.to_json(&host)));
-        return Ok(());
-    }
-    println!("{host}");
-    println!(
+    let what = format!(
         "{} packets a round, {payload_bytes} bytes on average",
         stretch.len()
     );
-    println!("{}", Statistics::HEAD);
-    lines.iter().for_each(|line| println!("{line}"));
-    println!("the marks cost {trace_ns:.0} ns a packet (difference of the means, same run)");
-    println!("publishing in shared memory costs {bus_ns:.0} ns a packet (likewise)");
-    Ok(())
+    let notes = [
+        format!("the marks cost {trace_ns:.0} ns a packet (difference of the means, same run)"),
+        format!("publishing in shared memory costs {bus_ns:.0} ns a packet (likewise)"),
+    ];
+    run.report_with(&what, &lines, "", |_| String::new(), &notes)
 }

@@ -7,17 +7,17 @@ mod report;
 pub use gateway::GatewayArguments;
 
 use super::ipc::failure;
+use super::run::{Common, Run};
 use crate::output::Failure;
 use consumer::{Consumed, consume, join};
 use hdrhistogram::Histogram;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use report::Report;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
-use touchline_lab::bench::Host;
 use touchline_lab::bench::feed::{Sending, SentReport, send, stretch};
 use touchline_lab::bench::ipc::{Folder, Part, Peer, Role, lower_bound, pin, say_ready};
 use touchline_transport::clock::Clock;
@@ -58,16 +58,12 @@ pub struct Arguments {
     batch: u16,
     /// Receive buffer of each socket, bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 8 * 1024 * 1024)]
-    receive_buffer: usize,
+    receive_buffer_bytes: usize,
     /// Seed of the market.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Write the whole distribution of each figure into this folder, in HdrHistogram's text form.
-    #[arg(long, value_name = "DIR")]
-    histograms: Option<PathBuf>,
-    /// One JSON object a line instead of tables.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    common: Common,
 }
 
 const AFTER_HELP: &str = "\
@@ -106,20 +102,17 @@ struct Outcome {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let host = Host::here();
     let cpus = arguments.cpus.unwrap_or_else(default_cpus);
     let bench = Bench { arguments, cpus };
-    let mut report = Report::new(arguments.json, host, cpus, &stretch(arguments.seed));
+    let run = Run::begin(&arguments.common);
+    let mut report = Report::new(run, cpus, &stretch(arguments.seed));
     report.head(arguments, &bench.lower_bound()?);
     match arguments.one_case() {
         Some(case) => report.case(&bench.case(case)?),
         None if arguments.search => bench.search(&mut report)?,
         None => bench.all(&mut report)?,
     }
-    match &arguments.histograms {
-        Some(folder) => super::write_distributions(report.statistics(), folder),
-        None => Ok(()),
-    }
+    report.end()
 }
 
 impl Arguments {
@@ -277,7 +270,7 @@ impl Bench<'_> {
         number(&mut command, "--cpu", self.cpus[1]);
         number(&mut command, "--network", network());
         number(&mut command, "--batch", arguments.batch);
-        number(&mut command, "--buffer", arguments.receive_buffer);
+        number(&mut command, "--buffer", arguments.receive_buffer_bytes);
         number(&mut command, "--seed", arguments.seed);
         Peer::start(command).map_err(failure)
     }

@@ -1,16 +1,17 @@
 //! `touchline bench hash`: what it costs that the hash of an order's key is keyed with a secret.
 
 use super::ipc::failure;
+use super::run::{Common, Run};
 use crate::output::Failure;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::hint::black_box;
 use touchline_book::OrderBooks;
 use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::pin;
-use touchline_lab::bench::{Host, Statistics};
 use touchline_lab::random::Random;
-use touchline_transport::clock::{Clock, ticks};
+use touchline_transport::clock::ticks;
 use touchline_types::hash::HashKeys;
 use touchline_types::{Instrument, OrderAction, OrderEvent, Price, Quantity, Side};
 
@@ -38,12 +39,11 @@ pub struct Arguments {
     /// Times that each subject is measured.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// The processor.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    cpu: usize,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
+    /// Processor.
+    #[arg(long, value_name = "A", default_value_t = 0)]
+    cpus: usize,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Hashes, or changes, of one sample.
@@ -58,9 +58,9 @@ const CONSTANT: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let host = Host::here();
-    pin(arguments.cpu).map_err(failure)?;
-    let clock = Clock::calibrated();
+    pin(arguments.cpus).map_err(failure)?;
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
     let mut histograms = SUBJECTS.map(|_| latency_histogram());
     let mut subjects = Subjects::new(arguments.orders)?;
     for _ in 0..arguments.rounds {
@@ -84,11 +84,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         })
         .collect();
     let head = format!(
-        "{} orders; ns for {BATCH} in a row, on processor {}",
-        arguments.orders, arguments.cpu
+        "{} orders; {BATCH} hashes or changes in a row, on processor {}",
+        arguments.orders, arguments.cpus
     );
-    super::report(arguments.json, &host, &head, &statistics);
-    Ok(())
+    run.report(&head, &statistics)
 }
 
 /// The hashes, a book, and the orders that the next sample is of.

@@ -1,5 +1,6 @@
 //! What the benchmarks between processes share: their processors, their peers, their rivals.
 
+use super::run::Common;
 use crate::output::Failure;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +13,7 @@ pub struct Field {
     /// Processors: of the side that measures or writes, and of the other side.
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = cpus)]
     pub cpus: (usize, usize),
-    /// Times that each subject is measured, by turns.
+    /// Times that each subject is measured, alternately.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
     /// Rivals to be measured in the same run: `all`, or names. Build them with competitors/install.
@@ -21,9 +22,8 @@ pub struct Field {
     /// Folder of the rivals' programs.
     #[arg(long, value_name = "DIR", default_value = "competitors/target/bin")]
     pub rivals: PathBuf,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub common: Common,
 }
 
 impl Field {

@@ -1,14 +1,14 @@
 //! `touchline bench ipc-rtt`: a message there and back between two processes.
 
 use super::ipc::{Field, failure, start};
+use super::run::Run;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
-use std::path::PathBuf;
 use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::ring::PAYLOAD_BYTES_MAX;
 use touchline_lab::bench::ipc::rival::Rival;
 use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin, ring};
-use touchline_lab::bench::{Host, Statistics};
 
 /// A message there and back between two processes, through shared memory.
 ///
@@ -24,9 +24,6 @@ pub struct Arguments {
     /// Round trips of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Write the whole distribution of each subject into this folder, in HdrHistogram's text form.
-    #[arg(long, value_name = "DIR")]
-    histograms: Option<PathBuf>,
     #[command(flatten)]
     field: Field,
 }
@@ -63,18 +60,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             rounds: Vec::new(),
         })
         .collect();
-    let host = Host::here();
     pin(arguments.field.cpus.0).map_err(failure)?;
+    let mut run = Run::begin(&arguments.field.common);
     let folder = Folder::new().map_err(failure)?;
     for _ in 0..arguments.field.rounds {
         for Measured { subject, rounds } in &mut measured {
             let mut histogram = latency_histogram();
             arguments.measure(subject, &folder, &mut histogram)?;
+            if matches!(subject, Subject::LowerBound) {
+                run.floor(histogram.value_at_quantile(0.5));
+            }
             rounds.push(histogram);
             folder.clear();
         }
     }
-    arguments.report(measured, &host)
+    arguments.report(measured, &run)
 }
 
 impl Arguments {
@@ -122,7 +122,7 @@ impl Arguments {
         Ok(())
     }
 
-    fn report(&self, measured: Vec<Measured>, host: &Host) -> Result<(), Failure> {
+    fn report(&self, measured: Vec<Measured>, run: &Run) -> Result<(), Failure> {
         let means: Vec<Vec<f64>> = measured
             .iter()
             .map(|measured| measured.rounds.iter().map(middle_mean).collect())
@@ -139,33 +139,17 @@ impl Arguments {
                 histogram: merged(&rounds),
             })
             .collect();
-        if let Some(folder) = &self.histograms {
-            super::write_distributions(&lines, folder)?;
-        }
-        if self.field.json {
-            lines
-                .iter()
-                .for_each(|line| println!("{}", line.to_json(host)));
-            return Ok(());
-        }
-        println!("{host}");
-        println!(
-            "{} bytes there and back, processors {},{}, {} rounds by turns",
+        let what = format!(
+            "{} bytes there and back, processors {},{}, {} rounds, alternately",
             self.payload, self.field.cpus.0, self.field.cpus.1, self.field.rounds
         );
-        println!("{}{:>10}{:>10}", Statistics::HEAD, "to floor", "to ours");
-        for (line, means_of_line) in lines.iter().zip(&means) {
-            let ratio_to = |other: &[f64]| median_ratio(means_of_line, other);
-            println!(
-                "{line}{:>10.2}{:>10.2}",
-                ratio_to(&means[0]),
-                ratio_to(&means[1])
-            );
-        }
-        println!(
-            "ratios: mean of the middle nine tenths, round by round beside the other's; their median"
-        );
-        Ok(())
+        let ratios = |number: usize| {
+            let ratio_to = |other: &[f64]| median_ratio(&means[number], other);
+            format!(" {:>9.2} {:>9.2}", ratio_to(&means[0]), ratio_to(&means[1]))
+        };
+        let note = "ratios: mean of the middle nine tenths by that of the other in the same round; their median";
+        let head = format!(" {:>9} {:>9}", "to floor", "to ours");
+        run.report_with(&what, &lines, &head, ratios, &[note.to_owned()])
     }
 }
 

@@ -1,10 +1,12 @@
 //! `touchline bench ipc-throughput`: a stream of messages to one process or several.
 
 use super::ipc::{Field, failure, start};
+use super::run::Run;
+use crate::format::counted;
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
-use touchline_lab::bench::Host;
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::ring::{Flags, PAYLOAD_BYTES_MAX, Payload, Written};
 use touchline_lab::bench::ipc::rival::Rival;
 use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin};
@@ -68,20 +70,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .chain(rivals.into_iter().map(Subject::Rival))
         .map(|subject| (subject, Vec::new()))
         .collect();
-    let host = Host::here();
     pin(arguments.field.cpus.0).map_err(failure)?;
+    let mut run = Run::begin(&arguments.field.common);
     let folder = Folder::new().map_err(failure)?;
     let mut lower_bound = Histogram::new(3).expect("the precision is in range");
     for _ in 0..arguments.field.rounds {
-        arguments.measure_lower_bound(&folder, &mut lower_bound)?;
+        run.floor(arguments.measure_lower_bound(&folder, &mut lower_bound)?);
         folder.clear();
         for (subject, rounds) in &mut measured {
             rounds.push(arguments.measure(subject, &folder)?);
             folder.clear();
         }
     }
-    arguments.report(&measured, &lower_bound, &host);
-    Ok(())
+    arguments.report(&measured, lower_bound, &run)
 }
 
 impl Arguments {
@@ -97,17 +98,20 @@ impl Arguments {
         }
     }
 
+    /// Gives the median of this round.
     fn measure_lower_bound(
         &self,
         folder: &Folder,
         into: &mut Histogram<u64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<u64, Failure> {
         const ROUND_TRIPS: u64 = 100_000;
         let lines = lower_bound::Lines::new(folder.path()).map_err(failure)?;
         let peer = start(&self.role(folder, Part::LowerBoundEcho, ROUND_TRIPS))?;
-        lines.round_trips(0, ROUND_TRIPS, into);
+        let mut round = Histogram::new(3).expect("the precision is in range");
+        lines.round_trips(0, ROUND_TRIPS, &mut round);
         peer.finish().map_err(failure)?;
-        Ok(())
+        into.add(&round).expect("it grows as it needs");
+        Ok(round.value_at_quantile(0.5))
     }
 
     fn measure(&self, subject: &Subject, folder: &Folder) -> Result<Round, Failure> {
@@ -160,19 +164,22 @@ impl Arguments {
     fn report(
         &self,
         measured: &[(Subject, Vec<Round>)],
-        lower_bound: &Histogram<u64>,
-        host: &Host,
-    ) {
-        let lower_bound_ns = lower_bound.value_at_quantile(0.5);
-        if !self.field.json {
-            println!("{host}");
+        floor: Histogram<u64>,
+        run: &Run,
+    ) -> Result<(), Failure> {
+        let floor_ns = floor.value_at_quantile(0.5);
+        if !run.is_json() {
+            run.print_head(&format!(
+                "{} bytes, 1 writer, {}, {} messages a round, processors {},{}, floor {floor_ns} ns; rates in million messages a second",
+                self.payload,
+                counted(self.readers.into(), "reader"),
+                self.messages,
+                self.field.cpus.0,
+                self.field.cpus.1
+            ));
             println!(
-                "{} bytes, 1 -> {}, {} messages a round, processors {},{}, floor {lower_bound_ns} ns",
-                self.payload, self.readers, self.messages, self.field.cpus.0, self.field.cpus.1
-            );
-            println!(
-                "{:<28}{:>8}{:>8}{:>8}{:>12}{:>10}",
-                "subject, million a second", "min", "median", "max", "lost", "to ours"
+                "{:<28} {:>9} {:>9} {:>9} {:>13} {:>9}",
+                "subject", "min", "median", "max", "lost", "to ours"
             );
         }
         let ours = median(&measured[0].1);
@@ -180,19 +187,18 @@ impl Arguments {
             let rates = sorted(rounds);
             let (min, median, max) = (rates[0], median(rounds), rates[rates.len() - 1]);
             let lost: u64 = rounds.iter().map(|round| round.lost).sum();
-            if self.field.json {
-                let line = json!({
+            if run.is_json() {
+                run.print_json(json!({
                     "bench": "ipc-throughput", "subject": subject.name(),
                     "payload_bytes": self.payload, "readers": self.readers, "unit": "msg/s",
                     "count": self.messages, "value": median, "min": min, "max": max,
-                    "lost": lost, "floor_ns_p50": lower_bound_ns, "host": host.to_json(),
-                });
-                println!("{line}");
+                    "lost": lost, "floor_ns_p50": floor_ns,
+                }));
                 continue;
             }
             let million = |rate: f64| rate / 1e6;
             println!(
-                "{:<28}{:>8.1}{:>8.1}{:>8.1}{:>12}{:>10.2}",
+                "{:<28} {:>9.1} {:>9.1} {:>9.1} {:>13} {:>9.2}",
                 subject.name(),
                 million(min),
                 million(median),
@@ -201,6 +207,16 @@ impl Arguments {
                 median / ours
             );
         }
+        if !run.is_json() {
+            run.print_disturbance();
+        }
+        // Rates have no distribution; the floor has one.
+        run.write_distributions(&[Statistics {
+            bench: "ipc-throughput",
+            subject: "cache-line-ping-pong".to_owned(),
+            payload_bytes: 8,
+            histogram: floor,
+        }])
     }
 }
 

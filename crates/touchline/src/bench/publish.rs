@@ -1,17 +1,18 @@
 //! `touchline bench publish`: what readers cost the writer.
 
 use super::ipc::{failure, start};
+use super::run::{Common, Run};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
 use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::ring::{BATCH_END, PAYLOAD_BYTES_MAX, Payload, Written};
 use touchline_lab::bench::ipc::{Folder, Part, Role, pin};
-use touchline_lab::bench::{Host, Statistics};
 use touchline_transport::clock::{Clock, ticks};
 
 /// What it costs to publish one message, with readers and without.
 ///
-/// Nobody reads, one process reads, three do, and one is stopped by a signal: by turns, in one run.
+/// Nobody reads, one process reads, three do, and one is stopped by a signal: alternately, in one run.
 /// Messages leave some time between them, as those of a feed do; readers spin.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,18 +26,17 @@ pub struct Arguments {
     /// Messages of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Nanoseconds from one message to the next.
-    #[arg(long, value_name = "NS", default_value_t = 1_000)]
-    every_ns: u64,
+    /// Time from one message to the next, microseconds.
+    #[arg(long, value_name = "US", default_value_t = 1.0)]
+    pause_us: f64,
     /// Processors: of the writer, and of all readers.
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = super::ipc::cpus)]
     cpus: (usize, usize),
-    /// Times that each subject is measured, by turns.
+    /// Times that each subject is measured, alternately.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Who reads: how many, and whether they are stopped.
@@ -57,16 +57,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             "--payload: give 8 to {PAYLOAD_BYTES_MAX} bytes"
         )));
     }
-    let host = Host::here();
     pin(arguments.cpus.0).map_err(failure)?;
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
     let mut histograms = COMPANIES.map(|_| latency_histogram());
     for _ in 0..arguments.rounds {
         for ((_, readers, stopped), histogram) in COMPANIES.iter().zip(&mut histograms) {
-            arguments.measure(*readers, *stopped, histogram)?;
+            arguments.measure(*readers, *stopped, &clock, histogram)?;
         }
     }
-    arguments.report(histograms, &host);
-    Ok(())
+    arguments.report(histograms, &run)
 }
 
 impl Arguments {
@@ -74,6 +74,7 @@ impl Arguments {
         &self,
         readers: u32,
         stopped: bool,
+        clock: &Clock,
         into: &mut Histogram<u64>,
     ) -> Result<(), Failure> {
         let folder = Folder::new().map_err(failure)?;
@@ -97,7 +98,7 @@ impl Arguments {
                 .try_for_each(|reader| reader.stop())
                 .map_err(failure)?;
         }
-        let clock = Clock::calibrated();
+        let pause_ns = (self.pause_us.max(0.0) * 1e3) as u64;
         let mut payload = Payload::new(self.payload);
         for number in 1..=self.messages {
             payload.set_number(number);
@@ -105,14 +106,18 @@ impl Arguments {
             payload.send(&mut stream.writer, BATCH_END, false);
             let end = ticks();
             into.saturating_record(clock.between_ns(begin, end));
-            while clock.between_ns(begin, ticks()) < self.every_ns {
+            while clock.between_ns(begin, ticks()) < pause_ns {
                 std::hint::spin_loop();
             }
         }
         Ok(())
     }
 
-    fn report(&self, histograms: [Histogram<u64>; COMPANIES.len()], host: &Host) {
+    fn report(
+        &self,
+        histograms: [Histogram<u64>; COMPANIES.len()],
+        run: &Run,
+    ) -> Result<(), Failure> {
         let lines = COMPANIES
             .iter()
             .zip(histograms)
@@ -123,26 +128,17 @@ impl Arguments {
                 histogram,
             });
         let lines: Vec<_> = lines.collect();
-        if self.json {
-            lines
-                .iter()
-                .for_each(|line| println!("{}", line.to_json(host)));
-            return;
-        }
-        println!("{host}");
-        println!(
-            "{} bytes every {} ns, writer on processor {}, readers on {}",
-            self.payload, self.every_ns, self.cpus.0, self.cpus.1
+        let what = format!(
+            "one message of {} bytes every {} us, writer on processor {}, readers on {}",
+            self.payload, self.pause_us, self.cpus.0, self.cpus.1
         );
-        println!("{}{:>10}{:>10}", Statistics::HEAD, "p50 ratio", "p99.9 r.");
         let at = |line: &Statistics, quantile| line.histogram.value_at_quantile(quantile) as f64;
         let ratio = |line: &Statistics, quantile| at(line, quantile) / at(&lines[0], quantile);
-        for line in &lines {
-            println!(
-                "{line}{:>10.2}{:>10.2}",
-                ratio(line, 0.5),
-                ratio(line, 0.999)
-            );
-        }
+        let ratios = |number: usize| {
+            let line = &lines[number];
+            format!(" {:>9.2} {:>11.2}", ratio(line, 0.5), ratio(line, 0.999))
+        };
+        let head = format!(" {:>9} {:>11}", "p50 ratio", "p99.9 ratio");
+        run.report_with(&what, &lines, &head, ratios, &[])
     }
 }

@@ -1,11 +1,13 @@
 //! `touchline bench receive`: single receive calls against batches.
 
 use super::ipc::{cpus, failure};
+use super::run::{Common, Run};
+use crate::format::counted;
 use crate::output::Failure;
 use serde_json::json;
 use std::time::Duration;
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::receive::{Plan, Stream};
-use touchline_lab::bench::{Host, Statistics};
 use touchline_net::UdpSource;
 use touchline_transport::clock::Clock;
 
@@ -37,15 +39,14 @@ pub struct Arguments {
     /// Packets without pauses, likewise.
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
     stream_packets: u64,
-    /// Rounds.
+    /// Times that each way is measured, alternately.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Processors: of the side that receives and of the side that sends.
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = cpus)]
     cpus: (usize, usize),
-    /// One JSON object a line instead of a table.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    common: Common,
 }
 
 const AFTER_HELP: &str = "\
@@ -78,8 +79,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         groups: arguments.groups,
         cpus: arguments.cpus,
     };
-    let host = Host::here();
-    let clock = Clock::calibrated();
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
     let ways: Result<Vec<_>, _> = arguments
         .batch
         .iter()
@@ -91,8 +92,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             way.round(arguments, &plan, &clock)?;
         }
     }
-    report(arguments, &ways, &host);
-    Ok(())
+    report(arguments, &ways, &run);
+    let both = ways.into_iter().flat_map(|way| [way.call, way.network]);
+    run.write_distributions(&both.collect::<Vec<_>>())
 }
 
 impl Measured {
@@ -162,45 +164,47 @@ fn name(batch: usize) -> String {
     }
 }
 
-fn report(arguments: &Arguments, ways: &[Measured], host: &Host) {
-    if arguments.json {
-        ways.iter().for_each(|way| print_json(way, host));
+fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
+    if run.is_json() {
+        ways.iter().for_each(|way| print_json(way, run));
         return;
     }
-    println!("{host}");
-    println!(
-        "{} bytes on {}, {} groups, received on processor {}, sent on {}, {} rounds by turns",
+    run.print_head(&format!(
+        "{} bytes on {}, {}, received on processor {}, sent on {}, {}, alternately",
         arguments.payload,
         arguments.interface,
-        arguments.groups,
+        counted(arguments.groups.into(), "group"),
         arguments.cpus.0,
         arguments.cpus.1,
-        arguments.rounds
-    );
-    println!("a packet each {} us:", arguments.pause_us);
+        counted(arguments.rounds.into(), "round"),
+    ));
+    println!("\none packet each {} us:", arguments.pause_us);
     println!("{}", Statistics::HEAD);
     for way in ways {
         println!("{}\n{}", way.call, way.network);
     }
-    println!("without pauses, the best round of each:");
+    println!("\nwithout pauses, the best round of each:");
     println!(
-        "{:<28}{:>12}{:>8}{:>14}{:>14}{:>14}",
-        "", "packets/s", "lost", "call ns", "backlog ns", "empty ns"
+        "{:<28} {:>11} {:>8} {:>11} {:>11} {:>11}",
+        "subject", "packets/s", "lost", "call", "backlog", "empty"
     );
     for way in ways {
         let [rate, lost, call, backlog, empty] = way.best();
         println!(
-            "{:<28}{rate:>12.0}{lost:>8.0}{call:>14.0}{backlog:>14.0}{empty:>14.0}",
+            "{:<28} {rate:>11.0} {lost:>8.0} {call:>11.0} {backlog:>11.0} {empty:>11.0}",
             name(way.batch)
         );
     }
     println!(
-        "call: the call that brought the packet; network: kernel stamp to handed over; backlog: {BACKLOG_PACKETS} packets wait already; empty: a poll of all groups"
+        "call: the call that brought the packet; network: from the kernel's stamp to the packet handed over; backlog: a \
+         packet of {BACKLOG_PACKETS} that wait already; empty: a poll of all groups that brings nothing"
     );
+    run.print_disturbance();
 }
 
-fn print_json(way: &Measured, host: &Host) {
-    println!("{}\n{}", way.call.to_json(host), way.network.to_json(host));
+fn print_json(way: &Measured, run: &Run) {
+    run.print_json(way.call.to_json());
+    run.print_json(way.network.to_json());
     let best = way.best();
     let units = [
         ("rate", "msg/s"),
@@ -210,15 +214,13 @@ fn print_json(way: &Measured, host: &Host) {
         ("empty", "ns"),
     ];
     for ((what, unit), value) in units.into_iter().zip(best) {
-        let line = json!({
+        run.print_json(json!({
             "bench": "receive",
             "subject": format!("{}-{what}", name(way.batch)),
             "payload_bytes": way.call.payload_bytes,
             "unit": unit,
             "count": way.streams.len(),
             "value": value,
-            "host": host.to_json(),
-        });
-        println!("{line}");
+        }));
     }
 }

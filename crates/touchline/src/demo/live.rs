@@ -122,8 +122,28 @@ fn watch(plan: &Plan<'_>, cast: &mut Cast, interrupt: &Interrupt) -> Result<(), 
     };
     match plan.arguments.plain || !std::io::stdout().is_terminal() {
         true => write_lines(plan, goes_on),
-        false => top::watch(&plan.root, &plan.bus, &mut goes_on),
+        false => top::watch(
+            &plan.root,
+            &plan.bus,
+            introduction(plan.arguments),
+            &mut goes_on,
+        ),
     }
+}
+
+/// What one sees, what to press, and how it ends.
+fn introduction(arguments: &Arguments) -> String {
+    let end = match arguments.seconds {
+        None => "q ends the demo".to_owned(),
+        Some(seconds) => format!("the demo ends after {seconds} s, or with q"),
+    };
+    format!(
+        "This demo simulates an exchange that sends {} on two lines, A and B, with lost, late, doubled and damaged packets. A \
+         gateway repairs that and publishes the books below. When both lines lose a packet, books turn from live to \
+         recovering until the next snapshot. Press Enter for lines, latencies and readers, ? for all keys; {end}. Then a \
+         subscriber's books are compared with the exchange's.",
+        counted(arguments.instruments, "instrument")
+    )
 }
 
 fn write_lines(

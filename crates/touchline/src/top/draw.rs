@@ -1,19 +1,20 @@
-//! A picture as a frame of the terminal. What does not fit is left out from the bottom of each part; nothing
-//! here looks at a bus.
+//! A picture as a frame of the terminal. A part without room is left out as a whole; nothing here looks at a bus.
 
+mod market;
 mod parts;
+mod table;
 #[cfg(test)]
 mod tests;
 
-use super::model::{Ladder, Picture, State};
-use crate::format::{bytes, count};
-use parts::{books_line, latency_rows, line_rows, rate_rows, reader_rows};
+use super::model::{Picture, State};
+use crate::format::bytes;
+use market::{Parts, draw_ladder, draw_list, ladder_width, list_height};
+use parts::{books_line, latency_rows, line_rows, rate_rows, reader_rows, totals_line};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
-use touchline_types::Validity;
 
 /// What is shown beside the picture: what a person is doing.
 #[derive(Clone, Debug, Default)]
@@ -26,128 +27,280 @@ pub struct Around {
     pub is_paused: bool,
     /// What is being typed after `/`.
     pub typing: Option<String>,
-    /// What is to be said in the last line.
-    pub note: Option<String>,
+    /// What explains the screen, above everything else, until a key is pressed.
+    pub introduction: Option<String>,
+    /// Publisher and readers have the whole screen.
+    pub page: Page,
     /// Where there is no room for both, latencies in all, not those of the last interval.
     pub totals: bool,
     /// The keys are shown.
     pub help: bool,
+    /// Without colours.
+    pub no_colour: bool,
 }
 
-/// From here on rates, latencies and readers stand beside the ladder.
-const WIDE: u16 = 158;
-/// A ladder's width.
-const LADDER_WIDTH: u16 = 80;
+/// What has the most of the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Page {
+    /// Instruments and the chosen one.
+    #[default]
+    Market,
+    /// Rates, lines and gaps, latencies, readers.
+    Publisher,
+}
+
+impl Page {
+    /// The one that is not shown.
+    pub fn other(self) -> Page {
+        match self {
+            Page::Market => Page::Publisher,
+            Page::Publisher => Page::Market,
+        }
+    }
+}
+
+/// The smallest terminal that has room for a list and a ladder.
+const SIZE_MIN: (u16, u16) = (60, 15);
+/// From here on the ladder stands beside the list, else below it.
+const WIDE: u16 = 110;
+/// From here on the publisher's parts stand below the market.
+const HIGH: u16 = 32;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 const GOOD: Style = Style::new().fg(Color::Green);
 const BAD: Style = Style::new().fg(Color::Red);
 const CARE: Style = Style::new().fg(Color::Yellow);
 
 /// Draws all of it.
 pub fn draw(frame: &mut Frame<'_>, picture: &Picture, around: &Around) {
+    let area = frame.area();
+    if area.width < SIZE_MIN.0 || area.height < SIZE_MIN.1 {
+        frame.render_widget(too_small(area), area);
+    } else {
+        draw_all(frame, area, picture, around);
+    }
+    if around.no_colour {
+        for cell in &mut frame.buffer_mut().content {
+            cell.fg = Color::Reset;
+            cell.bg = Color::Reset;
+        }
+    }
+}
+
+fn too_small(area: Rect) -> Paragraph<'static> {
+    let (width, height) = SIZE_MIN;
+    let text = format!(
+        "this terminal has {}x{} characters; top needs {width}x{height}",
+        area.width, area.height
+    );
+    Paragraph::new(text).wrap(ratatui::widgets::Wrap { trim: true })
+}
+
+fn draw_all(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Around) {
+    let introduction = around.introduction.as_deref().unwrap_or_default();
+    let introduction = wrapped(introduction, area.width);
     let rows = Layout::vertical([
         Constraint::Length(1),
+        Constraint::Length(introduction.len() as u16),
         Constraint::Fill(1),
         Constraint::Length(1),
     ]);
-    let [head, body, foot] = rows.areas(frame.area());
-    frame.render_widget(heading(picture, around), head);
+    let [head, above, body, foot] = rows.areas(area);
+    frame.render_widget(heading(picture, around, area.width), head);
+    let lines = introduction
+        .into_iter()
+        .map(|line| Line::styled(line, CARE));
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), above);
     match (&picture.last_error, &picture.overview) {
         (Some(last_error), _) => frame.render_widget(said(last_error), body),
         (None, None) => {}
         (None, Some(_)) => draw_body(frame, body, picture, around),
     }
-    frame.render_widget(footing(around), foot);
+    frame.render_widget(footing(around, area.width), foot);
     if around.help {
         draw_help(frame, body);
     }
 }
 
-/// Rates beside lines; latencies; readers; the ladder beside or below them.
-fn draw_body(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Around) {
-    let (left, right) = match area.width >= WIDE {
-        true => {
-            let columns = [Constraint::Fill(1), Constraint::Length(LADDER_WIDTH)];
-            let [left, right] = Layout::horizontal(columns).spacing(1).areas(area);
-            (left, Some(right))
+/// A text in lines of whole words.
+fn wrapped(text: &str, width: u16) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= usize::from(width) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!(" {word}")),
         }
-        false => (area, None),
-    };
-    let flows = (picture.rates.len().max(picture.lines.len()) + 1) as u16;
-    let readers = picture.readers.len() + usize::from(picture.unnamed_readers > 0);
-    // Of a small screen, each part has its share, and the ladder what is left.
-    let room = left.height.saturating_sub(flows);
-    let shares = if right.is_some() { 2 } else { 3 };
-    let latencies = (picture.latencies.len() as u16 + 1).min((room / shares).max(3));
-    let readers = match readers {
-        0 => 0,
-        some => (some as u16 + 1).min((room / shares).max(3)),
-    };
-    let rows = Layout::vertical([
-        Constraint::Length(flows),
+    }
+    lines
+}
+
+/// Totals first; then the market, and the publisher's parts where there is room for both.
+fn draw_body(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Around) {
+    let [totals, books, rest] = Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length(latencies),
-        Constraint::Length(readers),
+        Constraint::Length(1),
         Constraint::Fill(1),
-    ]);
-    let [flows, books, latencies, readers, rest] = rows.areas(left);
-    draw_flows(frame, flows, picture);
-    frame.render_widget(books_line(picture), books);
-    draw_latencies(frame, latencies, picture, around.totals);
-    draw_readers(frame, readers, picture);
-    draw_ladder(frame, right.unwrap_or(rest), picture);
+    ])
+    .areas(area);
+    frame.render_widget(totals_line(picture, area.width), totals);
+    frame.render_widget(books_line(picture, area.width), books);
+    match around.page {
+        Page::Publisher => draw_publisher(frame, rest, picture, around),
+        Page::Market if area.height < HIGH => draw_market(frame, rest, picture),
+        Page::Market => {
+            let wanted = publisher_height(picture, rest.width, around);
+            let parts = wanted.min(rest.height / 2);
+            let rows = [Constraint::Fill(1), Constraint::Length(parts)];
+            let [market, publisher] = Layout::vertical(rows).spacing(1).areas(rest);
+            draw_market(frame, market, picture);
+            draw_publisher(frame, publisher, picture, around);
+        }
+    }
 }
 
-fn draw_flows(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
-    let columns = [Constraint::Fill(3), Constraint::Length(34)];
-    let [rates, lines] = Layout::horizontal(columns).spacing(1).areas(area);
-    let flows = rate_rows(picture, rates.width);
-    frame.render_widget(Paragraph::new(flows), rates);
-    frame.render_widget(Paragraph::new(line_rows(picture)), lines);
+fn draw_market(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
+    let [list, ladder] = match area.width >= WIDE {
+        true => {
+            let ladder = Constraint::Length(ladder_width(picture, area.width));
+            Layout::horizontal([Constraint::Fill(1), ladder])
+                .spacing(2)
+                .areas(area)
+        }
+        false => {
+            // A short list leaves the ladder more than half.
+            let left = area.height.saturating_sub(list_height(picture));
+            let ladder = Constraint::Length(left.max((area.height / 2).min(14)));
+            Layout::vertical([Constraint::Fill(1), ladder]).areas(area)
+        }
+    };
+    draw_list(frame, list, picture);
+    draw_ladder(frame, ladder, picture);
 }
 
-/// A row for each histogram of the publisher, in the order of the path: of the last interval and in all, and
-/// where there is no room for both, of all if `totals` says so. Of use to other screens, too.
-pub fn draw_latencies(frame: &mut Frame<'_>, area: Rect, picture: &Picture, totals: bool) {
-    let rows = latency_rows(picture, area.width, totals);
-    frame.render_widget(Paragraph::new(rows), area);
+/// Rates beside lines and gaps, then latencies, then readers; of a wide screen in two columns, of a narrow one in one.
+fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Around) {
+    let [left, right] = match area.width >= WIDE {
+        true => Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]),
+        false => Layout::horizontal([Constraint::Fill(1), Constraint::Length(GAPS_WIDTH)]),
+    }
+    .spacing(1)
+    .areas(area);
+    let latencies = |width| latency_rows(picture, width, around.totals);
+    let readers = |width| match picture.readers.len() + picture.unnamed_readers {
+        0 => Vec::new(),
+        _ => reader_rows(picture, width),
+    };
+    match area.width {
+        WIDE.. => {
+            let rates = rate_rows(picture, left.width);
+            stack(frame, left, [rates, latencies(left.width)]);
+            let gaps = line_rows(picture, right.width);
+            stack(frame, right, [gaps, readers(right.width)]);
+        }
+        TWO_COLUMNS.. => {
+            let rates = rate_rows(picture, left.width);
+            let gaps = line_rows(picture, right.width);
+            let flows = rates.len().max(gaps.len()) as u16;
+            frame.render_widget(Paragraph::new(rates), rows_of(left, flows));
+            frame.render_widget(Paragraph::new(gaps), rows_of(right, flows));
+            let rest = below(area, flows);
+            stack(frame, rest, [latencies(area.width), readers(area.width)]);
+        }
+        _ => {
+            let mut rates = rate_rows(picture, area.width);
+            rates.extend(line_rows(picture, area.width));
+            let mut others = latencies(area.width);
+            others.extend(readers(area.width));
+            stack(frame, area, [rates, others]);
+        }
+    }
 }
 
-/// A row for each reader, the slowest first. Of use to other screens, too.
-pub fn draw_readers(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
-    let rows = reader_rows(picture, area.width);
-    frame.render_widget(Paragraph::new(rows), area);
+/// From here on rates stand beside lines and gaps.
+const TWO_COLUMNS: u16 = 76;
+/// Columns of lines and gaps beside rates.
+const GAPS_WIDTH: u16 = 44;
+
+/// The first rows of an area.
+fn rows_of(area: Rect, rows: u16) -> Rect {
+    let height = rows.min(area.height);
+    Rect { height, ..area }
 }
 
-fn heading(picture: &Picture, around: &Around) -> Line<'static> {
+/// An area without its first rows.
+fn below(area: Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    Rect {
+        y: area.y + rows,
+        height: area.height - rows,
+        ..area
+    }
+}
+
+/// One part below the other. Where there is no room for all of both, each has its share.
+fn stack(frame: &mut Frame<'_>, area: Rect, [first, second]: [Vec<Line<'static>>; 2]) {
+    let (wanted, other) = (first.len() as u16, second.len() as u16);
+    let gap = u16::from(wanted + other < area.height && other > 0);
+    let room = area.height.saturating_sub(gap);
+    let share = match wanted + other <= room {
+        true => wanted,
+        false => wanted.min((room / 2).max(room.saturating_sub(other))),
+    };
+    let rows = [Constraint::Length(share), Constraint::Fill(1)];
+    let [above, below] = Layout::vertical(rows).spacing(gap).areas(area);
+    frame.render_widget(Paragraph::new(first), above);
+    frame.render_widget(Paragraph::new(second), below);
+}
+
+/// Rows that the publisher's parts would take.
+fn publisher_height(picture: &Picture, width: u16, around: &Around) -> u16 {
+    let rates = picture.rates.len().max(1) + 1;
+    let gaps = picture.lines.len() + 1;
+    let latencies = latency_rows(picture, width, around.totals).len();
+    let readers = match picture.readers.len() + picture.unnamed_readers {
+        0 => 0,
+        some => some + 2,
+    };
+    let rows = match width >= WIDE {
+        true => (rates + 1 + latencies).max(gaps + 1 + readers),
+        false => rates.max(gaps) + latencies + readers,
+    };
+    rows as u16
+}
+
+fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
     let style = match picture.state {
         State::Ready => GOOD,
         State::Recovering | State::Starting => CARE,
         State::Gone | State::Stalled | State::Unseen => BAD,
     };
-    let mut spans = vec![
-        Span::styled(format!(" {} ", picture.bus), BOLD),
-        Span::styled(picture.state.name(), style),
-    ];
+    let mut parts = Parts::new(width);
+    parts.add(picture.bus.clone(), BOLD);
+    parts.add(picture.state.name().to_owned(), style.patch(BOLD));
+    if around.is_paused {
+        parts.add("paused".to_owned(), CARE);
+    }
     if let Some(overview) = &picture.overview {
         let who = match &overview.publisher {
-            Some(holder) => format!("pid {}, up {}", holder.pid, uptime(picture.uptime_ns)),
-            None => "books are as it left them".to_owned(),
+            Some(holder) => format!("process {}, up {}", holder.pid, uptime(picture.uptime_ns)),
+            None => "books are as the publisher left them".to_owned(),
         };
-        let ring = bytes(overview.ring_bytes);
-        let text = format!("  {who}, epoch {}, ring {ring}", overview.generation);
-        spans.push(Span::raw(text));
-    }
-    if around.is_paused {
-        spans.push(Span::styled("  paused", CARE));
+        parts.add(who, Style::new());
     }
     if around.place.1 > 1 {
         let (place, of) = around.place;
-        spans.push(Span::styled(format!("  bus {place} of {of}"), DIM));
+        parts.add(format!("bus {place} of {of}"), DIM);
     }
-    Line::from(spans)
+    if let Some(overview) = &picture.overview {
+        parts.add(format!("ring {}", bytes(overview.ring_bytes)), DIM);
+        parts.add(format!("generation {}", overview.generation), DIM);
+    }
+    parts.line()
 }
 
 /// Seconds matter for a minute, minutes for a day.
@@ -162,18 +315,29 @@ fn uptime(ns: u64) -> String {
     }
 }
 
-fn footing(around: &Around) -> Line<'static> {
+fn footing(around: &Around, width: u16) -> Line<'static> {
+    let mut parts = Parts::new(width);
     if let Some(typed) = &around.typing {
-        return Line::from(format!(" instrument: {typed}_"));
+        parts.add(format!("symbols with: {typed}_"), BOLD);
+        parts.add("Enter keeps the filter".to_owned(), DIM);
+        parts.add("Esc shows all".to_owned(), DIM);
+        return parts.line();
     }
-    if let Some(note) = &around.note {
-        return Line::styled(format!(" {note}"), CARE);
+    let page = match around.page {
+        Page::Market => "Enter publisher",
+        Page::Publisher => "Enter instruments",
+    };
+    // The most important first: what has no room is left out.
+    let mut hints = vec!["q quit".to_owned(), "? keys".to_owned(), page.to_owned()];
+    hints.extend(["/ filter", "s sort", "Up Down choose", "p pause"].map(str::to_owned));
+    if around.place.1 > 1 {
+        hints.push("Tab next bus".to_owned());
     }
-    let interval = around.interval_ms;
-    let text = format!(
-        " q quit  ? keys  Tab bus  up/down / instrument  p pause  r reset  +/- {interval} ms"
-    );
-    Line::styled(text, DIM)
+    hints.push(format!("+ - interval {} ms", around.interval_ms));
+    for hint in hints {
+        parts.add(hint, DIM);
+    }
+    parts.line()
 }
 
 fn said(last_error: &str) -> Paragraph<'static> {
@@ -181,66 +345,25 @@ fn said(last_error: &str) -> Paragraph<'static> {
     Paragraph::new(Line::styled(format!(" {last_error}"), BAD)).wrap(wrap)
 }
 
-fn draw_ladder(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
-    let Some(ladder) = &picture.ladder else {
-        let text = Line::styled(" no instrument yet", DIM);
-        frame.render_widget(text, area);
-        return;
-    };
-    frame.render_widget(Paragraph::new(ladder_rows(ladder, picture)), area);
-}
-
-/// What is not live is grey, and says so in its heading.
-fn ladder_rows(ladder: &Ladder, picture: &Picture) -> Vec<Line<'static>> {
-    let is_live = ladder.validity == Some(Validity::Live);
-    let place = format!(
-        "  {} of {}",
-        count(ladder.place as u64),
-        count(picture.instruments as u64)
-    );
-    let mut rows = Vec::with_capacity(ladder.lines.len());
-    for (number, line) in ladder.lines.iter().enumerate() {
-        rows.push(match (number, line.split_once('|')) {
-            (0, _) => {
-                let style = if is_live { GOOD } else { CARE };
-                let said = match ladder.validity {
-                    None | Some(Validity::Live) => "",
-                    Some(_) => ": not to be traded on",
-                };
-                let heading = Span::styled(format!("{line}{said}"), style.patch(BOLD));
-                Line::from(vec![heading, Span::styled(place.clone(), DIM)])
-            }
-            (1, _) | (_, None) => Line::styled(line.clone(), DIM),
-            // mutant: top: a book that is not live is drawn like one that is
-            (_, Some(_)) if !is_live => Line::styled(line.clone(), DIM),
-            (_, Some((bid, ask))) => Line::from(vec![
-                Span::styled(bid.to_owned(), GOOD),
-                Span::raw("|"),
-                Span::styled(ask.to_owned(), BAD),
-            ]),
-        });
-    }
-    rows
-}
-
+/// Each line has at most 56 characters: room in the smallest terminal.
 const HELP: [&str; 13] = [
-    " q, Esc, Ctrl-C   quit",
-    " Tab, Shift-Tab   next bus, the one before",
-    " up, down         another instrument; PgUp and PgDn ten further",
-    " /                an instrument by its symbol, a part of it, or its id",
-    " + -              look less often, more often",
-    " p, space         pause and go on",
-    " t                latencies: interval or in all, where one of them fits",
-    " r                totals and latencies in all begin now",
-    " ?                these keys",
-    "",
-    " Readers: red is far behind or losing messages, yellow has lost some.",
-    " Their times are from published to consumed; net, from the packet's",
-    " receive stamp.",
+    "q, Esc, Ctrl-C  quit",
+    "Up, Down        choose an instrument; PgUp, PgDn, Home,",
+    "                End go further",
+    "/               filter: type a part of the symbol",
+    "s, S            sort by the next column; reverse order",
+    "Enter           instruments, or publisher and readers",
+    "Tab, Shift-Tab  next bus, previous bus",
+    "p, space        pause, go on",
+    "+, -            look less often, more often",
+    "t               latencies: last interval, or total",
+    "r               count totals from now on",
+    "red             slow reader, loss now; yellow: before",
+    "?               close this help",
 ];
 
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {
-    let width = area.width.min(74);
+    let width = area.width.min(60);
     let height = area.height.min(HELP.len() as u16 + 2);
     let place = Rect {
         x: area.x + (area.width - width) / 2,
@@ -249,7 +372,7 @@ fn draw_help(frame: &mut Frame<'_>, area: Rect) {
         height,
     };
     let block = ratatui::widgets::Block::bordered().title(" keys ");
-    let lines = HELP.map(Line::from).to_vec();
+    let lines = HELP.map(|line| Line::from(format!(" {line}"))).to_vec();
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(lines).block(block), place);
 }

@@ -7,12 +7,20 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 pub enum Wish {
     /// To leave.
     Quit,
+    /// To close what is open, else to show all instruments again, else to leave.
+    Back,
     /// The next bus, or the one before.
     Bus(isize),
     /// An instrument further down the list, or further up.
     Instrument(isize),
-    /// An instrument by what was typed.
-    Find(String),
+    /// Only instruments with this text in their symbol; empty for all.
+    Filter(String),
+    /// The list by the next column.
+    Sort,
+    /// The list in the opposite order.
+    Reverse,
+    /// The instruments, or the publisher and its readers.
+    Page,
     /// To look less often (above 0) or more often.
     Interval(i32),
     /// To stand still, or to go on.
@@ -32,7 +40,10 @@ pub struct Keys {
 }
 
 /// The longest symbol or id that can be typed.
-const TYPED_MAX: usize = 40;
+const TYPED_MAX: usize = 30;
+
+/// More than any list has.
+const END: isize = 1 << 30;
 
 impl Keys {
     /// What is being typed.
@@ -48,6 +59,16 @@ impl Keys {
         if key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL) {
             return Some(Wish::Quit);
         }
+        match key.code {
+            // Also while something is typed: the list is seen beside it.
+            KeyCode::Down => return Some(Wish::Instrument(1)),
+            KeyCode::Up => return Some(Wish::Instrument(-1)),
+            KeyCode::PageDown => return Some(Wish::Instrument(10)),
+            KeyCode::PageUp => return Some(Wish::Instrument(-10)),
+            KeyCode::Home => return Some(Wish::Instrument(-END)),
+            KeyCode::End => return Some(Wish::Instrument(END)),
+            _ => {}
+        }
         match self.typing.is_some() {
             true => self.typed(key.code),
             false => self.pressed(key.code),
@@ -56,13 +77,13 @@ impl Keys {
 
     fn pressed(&mut self, code: KeyCode) -> Option<Wish> {
         Some(match code {
-            KeyCode::Char('q') | KeyCode::Esc => Wish::Quit,
+            KeyCode::Char('q') => Wish::Quit,
+            KeyCode::Esc => Wish::Back,
             KeyCode::Tab => Wish::Bus(1),
             KeyCode::BackTab => Wish::Bus(-1),
-            KeyCode::Down => Wish::Instrument(1),
-            KeyCode::Up => Wish::Instrument(-1),
-            KeyCode::PageDown => Wish::Instrument(10),
-            KeyCode::PageUp => Wish::Instrument(-10),
+            KeyCode::Enter => Wish::Page,
+            KeyCode::Char('s') => Wish::Sort,
+            KeyCode::Char('S') => Wish::Reverse,
             KeyCode::Char('+' | '=') => Wish::Interval(1),
             KeyCode::Char('-') => Wish::Interval(-1),
             KeyCode::Char('p' | ' ') => Wish::Pause,
@@ -71,29 +92,33 @@ impl Keys {
             KeyCode::Char('?') => Wish::Help,
             KeyCode::Char('/') => {
                 self.typing = Some(String::new());
-                return None;
+                Wish::Filter(String::new())
             }
             _ => return None,
         })
     }
 
+    /// The list follows each letter.
     fn typed(&mut self, code: KeyCode) -> Option<Wish> {
         let typing = self.typing.get_or_insert_default();
         match code {
             KeyCode::Enter => {
-                let wanted = self.typing.take().filter(|wanted| !wanted.is_empty());
-                return wanted.map(Wish::Find);
+                self.typing = None;
+                return None;
             }
-            KeyCode::Esc => self.typing = None,
+            KeyCode::Esc => {
+                self.typing = None;
+                return Some(Wish::Filter(String::new()));
+            }
             KeyCode::Backspace => {
                 typing.pop();
             }
             KeyCode::Char(letter) if typing.len() < TYPED_MAX && !letter.is_control() => {
                 typing.push(letter);
             }
-            _ => {}
+            _ => return None,
         }
-        None
+        Some(Wish::Filter(typing.clone()))
     }
 }
 
@@ -106,25 +131,44 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_wishes_and_while_typing_letters() {
+    fn keys_are_wishes_and_while_typing_letters_of_a_filter() {
         let mut keys = Keys::default();
+        let filter = |text: &str| Some(Wish::Filter(text.to_owned()));
         assert_eq!(press(&mut keys, KeyCode::Char('q')), Some(Wish::Quit));
-        assert_eq!(press(&mut keys, KeyCode::Char('/')), None);
-        for letter in "qr?x".chars() {
-            assert_eq!(press(&mut keys, KeyCode::Char(letter)), None);
+        assert_eq!(press(&mut keys, KeyCode::Char('/')), filter(""));
+        for (letter, typed) in [('q', "q"), ('r', "qr"), ('?', "qr?"), ('x', "qr?x")] {
+            assert_eq!(press(&mut keys, KeyCode::Char(letter)), filter(typed));
         }
-        press(&mut keys, KeyCode::Backspace);
-        assert_eq!(keys.typing(), Some("qr?"));
-        let found = press(&mut keys, KeyCode::Enter);
-        assert_eq!(found, Some(Wish::Find("qr?".to_owned())));
-        assert_eq!(keys.typing(), None);
-        press(&mut keys, KeyCode::Char('/'));
+        assert_eq!(press(&mut keys, KeyCode::Backspace), filter("qr?"));
+        let down = press(&mut keys, KeyCode::Down);
         assert_eq!(
-            press(&mut keys, KeyCode::Esc),
-            None,
-            "leaves the typing alone"
+            (down, keys.typing()),
+            (Some(Wish::Instrument(1)), Some("qr?"))
         );
-        assert_eq!(press(&mut keys, KeyCode::Esc), Some(Wish::Quit));
+        // Enter keeps the filter, and is not the next page.
+        assert_eq!(press(&mut keys, KeyCode::Enter), None);
+        assert_eq!(keys.typing(), None);
+        assert_eq!(press(&mut keys, KeyCode::Enter), Some(Wish::Page));
+        press(&mut keys, KeyCode::Char('/'));
+        press(&mut keys, KeyCode::Char('E'));
+        assert_eq!(press(&mut keys, KeyCode::Esc), filter(""));
+        assert_eq!(press(&mut keys, KeyCode::Esc), Some(Wish::Back));
+    }
+
+    #[test]
+    fn the_list_is_sorted_reversed_and_gone_through_by_keys() {
+        let mut keys = Keys::default();
+        assert_eq!(press(&mut keys, KeyCode::Char('s')), Some(Wish::Sort));
+        assert_eq!(press(&mut keys, KeyCode::Char('S')), Some(Wish::Reverse));
+        for (code, by) in [
+            (KeyCode::Up, -1),
+            (KeyCode::Down, 1),
+            (KeyCode::PageUp, -10),
+            (KeyCode::Home, -END),
+            (KeyCode::End, END),
+        ] {
+            assert_eq!(press(&mut keys, code), Some(Wish::Instrument(by)));
+        }
     }
 
     #[test]

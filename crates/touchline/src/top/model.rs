@@ -1,40 +1,42 @@
-//! What is seen of a bus: a picture is computed from two looks at shared memory, and from nothing else.
+//! What is seen of a bus. Instruments are followed by the client, as a strategy follows them; the rest is computed from two
+//! looks at what the publisher and the readers count.
 //!
-//! A look reads what the publisher and the readers show of themselves. It takes no lock that they take and
-//! writes nothing, so nobody is disturbed by it, however often it is done.
+//! Nothing here is waited for by a publisher or a reader, and nothing is written to their memory.
 
-mod ladder;
+mod list;
+mod market;
 mod readers;
 mod sample;
 #[cfg(test)]
 mod tests;
 
-pub use ladder::Ladder;
+pub use list::{InstrumentRow, List, Quoted, ShownList, Sort};
+pub use market::Ladder;
+#[cfg(test)]
+pub use market::LadderLevel;
 pub use readers::{Condition, Reader};
 pub use sample::{Points, Sample};
 
 use crate::missing;
-use ladder::Choice;
+use market::Market;
 use readers::Before;
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use touchline_transport::shm::{CountersView, Error, Images, Overview, Root};
-use touchline_types::Validity;
+use touchline_client::State as BookState;
+use touchline_transport::shm::{CountersView, Overview, Root};
 
 /// Looks at one bus again and again, and keeps what it needs to say how things change.
 pub struct Model {
     root: Root,
     bus: String,
-    images: Option<Images>,
+    market: Option<Market>,
     counters_file: Option<CountersView>,
     /// What the totals are counted from; `None` is the start of the publisher.
     base: Option<Sample>,
     last: Option<Sample>,
     readers: Before,
-    choice: Choice,
+    list: List,
     rates: Vec<Rate>,
-    /// Looks so far.
-    looks: usize,
     /// The last look.
     picture: Picture,
 }
@@ -58,8 +60,7 @@ pub struct Picture {
     pub rates: Vec<Rate>,
     /// What the lines brought and what was lost.
     pub lines: Vec<Count>,
-    /// Number of books that are in each state, in the order of [`STATES`]; the last is of those that
-    /// cannot be seen.
+    /// Number of books that are in each state, in the order of [`STATES`]; the last is of instruments without a book.
     pub books: [usize; STATES.len() + 1],
     /// The publisher's histograms, in the order of its table: that of the path.
     pub latencies: Vec<Latency>,
@@ -67,10 +68,10 @@ pub struct Picture {
     pub readers: Vec<Reader>,
     /// Readers without a name that a lossless publisher waits for.
     pub unnamed_readers: usize,
+    /// The instruments, as a person wants to see them.
+    pub list: ShownList,
     /// The book of the chosen instrument.
     pub ladder: Option<Ladder>,
-    /// How many instruments there are to choose from.
-    pub instruments: usize,
 }
 
 /// How a bus is.
@@ -133,13 +134,13 @@ pub struct Latency {
 }
 
 /// The states of books that are counted.
-pub const STATES: [Validity; 6] = [
-    Validity::Live,
-    Validity::Recovering,
-    Validity::Gapped,
-    Validity::Natural,
-    Validity::Stale,
-    Validity::Closed,
+pub const STATES: [BookState; 6] = [
+    BookState::Live,
+    BookState::Recovering,
+    BookState::Gapped,
+    BookState::NaturalRefresh,
+    BookState::Stale,
+    BookState::Closed,
 ];
 
 /// What flows, and the counters whose sum it is. What a board does not have is not shown.
@@ -168,16 +169,13 @@ const LINES: [(&str, &str, bool); 9] = [
     ("packets_first_a", "first on A", false),
     ("packets_first_b", "first on B", false),
     ("packets_duplicate", "duplicates", false),
-    ("packets_buffered", "held", false),
+    ("packets_buffered", "buffered", false),
     ("packets_late", "late", false),
     ("gaps", "gaps", true),
     ("packets_lost", "lost", true),
     ("instrument_gaps", "books emptied", true),
     ("packets_invalid", "invalid", true),
 ];
-
-/// Looks between two at all definitions.
-const LEARN_EVERY: usize = 8;
 
 /// Intervals that are remembered.
 const PAST_MAX: usize = 60;
@@ -188,14 +186,13 @@ impl Model {
         Model {
             root: root.clone(),
             bus: bus.to_owned(),
-            images: None,
+            market: None,
             counters_file: None,
             base: None,
             last: None,
             readers: Before::default(),
-            choice: Choice::default(),
+            list: List::default(),
             rates: Vec::new(),
-            looks: 0,
             picture: Picture {
                 bus: bus.to_owned(),
                 ..Picture::default()
@@ -208,16 +205,22 @@ impl Model {
         &self.picture
     }
 
-    /// Looks, and computes the picture anew. What goes wrong stands in it; the next look tries again.
+    /// Takes what the publisher has written since the last time, so that this reader is not overrun between two looks.
+    pub fn read(&mut self) {
+        if let Some(market) = &mut self.market {
+            market.read();
+        }
+    }
+
+    /// Looks, and computes the picture. What goes wrong stands in it; the next look tries again.
     pub fn look(&mut self) {
-        if let Err(error) = self.try_look() {
-            self.images = None;
+        if let Err(last_error) = self.try_look() {
+            self.market = None;
             self.counters_file = None;
             self.last = None;
             self.picture = Picture {
                 bus: self.bus.clone(),
-                // mutant: top: buses are not listed for one that does not exist
-                last_error: Some(missing::words(&self.root, &self.bus, error)),
+                last_error: Some(last_error),
                 ..Picture::default()
             };
         }
@@ -229,33 +232,58 @@ impl Model {
         self.readers.reset();
     }
 
-    /// Shows the book of this instrument: its symbol, its id, or a part of its symbol. `false` if
-    /// there is none.
+    /// Chooses an instrument: by its symbol, its id, or a part of its symbol. `false` if there is none.
     pub fn choose(&mut self, wanted: &str) -> bool {
-        let chosen = self.choice.choose(wanted);
-        self.draw_ladder();
-        chosen
+        let is_there = self.list.choose(wanted);
+        self.show_list();
+        is_there
     }
 
-    /// Shows the book of an instrument further down the list, or further up.
-    pub fn step(&mut self, by: isize) {
-        self.choice.step(by);
-        self.draw_ladder();
+    /// Changes the list as a person wants it, and shows it so.
+    pub fn change_list(&mut self, change: impl FnOnce(&mut List)) {
+        change(&mut self.list);
+        self.show_list();
     }
 
-    fn try_look(&mut self) -> Result<(), Error> {
-        let is_new = self.open()?;
-        let Some(images) = &mut self.images else {
-            return Ok(());
+    fn show_list(&mut self) {
+        let ladder = match (&self.market, self.list.chosen()) {
+            (Some(market), Some(id)) => market.ladder(id),
+            _ => None,
         };
-        let (overview, readers) = images.overview()?;
-        let mut books = [0; STATES.len() + 1];
-        let sample = self.counters_file.as_ref().map(Sample::take);
-        // Definitions of instruments that are there already come late, too.
-        if is_new || self.looks.is_multiple_of(LEARN_EVERY) {
-            self.choice.learn(images);
+        let awaited = self.list.awaited().map(|wanted| Ladder {
+            symbol: wanted.to_owned(),
+            why_none: Some(format!(
+                "no instrument is called {wanted}; it is shown once it is defined"
+            )),
+            ..Ladder::default()
+        });
+        self.picture.list = self.list.shown().clone();
+        self.picture.ladder = ladder.or(awaited);
+    }
+
+    fn try_look(&mut self) -> Result<(), String> {
+        // mutant: top: buses are not listed for one that does not exist
+        let words = |error| missing::words(&self.root, &self.bus, error);
+        let (overview, readers) = Overview::with_readers(&self.root, &self.bus).map_err(words)?;
+        let counters_file = CountersView::open(&self.root, &self.bus);
+        self.follow_counters(counters_file.map_err(|error| error.to_string())?);
+        if self.market.is_none() {
+            let market = Market::join(self.root.path(), &self.bus);
+            self.market = Some(market.map_err(|error| error.to_string())?);
         }
-        self.choice.count(images, &mut books);
+        let rows = self.market.as_mut().map_or_else(Vec::new, |market| {
+            market.read();
+            market.rows(overview.is_live())
+        });
+        let mut books = [0; STATES.len() + 1];
+        for row in &rows {
+            let place = row
+                .state
+                .and_then(|state| STATES.iter().position(|other| *other == state));
+            books[place.unwrap_or(STATES.len())] += 1;
+        }
+        self.list.set(rows);
+        let sample = self.counters_file.as_ref().map(Sample::take);
         let seconds = sample
             .as_ref()
             .map_or(0.0, |sample| self.since_last(sample));
@@ -271,37 +299,24 @@ impl Model {
             latencies: self.latencies(sample.as_ref()),
             unnamed_readers: readers::unnamed(&overview, &readers),
             readers: self.readers.picture(readers, overview.ring_bytes),
-            ladder: None,
-            instruments: self.choice.instruments(),
             overview: Some(overview),
+            ..Picture::default()
         };
         self.last = sample;
-        self.looks += 1;
-        self.draw_ladder();
+        self.show_list();
         Ok(())
     }
 
-    /// Opens what is not open, or not that of this publisher. `true` if instruments may be others.
-    fn open(&mut self) -> Result<bool, Error> {
-        let mut is_new = match &mut self.images {
-            Some(images) => images.refresh()?,
-            None => {
-                self.images = Some(Images::open(&self.root, &self.bus)?);
-                true
-            }
-        };
+    /// Keeps to a counters file until another process has begun one.
+    fn follow_counters(&mut self, found: Option<CountersView>) {
         let is_stale = |counters_file: &CountersView| counters_file.is_replaced();
         if self.counters_file.as_ref().is_none_or(is_stale) {
-            self.counters_file = CountersView::open(&self.root, &self.bus)?;
+            self.counters_file = found;
             // Another process counts from 0 again.
             self.last = None;
             self.base = None;
             self.rates.clear();
         }
-        if let Some(images) = &self.images {
-            is_new |= self.choice.instruments() != images.instruments().count();
-        }
-        Ok(is_new)
     }
 
     fn since_last(&self, sample: &Sample) -> f64 {
@@ -378,12 +393,6 @@ impl Model {
         };
         sample.histograms.iter().enumerate().map(latency).collect()
     }
-
-    fn draw_ladder(&mut self) {
-        if let Some(images) = &mut self.images {
-            self.picture.ladder = self.choice.ladder(images);
-        }
-    }
 }
 
 impl Rate {
@@ -420,8 +429,10 @@ fn state(overview: &Overview, books: &[usize; STATES.len() + 1]) -> State {
     match overview.publisher {
         None => State::Gone,
         Some(_) if overview.is_stalled() => State::Stalled,
-        Some(_) if of(Validity::Recovering) + of(Validity::Gapped) > 0 => State::Recovering,
-        Some(_) if of(Validity::Live) + of(Validity::Natural) + of(Validity::Closed) == 0 => {
+        Some(_) if of(BookState::Recovering) + of(BookState::Gapped) > 0 => State::Recovering,
+        Some(_)
+            if of(BookState::Live) + of(BookState::NaturalRefresh) + of(BookState::Closed) == 0 =>
+        {
             State::Starting
         }
         Some(_) => State::Ready,

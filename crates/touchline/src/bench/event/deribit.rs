@@ -5,6 +5,7 @@
 //! Every round goes through a path without a bus and one with a bus, so that the difference is what
 //! publishing costs.
 
+use super::super::run::Run;
 use super::{Arguments, Touch, publisher};
 use crate::output::Failure;
 use hdrhistogram::Histogram;
@@ -16,9 +17,9 @@ use touchline_gateway::Pipeline;
 use touchline_gateway::config::Config;
 use touchline_gateway::replay::latency_histogram;
 use touchline_gateway::venues::fix::{self, FixPipeline, FixVenue};
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::ipc::Folder;
 use touchline_lab::bench::session::{CONFIG, LEVELS, Stretch};
-use touchline_lab::bench::{Host, Statistics};
 use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::{Local, Publish};
 use touchline_types::{BookKind, Instrument, Side, Validity};
@@ -40,7 +41,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         latency_histogram(),
         latency_histogram(),
     );
-    let clock = Clock::calibrated();
+    let run = Run::begin(&arguments.common);
+    let clock = run.clock();
     let (start, limit) = (
         Instant::now(),
         Duration::from_secs_f64(arguments.seconds.max(0.0)),
@@ -60,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         round(&stretch, &mut bus, &clock, &mut on_bus, on_the_bus)?;
         rounds += 1;
     }
-    report(arguments, &stretch, marked, bare, on_bus)
+    report(&run, &stretch, marked, bare, on_bus)
 }
 
 fn path<P: Publish>(config: &Config<FixVenue>, publisher: P) -> Result<FixPipeline<P>, Failure> {
@@ -134,13 +136,12 @@ fn on_the_bus<P: Publish>(path: &mut FixPipeline<P>, bytes: &[u8], time: Receive
 }
 
 fn report(
-    arguments: &Arguments,
+    run: &Run,
     stretch: &Stretch,
     marked: Histogram<u64>,
     bare: Histogram<u64>,
     bus: Histogram<u64>,
 ) -> Result<(), Failure> {
-    let host = Host::here();
     let payload_bytes = stretch.change_bytes();
     let (trace_ns, bus_ns) = (marked.mean() - bare.mean(), bus.mean() - marked.mean());
     let statistics = |subject: &str, histogram| Statistics {
@@ -154,22 +155,12 @@ fn report(
         statistics("touchline-deribit-bus", bus),
         statistics("touchline-deribit-no-marks", bare),
     ];
-    if let Some(folder) = &arguments.histograms {
-        super::super::write_distributions(&lines, folder)?;
-    }
-    if arguments.json {
-        lines
-            .iter()
-            .for_each(|line| println!("{}", line.to_json(&host)));
-        return Ok(());
-    }
-    println!("{host}");
-    println!(
+    let what = format!(
         "{CHANGES} messages of one change a round, {payload_bytes} bytes on average, {LEVELS} levels a side"
     );
-    println!("{}", Statistics::HEAD);
-    lines.iter().for_each(|line| println!("{line}"));
-    println!("the marks cost {trace_ns:.0} ns a message (difference of the means, same run)");
-    println!("publishing in shared memory costs {bus_ns:.0} ns a message (likewise)");
-    Ok(())
+    let notes = [
+        format!("the marks cost {trace_ns:.0} ns a message (difference of the means, same run)"),
+        format!("publishing in shared memory costs {bus_ns:.0} ns a message (likewise)"),
+    ];
+    run.report_with(&what, &lines, "", |_| String::new(), &notes)
 }

@@ -1,19 +1,20 @@
 //! What `bench feed` says: tables as vendors print them, or JSON lines.
 
+use super::super::run::Run;
 use super::{Arguments, Outcome};
 use crate::format::counted;
+use crate::output::Failure;
 use hdrhistogram::Histogram;
 use serde_json::json;
 use std::time::Duration;
 use touchline_gateway::replay::latency_histogram;
+use touchline_lab::bench::Statistics;
 use touchline_lab::bench::endless::Endless;
-use touchline_lab::bench::{Host, Statistics};
 use touchline_transport::shm::HistogramView;
 
 /// Prints as it goes, and keeps the figures.
 pub struct Report {
-    is_json: bool,
-    host: Host,
+    run: Run,
     /// Processors of the sender, the gateway and the consumer.
     cpus: [usize; 3],
     packet_bytes: u64,
@@ -41,11 +42,10 @@ const OF_GATEWAY: [(&str, &str, &str); 3] = [
 ];
 
 impl Report {
-    pub fn new(is_json: bool, host: Host, cpus: [usize; 3], round: &Endless<()>) -> Report {
+    pub fn new(run: Run, cpus: [usize; 3], round: &Endless<()>) -> Report {
         let messages: u64 = round.packets().map(|(.., messages)| messages).sum();
         Report {
-            is_json,
-            host,
+            run,
             cpus,
             packet_bytes: round.packet_bytes(),
             messages_per_packet: messages as f64 / round.len() as f64,
@@ -55,17 +55,19 @@ impl Report {
         }
     }
 
-    /// All figures of nanoseconds so far.
-    pub fn statistics(&self) -> &[Statistics] {
-        &self.statistics
+    /// What disturbed the run, and the distributions, if they were asked for.
+    pub fn end(&self) -> Result<(), Failure> {
+        if !self.run.is_json() {
+            self.run.print_disturbance();
+        }
+        self.run.write_distributions(&self.statistics)
     }
 
     /// Where everything runs, and how fast a cache line is between the processors.
     pub fn head(&mut self, arguments: &Arguments, round_trips: &Histogram<u64>) {
         let [sender, gateway, consumer] = self.cpus;
-        if !self.is_json {
-            println!("{}", self.host);
-            println!(
+        if !self.run.is_json() {
+            self.run.print_head(&format!(
                 "gateway on processor {gateway}, {} on {}; the sender on {sender}, the consumer on {consumer}{}",
                 match arguments.batch {
                     1 => "recvmsg".to_owned(),
@@ -76,9 +78,9 @@ impl Report {
                     true => " as well: it waits for the processor while the sender has it",
                     false => "",
                 }
-            );
+            ));
             println!(
-                "packets of {} bytes and {:.1} messages on average; latencies in ns, of whole packets\n\n{HEAD}",
+                "packets of {} bytes and {:.1} messages on average; latencies of whole packets\n\n{HEAD}",
                 self.packet_bytes, self.messages_per_packet
             );
         }
@@ -88,7 +90,7 @@ impl Report {
     /// One case.
     pub fn case(&mut self, outcome: &Outcome) {
         let name = case_name(outcome.case.every);
-        if !self.is_json {
+        if !self.run.is_json() {
             println!(
                 "\n{} packets, {}",
                 outcome.sent.packets,
@@ -124,10 +126,10 @@ impl Report {
 
     /// One step of the search for the highest rate.
     pub fn rate(&mut self, rate: f64, outcome: &Outcome) {
-        if !self.is_json && !std::mem::replace(&mut self.rates, true) {
+        if !self.run.is_json() && !std::mem::replace(&mut self.rates, true) {
             println!("\nthe highest rate at which nothing is lost, without a consumer:");
         }
-        if !self.is_json {
+        if !self.run.is_json() {
             let application = outcome
                 .histograms
                 .iter()
@@ -140,7 +142,7 @@ impl Report {
 
     /// How the search ended.
     pub fn highest(&mut self, rate: f64, is_senders_end: bool) {
-        if !self.is_json {
+        if !self.run.is_json() {
             println!(
                 "highest rate without loss: {rate:.0} packets/s{}",
                 match is_senders_end {
@@ -154,7 +156,7 @@ impl Report {
 
     /// Where every packet is.
     fn account(&self, outcome: &Outcome) {
-        if self.is_json {
+        if self.run.is_json() {
             return;
         }
         let (received, dropped) = (
@@ -177,7 +179,7 @@ impl Report {
             counted(outcome.sent.full, "time"),
             match &outcome.consumed {
                 Some(consumed) => format!(
-                    "; the consumer was lapped {}",
+                    "; the consumer was overrun {}",
                     counted(consumed.overruns, "time")
                 ),
                 None => String::new(),
@@ -192,8 +194,8 @@ impl Report {
             payload_bytes: self.packet_bytes,
             histogram,
         };
-        if self.is_json {
-            println!("{}", statistics.to_json(&self.host));
+        if self.run.is_json() {
+            self.run.print_json(statistics.to_json());
         } else {
             println!("{}", line(title, &statistics.histogram));
         }
@@ -201,26 +203,24 @@ impl Report {
     }
 
     fn value(&self, subject: &str, unit: &str, value: f64) {
-        if self.is_json {
-            let line = json!({
+        if self.run.is_json() {
+            self.run.print_json(json!({
                 "bench": "feed",
                 "subject": format!("touchline-{subject}"),
                 "payload_bytes": self.packet_bytes,
                 "unit": unit,
                 "value": value,
-                "host": self.host.to_json(),
-            });
-            println!("{line}");
+            }));
         }
     }
 }
 
-const HEAD: &str = "                                        count       min    median      mean      95 %      99 %         max";
+const HEAD: &str = "latency                                 count       min       p50      mean       p95       p99         max";
 
 fn line(title: &str, histogram: &Histogram<u64>) -> String {
     let at = |share| histogram.value_at_quantile(share);
     format!(
-        "{title:<34}{:>11}{:>10}{:>10}{:>10.0}{:>10}{:>10}{:>12}",
+        "{title:<34} {:>10} {:>9} {:>9} {:>9.0} {:>9} {:>9} {:>11}",
         histogram.len(),
         histogram.min(),
         at(0.5),

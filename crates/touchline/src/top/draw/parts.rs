@@ -1,227 +1,302 @@
-//! The rows of each part.
+//! The publisher and its readers: totals, books, rates, lines and gaps, latencies, readers.
 
+use super::market::{Parts, state_style};
+use super::table::{Column, Table};
 use super::{BAD, BOLD, CARE, DIM, GOOD};
-use crate::format::{bytes, count, duration};
+use crate::format::{bytes, count, counted, duration};
 use crate::top::model::{Condition, Latency, Picture, Points, Reader, STATES};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use touchline_types::Validity;
 
-/// What flows; the past of each as long as there is room for it, and totals if there is room for both.
+/// What flows and what was lost, in one line: the most important first.
+pub fn totals_line(picture: &Picture, width: u16) -> Line<'static> {
+    let mut parts = Parts::new(width);
+    let rate = |name: &str| picture.rates.iter().find(|rate| rate.name == name);
+    if let Some(updates) = rate("updates") {
+        parts.add(
+            format!("{} updates/s", count(updates.per_second.round() as u64)),
+            BOLD,
+        );
+    }
+    let packets = picture
+        .rates
+        .iter()
+        .filter(|rate| rate.name.starts_with("packets"));
+    let packets: Vec<f64> = packets.map(|rate| rate.per_second).collect();
+    if !packets.is_empty() {
+        let all: f64 = packets.iter().sum();
+        parts.add(
+            format!("{} packets/s", count(all.round() as u64)),
+            Style::new(),
+        );
+    }
+    for (name, noun) in [("gaps", "gap"), ("lost", "packet lost")] {
+        if let Some(line) = picture.lines.iter().find(|line| line.name == name) {
+            let text = match (noun, line.total) {
+                ("gap", total) => counted(total, noun),
+                (_, total) => format!("{} lost", counted(total, "packet")),
+            };
+            parts.add(text, bad_style(line.recent, line.total));
+        }
+    }
+    for line in picture
+        .lines
+        .iter()
+        .filter(|line| line.name.contains("drop") && line.total > 0)
+    {
+        parts.add(
+            format!("{} {}", count(line.total), line.name),
+            bad_style(line.recent, line.total),
+        );
+    }
+    let packet = picture
+        .latencies
+        .iter()
+        .find(|latency| latency.name == "packet_ns");
+    if let Some(latency) = packet {
+        let recent = match latency.recent.count {
+            0 => &latency.total,
+            _ => &latency.recent,
+        };
+        let [p50, p99, ..] = recent.at;
+        if let (Some(p50), Some(p99)) = (p50, p99) {
+            let text = format!("packet p50 {}, p99 {}", duration(p50), duration(p99));
+            parts.add(text, Style::new());
+        }
+    }
+    if parts.is_empty() {
+        parts.add(
+            "the publisher of this bus writes no counters".to_owned(),
+            DIM,
+        );
+    }
+    parts.line()
+}
+
+fn bad_style(recent: u64, total: u64) -> Style {
+    match (recent, total) {
+        (1.., _) => BAD,
+        (0, 1..) => CARE,
+        (0, 0) => DIM,
+    }
+}
+
+/// How many books may be trusted how far, and which readers are slow.
+pub fn books_line(picture: &Picture, width: u16) -> Line<'static> {
+    let mut parts = Parts::new(width);
+    let unseen = picture.books[STATES.len()];
+    let states = STATES.iter().zip(picture.books);
+    let mut noun = "books ";
+    for (state, books) in states.filter(|(_, books)| *books > 0) {
+        let text = format!("{noun}{} {}", count(books as u64), state.name());
+        parts.add(text, state_style(*state));
+        noun = "";
+    }
+    if unseen > 0 {
+        parts.add(
+            format!("{noun}{} without a book", count(unseen as u64)),
+            DIM,
+        );
+    } else if picture.books.iter().all(|books| *books == 0) {
+        parts.add("no book yet".to_owned(), DIM);
+    }
+    write_readers(&mut parts, picture);
+    parts.line()
+}
+
+/// Slow readers by name, then how many there are in all.
+fn write_readers(parts: &mut Parts, picture: &Picture) {
+    for reader in &picture.readers {
+        let share = reader.lag_share * 100.0;
+        let (text, style) = match &reader.condition {
+            Condition::Slow => (
+                format!("slow: {} {share:.0}% behind", reader.name),
+                BAD.patch(BOLD),
+            ),
+            Condition::HasLost => (format!("has lost: {}", reader.name), CARE),
+            Condition::Unreadable(_) | Condition::Dead | Condition::Well => continue,
+        };
+        parts.add(text, style);
+    }
+    let total = picture.readers.len() + picture.unnamed_readers;
+    if total > 0 {
+        parts.add(counted(total as u64, "reader"), Style::new());
+    }
+}
+
+/// What flows; the past of each as long as there is room for it.
 pub fn rate_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
-    const TOTALS: u16 = 60;
-    let totals = |text: &str| match width >= TOTALS {
-        true => format!("{text:>14}"),
-        false => String::new(),
-    };
-    let head = format!(" {:<15}{:>12}{}", "flow", "a second", totals("in all"));
-    let past_width = usize::from(width).saturating_sub(head.len() + 1);
-    let mut rows = vec![title(head)];
+    let mut table = Table::new(vec![
+        Column::left("flow", 0),
+        Column::right("per second", 1).at_least(11),
+        Column::right("total", 2).at_least(15),
+    ]);
     for rate in &picture.rates {
         let (per_second, total) = match rate.name {
             "bytes" => (bytes(rate.per_second as u64), bytes(rate.total)),
             _ => (count(rate.per_second as u64), count(rate.total)),
         };
-        let skipped = rate.past.len().saturating_sub(past_width);
-        let past = sparks(rate.past.iter().skip(skipped).copied());
-        let text = format!(" {:<15}{per_second:>12}{} ", rate.name, totals(&total));
-        rows.push(Line::from(vec![Span::raw(text), Span::styled(past, GOOD)]));
+        table.push(
+            Style::new(),
+            [rate.name.to_owned(), per_second, total]
+                .map(Span::raw)
+                .to_vec(),
+        );
     }
     if picture.rates.is_empty() {
-        rows.push(Line::styled(
-            " nothing is counted: the bus has no board",
+        return vec![Line::styled(
+            " no counters: the publisher of this bus writes none",
             DIM,
-        ));
+        )];
     }
-    rows
+    let room = usize::from(width.saturating_sub(table.width(width) + 2));
+    let mut lines = table.lines(width);
+    for (line, rate) in lines.iter_mut().skip(1).zip(&picture.rates) {
+        let skipped = rate.past.len().saturating_sub(room);
+        let past = sparks(rate.past.iter().skip(skipped).copied());
+        line.push_span("  ");
+        line.push_span(Span::styled(past, GOOD));
+    }
+    lines
 }
 
 /// What lines brought, and what was lost.
-pub fn line_rows(picture: &Picture) -> Vec<Line<'static>> {
-    let mut rows = vec![title(format!(
-        "{:<16}{:>8}{:>10}",
-        "lines and gaps", "now", "in all"
-    ))];
+pub fn line_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
+    let mut table = Table::new(vec![
+        Column::left("lines and gaps", 0),
+        Column::right("now", 2).at_least(7),
+        Column::right("total", 1).at_least(11),
+    ]);
     for line in &picture.lines {
-        let style = match (line.is_bad, line.recent, line.total) {
-            (true, 1.., _) => BAD,
-            (true, 0, 1..) => CARE,
-            (_, _, 0) => DIM,
-            _ => Style::new(),
+        let style = match (line.is_bad, line.total) {
+            (true, _) => bad_style(line.recent, line.total),
+            (false, 0) => DIM,
+            (false, _) => Style::new(),
         };
-        let text = format!(
-            "{:<16}{:>8}{:>10}",
-            cut(&line.name, 16),
-            count(line.recent),
-            count(line.total)
-        );
-        rows.push(Line::styled(text, style));
+        let cells = [line.name.clone(), count(line.recent), count(line.total)];
+        table.push(style, cells.map(Span::raw).to_vec());
     }
-    rows
-}
-
-/// How many books may be trusted how far.
-pub fn books_line(picture: &Picture) -> Line<'static> {
-    let mut spans = vec![Span::styled(" books ", BOLD)];
-    let unseen = picture.books[STATES.len()];
-    let states = STATES.iter().zip(picture.books);
-    for (state, books) in states.filter(|(_, books)| *books > 0) {
-        let style = match state {
-            Validity::Live | Validity::Natural => GOOD,
-            Validity::Closed => DIM,
-            Validity::Recovering | Validity::Gapped | Validity::Stale => CARE,
-        };
-        let text = format!(" {} {} ", count(books as u64), state.name());
-        spans.push(Span::styled(text, style));
-    }
-    if unseen > 0 {
-        let text = format!(" {} without an image", count(unseen as u64));
-        spans.push(Span::styled(text, DIM));
-    }
-    if picture.books.iter().all(|books| *books == 0) {
-        spans.push(Span::styled(" none yet", DIM));
-    }
-    Line::from(spans)
+    table.lines(width)
 }
 
 /// The last interval and all of it, if there is room for both; else one of them.
 pub fn latency_rows(picture: &Picture, width: u16, totals: bool) -> Vec<Line<'static>> {
-    const BOTH: u16 = 112;
-    const SLIM: u16 = 70;
     let all = match picture.is_since_reset {
         true => "since reset",
         false => "since start",
     };
-    let name_width = if width >= SLIM { 24 } else { 14 };
-    let both = width >= BOTH;
-    let shown = [(!totals || both, "interval"), (totals || both, all)];
-    let mut head = vec![Span::raw(format!(" {:<name_width$}", "latency"))];
-    for (_, window) in shown.iter().filter(|(is_shown, _)| *is_shown) {
-        let text = format!(
-            "{window:>12}{:>8}{:>8}{:>8}{:>8}",
-            "p50", "p99", "p99.9", "max"
-        );
-        head.push(Span::raw(text));
+    let both = latency_table(picture, &[("interval", false), (all, true)], 0);
+    if both.width(u16::MAX) <= width {
+        return both.lines(width);
     }
-    let mut rows = vec![Line::from(head).style(BOLD)];
+    let one = if totals {
+        (all, true)
+    } else {
+        ("interval", false)
+    };
+    latency_table(picture, &[one], 3).lines(width)
+}
+
+/// With these windows, of which the totals are marked.
+fn latency_table(picture: &Picture, windows: &[(&str, bool)], rank: u8) -> Table {
+    let mut columns = vec![Column::left("latency", 0)];
+    for (window, _) in windows {
+        columns.push(Column::right(*window, rank).at_least(11));
+        let quantiles = ["p50", "p99", "p99.9", "max"].into_iter().zip([1, 1, 2, 2]);
+        columns.extend(quantiles.map(|(name, rank)| Column::right(name, rank).at_least(7)));
+    }
+    let mut table = Table::new(columns);
     for latency in &picture.latencies {
-        let name = cut(&latency.name, name_width - 1);
-        let mut spans = vec![Span::raw(format!(" {name:<name_width$}"))];
-        let windows = [latency.recent, latency.total];
-        for (window, (is_shown, _)) in windows.iter().zip(shown) {
-            let style = if window.count == 0 { DIM } else { Style::new() };
-            let text = format!("{:>12}{}", count(window.count), columns(latency, window));
-            if is_shown {
-                spans.push(Span::styled(text, style));
-            }
+        let mut cells = vec![Span::raw(latency.name.clone())];
+        for (_, is_total) in windows {
+            let points = if *is_total {
+                &latency.total
+            } else {
+                &latency.recent
+            };
+            let style = if points.count == 0 { DIM } else { Style::new() };
+            cells.push(Span::styled(count(points.count), style));
+            cells.extend(quantiles(latency, points).map(|text| Span::styled(text, style)));
         }
-        rows.push(Line::from(spans));
+        table.push(Style::new(), cells);
     }
-    if picture.latencies.is_empty() {
-        rows.push(Line::styled(" no histogram", DIM));
-    }
-    rows
+    table
 }
 
-/// How much of a reader there is room for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Room {
-    Slim,
-    Wide,
-    /// With the times from the packet's receive stamp.
-    Widest,
-}
-
-impl Room {
-    fn of(width: u16) -> Room {
-        match width {
-            0..100 => Room::Slim,
-            100..118 => Room::Wide,
-            118.. => Room::Widest,
-        }
-    }
+/// p50, p99, p99.9 and the largest.
+fn quantiles(latency: &Latency, points: &Points) -> [String; 4] {
+    points.at.map(|value| match value {
+        None => "-".to_owned(),
+        Some(value) if latency.unit == "ns" => duration(value),
+        Some(value) => count(value),
+    })
 }
 
 /// Readers, the slowest first.
 pub fn reader_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
-    let room = Room::of(width);
-    let mut head = format!(
-        " {:<16}{:>7}{:>11}{:>6}{:>12}{:>8}",
-        "reader", "pid", "lag", "ring", "lost", "overrun"
-    );
-    head += &match room {
-        Room::Slim => format!("{:>9}{:>9}", "p50", "p99"),
-        _ => format!("{:>12}{:>9}{:>9}{:>9}", "a second", "p50", "p99", "p99.9"),
-    };
-    if room == Room::Widest {
-        head += &format!("{:>9}{:>9}", "net p50", "net p99");
+    let mut table = Table::new(vec![
+        Column::left("reader", 0),
+        Column::left("condition", 1),
+        Column::right("lag", 3).at_least(9),
+        Column::right("of ring", 1),
+        Column::right("lost", 1).at_least(7),
+        Column::right("overruns", 3),
+        Column::right("p50", 4).at_least(7),
+        Column::right("p99", 4).at_least(7),
+        Column::right("p99.9", 6).at_least(7),
+        Column::right("per second", 5),
+        Column::right("net p50", 7).at_least(7),
+        Column::right("net p99", 7).at_least(7),
+        Column::right("process", 8),
+    ]);
+    for reader in &picture.readers {
+        let (style, cells) = reader_cells(reader);
+        table.push(style, cells.into_iter().map(Span::raw).collect());
     }
-    let mut rows = vec![title(head)];
-    rows.extend(
-        picture
-            .readers
-            .iter()
-            .map(|reader| reader_row(reader, room)),
-    );
-    if picture.unnamed_readers > 0 {
-        let number = count(picture.unnamed_readers as u64);
-        let text = format!(" {number} without a name, waited for");
-        rows.push(Line::styled(text, DIM));
-    }
-    rows
-}
-
-fn reader_row(reader: &Reader, room: Room) -> Line<'static> {
-    let name = cut(&reader.name, 15);
-    let style = match &reader.condition {
-        Condition::Unreadable(why) => {
-            return Line::styled(format!(" {name:<16}{why}"), BAD);
+    let mut lines = table.lines(width);
+    for reader in &picture.readers {
+        if let Condition::Unreadable(why) = &reader.condition {
+            lines.push(Line::styled(format!(" {}: {why}", reader.name), BAD));
         }
-        Condition::Dead => DIM,
-        Condition::Well => Style::new(),
-        Condition::HasLost => CARE,
-        Condition::Slow => BAD.patch(BOLD),
-    };
-    let pid = match reader.condition {
-        Condition::Dead => "died".to_owned(),
-        _ => reader.pid.to_string(),
-    };
-    let mut text = format!(
-        " {name:<16}{pid:>7}{:>11}{:>5.0}%{:>12}{:>8}",
-        bytes(reader.lag_bytes),
-        reader.lag_share * 100.0,
-        count(reader.lost),
-        count(reader.overruns),
-    );
-    let shown = |value: Option<u64>| value.map_or("-".to_owned(), duration);
-    let [p50, p99, p99_9, _] = reader.consumed.at.map(shown);
-    let per_second = count(reader.per_second as u64);
-    text += &match room {
-        Room::Slim => format!("{p50:>9}{p99:>9}"),
-        _ => format!("{per_second:>12}{p50:>9}{p99:>9}{p99_9:>9}"),
-    };
-    if room == Room::Widest {
-        let [p50, p99, ..] = reader.received.at.map(shown);
-        text += &format!("{p50:>9}{p99:>9}");
     }
-    Line::styled(text, style)
+    if picture.unnamed_readers > 0 {
+        let number = counted(picture.unnamed_readers as u64, "reader");
+        lines.push(Line::styled(
+            format!(" {number} without a name, waited for"),
+            DIM,
+        ));
+    }
+    lines
 }
 
-/// p50, p99, p99.9 and the largest, in eight columns each.
-fn columns(latency: &Latency, points: &Points) -> String {
-    let shown = |value: Option<u64>| match value {
-        None => "-".to_owned(),
-        Some(value) if latency.unit == "ns" => duration(value),
-        Some(value) => count(value),
+fn reader_cells(reader: &Reader) -> (Style, Vec<String>) {
+    let (style, condition) = match &reader.condition {
+        Condition::Unreadable(_) => (BAD, "unreadable"),
+        Condition::Dead => (DIM, "died"),
+        Condition::Well => (Style::new(), "well"),
+        Condition::HasLost => (CARE, "has lost"),
+        Condition::Slow => (BAD.patch(BOLD), "slow"),
     };
-    points
-        .at
-        .map(|value| format!("{:>8}", shown(value)))
-        .concat()
-}
-
-fn title(text: impl Into<String>) -> Line<'static> {
-    Line::styled(text.into(), BOLD)
+    let mut cells = vec![reader.name.clone(), condition.to_owned()];
+    if !matches!(reader.condition, Condition::Unreadable(_)) {
+        let shown = |value: Option<u64>| value.map_or("-".to_owned(), duration);
+        let [p50, p99, p99_9, _] = reader.consumed.at.map(shown);
+        let [net_p50, net_p99, ..] = reader.received.at.map(shown);
+        cells.extend([
+            bytes(reader.lag_bytes),
+            format!("{:.0}%", reader.lag_share * 100.0),
+            count(reader.lost),
+            count(reader.overruns),
+            p50,
+            p99,
+            p99_9,
+            count(reader.per_second as u64),
+            net_p50,
+            net_p99,
+            reader.pid.to_string(),
+        ]);
+    }
+    (style, cells)
 }
 
 /// The highest is a whole block, nothing is a dot.
@@ -233,12 +308,4 @@ fn sparks(values: impl Iterator<Item = u64> + Clone) -> String {
         _ => BLOCKS[(value as f64 / highest as f64 * 7.0).round() as usize],
     };
     values.map(block).collect()
-}
-
-/// The beginning of a name that is too long.
-fn cut(name: &str, width: usize) -> String {
-    match name.chars().count() > width {
-        true => name.chars().take(width - 1).chain(['…']).collect(),
-        false => name.to_owned(),
-    }
 }

@@ -1,19 +1,26 @@
-//! Frames, compared with those that a person has looked at.
+//! Frames, compared with those that a person has looked at, and held to what holds for every one of them.
 
-use super::{Around, draw};
+use super::{Around, Page, draw};
 use crate::top::model::{
-    Condition, Count, Ladder, Latency, Picture, Points, Rate, Reader, STATES, State,
+    Condition, Count, InstrumentRow, Ladder, LadderLevel, Latency, List, Picture, Points, Quoted,
+    Rate, Reader, STATES, State,
 };
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use touchline_client::State as BookState;
 use touchline_transport::shm::{Holder, Overview};
-use touchline_types::Validity;
 
-fn picture() -> Picture {
+fn picture(instruments: usize) -> Picture {
+    let mut list = List::default();
+    list.set((0..instruments).map(instrument).collect());
+    list.step(-1_000);
+    list.step(2);
     let mut books = [0; STATES.len() + 1];
-    books[..2].copy_from_slice(&[1_204, 2]);
+    books[..2].copy_from_slice(&[instruments.saturating_sub(2), 2]);
     Picture {
         bus: "cme-340".to_owned(),
         overview: Some(overview()),
@@ -29,9 +36,42 @@ fn picture() -> Picture {
         ],
         readers: readers(),
         unnamed_readers: 2,
-        ladder: Some(ladder(Validity::Live)),
-        instruments: 1_206,
+        list: list.shown().clone(),
+        ladder: (instruments > 0).then(|| ladder(BookState::Live)),
         ..Picture::default()
+    }
+}
+
+fn instrument(id: usize) -> InstrumentRow {
+    let roots = [
+        "ESU4",
+        "ZNU4",
+        "NQU4",
+        "GEZ4-GEH5",
+        "ESU4 C4500",
+        "BTC-27SEP24-100000-C",
+    ];
+    let symbol = match id / roots.len() {
+        0 => roots[id].to_owned(),
+        round => format!("{}/{round}", roots[id % roots.len()]),
+    };
+    let quoted = |price: &str, quantity: &str| {
+        Some(Quoted {
+            price: price.to_owned(),
+            quantity: quantity.to_owned(),
+        })
+    };
+    let has_book = id % 7 != 6;
+    InstrumentRow {
+        id,
+        symbol,
+        security_id: 100_000 + id as i64,
+        state: has_book.then_some(STATES[id % 3]),
+        bid: quoted("4500.25", "12").filter(|_| has_book),
+        ask: quoted("110.484375", "1,234").filter(|_| id % 5 != 4),
+        last: quoted("59925.50", "0.015").filter(|_| id % 3 == 0),
+        per_second: id as f64 * 1_234.5,
+        age: (id % 4 != 3).then(|| Duration::from_millis(7 << (2 * (id % 12)))),
     }
 }
 
@@ -140,23 +180,33 @@ fn readers() -> Vec<Reader> {
     ]
 }
 
-fn ladder(validity: Validity) -> Ladder {
-    let level = |bid: &str, ask: &str| {
-        format!(
-            " {:>6}{:>9}{:>11}{bid:>12} | {ask:<12}{:>10}{:>9}{:>7}",
-            3, "", 12, 7, 2, 1
-        )
+fn ladder(state: BookState) -> Ladder {
+    let level = |price: i64, quantity: &str, implied: &str| LadderLevel {
+        price: format!("{price}.25"),
+        quantity: quantity.to_owned(),
+        implied: implied.to_owned(),
+        orders: "3".to_owned(),
     };
-    let mut lines = vec![
-        format!(" ESU4, 118, {}", validity.name()),
-        " orders  implied     direct         bid | ask             direct  implied orders"
-            .to_owned(),
+    let details = [
+        ("id", "118"),
+        ("venue", "XCME"),
+        ("type", "future"),
+        ("currency", "USD"),
+        ("tick", "0.25"),
+        ("multiplier", "50"),
+        ("display factor", "1/100"),
+        ("expiry", "2024-09"),
     ];
-    lines.extend((0..60).map(|row| level(&(4_500 - row).to_string(), &(4_501 + row).to_string())));
     Ladder {
-        validity: Some(validity),
-        lines,
-        place: 7,
+        symbol: "ESU4".to_owned(),
+        state: Some(state),
+        details: details
+            .map(|(name, value)| (name, value.to_owned()))
+            .to_vec(),
+        levels: (0..60)
+            .map(|row| [level(4_500 - row, "12", ""), level(4_501 + row, "7", "2")])
+            .collect(),
+        ..Ladder::default()
     }
 }
 
@@ -193,38 +243,167 @@ fn around() -> Around {
     }
 }
 
+/// Columns and rows that people have.
+const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
+
 #[test]
 fn frames_are_those_that_were_looked_at() {
-    let (picture, around) = (picture(), around());
+    let (picture, around) = (picture(500), around());
     let help = Around {
         help: true,
+        ..around.clone()
+    };
+    let publisher = Around {
+        page: Page::Publisher,
         ..around.clone()
     };
     let frames = [
         (
             "80x24",
             include_str!("goldens/80x24.txt"),
-            (80, 24),
+            SIZES[0],
             &around,
         ),
         (
             "120x40",
             include_str!("goldens/120x40.txt"),
-            (120, 40),
+            SIZES[1],
             &around,
         ),
         (
-            "160x50",
-            include_str!("goldens/160x50.txt"),
-            (160, 50),
+            "200x60",
+            include_str!("goldens/200x60.txt"),
+            SIZES[2],
             &around,
         ),
-        ("help", include_str!("goldens/help.txt"), (80, 24), &help),
+        (
+            "publisher",
+            include_str!("goldens/publisher.txt"),
+            SIZES[0],
+            &publisher,
+        ),
+        ("help", include_str!("goldens/help.txt"), SIZES[0], &help),
     ];
     let same = frames.map(|(name, golden, (width, height), around)| {
         is_golden(name, golden, &frame(width, height, &picture, around))
     });
-    assert_eq!(same, [true; 4]);
+    assert_eq!(same, [true; 5]);
+}
+
+/// What stands between blanks, but for the curves of the past, which are as long as there is room.
+fn words(buffer: &Buffer) -> BTreeSet<String> {
+    let text = text(buffer);
+    let lines = text.lines().filter(|line| !line.contains("more rows"));
+    let words = lines.flat_map(str::split_whitespace);
+    let is_past = |word: &str| word.chars().all(|letter| "·▁▂▃▄▅▆▇█".contains(letter));
+    words
+        .filter(|word| !is_past(word))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A word that is cut, or two that touch, is none of those that a frame with room for everything has.
+#[test]
+fn no_word_is_cut_and_no_two_touch_at_any_size() {
+    for instruments in [0, 1, 5, 500] {
+        let picture = picture(instruments);
+        for page in [Page::Market, Page::Publisher] {
+            let around = Around { page, ..around() };
+            let other = Around {
+                page: page.other(),
+                ..around.clone()
+            };
+            let totals = Around {
+                totals: true,
+                ..around.clone()
+            };
+            let mut known = words(&frame(500, 700, &picture, &around));
+            known.extend(words(&frame(500, 700, &picture, &other)));
+            for (width, height) in
+                SIZES
+                    .into_iter()
+                    .chain([(60, 15), (79, 31), (109, 50), (110, 32), (300, 20)])
+            {
+                for around in [&around, &totals] {
+                    let drawn = frame(width, height, &picture, around);
+                    let unknown: Vec<_> = words(&drawn).difference(&known).cloned().collect();
+                    let text = text(&drawn);
+                    assert!(
+                        unknown.is_empty(),
+                        "{width}x{height}, {instruments}: {unknown:?}\n{text}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_screen_has_totals_instruments_and_the_ladder() {
+    let drawn = text(&frame(80, 24, &picture(5), &around()));
+    for words in [
+        "packets/s",
+        "17 packets lost",
+        "slow: risk-with",
+        "5 instruments",
+        "ZNU4",
+        "110.484375",
+        "4499.25",
+    ] {
+        assert!(drawn.contains(words), "{words}: {drawn}");
+    }
+}
+
+#[test]
+fn the_chosen_instrument_is_on_the_screen_wherever_it_is_in_the_list() {
+    let mut list = List::default();
+    list.set((0..500).map(instrument).collect());
+    for place in [0, 1, 250, 498, 499] {
+        list.step(-1_000);
+        list.step(place);
+        let shown = Picture {
+            list: list.shown().clone(),
+            ..picture(5)
+        };
+        let symbol = &list.shown().rows[place as usize].symbol;
+        for (width, height) in SIZES {
+            let drawn = frame(width, height, &shown, &around());
+            let (_, modifier) = style_of(&drawn, &format!("> {symbol} "));
+            assert!(
+                modifier.contains(Modifier::REVERSED),
+                "{place} at {width}x{height}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_filter_without_a_match_says_how_to_see_all_again() {
+    let mut list = List::default();
+    list.set((0..5).map(instrument).collect());
+    list.filter("XYZ");
+    let shown = Picture {
+        list: list.shown().clone(),
+        ..picture(5)
+    };
+    let drawn = text(&frame(80, 24, &shown, &around()));
+    assert!(
+        drawn.contains("0 of 5 instruments  with \"XYZ\""),
+        "{drawn}"
+    );
+    assert!(drawn.contains("Esc shows all"), "{drawn}");
+}
+
+#[test]
+fn a_screen_that_is_too_small_says_which_size_it_needs() {
+    for (width, height) in [(59, 15), (60, 14), (30, 5)] {
+        let drawn = text(&frame(width, height, &picture(5), &around()));
+        let words: Vec<_> = drawn.split_whitespace().collect();
+        let said = words.join(" ");
+        let expected = format!("this terminal has {width}x{height} characters; top needs 60x15");
+        assert_eq!(said, expected);
+    }
+    assert!(!text(&frame(60, 15, &picture(5), &around())).contains("needs"));
 }
 
 /// The cell where these words begin.
@@ -243,24 +422,24 @@ fn style_of(buffer: &Buffer, words: &str) -> (Color, Modifier) {
 
 #[test]
 fn what_is_bad_is_red_and_what_is_not_live_is_grey_and_said() {
-    let live = frame(160, 50, &picture(), &around());
-    assert_eq!(style_of(&live, "risk-with").0, Color::Red);
-    assert_eq!(style_of(&live, "recorder").0, Color::Yellow);
-    assert_eq!(style_of(&live, "strategy-1").0, Color::Reset);
-    assert!(style_of(&live, "gone").1.contains(Modifier::DIM));
+    let live = frame(200, 60, &picture(500), &around());
+    assert_eq!(style_of(&live, "slow: risk-with").0, Color::Red);
     assert_eq!(
-        style_of(&live, "lost        ").0,
+        style_of(&live, "risk-with-a-very-long-name  slow").0,
+        Color::Red
+    );
+    assert_eq!(style_of(&live, "recorder  ").0, Color::Yellow);
+    assert_eq!(style_of(&live, "strategy-1  ").0, Color::Reset);
+    assert!(style_of(&live, "gone  ").1.contains(Modifier::DIM));
+    assert_eq!(
+        style_of(&live, "17 packets lost").0,
         Color::Red,
         "some just now"
     );
-    assert_eq!(
-        style_of(&live, "gaps            ").0,
-        Color::Yellow,
-        "some before"
-    );
-    assert_eq!(style_of(&live, "4500 |").0, Color::Green);
-    assert_eq!(style_of(&live, "| 4501").0, Color::Reset);
-    assert!(!text(&live).contains("not to be traded on"));
+    assert_eq!(style_of(&live, "3 gaps").0, Color::Yellow, "some before");
+    assert_eq!(style_of(&live, "4499.25").0, Color::Green);
+    assert_eq!(style_of(&live, "4502.25").0, Color::Red);
+    assert!(!text(&live).contains("do not trade"));
 
     let gone = Picture {
         state: State::Gone,
@@ -268,14 +447,14 @@ fn what_is_bad_is_red_and_what_is_not_live_is_grey_and_said() {
             publisher: None,
             ..overview()
         }),
-        ladder: Some(ladder(Validity::Stale)),
-        ..picture()
+        ladder: Some(ladder(BookState::Stale)),
+        ..picture(500)
     };
-    let gone = frame(160, 50, &gone, &around());
+    let gone = frame(200, 60, &gone, &around());
     assert_eq!(style_of(&gone, "publisher gone").0, Color::Red);
-    let (colour, modifier) = style_of(&gone, "4500 |");
+    let (colour, modifier) = style_of(&gone, "4499.25");
     assert!(colour == Color::Reset && modifier.contains(Modifier::DIM));
-    assert!(text(&gone).contains("stale: not to be traded on"));
+    assert!(text(&gone).contains("stale: do not trade on it"));
 }
 
 #[test]
@@ -290,9 +469,9 @@ fn every_size_can_be_drawn() {
         help: true,
         ..around()
     };
-    for width in [1, 2, 10, 39, 79, 80, 111, 157, 158, 300] {
-        for height in [1, 2, 3, 5, 10, 23, 24, 100] {
-            frame(width, height, &picture(), &around());
+    for width in [1, 2, 10, 59, 60, 79, 80, 109, 110, 300] {
+        for height in [1, 2, 14, 15, 16, 23, 24, 31, 32, 100] {
+            frame(width, height, &picture(5), &around());
             frame(width, height, &last_error, &typing);
             frame(width, height, &Picture::default(), &typing);
         }
@@ -305,15 +484,59 @@ fn every_size_can_be_drawn() {
 }
 
 #[test]
+fn an_introduction_stands_above_everything_in_whole_words() {
+    let around = Around {
+        introduction: Some(
+            "This is a demo. Enter shows latencies and readers; q ends the demo.".to_owned(),
+        ),
+        ..around()
+    };
+    let drawn = text(&frame(60, 15, &picture(5), &around));
+    let lines: Vec<_> = drawn.lines().collect();
+    assert_eq!(
+        lines[1],
+        " This is a demo. Enter shows latencies and readers; q ends"
+    );
+    assert_eq!(lines[2], " the demo.");
+    assert!(
+        lines[3].contains("updates/s") || lines[3].contains("packets/s"),
+        "{drawn}"
+    );
+}
+
+#[test]
+fn without_colours_nothing_has_one_and_what_matters_is_still_marked() {
+    let plain = Around {
+        no_colour: true,
+        ..around()
+    };
+    for instruments in [5, 500] {
+        for (width, height) in SIZES {
+            let coloured = frame(width, height, &picture(instruments), &around());
+            let drawn = frame(width, height, &picture(instruments), &plain);
+            let is_plain =
+                |cell: &ratatui::buffer::Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
+            assert!(
+                drawn.content().iter().all(is_plain) && !coloured.content().iter().all(is_plain)
+            );
+            assert_eq!(text(&drawn), text(&coloured));
+            let slow = style_of(&drawn, "slow: risk-with").1;
+            assert!(slow.contains(Modifier::BOLD));
+        }
+    }
+}
+
+#[test]
 fn latencies_of_a_slim_screen_are_of_either_window() {
     let around = Around {
         totals: true,
+        page: Page::Publisher,
         ..around()
     };
-    let drawn = text(&frame(80, 24, &picture(), &around));
+    let drawn = text(&frame(80, 24, &picture(5), &around));
     assert!(
-        drawn.contains("since start") && !drawn.contains("interval"),
+        drawn.contains("since start") && !drawn.contains("interval  "),
         "{drawn}"
     );
-    assert!(drawn.contains("9,182,734  620 ns"), "{drawn}");
+    assert!(drawn.contains("9,182,734   620 ns"), "{drawn}");
 }

@@ -1,15 +1,16 @@
 //! Pictures of buses that are published here.
 
-use super::{Condition, Model, Picture, STATES, State};
+use super::{Condition, Ladder, Model, Picture, STATES, State};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use touchline_client::State as BookState;
 use touchline_transport::shm::{
     CountersFile, FineClock, Join, Publisher, ReaderStats, Root, Settings, Subscriber,
 };
 use touchline_transport::{Mirror, Publish};
 use touchline_types::{
-    BookSnapshot, CounterInfo, Depth, Instrument, InstrumentDefinition, Level, Price, Quantity,
-    ReferenceData, Symbol, Timestamps, Update, Validity,
+    BookSnapshot, CounterInfo, Depth, DisplayFactor, Instrument, InstrumentDefinition, Level,
+    Price, Quantity, ReferenceData, Symbol, Timestamps, Update, Validity,
 };
 
 /// A folder that goes away with its buses.
@@ -120,8 +121,8 @@ fn looked(model: &mut Model) -> &Picture {
     picture
 }
 
-fn books(picture: &Picture, validity: Validity) -> usize {
-    let place = STATES.iter().position(|state| *state == validity);
+fn books(picture: &Picture, state: BookState) -> usize {
+    let place = STATES.iter().position(|other| *other == state);
     picture.books[place.expect("every state is counted")]
 }
 
@@ -211,7 +212,7 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     book(&mut publisher, 1, Validity::Recovering);
     let picture = looked(&mut model);
     assert_eq!(picture.state, State::Recovering);
-    let states = [Validity::Live, Validity::Recovering].map(|state| books(picture, state));
+    let states = [BookState::Live, BookState::Recovering].map(|state| books(picture, state));
     assert_eq!(states, [1, 1]);
     assert_eq!(
         picture.books[STATES.len()],
@@ -224,7 +225,7 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     drop(publisher);
     let picture = looked(&mut model);
     assert_eq!(
-        (picture.state, books(picture, Validity::Stale)),
+        (picture.state, books(picture, BookState::Stale)),
         (State::Gone, 2)
     );
     assert_eq!(
@@ -238,7 +239,7 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     book(&mut publisher, 0, Validity::Live);
     let picture = looked(&mut model);
     assert_eq!(
-        (picture.state, books(picture, Validity::Live)),
+        (picture.state, books(picture, BookState::Live)),
         (State::Ready, 1)
     );
     assert_eq!(
@@ -327,6 +328,10 @@ fn a_reader_that_is_overtaken_is_shown_by_its_name_and_first() {
     );
 }
 
+fn ladder(model: &Model) -> &Ladder {
+    model.picture().ladder.as_ref().expect("a ladder")
+}
+
 #[test]
 fn the_ladder_is_that_of_the_chosen_instrument() {
     let stage = Stage::new();
@@ -335,44 +340,130 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
     book(&mut publisher, 0, Validity::Live);
     book(&mut publisher, 2, Validity::Gapped);
     let mut model = Model::of(&stage.root(), "test");
-    let heading = |model: &Model| {
-        let ladder = model.picture().ladder.as_ref().expect("a ladder");
-        (ladder.lines[0].trim().to_owned(), ladder.place)
-    };
+    let chosen = |model: &Model| (ladder(model).symbol.clone(), ladder(model).state);
     looked(&mut model);
+    let es = ("ESU4".to_owned(), Some(BookState::Live));
     assert_eq!(
-        heading(&model),
-        ("NQU4, 102, gapped".to_owned(), 3),
-        "the one that changed last"
+        chosen(&model),
+        es,
+        "the first of those that are equally busy"
     );
-    model.step(-2);
-    assert_eq!(heading(&model), ("ESU4, 100, live".to_owned(), 1));
-    let lines = &model.picture().ladder.as_ref().expect("a ladder").lines;
-    assert!(
-        lines.iter().any(|line| line.contains("4500 |")),
-        "{lines:?}"
-    );
-    model.step(-5);
-    assert_eq!(heading(&model).1, 1, "it is the first");
+    model.change_list(|list| list.step(2));
+    assert_eq!(chosen(&model), ("NQU4".to_owned(), Some(BookState::Gapped)));
+    model.change_list(|list| list.step(-5));
+    assert_eq!(chosen(&model), es);
     assert!(model.choose("esz") && !model.choose("ZZZ"));
-    let (said, place) = heading(&model);
-    assert!(
-        said.contains("no book of it was published yet") && place == 2,
-        "{said}"
-    );
+    assert_eq!(chosen(&model), ("ESZ4".to_owned(), None));
+    let why = ladder(&model).why_none.clone();
+    assert_eq!(why.as_deref(), Some("no book of it was published yet"));
     assert!(model.choose("102"));
     looked(&mut model);
-    assert_eq!(heading(&model).1, 3, "it stays");
+    assert_eq!(chosen(&model).0, "NQU4", "it stays");
 
     // Asked for before anything is known, as by --symbol.
     let mut model = Model::of(&stage.root(), "test");
     assert!(!model.choose("esz"));
     looked(&mut model);
-    assert_eq!(heading(&model).1, 2);
+    assert_eq!(chosen(&model).0, "ESZ4");
     let mut model = Model::of(&stage.root(), "test");
     model.choose("ZZZ");
     looked(&mut model);
-    assert_eq!(heading(&model).0, "no instrument is called like ZZZ");
-    model.step(1);
-    assert_eq!(heading(&model).1, 2);
+    let why = ladder(&model).why_none.clone().expect("there is none");
+    assert!(why.starts_with("no instrument is called ZZZ"), "{why}");
+    model.change_list(|list| list.step(1));
+    assert_eq!(chosen(&model).0, "ESU4");
+}
+
+/// A venue states 450025 with a display factor of 0.01; traders quote 4500.25.
+#[test]
+fn prices_are_those_that_traders_quote() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    let depth = Depth {
+        direct: 10,
+        implied: 0,
+    };
+    let definition = InstrumentDefinition {
+        symbol: Symbol::new(b"ESU4"),
+        defined: true,
+        tick: Price(25_000_000_000),
+        reference: ReferenceData {
+            display_factor: DisplayFactor::new(1, 100),
+            ..ReferenceData::NULL
+        },
+        ..InstrumentDefinition::unknown(Instrument(0), 100, depth)
+    };
+    publisher.publish(&Update::Definition(&definition), &Timestamps::default());
+    let level = |price: i64, quantity| Level {
+        price: Price(price * 1_000_000_000),
+        quantity: Quantity(quantity),
+        orders: 3,
+        known: true,
+    };
+    let snapshot = BookSnapshot {
+        instrument: Instrument(0),
+        validity: Validity::Live,
+        bids: &[level(450_050, 12), level(450_025, 40)],
+        asks: &[level(450_075, 7)],
+        implied_bids: &[level(450_050, 5)],
+        implied_asks: &[],
+    };
+    publisher.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
+    publisher.commit();
+    let mut model = Model::of(&stage.root(), "test");
+    let picture = looked(&mut model);
+    let row = &picture.list.rows[0];
+    let shown = |quoted: &Option<super::Quoted>| {
+        let quoted = quoted.as_ref().expect("a quote");
+        (quoted.price.clone(), quoted.quantity.clone())
+    };
+    let pair = |price: &str, quantity: &str| (price.to_owned(), quantity.to_owned());
+    assert_eq!(
+        shown(&row.bid),
+        pair("4500.50", "12"),
+        "as many places as the tick has"
+    );
+    assert_eq!(shown(&row.ask), pair("4500.75", "7"));
+    let levels = &ladder(&model).levels;
+    let texts = |level: &super::LadderLevel| {
+        [&level.price, &level.quantity, &level.implied, &level.orders].map(Clone::clone)
+    };
+    assert_eq!(texts(&levels[0][0]), ["4500.50", "12", "5", "3"]);
+    assert_eq!(texts(&levels[1][0]), ["4500.25", "40", "", "3"]);
+    assert_eq!(texts(&levels[1][1]), ["", "", "", ""]);
+    let details = &ladder(&model).details;
+    assert!(
+        details.contains(&("tick", "0.25".to_owned())),
+        "{details:?}"
+    );
+    assert!(
+        details.contains(&("display factor", "1/100".to_owned())),
+        "{details:?}"
+    );
+}
+
+#[test]
+fn changes_are_counted_for_each_instrument_by_itself() {
+    let stage = Stage::new();
+    let mut publisher = stage.publisher();
+    define(&mut publisher, &["AAA", "BBB"]);
+    book(&mut publisher, 0, Validity::Live);
+    book(&mut publisher, 1, Validity::Live);
+    let mut model = Model::of(&stage.root(), "test");
+    let quiet = looked(&mut model);
+    assert!(
+        quiet.list.rows.iter().all(|row| row.per_second == 0.0),
+        "what is kept is no change"
+    );
+    for _ in 0..20 {
+        book(&mut publisher, 1, Validity::Live);
+    }
+    model.read();
+    let rows = &looked(&mut model).list.rows;
+    assert!(
+        rows[0].per_second == 0.0 && rows[1].per_second > 0.0,
+        "{rows:?}"
+    );
+    assert!(rows[1].age.is_some(), "{rows:?}");
+    assert!(looked(&mut model).list.rows[1].per_second == 0.0);
 }

@@ -1,0 +1,216 @@
+//! Under which conditions a benchmark ran: how fine its clock is, and what disturbed it.
+
+use std::fmt;
+use std::fs;
+use std::time::{Duration, Instant};
+use touchline_shm::clock::{Clock, ticks};
+
+/// How fine the clock of the figures is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// Smallest step that it was seen to make, nanoseconds.
+    pub step_ns: u64,
+    /// Median time between two readings in a row: it is in every figure that is taken with two readings.
+    pub reading_ns: u64,
+}
+
+/// What else the host and this thread have had to do until now.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    at: Instant,
+    /// Times that the scheduler took the processor from this thread.
+    involuntary_switches: u64,
+    processor_time: ProcessorTime,
+}
+
+/// Time of all processors of the host, in the kernel's ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ProcessorTime {
+    total: u64,
+    /// The hypervisor gave it to others.
+    stolen: u64,
+}
+
+/// What disturbed a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disturbance {
+    took: Duration,
+    involuntary_switches: u64,
+    /// Part of the host's processor time that a hypervisor gave to others, 0 to 1.
+    stolen: f64,
+    /// Largest by smallest median of the floor in the rounds; 1 without a floor.
+    floor_ratio: f64,
+}
+
+/// Involuntary switches a second, stolen time and movement of the floor from which on a run counts as disturbed.
+const SWITCHES_PER_SECOND_MAX: f64 = 5.0;
+const STOLEN_MAX: f64 = 0.01;
+const FLOOR_RATIO_MAX: f64 = 1.25;
+
+impl Resolution {
+    /// Reads the clock many times in a row.
+    pub fn measure(clock: &Clock) -> Resolution {
+        const READINGS: usize = 20_000;
+        let mut readings = Vec::with_capacity(READINGS);
+        readings.resize_with(READINGS, ticks);
+        let steps = readings
+            .windows(2)
+            .map(|pair| clock.between_ns(pair[0], pair[1]));
+        let mut steps: Vec<u64> = steps.collect();
+        steps.sort_unstable();
+        Resolution {
+            step_ns: steps.iter().copied().find(|step| *step > 0).unwrap_or(1),
+            reading_ns: steps[steps.len() / 2],
+        }
+    }
+}
+
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Resolution {
+            step_ns,
+            reading_ns,
+        } = self;
+        write!(
+            f,
+            "the clock moves in steps of {step_ns} ns, and a reading takes {reading_ns} ns"
+        )
+    }
+}
+
+impl Load {
+    /// As of now, of the thread that asks.
+    pub fn now() -> Load {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        Load {
+            at: Instant::now(),
+            involuntary_switches: involuntary_switches(&read("/proc/thread-self/status")),
+            processor_time: ProcessorTime::read(&read("/proc/stat")),
+        }
+    }
+
+    /// What disturbed the thread since then, with the medians of the floor in the rounds, if there is a floor.
+    pub fn disturbance_since(&self, earlier: &Load, floors_ns: &[u64]) -> Disturbance {
+        let total = self
+            .processor_time
+            .total
+            .saturating_sub(earlier.processor_time.total);
+        let stolen = self
+            .processor_time
+            .stolen
+            .saturating_sub(earlier.processor_time.stolen);
+        let least = floors_ns.iter().min().copied().unwrap_or(1).max(1);
+        let most = floors_ns.iter().max().copied().unwrap_or(least);
+        Disturbance {
+            took: self.at.duration_since(earlier.at),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(earlier.involuntary_switches),
+            stolen: stolen as f64 / total.max(1) as f64,
+            floor_ratio: most as f64 / least as f64,
+        }
+    }
+}
+
+fn involuntary_switches(status: &str) -> u64 {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
+    line.and_then(|number| number.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+impl ProcessorTime {
+    /// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal guest guest_nice`. The last two
+    /// are in the first two.
+    fn read(stat: &str) -> ProcessorTime {
+        let numbers = stat
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .split_whitespace()
+            .skip(1);
+        let numbers: Vec<u64> = numbers
+            .take(8)
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        ProcessorTime {
+            total: numbers.iter().sum(),
+            stolen: numbers.get(7).copied().unwrap_or(0),
+        }
+    }
+}
+
+impl Disturbance {
+    /// What is beyond its limit, a sentence each; empty if the run was quiet.
+    pub fn sentences(&self) -> Vec<String> {
+        let seconds = self.took.as_secs_f64().max(1e-3);
+        let switches = self.involuntary_switches;
+        let mut sentences = Vec::new();
+        if switches as f64 / seconds > SWITCHES_PER_SECOND_MAX && switches > 1 {
+            sentences.push(format!(
+                "the scheduler took the processor {switches} times in {seconds:.1} s"
+            ));
+        }
+        if self.stolen > STOLEN_MAX {
+            let percent = self.stolen * 100.0;
+            sentences.push(format!(
+                "the hypervisor gave {percent:.1} % of the processor time to others"
+            ));
+        }
+        if self.floor_ratio > FLOOR_RATIO_MAX {
+            let ratio = self.floor_ratio;
+            sentences.push(format!(
+                "the floor moved by a factor of {ratio:.2} between rounds"
+            ));
+        }
+        sentences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "cpu  100 0 50 800 10 0 20 20 5 5\ncpu0 1 2 3\n";
+
+    #[test]
+    fn what_the_kernel_counts_is_read() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t31\n";
+        assert_eq!(
+            (involuntary_switches(status), involuntary_switches("")),
+            (31, 0)
+        );
+        let read = ProcessorTime::read(STAT);
+        assert_eq!((read.total, read.stolen), (1_000, 20));
+        assert_eq!(ProcessorTime::read(""), ProcessorTime::default());
+    }
+
+    #[test]
+    fn a_run_is_disturbed_beyond_each_limit_and_says_by_what() {
+        let at = Instant::now();
+        let load = |seconds, involuntary_switches, total, stolen| Load {
+            at: at + Duration::from_secs(seconds),
+            involuntary_switches,
+            processor_time: ProcessorTime { total, stolen },
+        };
+        let start = load(0, 10, 1_000, 20);
+        let said = |end: Load, floors: &[u64]| end.disturbance_since(&start, floors).sentences();
+        assert!(said(load(10, 60, 2_000, 30), &[100, 125]).is_empty());
+        assert!(said(load(10, 60, 2_000, 30), &[]).is_empty());
+        let all = said(load(10, 61, 2_000, 31), &[100, 126]);
+        let expected = [
+            "the scheduler took the processor 51 times in 10.0 s",
+            "the hypervisor gave 1.1 % of the processor time to others",
+            "the floor moved by a factor of 1.26 between rounds",
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn the_clock_moves_and_takes_time_to_read() {
+        let resolution = Resolution::measure(&Clock::calibrated());
+        assert!((1..100_000).contains(&resolution.step_ns), "{resolution}");
+        assert!(resolution.reading_ns < 1_000_000, "{resolution}");
+    }
+}

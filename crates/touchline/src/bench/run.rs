@@ -1,0 +1,166 @@
+//! A run of a benchmark: what its figures are of, and whether they can be trusted.
+
+use crate::output::Failure;
+use crate::version;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use touchline_lab::bench::conditions::{Load, Resolution};
+use touchline_lab::bench::{Host, Statistics};
+use touchline_transport::clock::Clock;
+use touchline_wire::sbe::UtcTime;
+
+/// What every benchmark can be asked for.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Common {
+    /// One JSON object a line instead of a table.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the whole distribution of each figure into this folder, in HdrHistogram's text form.
+    #[arg(long, value_name = "DIR")]
+    pub histograms: Option<PathBuf>,
+}
+
+/// A run that has begun.
+pub struct Run {
+    is_json: bool,
+    histograms: Option<PathBuf>,
+    host: Host,
+    clock: Clock,
+    resolution: Resolution,
+    begun: UtcTime,
+    load: Load,
+    /// Medians of the floor, one a round.
+    floors_ns: Vec<u64>,
+}
+
+impl Run {
+    /// Begins a run. Whatever the measuring thread is bound to, it should be bound to before.
+    pub fn begin(common: &Common) -> Run {
+        let clock = Clock::calibrated();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Run {
+            is_json: common.json,
+            histograms: common.histograms.clone(),
+            host: Host::here(),
+            clock,
+            resolution: Resolution::measure(&clock),
+            begun: UtcTime(now.map_or(0, |now| now.as_nanos() as u64)),
+            load: Load::now(),
+            floors_ns: Vec::new(),
+        }
+    }
+
+    /// The clock of the figures.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Whether figures are printed as JSON.
+    pub fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// Takes the median of the floor in one more round: a floor that moves says that the host was disturbed.
+    pub fn floor(&mut self, median_ns: u64) {
+        self.floors_ns.push(median_ns);
+    }
+
+    /// What disturbed the run so far.
+    fn disturbed(&self) -> Vec<String> {
+        let disturbance = Load::now().disturbance_since(&self.load, &self.floors_ns);
+        disturbance.sentences()
+    }
+
+    /// Prints the head of a table: host, build, units and clock, and what the figures are of.
+    pub fn print_head(&self, what: &str) {
+        let Run {
+            host,
+            begun,
+            resolution,
+            ..
+        } = self;
+        println!("{host}; touchline {}, {begun}", version::LONG);
+        println!("{what}");
+        println!("times in nanoseconds; {resolution}");
+    }
+
+    /// Prints what disturbed the run, below a table; nothing if it was quiet.
+    pub fn print_disturbance(&self) {
+        let disturbed = self.disturbed();
+        if !disturbed.is_empty() {
+            println!(
+                "DISTURBED: {}; measure again on a quiet host",
+                disturbed.join("; ")
+            );
+        }
+    }
+
+    /// Prints a line of JSON, with what every line has: when, which build, how it was called, where, and what disturbed it.
+    pub fn print_json(&self, mut line: Value) {
+        line["time"] = json!(self.begun.to_string());
+        line["version"] = json!(version::VERSION);
+        line["commit"] = json!(version::COMMIT);
+        line["arguments"] = json!(std::env::args().skip(1).collect::<Vec<_>>());
+        line["clock"] = json!({
+            "step_ns": self.resolution.step_ns,
+            "reading_ns": self.resolution.reading_ns,
+        });
+        line["disturbed"] = json!(self.disturbed());
+        line["host"] = self.host.to_json();
+        println!("{line}");
+    }
+
+    /// Prints figures: a line of JSON each, or a table with a head that says what they are of. Writes their distributions if
+    /// that was asked for.
+    pub fn report(&self, what: &str, statistics: &[Statistics]) -> Result<(), Failure> {
+        self.report_with(what, statistics, "", |_| String::new(), &[])
+    }
+
+    /// The same with more columns, which have a head, and notes below.
+    pub fn report_with(
+        &self,
+        what: &str,
+        statistics: &[Statistics],
+        head: &str,
+        more: impl Fn(usize) -> String,
+        notes: &[String],
+    ) -> Result<(), Failure> {
+        self.write_distributions(statistics)?;
+        if self.is_json {
+            statistics
+                .iter()
+                .for_each(|line| self.print_json(line.to_json()));
+            return Ok(());
+        }
+        self.print_head(what);
+        println!("{}{head}", Statistics::HEAD);
+        for (number, line) in statistics.iter().enumerate() {
+            println!("{line}{}", more(number));
+        }
+        notes.iter().for_each(|note| println!("{note}"));
+        self.print_disturbance();
+        Ok(())
+    }
+
+    /// Writes the whole distribution of each figure, if that was asked for.
+    pub fn write_distributions(&self, statistics: &[Statistics]) -> Result<(), Failure> {
+        match &self.histograms {
+            Some(folder) => write_distributions(statistics, folder),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), Failure> {
+    let written = std::fs::create_dir_all(folder).and_then(|()| {
+        let mut lines = statistics.iter();
+        lines.try_for_each(|line| line.write_distribution(folder))
+    });
+    written.map_err(|error| {
+        let folder = folder.display();
+        Failure::run(format!(
+            "{folder}: cannot be written ({error}); give a folder of yours"
+        ))
+    })
+}

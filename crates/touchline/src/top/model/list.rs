@@ -1,0 +1,337 @@
+//! The instruments of a bus as a list: which are shown, in which order, and which one is chosen.
+
+use std::cmp::Ordering;
+use std::time::Duration;
+use touchline_client::State as BookState;
+
+/// A price with the quantity there, as a person reads them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quoted {
+    /// Price as traders quote it.
+    pub price: String,
+    /// Quantity.
+    pub quantity: String,
+}
+
+/// An instrument as a row of the list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InstrumentRow {
+    /// What it is known by on this bus; stays the same when the publisher restarts.
+    pub id: usize,
+    /// Symbol, or the security id of an instrument without one.
+    pub symbol: String,
+    /// The venue's number of it.
+    pub security_id: i64,
+    /// How far its book may be trusted; `None` before there is a book.
+    pub state: Option<BookState>,
+    /// Best bid.
+    pub bid: Option<Quoted>,
+    /// Best ask.
+    pub ask: Option<Quoted>,
+    /// Last trade.
+    pub last: Option<Quoted>,
+    /// Changes of its book and trades a second, over the last interval.
+    pub per_second: f64,
+    /// Time since its last change; `None` before the first.
+    pub age: Option<Duration>,
+}
+
+/// What the list is sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// Symbol, from A.
+    #[default]
+    Symbol,
+    /// State of the book, the worst first.
+    State,
+    /// Updates a second, the most first.
+    Updates,
+    /// Time since the last change, the shortest first.
+    Age,
+}
+
+/// All instruments, and what a person has asked of the list.
+#[derive(Debug, Default)]
+pub struct List {
+    /// Everything there is, in no order.
+    all: Vec<InstrumentRow>,
+    shown: ShownList,
+    /// By its id.
+    chosen: Option<usize>,
+    /// What was asked for by name, and there is no such instrument so far.
+    awaited: Option<String>,
+}
+
+/// The part of the list that a person asked for, in the order asked for.
+#[derive(Clone, Debug, Default)]
+pub struct ShownList {
+    /// The rows.
+    pub rows: Vec<InstrumentRow>,
+    /// Place of the chosen one in it.
+    pub chosen: Option<usize>,
+    /// Number of instruments, those left out included.
+    pub total: usize,
+    /// What it is sorted by.
+    pub sort: Sort,
+    /// In the opposite order.
+    pub is_reversed: bool,
+    /// Text that the symbols have in them; empty for all.
+    pub filter: String,
+}
+
+impl Sort {
+    /// All of them, in the order in which a key goes through them.
+    pub const ALL: [Sort; 4] = [Sort::Symbol, Sort::State, Sort::Updates, Sort::Age];
+
+    fn next(self) -> Sort {
+        let place = Sort::ALL.iter().position(|sort| *sort == self);
+        Sort::ALL[place.map_or(0, |place| place + 1) % Sort::ALL.len()]
+    }
+
+    fn compare(self, one: &InstrumentRow, other: &InstrumentRow) -> Ordering {
+        let age = |row: &InstrumentRow| row.age.unwrap_or(Duration::MAX);
+        match self {
+            Sort::Symbol => Ordering::Equal,
+            Sort::State => badness(other.state).cmp(&badness(one.state)),
+            Sort::Updates => other.per_second.total_cmp(&one.per_second),
+            Sort::Age => age(one).cmp(&age(other)),
+        }
+    }
+}
+
+/// A book that is not live comes before one that is.
+fn badness(state: Option<BookState>) -> u8 {
+    match state {
+        Some(BookState::Live) => 0,
+        Some(BookState::Closed) => 1,
+        None => 2,
+        Some(BookState::NaturalRefresh) => 3,
+        Some(BookState::Stale) => 4,
+        Some(BookState::Gapped) => 5,
+        Some(BookState::Recovering) => 6,
+    }
+}
+
+impl List {
+    /// Takes what there is now.
+    pub fn set(&mut self, rows: Vec<InstrumentRow>) {
+        self.all = rows;
+        if let Some(wanted) = self.awaited.take() {
+            self.choose(&wanted);
+        }
+        if self.chosen.is_none() && self.awaited.is_none() {
+            self.chosen = self.busiest();
+        }
+        self.arrange();
+    }
+
+    /// As it is shown.
+    pub fn shown(&self) -> &ShownList {
+        &self.shown
+    }
+
+    /// The chosen instrument, by its id.
+    pub fn chosen(&self) -> Option<usize> {
+        self.chosen
+    }
+
+    /// What was asked for by name and is not there.
+    pub fn awaited(&self) -> Option<&str> {
+        self.awaited.as_deref()
+    }
+
+    /// Chooses by symbol or security id, else the first symbol that has this in it. `false` if there is none: then it is
+    /// awaited, unless another one was chosen before.
+    pub fn choose(&mut self, wanted: &str) -> bool {
+        let upper = wanted.to_uppercase();
+        let is_it = |row: &&InstrumentRow| {
+            row.symbol.to_uppercase() == upper || row.security_id.to_string() == wanted
+        };
+        let mut with_it: Vec<&InstrumentRow> =
+            self.all.iter().filter(|row| has(row, &upper)).collect();
+        with_it.sort_by(|one, other| one.symbol.cmp(&other.symbol));
+        let found = self.all.iter().find(is_it).or(with_it.first().copied());
+        let found = found.map(|row| row.id);
+        match found {
+            Some(id) => self.chosen = Some(id),
+            None if self.chosen.is_none() => self.awaited = Some(wanted.to_owned()),
+            None => {}
+        }
+        self.arrange();
+        found.is_some()
+    }
+
+    /// Chooses the instrument `by` rows further down, or further up.
+    pub fn step(&mut self, by: isize) {
+        let Some(last) = self.shown.rows.len().checked_sub(1) else {
+            return;
+        };
+        let place = match self.shown.chosen {
+            Some(place) => place.saturating_add_signed(by).min(last),
+            None => 0,
+        };
+        self.chosen = Some(self.shown.rows[place].id);
+        self.awaited = None;
+        self.shown.chosen = Some(place);
+    }
+
+    /// Sorts by the next column.
+    pub fn sort_next(&mut self) {
+        self.shown.sort = self.shown.sort.next();
+        self.arrange();
+    }
+
+    /// Turns the order round.
+    pub fn reverse(&mut self) {
+        self.shown.is_reversed = !self.shown.is_reversed;
+        self.arrange();
+    }
+
+    /// Shows only instruments whose symbol has this text in it; all if it is empty.
+    pub fn filter(&mut self, text: &str) {
+        text.clone_into(&mut self.shown.filter);
+        self.arrange();
+    }
+
+    fn busiest(&self) -> Option<usize> {
+        let by_symbol =
+            |one: &&InstrumentRow, other: &&InstrumentRow| other.symbol.cmp(&one.symbol);
+        let rows = self.all.iter();
+        let busiest = rows.max_by(|one, other| {
+            one.per_second
+                .total_cmp(&other.per_second)
+                .then(by_symbol(one, other))
+        });
+        busiest.map(|row| row.id)
+    }
+
+    fn arrange(&mut self) {
+        let upper = self.shown.filter.to_uppercase();
+        let (sort, is_reversed) = (self.shown.sort, self.shown.is_reversed);
+        let mut rows: Vec<_> = self
+            .all
+            .iter()
+            .filter(|row| has(row, &upper))
+            .cloned()
+            .collect();
+        rows.sort_by(|one, other| {
+            // Rows that are the same by the column are in the order of their symbols.
+            let order = sort
+                .compare(one, other)
+                .then_with(|| one.symbol.cmp(&other.symbol));
+            if is_reversed { order.reverse() } else { order }
+        });
+        self.shown.chosen = rows.iter().position(|row| Some(row.id) == self.chosen);
+        self.shown.total = self.all.len();
+        self.shown.rows = rows;
+    }
+}
+
+fn has(row: &InstrumentRow, upper: &str) -> bool {
+    row.symbol.to_uppercase().contains(upper)
+        || (!upper.is_empty() && row.security_id.to_string() == upper)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: usize, symbol: &str, per_second: f64, state: BookState) -> InstrumentRow {
+        InstrumentRow {
+            id,
+            symbol: symbol.to_owned(),
+            security_id: 100 + id as i64,
+            state: Some(state),
+            per_second,
+            age: (id != 2).then(|| Duration::from_millis(10 - id as u64)),
+            ..InstrumentRow::default()
+        }
+    }
+
+    fn list() -> List {
+        let mut list = List::default();
+        list.set(vec![
+            row(0, "NQU4", 5.0, BookState::Live),
+            row(1, "ESU4", 90.0, BookState::Live),
+            row(2, "ESZ4", 0.0, BookState::Recovering),
+            row(3, "ZNU4", 5.0, BookState::Gapped),
+        ]);
+        list
+    }
+
+    fn symbols(list: &List) -> Vec<&str> {
+        list.shown()
+            .rows
+            .iter()
+            .map(|row| row.symbol.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn each_order_is_by_its_column_and_then_by_symbol() {
+        let mut list = list();
+        let mut orders = vec![symbols(&list).join(" ")];
+        for _ in 1..Sort::ALL.len() {
+            list.sort_next();
+            orders.push(symbols(&list).join(" "));
+        }
+        let expected = [
+            "ESU4 ESZ4 NQU4 ZNU4",
+            "ESZ4 ZNU4 ESU4 NQU4",
+            "ESU4 NQU4 ZNU4 ESZ4",
+            "ZNU4 ESU4 NQU4 ESZ4",
+        ];
+        assert_eq!(orders, expected);
+        list.reverse();
+        assert_eq!(symbols(&list).join(" "), "ESZ4 NQU4 ESU4 ZNU4");
+        list.sort_next();
+        assert_eq!(symbols(&list).join(" "), "ZNU4 NQU4 ESZ4 ESU4");
+    }
+
+    #[test]
+    fn a_filter_leaves_rows_out_and_keeps_the_chosen_one() {
+        let mut list = list();
+        assert_eq!(list.chosen(), Some(1), "the busiest one");
+        list.filter("z");
+        assert_eq!(symbols(&list), ["ESZ4", "ZNU4"]);
+        let shown = list.shown();
+        assert_eq!(
+            (shown.chosen, shown.total, list.chosen()),
+            (None, 4, Some(1))
+        );
+        list.step(1);
+        assert_eq!(list.chosen(), Some(2), "the first of those that are shown");
+        list.filter("103");
+        assert_eq!(symbols(&list), ["ZNU4"]);
+        list.filter("nothing");
+        list.step(1);
+        assert_eq!((symbols(&list).len(), list.chosen()), (0, Some(2)));
+        list.filter("");
+        assert_eq!((symbols(&list).len(), list.shown().chosen), (4, Some(1)));
+    }
+
+    #[test]
+    fn steps_end_at_the_ends_and_a_choice_survives_another_order() {
+        let mut list = list();
+        list.step(10);
+        assert_eq!(list.chosen(), Some(3));
+        list.sort_next();
+        assert_eq!((list.chosen(), list.shown().chosen), (Some(3), Some(1)));
+        list.step(-10);
+        assert_eq!(list.chosen(), Some(2));
+    }
+
+    #[test]
+    fn an_instrument_is_chosen_by_symbol_id_or_a_part_and_awaited_before_it_is_there() {
+        let mut list = list();
+        assert!(list.choose("esz") && list.chosen() == Some(2));
+        assert!(list.choose("103") && list.chosen() == Some(3));
+        assert!(!list.choose("GC") && list.chosen() == Some(3));
+
+        let mut early = List::default();
+        assert!(!early.choose("esz"));
+        assert_eq!((early.chosen(), early.awaited()), (None, Some("esz")));
+        early.set(list.all);
+        assert_eq!((early.chosen(), early.awaited()), (Some(2), None));
+    }
+}

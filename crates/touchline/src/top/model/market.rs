@@ -1,0 +1,373 @@
+//! The instruments of a bus, followed by the client: tops, last trades, how much each changes, and the book of one.
+
+use super::list::{InstrumentRow, Quoted};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use touchline_client::{
+    Book, BookKind, Bus, Definition, Error, Event, Events, Instrument, Level, Price, Side, State,
+};
+
+/// Follows a bus.
+pub struct Market {
+    bus: Bus,
+    /// By the client's index of an instrument.
+    activity: Vec<Activity>,
+    /// When changes were counted last.
+    counted: Instant,
+    /// Whether a publisher is at work, as of the last look: the client finds out only when nothing comes for a while.
+    is_published: bool,
+}
+
+/// What happened to an instrument.
+#[derive(Clone, Copy, Debug, Default)]
+struct Activity {
+    /// Changes since they were counted last.
+    changes: u64,
+    /// Changes a second, when they were counted last.
+    per_second: f64,
+    last: Option<Change>,
+}
+
+/// When an instrument changed last.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// It was seen here.
+    Seen(Instant),
+    /// Before this joined; nanoseconds since 1970.
+    Received(u64),
+}
+
+/// The book of an instrument as text.
+#[derive(Clone, Debug, Default)]
+pub struct Ladder {
+    /// Symbol, or the security id of an instrument without one.
+    pub symbol: String,
+    /// How far the book may be trusted; `None` if there is none.
+    pub state: Option<State>,
+    /// Why there is no book.
+    pub why_none: Option<String>,
+    /// LOCKED or CROSSED.
+    pub spread: Option<&'static str>,
+    /// Name and value of what is known of the instrument.
+    pub details: Vec<(&'static str, String)>,
+    /// Bid and ask of each row, best first.
+    pub levels: Vec<[LadderLevel; 2]>,
+}
+
+/// A level of a side as text; empty where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LadderLevel {
+    /// Price as traders quote it; `?` of a level that was never stated.
+    pub price: String,
+    /// Direct quantity.
+    pub quantity: String,
+    /// Implied quantity.
+    pub implied: String,
+    /// Number of orders.
+    pub orders: String,
+}
+
+/// Events that one look takes at most: who is far behind goes on at the next one.
+const EVENTS_MAX: usize = 2_000_000;
+
+/// A kept value of longer ago than this is of a recording, or of a market that is closed: its age says nothing.
+const AGE_MAX: Duration = Duration::from_secs(7 * 86_400);
+
+impl Market {
+    /// Joins the bus.
+    ///
+    /// # Errors
+    /// There is no such bus, or it cannot be read.
+    pub fn join(directory: &Path, bus: &str) -> Result<Market, Error> {
+        let events = Events::TOPS | Events::TRADES | Events::BOOKS;
+        let bus = Bus::options()
+            .directory(directory)
+            .events(events)
+            .join(bus)?;
+        Ok(Market {
+            bus,
+            activity: Vec::new(),
+            counted: Instant::now(),
+            is_published: true,
+        })
+    }
+
+    /// Reads what came; never waits.
+    pub fn read(&mut self) {
+        let now = Instant::now();
+        for _ in 0..EVENTS_MAX {
+            match self.bus.poll() {
+                None => return,
+                Some(event) => self.take(&event, now),
+            }
+        }
+    }
+
+    /// Counts changes anew, and gives all instruments; whether a publisher is at work is known from elsewhere.
+    pub fn rows(&mut self, is_published: bool) -> Vec<InstrumentRow> {
+        self.is_published = is_published;
+        let seconds = self.counted.elapsed().as_secs_f64().max(1e-3);
+        self.counted = Instant::now();
+        for activity in &mut self.activity {
+            activity.per_second = activity.changes as f64 / seconds;
+            activity.changes = 0;
+        }
+        let instruments = self.bus.instruments();
+        instruments
+            .filter_map(|instrument| self.row(instrument))
+            .collect()
+    }
+
+    /// The book of an instrument, by its id in the list.
+    pub fn ladder(&self, id: usize) -> Option<Ladder> {
+        let mut instruments = self.bus.instruments();
+        let instrument = instruments.find(|instrument| instrument.index() == id)?;
+        let definition = self.bus.definition(instrument).ok()?;
+        let book = self.bus.book(instrument).ok()?;
+        Some(Ladder::of(definition, &book, self.state(&book)))
+    }
+
+    fn take(&mut self, event: &Event, now: Instant) {
+        let times = match event {
+            Event::Book(change) => change.times,
+            Event::Trade(trade) => trade.times,
+            // A top comes with the book that caused it.
+            _ => return,
+        };
+        let Some(instrument) = event.instrument() else {
+            return;
+        };
+        if self.activity.len() <= instrument.index() {
+            self.activity
+                .resize(instrument.index() + 1, Activity::default());
+        }
+        let activity = &mut self.activity[instrument.index()];
+        if self.bus.trace().is_kept {
+            activity.last = (times.receive_ns > 0).then_some(Change::Received(times.receive_ns));
+        } else {
+            activity.changes += 1;
+            activity.last = Some(Change::Seen(now));
+        }
+    }
+
+    /// How far a book may be trusted; `None` if there is none.
+    fn state(&self, book: &Book<'_>) -> Option<State> {
+        let state = has_book(book).then(|| book.state())?;
+        Some(match state {
+            State::Live if !self.is_published => State::Stale,
+            other => other,
+        })
+    }
+
+    fn row(&self, instrument: Instrument) -> Option<InstrumentRow> {
+        let definition = self.bus.definition(instrument).ok()?;
+        let book = self.bus.book(instrument).ok()?;
+        let trade = self.bus.last_trade(instrument).ok().flatten();
+        let decimals = decimals(definition);
+        let quoted = |price: Price, quantity: String| Quoted {
+            price: padded(price, decimals),
+            quantity,
+        };
+        let best = |side| {
+            let quote = book.best(side)?;
+            Some(quoted(quote.price, quote.quantity.to_string()))
+        };
+        let activity = self
+            .activity
+            .get(instrument.index())
+            .copied()
+            .unwrap_or_default();
+        Some(InstrumentRow {
+            id: instrument.index(),
+            symbol: name(definition),
+            security_id: definition.security_id,
+            state: self.state(&book),
+            bid: best(Side::Bid),
+            ask: best(Side::Ask),
+            last: trade.map(|trade| quoted(trade.price, trade.quantity.to_string())),
+            per_second: activity.per_second,
+            age: activity.last.and_then(Change::age),
+        })
+    }
+}
+
+impl Change {
+    fn age(self) -> Option<Duration> {
+        match self {
+            Change::Seen(at) => Some(at.elapsed()),
+            Change::Received(ns) => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+                let age = now.checked_sub(Duration::from_nanos(ns))?;
+                (age < AGE_MAX).then_some(age)
+            }
+        }
+    }
+}
+
+/// Nothing was published of a book before its first message.
+fn has_book(book: &Book<'_>) -> bool {
+    book.sequence() > 0
+}
+
+fn name(definition: &Definition) -> String {
+    match definition.symbol.as_str() {
+        "" => definition.security_id.to_string(),
+        symbol => symbol.to_owned(),
+    }
+}
+
+/// Places behind the point that the venue's price step has.
+fn decimals(definition: &Definition) -> usize {
+    let tick = definition
+        .tick
+        .map(|tick| tick.to_string())
+        .unwrap_or_default();
+    tick.split_once('.').map_or(0, |(_, behind)| behind.len())
+}
+
+/// A price with at least so many places, so that prices of one instrument stand below each other.
+fn padded(price: Price, decimals: usize) -> String {
+    let mut text = price.to_string();
+    let behind = text.split_once('.').map_or(0, |(_, behind)| behind.len());
+    if behind < decimals {
+        if behind == 0 {
+            text.push('.');
+        }
+        text.push_str(&"0".repeat(decimals - behind));
+    }
+    text
+}
+
+impl Ladder {
+    fn of(definition: &Definition, book: &Book<'_>, state: Option<State>) -> Ladder {
+        let [bids, asks] = [Side::Bid, Side::Ask].map(|side| levels(definition, book, side));
+        let rows = bids.len().max(asks.len());
+        let (mut bids, mut asks) = (bids.into_iter(), asks.into_iter());
+        let mut row = || [bids.next(), asks.next()].map(Option::unwrap_or_default);
+        let has_book = state.is_some();
+        Ladder {
+            symbol: name(definition),
+            state,
+            why_none: (!has_book).then(|| "no book of it was published yet".to_owned()),
+            spread: spread(book),
+            details: details(definition),
+            levels: (0..rows).map(|_| row()).collect(),
+        }
+    }
+}
+
+/// What a spread is called that a market should not have: of direct and implied levels together.
+fn spread(book: &Book<'_>) -> Option<&'static str> {
+    let best = |side| {
+        let kinds = [BookKind::Direct, BookKind::Implied];
+        let prices = kinds
+            .map(|kind| best_price(book, kind, side))
+            .into_iter()
+            .flatten();
+        match side {
+            Side::Bid => prices.max(),
+            Side::Ask => prices.min(),
+        }
+    };
+    let (bid, ask) = (best(Side::Bid)?, best(Side::Ask)?);
+    match bid.cmp(&ask) {
+        std::cmp::Ordering::Less => None,
+        std::cmp::Ordering::Equal => Some("LOCKED"),
+        std::cmp::Ordering::Greater => Some("CROSSED"),
+    }
+}
+
+fn best_price(book: &Book<'_>, kind: BookKind, side: Side) -> Option<Price> {
+    let best = book.list(kind, side).next()?;
+    (best.is_known && !best.price.is_null()).then_some(best.price)
+}
+
+/// Direct and implied levels of a side by their price, best first.
+fn levels(definition: &Definition, book: &Book<'_>, side: Side) -> Vec<LadderLevel> {
+    let decimals = decimals(definition);
+    let is_better = |one: &Level, other: &Level| match side {
+        Side::Bid => one.price > other.price,
+        Side::Ask => one.price < other.price,
+    };
+    let mut direct = book.list(BookKind::Direct, side).peekable();
+    let mut implied = book
+        .list(BookKind::Implied, side)
+        .filter(|level| level.is_known)
+        .peekable();
+    let mut rows = Vec::new();
+    loop {
+        let (direct_level, implied_level) = match (direct.peek(), implied.peek()) {
+            (None, None) => return rows,
+            (Some(_), None) => (direct.next(), None),
+            (None, Some(_)) => (None, implied.next()),
+            (Some(level), Some(_)) if !level.is_known => (direct.next(), None),
+            (Some(level), Some(other)) if is_better(level, other) => (direct.next(), None),
+            (Some(level), Some(other)) if is_better(other, level) => (None, implied.next()),
+            (Some(_), Some(_)) => (direct.next(), implied.next()),
+        };
+        rows.push(row_of(direct_level, implied_level, decimals));
+    }
+}
+
+fn row_of(direct: Option<Level>, implied: Option<Level>, decimals: usize) -> LadderLevel {
+    let Some(first) = direct.or(implied) else {
+        return LadderLevel::default();
+    };
+    if !first.is_known {
+        return LadderLevel {
+            price: "?".to_owned(),
+            ..LadderLevel::default()
+        };
+    }
+    let quantity =
+        |level: Option<Level>| level.map_or(String::new(), |level| level.quantity.to_string());
+    let orders = direct.and_then(|level| level.orders);
+    LadderLevel {
+        price: padded(first.price, decimals),
+        quantity: quantity(direct),
+        implied: quantity(implied),
+        orders: orders.map_or(String::new(), |orders| orders.to_string()),
+    }
+}
+
+/// What a trader asks first of an instrument.
+fn details(definition: &Definition) -> Vec<(&'static str, String)> {
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let price = |price: Option<Price>| price.map(|price| price.to_string());
+    let maturity = definition.maturity;
+    let expiry = (maturity > 0).then(|| match maturity % 100 {
+        _ if maturity / 100 % 100 == 0 => (maturity / 10_000).to_string(),
+        0 => format!("{:04}-{:02}", maturity / 10_000, maturity / 100 % 100),
+        day => format!(
+            "{:04}-{:02}-{day:02}",
+            maturity / 10_000,
+            maturity / 100 % 100
+        ),
+    });
+    let factor = definition.display_factor.map(|factor| factor.to_string());
+    let all = [
+        ("id", Some(definition.security_id.to_string())),
+        ("venue", text(definition.venue.as_str())),
+        ("group", text(definition.group.as_str())),
+        (
+            "type",
+            definition.security_type.map(|kind| kind.name().to_owned()),
+        ),
+        ("currency", text(definition.currency.as_str())),
+        ("tick", price(definition.tick)),
+        ("multiplier", price(definition.multiplier)),
+        ("display factor", factor.filter(|factor| factor != "1")),
+        ("expiry", expiry),
+        ("strike", price(definition.strike)),
+        (
+            "legs",
+            (definition.leg_count() > 0).then(|| definition.leg_count().to_string()),
+        ),
+        ("low limit", price(definition.low_limit)),
+        ("high limit", price(definition.high_limit)),
+    ];
+    let known = all.into_iter();
+    known
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
