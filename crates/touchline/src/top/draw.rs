@@ -224,7 +224,7 @@ fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: 
 /// From here on rates stand beside lines and gaps.
 const TWO_COLUMNS: u16 = 76;
 /// Columns of lines and gaps beside rates.
-const GAPS_WIDTH: u16 = 44;
+const GAPS_WIDTH: u16 = 46;
 
 /// The first rows of an area.
 fn rows_of(area: Rect, rows: u16) -> Rect {

@@ -407,6 +407,16 @@ impl Rate {
     }
 }
 
+impl Latency {
+    /// Quantiles of the last interval, and of all where that has no value.
+    pub fn latest(&self) -> [Option<u64>; 4] {
+        match self.recent.count {
+            0 => self.total.at,
+            _ => self.recent.at,
+        }
+    }
+}
+
 impl State {
     /// The word that is shown.
     pub const fn name(self) -> &'static str {

@@ -4,64 +4,36 @@ use super::market::{Parts, state_style};
 use super::table::{Column, Table};
 use super::{BAD, BOLD, CARE, DIM, GOOD};
 use crate::format::{bytes, count, counted, duration};
-use crate::top::model::{Condition, Latency, Picture, Points, Reader, STATES};
+use crate::top::model::{Condition, Count, Latency, Picture, Points, Reader, STATES};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 /// What flows and what was lost, in one line: the most important first.
 pub fn totals_line(picture: &Picture, width: u16) -> Line<'static> {
     let mut parts = Parts::new(width);
-    let rate = |name: &str| picture.rates.iter().find(|rate| rate.name == name);
-    if let Some(updates) = rate("updates") {
-        parts.add(
-            format!("{} updates/s", count(updates.per_second.round() as u64)),
-            BOLD,
-        );
+    let rate = |text: f64, noun: &str| format!("{} {noun}/s", count(text.round() as u64));
+    let updates = picture.rates.iter().find(|rate| rate.name == "updates");
+    if let Some(updates) = updates {
+        parts.add(rate(updates.per_second, "updates"), BOLD);
     }
+    write_losses(&mut parts, picture);
     let packets = picture
         .rates
         .iter()
         .filter(|rate| rate.name.starts_with("packets"));
     let packets: Vec<f64> = packets.map(|rate| rate.per_second).collect();
     if !packets.is_empty() {
-        let all: f64 = packets.iter().sum();
-        parts.add(
-            format!("{} packets/s", count(all.round() as u64)),
-            Style::new(),
-        );
-    }
-    for (name, noun) in [("gaps", "gap"), ("lost", "packet lost")] {
-        if let Some(line) = picture.lines.iter().find(|line| line.name == name) {
-            let text = match (noun, line.total) {
-                ("gap", total) => counted(total, noun),
-                (_, total) => format!("{} lost", counted(total, "packet")),
-            };
-            parts.add(text, bad_style(line.recent, line.total));
-        }
-    }
-    for line in picture
-        .lines
-        .iter()
-        .filter(|line| line.name.contains("drop") && line.total > 0)
-    {
-        parts.add(
-            format!("{} {}", count(line.total), line.name),
-            bad_style(line.recent, line.total),
-        );
+        parts.add(rate(packets.iter().sum(), "packets"), Style::new());
     }
     let packet = picture
         .latencies
         .iter()
         .find(|latency| latency.name == "packet_ns");
-    if let Some(latency) = packet {
-        let recent = match latency.recent.count {
-            0 => &latency.total,
-            _ => &latency.recent,
-        };
-        let [p50, p99, ..] = recent.at;
-        if let (Some(p50), Some(p99)) = (p50, p99) {
-            let text = format!("packet p50 {}, p99 {}", duration(p50), duration(p99));
-            parts.add(text, Style::new());
+    if let Some([Some(p50), Some(p99), ..]) = packet.map(Latency::latest) {
+        let both = format!("packet p50 {}, p99 {}", duration(p50), duration(p99));
+        match parts.has_room(&both) {
+            true => parts.add(both, Style::new()),
+            false => parts.add(format!("packet p99 {}", duration(p99)), Style::new()),
         }
     }
     if parts.is_empty() {
@@ -71,6 +43,32 @@ pub fn totals_line(picture: &Picture, width: u16) -> Line<'static> {
         );
     }
     parts.line()
+}
+
+/// Gaps and what was lost in them, and what the host has dropped, if it has.
+fn write_losses(parts: &mut Parts, picture: &Picture) {
+    let line = |name: &str| picture.lines.iter().find(|line| line.name == name);
+    let (gaps, lost) = (line("gaps"), line("lost"));
+    if let Some(lost) = lost {
+        let packets = counted(lost.total, "packet");
+        let text = match gaps {
+            Some(gaps) if gaps.total > 0 => {
+                format!("{packets} lost in {}", counted(gaps.total, "gap"))
+            }
+            _ => format!("{packets} lost"),
+        };
+        parts.add(text, bad_style(lost.recent, lost.total));
+    } else if let Some(gaps) = gaps {
+        parts.add(
+            counted(gaps.total, "gap"),
+            bad_style(gaps.recent, gaps.total),
+        );
+    }
+    let has_dropped = |line: &&Count| line.name.contains("drop") && line.total > 0;
+    for line in picture.lines.iter().filter(has_dropped) {
+        let text = format!("{} {}", count(line.total), line.name);
+        parts.add(text, bad_style(line.recent, line.total));
+    }
 }
 
 fn bad_style(recent: u64, total: u64) -> Style {

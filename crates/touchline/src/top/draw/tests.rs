@@ -432,11 +432,15 @@ fn what_is_bad_is_red_and_what_is_not_live_is_grey_and_said() {
     assert_eq!(style_of(&live, "strategy-1  ").0, Color::Reset);
     assert!(style_of(&live, "gone  ").1.contains(Modifier::DIM));
     assert_eq!(
-        style_of(&live, "17 packets lost").0,
+        style_of(&live, "17 packets lost in 3 gaps").0,
         Color::Red,
         "some just now"
     );
-    assert_eq!(style_of(&live, "3 gaps").0, Color::Yellow, "some before");
+    assert_eq!(
+        style_of(&live, "gaps                        0").0,
+        Color::Yellow,
+        "some before"
+    );
     assert_eq!(style_of(&live, "4499.25").0, Color::Green);
     assert_eq!(style_of(&live, "4502.25").0, Color::Red);
     assert!(!text(&live).contains("do not trade"));

@@ -1,4 +1,4 @@
-//! The benchmarks of the network, small: that every packet is accounted for, not how long it took.
+//! The benchmarks, small: that every packet is accounted for and that figures say what they are of, not how long it took.
 
 use super::Desk;
 use serde_json::Value;
@@ -50,5 +50,59 @@ fn bench_receive_measures_each_way_of_receiving() {
         assert_eq!(of(&lines, &format!("{way}-lost"), "value"), 0.0);
         let rate = of(&lines, &format!("{way}-rate"), "value");
         assert!(rate.as_f64() > Some(0.0), "{rate}");
+    }
+}
+
+#[test]
+fn a_line_of_json_says_when_which_build_how_and_where() {
+    let arguments = "bench hash --orders 1000 --samples 50 --rounds 1 --json";
+    for line in lines("json", arguments) {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        assert_eq!(line["arguments"], serde_json::json!(words));
+        assert_eq!(line["version"], env!("CARGO_PKG_VERSION"));
+        let time = line["time"].as_str().expect("a time");
+        assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
+        assert!(line["host"]["cores"].as_u64() > Some(0), "{line}");
+        assert!(line["clock"]["step_ns"].as_u64() > Some(0), "{line}");
+        assert!(
+            line["disturbed"].is_array() && line.get("commit").is_some(),
+            "{line}"
+        );
+    }
+}
+
+/// Every row has a word for each word of its head.
+#[test]
+fn tables_have_units_and_the_clock_in_their_head_and_columns_that_never_touch() {
+    let desk = Desk::bare("tables");
+    for (name, arguments) in [
+        ("hash", "--orders 1000 --samples 50 --rounds 1"),
+        ("book", "--samples 50 --rounds 1"),
+        ("decode-fix", "--samples 50 --rounds 1"),
+        ("event", "--rounds 2"),
+    ] {
+        let text = desk.run(&format!("bench {name} {arguments}")).done().stdout;
+        let host = text.lines().next().unwrap_or_default();
+        assert!(host.contains("; touchline 0."), "{host}");
+        assert!(
+            text.contains("times in nanoseconds; the clock moves in steps of"),
+            "{text}"
+        );
+        let mut rows = text
+            .lines()
+            .skip_while(|line| !line.starts_with("subject "));
+        let head = rows.next().expect("a head").replace("p50 ratio", "ratio");
+        let columns = head.split_whitespace().count();
+        let rows: Vec<_> = rows
+            .take_while(|line| {
+                !line.starts_with("DISTURBED")
+                    && !line.starts_with("the ")
+                    && !line.starts_with("publishing ")
+            })
+            .collect();
+        assert!(rows.len() > 1, "{text}");
+        for row in rows {
+            assert_eq!(row.split_whitespace().count(), columns, "{name}: {row}");
+        }
     }
 }

@@ -247,10 +247,8 @@ fn a_reader_that_gives_a_name_is_seen_by_stat_and_top() {
     assert_eq!(counters["receive_timestamps_far"], counters["batches"]);
     for shows in ["stat lab", "top lab --once --interval-ms 50"] {
         let text = desk.run(shows).done().stdout;
-        assert!(
-            text.lines().any(|line| line.trim().starts_with("risk-1 ")),
-            "{text}"
-        );
+        let has_name = |line: &str| line.split_whitespace().any(|word| word == "risk-1");
+        assert!(text.lines().any(has_name), "{text}");
     }
     desk.run("tail lab --name risk-1")
         .refused(1, &["has a reader called risk-1 already", "touchline tail"]);
@@ -277,14 +275,29 @@ fn top_prints_a_frame_and_draws_on_nothing_but_a_terminal() {
         .done()
         .stdout;
     for words in [
-        "lab publisher gone",
+        "lab  publisher gone",
         "packets, line A",
         "packet_ns",
-        "not to be traded on",
+        "do not trade on it",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.lines().all(|line| line == line.trim_end()) && !text.contains('\u{1b}'));
+    let small = desk
+        .run("top lab --once --interval-ms 50 --size 80x24")
+        .done()
+        .stdout;
+    assert!(small.lines().count() <= 24, "{small}");
+    assert!(
+        small.lines().all(|line| line.chars().count() <= 80),
+        "{small}"
+    );
+    assert!(
+        small.contains("instruments") && small.contains("ZQA0"),
+        "{small}"
+    );
+    desk.run("top lab --once --size 80")
+        .refused(2, &["80", "120x40"]);
 }
 
 #[test]
