@@ -46,6 +46,11 @@ pub fn age(ns: u64) -> String {
     }
 }
 
+/// A moment since 1970 as date and time, in UTC.
+pub fn utc(unix_ns: u64) -> String {
+    UtcTime(unix_ns).to_string()
+}
+
 /// The time of day of a moment since 1970, in UTC, to the nanosecond; empty of 0.
 pub fn time_of_day(unix_ns: u64) -> String {
     let time = UtcTime(unix_ns).to_string();

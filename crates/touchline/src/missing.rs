@@ -2,6 +2,7 @@
 
 use crate::output::Failure;
 use std::fmt::Display;
+use std::path::Path;
 pub use touchline_gateway::similar::nearest;
 use touchline_transport::shm::Root;
 
@@ -11,6 +12,16 @@ const LISTED_MAX: usize = 12;
 /// Why a bus cannot be looked at. Where there is none of this name, those that exist are listed.
 pub fn refused(root: &Root, bus: &str, error: impl Display) -> Failure {
     Failure::run(words(root, bus, error))
+}
+
+/// The same of a directory.
+pub fn refused_at(directory: &Path, bus: &str, error: impl Display) -> Failure {
+    refused(&Root::at(directory), bus, error)
+}
+
+/// The same of a directory as text.
+pub fn words_at(directory: &Path, bus: &str, error: impl Display) -> String {
+    words(&Root::at(directory), bus, error)
 }
 
 /// The same as text.

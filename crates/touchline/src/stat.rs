@@ -8,11 +8,11 @@ pub use counters::points;
 
 use crate::missing;
 use crate::output::{Failure, say};
-use crate::place::Place;
+use crate::place::{Place, bus_name};
 use crate::{rm, screen};
 use counters::Past;
-use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{CountersView, Description, Error, Overview, ReaderView, Root};
+use touchline_client::Error;
+use touchline_client::monitor::{CountersView, Description, Monitor, Overview, ReaderView};
 
 /// List the buses, or show one: publisher, position, readers and counters.
 ///
@@ -88,9 +88,9 @@ enum Shown {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let root = arguments.place.root();
+    let monitor = arguments.place.monitor();
     if arguments.prune {
-        return say(&rm::prune(&root)?);
+        return say(&rm::prune(&arguments.place.root())?);
     }
     let shown = match &arguments.filter {
         Some(text) => Shown::With(text.to_lowercase()),
@@ -99,8 +99,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let mut past = arguments.watch.then(Past::default);
     let picture = || match &arguments.bus {
-        Some(bus) => one(&root, bus, &shown, arguments.json, past.as_mut()),
-        None => all(&root, arguments.json),
+        Some(bus) => one(&monitor, bus, &shown, arguments.json, past.as_mut()),
+        None => all(&monitor, arguments.json),
     };
     match arguments.watch {
         true => screen::watch(picture),
@@ -122,18 +122,18 @@ impl Shown {
 }
 
 fn one(
-    root: &Root,
+    monitor: &Monitor,
     bus: &str,
     shown: &Shown,
     as_json: bool,
     past: Option<&mut Past>,
 ) -> Result<String, Failure> {
-    let (overview, readers) =
-        Overview::with_readers(root, bus).map_err(|error| missing::refused(root, bus, error))?;
+    let refused = |error: Error| missing::refused_at(monitor.path(), bus, error);
+    let (overview, readers) = monitor.overview(bus).map_err(refused)?;
     let bus = Bus {
         overview,
         readers,
-        counters_file: CountersView::open(root, bus).map_err(Failure::run)?,
+        counters_file: monitor.counters(bus).map_err(refused)?,
     };
     Ok(match as_json {
         true => json::bus(&bus, shown),
@@ -141,14 +141,15 @@ fn one(
     })
 }
 
-fn all(root: &Root, as_json: bool) -> Result<String, Failure> {
-    let buses = root.buses().map_err(Failure::run)?;
-    let rows: Vec<Row> = buses
-        .into_iter()
-        .map(|bus| Overview::of(root, &bus).map_err(|error| (bus, error)))
-        .collect();
+fn all(monitor: &Monitor, as_json: bool) -> Result<String, Failure> {
+    let buses = monitor.buses().map_err(Failure::run)?;
+    let row = |bus: String| match monitor.overview(&bus) {
+        Ok((overview, _)) => Ok(overview),
+        Err(error) => Err((bus, error)),
+    };
+    let rows: Vec<Row> = buses.into_iter().map(row).collect();
     Ok(match as_json {
         true => json::list(&rows),
-        false => text::list(root, &rows),
+        false => text::list(monitor.path(), &rows),
     })
 }

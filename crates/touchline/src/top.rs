@@ -8,7 +8,7 @@ mod printed;
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
-use crate::place::Place;
+use crate::place::{Place, bus_name};
 use draw::{Around, draw};
 use keys::{Keys, Wish};
 use model::{List, Model};
@@ -16,8 +16,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{Overview, Root};
+use touchline_client::monitor::Monitor;
 
 /// Watch a bus: its instruments with prices as traders quote them, the ladder of one of them, and how publisher and readers
 /// are doing.
@@ -87,9 +86,9 @@ const NAP: Duration = Duration::from_millis(50);
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let root = arguments.place.root();
+    let monitor = arguments.place.monitor();
     if arguments.once {
-        return once(arguments, &root);
+        return once(arguments, &monitor);
     }
     if !std::io::stdout().is_terminal() {
         return Err(Failure::usage(
@@ -97,18 +96,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     let interrupt = Interrupt::catch()?;
-    Screen::new(arguments, root).show(|| Ok(!interrupt.is_asked()))
+    Screen::new(arguments, monitor).show(|| Ok(!interrupt.is_asked()))
 }
 
 /// Shows one bus, below lines that introduce it, until a person leaves or `goes_on` says that it is over; that is asked
 /// many times a second.
 pub fn watch(
-    root: &Root,
+    monitor: &Monitor,
     bus: &str,
     introduction: String,
     goes_on: impl FnMut() -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
-    let mut screen = Screen::empty(root.clone());
+    let mut screen = Screen::empty(monitor.clone());
     screen.around.introduction = Some(introduction);
     screen.open(bus);
     screen.show(goes_on)
@@ -125,7 +124,7 @@ impl Drop for Restored {
 
 /// What is looked at, and what a person has asked of it.
 struct Screen {
-    root: Root,
+    monitor: Monitor,
     model: Option<Model>,
     symbol: Option<String>,
     buses: Vec<String>,
@@ -138,9 +137,9 @@ struct Screen {
 }
 
 impl Screen {
-    fn empty(root: Root) -> Screen {
+    fn empty(monitor: Monitor) -> Screen {
         Screen {
-            root,
+            monitor,
             model: None,
             symbol: None,
             buses: Vec::new(),
@@ -156,12 +155,12 @@ impl Screen {
         }
     }
 
-    fn new(arguments: &Arguments, root: Root) -> Screen {
+    fn new(arguments: &Arguments, monitor: Monitor) -> Screen {
         let mut screen = Screen {
             symbol: arguments.symbol.clone(),
             interval: Duration::from_millis(arguments.interval_ms),
             frames_left: arguments.frames.unwrap_or(u64::MAX),
-            ..Screen::empty(root)
+            ..Screen::empty(monitor)
         };
         screen.around.no_colour |= arguments.no_color;
         if let Some(bus) = &arguments.bus {
@@ -209,9 +208,9 @@ impl Screen {
 
     fn look(&mut self) {
         self.looked = Some(Instant::now());
-        self.buses = self.root.buses().unwrap_or_default();
+        self.buses = self.monitor.buses().unwrap_or_default();
         if self.model.is_none()
-            && let Some(bus) = first_bus(&self.root, &self.buses)
+            && let Some(bus) = first_bus(&self.monitor, &self.buses)
         {
             self.open(&bus);
         }
@@ -221,7 +220,7 @@ impl Screen {
     }
 
     fn open(&mut self, bus: &str) {
-        let mut model = Model::of(&self.root, bus);
+        let mut model = Model::of(&self.monitor, bus);
         if let Some(symbol) = &self.symbol {
             model.choose(symbol);
         }
@@ -244,7 +243,7 @@ impl Screen {
         match &self.model {
             Some(model) => draw(frame, model.picture(), &self.around),
             None => {
-                let text = format!(" {}; waiting for one, q leaves", no_bus(&self.root));
+                let text = format!(" {}; waiting for one, q leaves", no_bus(&self.monitor));
                 frame.render_widget(text, frame.area());
             }
         }
@@ -311,13 +310,13 @@ impl Screen {
 }
 
 /// The first one that somebody publishes, else the first.
-fn first_bus(root: &Root, buses: &[String]) -> Option<String> {
-    let is_alive = |bus: &&String| matches!(Overview::publisher_of(root, bus), Ok(Some(_)));
+fn first_bus(monitor: &Monitor, buses: &[String]) -> Option<String> {
+    let is_alive = |bus: &&String| matches!(monitor.publisher(bus), Ok(Some(_)));
     buses.iter().find(is_alive).or(buses.first()).cloned()
 }
 
-fn no_bus(root: &Root) -> String {
-    format!("no bus in {}", root.path().display())
+fn no_bus(monitor: &Monitor) -> String {
+    format!("no bus in {}", monitor.path().display())
 }
 
 fn terminal_failed(error: std::io::Error) -> Failure {
@@ -325,16 +324,16 @@ fn terminal_failed(error: std::io::Error) -> Failure {
 }
 
 /// Two looks, and one frame as text.
-fn once(arguments: &Arguments, root: &Root) -> Result<(), Failure> {
-    let buses = root.buses().map_err(Failure::run)?;
-    let bus = arguments.bus.clone().or_else(|| first_bus(root, &buses));
+fn once(arguments: &Arguments, monitor: &Monitor) -> Result<(), Failure> {
+    let buses = monitor.buses().map_err(Failure::run)?;
+    let bus = arguments.bus.clone().or_else(|| first_bus(monitor, &buses));
     let bus = bus.ok_or_else(|| {
         Failure::run(format!(
             "{}; `touchline replay --publish` begins one",
-            no_bus(root)
+            no_bus(monitor)
         ))
     })?;
-    let mut model = Model::of(root, &bus);
+    let mut model = Model::of(monitor, &bus);
     if let Some(symbol) = &arguments.symbol {
         model.choose(symbol);
     }

@@ -1,5 +1,6 @@
 //! A run of a benchmark: what its figures are of, and whether they can be trusted.
 
+use crate::format::utc;
 use crate::output::Failure;
 use crate::version;
 use serde_json::{Value, json};
@@ -8,7 +9,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use touchline_lab::bench::conditions::{Load, Resolution};
 use touchline_lab::bench::{Host, Statistics};
 use touchline_transport::clock::Clock;
-use touchline_wire::sbe::UtcTime;
 
 /// What every benchmark can be asked for.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,7 +28,8 @@ pub struct Run {
     host: Host,
     clock: Clock,
     resolution: Resolution,
-    begun: UtcTime,
+    /// When, in UTC.
+    begun: String,
     load: Load,
     /// Medians of the floor, one a round.
     floors_ns: Vec<u64>,
@@ -45,7 +46,7 @@ impl Run {
             host: Host::here(),
             clock,
             resolution: Resolution::measure(&clock),
-            begun: UtcTime(now.map_or(0, |now| now.as_nanos() as u64)),
+            begun: utc(now.map_or(0, |now| now.as_nanos() as u64)),
             load: Load::now(),
             floors_ns: Vec::new(),
         }
@@ -98,7 +99,7 @@ impl Run {
 
     /// Prints a line of JSON, with what every line has: when, which build, how it was called, where, and what disturbed it.
     pub fn print_json(&self, mut line: Value) {
-        line["time"] = json!(self.begun.to_string());
+        line["time"] = json!(self.begun);
         line["version"] = json!(version::VERSION);
         line["commit"] = json!(version::COMMIT);
         line["arguments"] = json!(std::env::args().skip(1).collect::<Vec<_>>());

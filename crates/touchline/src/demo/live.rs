@@ -17,6 +17,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
+use touchline_client::monitor::Monitor;
 use touchline_gateway::bus;
 use touchline_gateway::config::{Config, Limits, Publication};
 use touchline_gateway::venues::cme::CmeConfig;
@@ -123,7 +124,7 @@ fn watch(plan: &Plan<'_>, cast: &mut Cast, interrupt: &Interrupt) -> Result<(), 
     match plan.arguments.plain || !std::io::stdout().is_terminal() {
         true => write_lines(plan, goes_on),
         false => top::watch(
-            &plan.root,
+            &Monitor::new(Some(plan.root.path())),
             &plan.bus,
             introduction(plan.arguments),
             &mut goes_on,

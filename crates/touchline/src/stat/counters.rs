@@ -2,12 +2,12 @@
 
 use super::{Bus, Shown};
 use crate::counted::{Freshness, of_bus};
-use crate::format::{count, counted, duration};
+use crate::format::{count, counted, duration, utc};
 use crate::paint::Paint;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
-use touchline_transport::shm::{CountersView, Description, HistogramView};
+use touchline_client::monitor::{CountersView, Description, HistogramView};
 
 /// The counters at the look before, from which rates are computed.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub fn write(
         let _ = writeln!(text, "\n{}", paint.dim(note));
     }
     let origin = counters_file.origin();
-    let since = touchline_wire::sbe::UtcTime(origin.start_unix_ns);
+    let since = utc(origin.start_unix_ns);
     let freshness = Freshness::of_bus(counters_file, &bus.overview);
     let note = format!("counted by process {} since {since}", origin.pid);
     let written = match freshness.is_fresh() {

@@ -4,7 +4,9 @@ use super::counters::points;
 use super::{Bus, Row, Shown};
 use crate::counted::{self, Freshness};
 use serde_json::{Map, Value, json};
-use touchline_transport::shm::{CountersView, Description, Overview, ReaderView, RegisteredReader};
+use touchline_client::monitor::{
+    CountersView, Description, Overview, ReaderView, RegisteredReader,
+};
 
 /// A line for each bus.
 pub fn list(rows: &[Row]) -> String {

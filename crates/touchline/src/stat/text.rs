@@ -5,17 +5,18 @@ use super::{Bus, Row, Shown};
 use crate::format::{age, bytes, count, duration, share};
 use crate::paint::Paint;
 use std::fmt::Write;
-use touchline_transport::shm::{
-    CountersView, Overview, READER_HISTOGRAMS, ReaderView, RegisteredReader, Root,
+use std::path::Path;
+use touchline_client::monitor::{
+    CountersView, Overview, READER_HISTOGRAMS, ReaderView, RegisteredReader,
 };
 
 /// A line for each bus.
-pub fn list(root: &Root, rows: &[Row]) -> String {
+pub fn list(directory: &Path, rows: &[Row]) -> String {
     let paint = Paint::for_stdout();
     if rows.is_empty() {
         return format!(
             "no bus in {}; `touchline gateway` and `touchline replay --publish` create one\n",
-            root.path().display()
+            directory.display()
         );
     }
     let name = |row: &Row| match row {

@@ -23,11 +23,11 @@ use readers::Before;
 use std::collections::VecDeque;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_client::State as BookState;
-use touchline_transport::shm::{CountersView, Overview, Root};
+use touchline_client::monitor::{CountersView, Monitor, Overview};
 
 /// Looks at one bus again and again, and keeps what it needs to say how things change.
 pub struct Model {
-    root: Root,
+    monitor: Monitor,
     bus: String,
     market: Option<Market>,
     counters_file: Option<CountersView>,
@@ -182,9 +182,9 @@ const PAST_MAX: usize = 60;
 
 impl Model {
     /// Of a bus that may or may not be there yet. Nothing is looked at before [`Model::look`].
-    pub fn of(root: &Root, bus: &str) -> Model {
+    pub fn of(monitor: &Monitor, bus: &str) -> Model {
         Model {
-            root: root.clone(),
+            monitor: monitor.clone(),
             bus: bus.to_owned(),
             market: None,
             counters_file: None,
@@ -263,12 +263,12 @@ impl Model {
 
     fn try_look(&mut self) -> Result<(), String> {
         // mutant: top: buses are not listed for one that does not exist
-        let words = |error| missing::words(&self.root, &self.bus, error);
-        let (overview, readers) = Overview::with_readers(&self.root, &self.bus).map_err(words)?;
-        let counters_file = CountersView::open(&self.root, &self.bus);
+        let words = |error| missing::words_at(self.monitor.path(), &self.bus, error);
+        let (overview, readers) = self.monitor.overview(&self.bus).map_err(words)?;
+        let counters_file = self.monitor.counters(&self.bus);
         self.follow_counters(counters_file.map_err(|error| error.to_string())?);
         if self.market.is_none() {
-            let market = Market::join(self.root.path(), &self.bus);
+            let market = Market::join(self.monitor.path(), &self.bus);
             self.market = Some(market.map_err(|error| error.to_string())?);
         }
         let rows = self.market.as_mut().map_or_else(Vec::new, |market| {

@@ -2,7 +2,7 @@
 
 use super::sample::{Histogram, Points, Sample, since};
 use std::collections::HashMap;
-use touchline_transport::shm::{Overview, READER_HISTOGRAMS, ReaderView};
+use touchline_client::monitor::{Overview, READER_HISTOGRAMS, ReaderView};
 
 /// A reader that gave a name.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use crate::stat::points;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use touchline_transport::shm::{CountersView, Description, HistogramView};
+use touchline_client::monitor::{CountersView, Description, HistogramView};
 
 /// A histogram and what it is.
 pub type Histogram = (Description, HistogramView);

@@ -4,6 +4,7 @@ use super::{Condition, Ladder, Model, Picture, STATES, State};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use touchline_client::State as BookState;
+use touchline_client::monitor::Monitor;
 use touchline_transport::shm::{
     CountersFile, FineClock, Join, Publisher, ReaderStats, Root, Settings, Subscriber,
 };
@@ -26,6 +27,10 @@ impl Stage {
 
     fn root(&self) -> Root {
         Root::at(&self.0)
+    }
+
+    fn monitor(&self) -> Monitor {
+        Monitor::new(Some(&self.0))
     }
 
     fn publisher(&self) -> Publisher {
@@ -133,7 +138,7 @@ fn rates_and_latencies_are_of_the_time_between_two_looks() {
     let mut counters_file = counters_file(&publisher);
     counters_file.show([1_000, 50, 3, 7]);
     counters_file.record(1, 900);
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     let picture = looked(&mut model);
     let names: Vec<_> = picture.rates.iter().map(|rate| rate.name).collect();
     assert_eq!(names, ["packets, line A", "updates"], "what the board has");
@@ -183,7 +188,7 @@ fn rates_and_latencies_are_of_the_time_between_two_looks() {
 fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
     let stage = Stage::new();
     let _publisher = stage.publisher();
-    let mut model = Model::of(&stage.root(), "tset");
+    let mut model = Model::of(&stage.monitor(), "tset");
     model.look();
     let last_error = model
         .picture()
@@ -197,7 +202,7 @@ fn a_bus_that_does_not_exist_is_shown_with_those_that_do() {
 #[test]
 fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     let stage = Stage::new();
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     model.look();
     let last_error = model.picture().last_error.clone().expect("there is no bus");
     let start = "does not exist, and there is no other bus; start a gateway";
@@ -261,7 +266,7 @@ fn a_reader_that_is_overtaken_is_shown_by_its_name_and_first() {
     let mut publisher = stage.publisher();
     define(&mut publisher, &["AAA"]);
     let (mut quick, mut slow) = (stage.join("a-quick-one"), stage.join("the-slow-one"));
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     let condition = |picture: &Picture, name: &str| {
         let reader = picture.readers.iter().find(|reader| reader.name == name);
         reader.expect(name).condition.clone()
@@ -339,7 +344,7 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
     define(&mut publisher, &["ESU4", "ESZ4", "NQU4"]);
     book(&mut publisher, 0, Validity::Live);
     book(&mut publisher, 2, Validity::Gapped);
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     let chosen = |model: &Model| (ladder(model).symbol.clone(), ladder(model).state);
     looked(&mut model);
     let es = ("ESU4".to_owned(), Some(BookState::Live));
@@ -361,11 +366,11 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
     assert_eq!(chosen(&model).0, "NQU4", "it stays");
 
     // Asked for before anything is known, as by --symbol.
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     assert!(!model.choose("esz"));
     looked(&mut model);
     assert_eq!(chosen(&model).0, "ESZ4");
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     model.choose("ZZZ");
     looked(&mut model);
     let why = ladder(&model).why_none.clone().expect("there is none");
@@ -410,7 +415,7 @@ fn prices_are_those_that_traders_quote() {
     };
     publisher.publish(&Update::BookSnapshot(snapshot), &Timestamps::default());
     publisher.commit();
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     let picture = looked(&mut model);
     let row = &picture.list.rows[0];
     let shown = |quoted: &Option<super::Quoted>| {
@@ -449,7 +454,7 @@ fn changes_are_counted_for_each_instrument_by_itself() {
     define(&mut publisher, &["AAA", "BBB"]);
     book(&mut publisher, 0, Validity::Live);
     book(&mut publisher, 1, Validity::Live);
-    let mut model = Model::of(&stage.root(), "test");
+    let mut model = Model::of(&stage.monitor(), "test");
     let quiet = looked(&mut model);
     assert!(
         quiet.list.rows.iter().all(|row| row.per_second == 0.0),
