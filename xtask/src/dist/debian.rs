@@ -11,12 +11,10 @@ set -e
 if [ "$1" = configure ]; then
     systemd-sysusers --root="${DPKG_ROOT:-/}" touchline.conf
     systemd-tmpfiles --root="${DPKG_ROOT:-/}" --create touchline.conf
-    if [ -z "$DPKG_ROOT" ]; then
-        # A container may forbid it; `touchline doctor` then says what is missing.
-        sysctl -q -p /usr/lib/sysctl.d/60-touchline.conf || true
-        if [ -d /run/systemd/system ]; then
-            systemctl daemon-reload || true
-        fi
+    if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
+        # A container may forbid it; `touchline doctor` then reports the limit.
+        /usr/lib/systemd/systemd-sysctl /usr/lib/sysctl.d/60-touchline.conf || true
+        systemctl daemon-reload || true
     fi
 fi
 "#;
