@@ -17,6 +17,7 @@ mod market;
 mod names;
 mod orders;
 mod place;
+mod programs;
 mod readiness;
 mod ring;
 mod simulator;
@@ -108,13 +109,13 @@ fn try_all(
     for (mutant, reason) in &plan.without_place {
         unnoticed += tell(mutant, &Outcome::DoesNotApply(reason.clone()));
     }
-    trial.check_unbroken(mutants)?;
+    let programs = trial.prepare(mutants)?;
     let waiting = Mutex::new(VecDeque::from(plan.switched()));
     unnoticed += thread::scope(|scope| {
         let try_next = || -> Result<usize> {
             let mut unnoticed = 0;
             while let Some((number, mutant)) = next(&waiting) {
-                unnoticed += tell(mutant, &trial.switched(number, mutant)?);
+                unnoticed += tell(mutant, &trial.switched(&programs, number, mutant)?);
             }
             Ok(unnoticed)
         };
@@ -196,13 +197,13 @@ fn counts() {
         let list: Vec<&Mutant> = mutants.iter().collect();
         let plan = Plan::new(&sources, &list)?;
         let trial = Trial::new(&root, &root.join("target/mutants"), &sources, &plan, limit)?;
-        trial.check_unbroken(&list)?;
+        let programs = trial.prepare(&list)?;
         let reasons = plan.without_place.iter();
         let mut outcomes: Vec<Outcome> = reasons
             .map(|(_, reason)| Outcome::DoesNotApply(reason.clone()))
             .collect();
         for (number, mutant) in plan.switched() {
-            outcomes.push(trial.switched(number, mutant)?);
+            outcomes.push(trial.switched(&programs, number, mutant)?);
         }
         for (mutant, place) in &plan.alone {
             outcomes.push(trial.alone(mutant, place)?);

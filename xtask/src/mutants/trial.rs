@@ -3,6 +3,7 @@
 use super::{
     Mutant,
     place::{NoPlace, Place, Sources},
+    programs::{Program, Programs, Selection},
     switch::{Plan, VARIABLE},
 };
 use anyhow::{Context, Result, bail};
@@ -95,22 +96,30 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Holds the tests of `mutants` against the unbroken copy: each must run something and pass.
+    /// Builds the programs of the tests of `mutants`, and holds each test against the unbroken copy: it must run something
+    /// and pass.
     ///
     /// # Errors
     /// Names the test that fails by itself or that does not exist.
-    pub fn check_unbroken(&self, mutants: &[&Mutant]) -> Result<()> {
-        let mut programs: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for mutant in mutants {
-            let (program, name) = mutant.test.rsplit_once(' ').unwrap_or(("", mutant.test));
-            programs.entry(program).or_default().insert(name);
+    pub fn prepare<'m>(&self, mutants: &[&'m Mutant]) -> Result<Programs<'m>> {
+        let tests: Vec<Selection> = mutants.iter().map(|m| Selection::of(m.test)).collect();
+        let programs = Programs::build(|| self.cargo(), &tests)?;
+        let mut names: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+        for test in &tests {
+            let of_program = names.entry((test.variables, test.program));
+            of_program.or_default().insert(test.name);
         }
-        for (program, names) in programs {
+        for ((variables, program), names) in names {
             let names: Vec<&str> = names.into_iter().collect();
-            let command = format!("cargo test {program} -- {}", names.join(" "));
-            let arguments = [&["--"], &names[..]].concat();
-            let run = self.cargo(program, &arguments, &[], None)?;
+            let test = Selection {
+                variables,
+                program,
+                name: names[0],
+            };
+            let variables: Vec<(&str, &str)> = test.variables().collect();
+            let run = self.run_programs(programs.of(&test), &names, &variables, None)?;
             if !run.succeeded() {
+                let command = format!("cargo test {program} -- {}", names.join(" "));
                 bail!(
                     "'{command}' fails without any mutant; mend that first:\n{}",
                     run.output
@@ -122,40 +131,52 @@ impl<'a> Trial<'a> {
                 );
             }
         }
-        Ok(())
+        Ok(programs)
     }
 
     /// Runs the test of a mutant that is switched.
     ///
     /// # Errors
-    /// When cargo cannot be run.
-    pub fn switched(&self, number: usize, mutant: &Mutant) -> Result<Outcome> {
-        self.outcome(mutant, &[(VARIABLE, &number.to_string())])
+    /// When the test cannot be run.
+    pub fn switched(&self, programs: &Programs, number: usize, mutant: &Mutant) -> Result<Outcome> {
+        let test = Selection::of(mutant.test);
+        let number = number.to_string();
+        let variables: Vec<(&str, &str)> = test.variables().chain([(VARIABLE, &*number)]).collect();
+        self.outcome(programs.of(&test), &test, &variables)
     }
 
     /// Breaks the copy with `mutant`, runs its test, and mends the copy again.
     ///
     /// # Errors
-    /// When a file cannot be read or written or cargo cannot be run.
+    /// When a file cannot be read or written or the test cannot be run.
     pub fn alone(&self, mutant: &Mutant, place: &Place) -> Result<Outcome> {
         let write = |broken| {
             let text = self.plan.text_of(&place.file, self.sources, broken);
             fs::write(self.copy.join(&place.file), text)
         };
         write(Some((place, mutant.replace)))?;
-        let built = self.cargo(mutant.test, &["--no-run"], &[], None)?;
-        let outcome = match built.succeeded() {
-            true => self.outcome(mutant, &[])?,
-            false => Outcome::DoesNotCompile {
-                output: built.output,
+        let test = Selection::of(mutant.test);
+        let outcome = match Programs::build(|| self.cargo(), &[test]) {
+            Ok(programs) => {
+                let variables: Vec<(&str, &str)> = test.variables().collect();
+                self.outcome(programs.of(&test), &test, &variables)?
+            }
+            Err(error) => Outcome::DoesNotCompile {
+                output: error.to_string(),
             },
         };
         write(None)?;
         Ok(outcome)
     }
 
-    fn outcome(&self, mutant: &Mutant, variables: &[(&str, &str)]) -> Result<Outcome> {
-        let run = self.cargo(mutant.test, &[], variables, Some(self.run_time_max))?;
+    fn outcome(
+        &self,
+        programs: &[Program],
+        test: &Selection,
+        variables: &[(&str, &str)],
+    ) -> Result<Outcome> {
+        let limit = Some(self.run_time_max);
+        let run = self.run_programs(programs, &[test.name], variables, limit)?;
         Ok(match run.status {
             None => Outcome::Hung,
             Some(status) if status.success() => Outcome::Survived,
@@ -163,49 +184,57 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Runs `cargo test` in the copy, at most for `limit`.
-    fn cargo(
-        &self,
-        test: &str,
-        more: &[&str],
-        variables: &[(&str, &str)],
-        limit: Option<Duration>,
-    ) -> Result<Run> {
-        let is_variable = |word: &&str| word.contains('=');
-        let of_test = test.split_whitespace().take_while(is_variable);
-        let arguments = test.split_whitespace().skip_while(is_variable);
-        // Each run its own: two may be under way.
-        let number = self.runs.fetch_add(1, Ordering::Relaxed);
-        let path = self.build.join(format!("output-{number}.txt"));
-        let output = File::create(&path)?;
-        let mut child = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    /// `cargo test` in the copy.
+    fn cargo(&self) -> Command {
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command
             .arg("test")
-            .args(in_view(test))
-            .args(arguments)
-            .args(more)
-            .envs(of_test.filter_map(|word| word.split_once('=')))
-            .envs(variables.iter().copied())
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", &self.build)
             .envs(QUICK_TO_BUILD)
-            .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output)
-            // A group of its own: cargo starts the test, and a hanging test must end with it.
-            .process_group(0)
-            .spawn()
-            .context("cannot run cargo test; is cargo on the PATH?")?;
-        let status = wait(&mut child, limit)?;
-        let text = fs::read(&path)?;
-        fs::remove_file(&path)?;
-        Ok(Run {
-            status,
-            output: String::from_utf8_lossy(&text).into_owned(),
-        })
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the tests with `names` in their own of each program, as cargo would, until one fails; each at most for `limit`.
+    fn run_programs(
+        &self,
+        programs: &[Program],
+        names: &[&str],
+        variables: &[(&str, &str)],
+        limit: Option<Duration>,
+    ) -> Result<Run> {
+        let mut all = Run::default();
+        for program in programs {
+            // Each run its own: two may be under way.
+            let number = self.runs.fetch_add(1, Ordering::Relaxed);
+            let path = self.build.join(format!("output-{number}.txt"));
+            let output = File::create(&path)?;
+            let mut child = Command::new(&program.file)
+                .args(names)
+                .current_dir(&program.folder)
+                .env("CARGO_MANIFEST_DIR", &program.folder)
+                .envs(variables.iter().copied())
+                .stdin(Stdio::null())
+                .stdout(output.try_clone()?)
+                .stderr(output)
+                // A group of its own: what a hanging test started must end with it.
+                .process_group(0)
+                .spawn()
+                .with_context(|| format!("cannot run {}", program.file.display()))?;
+            all.status = wait(&mut child, limit)?;
+            all.output += &String::from_utf8_lossy(&fs::read(&path)?);
+            fs::remove_file(&path)?;
+            if !all.succeeded() {
+                break;
+            }
+        }
+        Ok(all)
     }
 }
 
-/// One run of cargo.
+/// One run of tests.
+#[derive(Default)]
 struct Run {
     /// How it ended; `None` when it was ended after its limit.
     status: Option<ExitStatus>,
@@ -236,15 +265,6 @@ fn wait(child: &mut Child, limit: Option<Duration>) -> Result<Option<ExitStatus>
         .status()?;
     child.wait()?;
     Ok(status)
-}
-
-/// The command beside the package that is tested. It depends on every other, so with it in view each package is built with
-/// the same features, and all tests share what is built.
-fn in_view(test: &str) -> &'static [&'static str] {
-    match test.contains("-p touchline-") {
-        true => &["-p", "touchline"],
-        false => &[],
-    }
 }
 
 /// Whether a test program said that a test with `name` in its own passed.
