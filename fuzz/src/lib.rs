@@ -20,6 +20,7 @@ mod config;
 mod exercise;
 mod fix_parse;
 mod fix_session;
+mod fx_session;
 mod mdp3_channel;
 mod must_fail;
 mod native_message;
@@ -42,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     mdp3_channel::TARGET,
     cme_replay::TARGET,
     fix_session::TARGET,
+    fx_session::TARGET,
     config::TARGET,
     schema_compiler::TARGET,
 ];

@@ -10,6 +10,7 @@ mod first_use;
 mod fix;
 mod fix_session;
 mod fix_store;
+mod fx;
 mod hash;
 mod image;
 mod list;

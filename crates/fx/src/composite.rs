@@ -212,8 +212,9 @@ fn top(offers: &[Offer]) -> Option<Top> {
     let (mut sum, mut largest, mut banks) = (0, 0, BankSet::default());
     for offer in offers.iter().take_while(|offer| offer.price == price) {
         match offer.is_full {
+            // mutant: fx: bands at the best are added up
             true => largest = i64::max(largest, offer.size),
-            false => sum += offer.size,
+            false => sum = i64::saturating_add(sum, offer.size),
         }
         banks.add(usize::from(offer.bank));
     }

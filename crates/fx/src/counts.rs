@@ -100,14 +100,18 @@ impl Streams {
         let silent_ns = after(stream.heard_ns, config.silence_ms);
         let stale_ns =
             self.quoted_ns[slot].map_or(NEVER, |quoted_ns| after(quoted_ns, config.stale_ms));
+        // mutant: fx: a silent bank counts
         if !stream.is_up || now_ns >= silent_ns {
             return;
         }
+        // mutant: fx: a stale pair counts
         if now_ns >= stale_ns {
             return;
         }
         into.due_ns = stale_ns;
         for (place, entry) in entries.iter().enumerate() {
+            // mutant: fx: an indicative quote counts
+            // mutant: fx: a quote counts at its expiry
             if !entry.is_firm || now_ns >= entry.expires_ns {
                 continue;
             }
@@ -123,6 +127,7 @@ impl Streams {
                 is_full: setup.banks[bank].is_full,
             });
         }
+        // mutant: fx: an inverted bank counts
         if is_inverted(&into.offers) {
             into.offers.iter_mut().for_each(Vec::clear);
         }

@@ -21,6 +21,7 @@ impl KillSwitch {
         if self.is_killed {
             return false;
         }
+        // mutant: fx: a new kill remembers who lifted the last one
         *self = KillSwitch {
             is_killed: true,
             first: None,
@@ -30,10 +31,12 @@ impl KillSwitch {
 
     /// Somebody asks to lift it: it is lifted when two different people of the list have.
     pub fn lift(&mut self, by: &Id, lifters: &[String]) {
+        // mutant: fx: anybody lifts a kill
         if !self.is_killed || !lifters.iter().any(|lifter| lifter == by.as_str()) {
             return;
         }
         match self.first {
+            // mutant: fx: one lifts a kill alone
             Some(first) if first != *by => {
                 *self = KillSwitch::default();
             }

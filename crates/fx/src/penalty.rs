@@ -50,6 +50,7 @@ impl Penalties {
     /// Adds an outcome; the oldest beyond the window goes.
     pub fn add(&mut self, setup: &Setup, slot: Slot, outcome: Outcome) {
         let window = &mut self.slots[slot];
+        // mutant: fx: a penalty never forgets
         if window.outcomes.len() == setup.router.window
             && let Some(old) = window.outcomes.pop_front()
         {

@@ -131,6 +131,7 @@ fn low<T: std::ops::Neg<Output = T>>(takes: Side, value: T) -> T {
 impl Offer {
     /// Tenths of a tick, lower is better.
     fn effective(&self, takes: Side) -> i64 {
+        // mutant: fx: penalties are not looked at
         10 * low(takes, self.price) + self.penalty
     }
 }
@@ -138,6 +139,7 @@ impl Offer {
 /// The order in which a sweep takes offers: effective price, price, larger, rank, older.
 pub fn sweep_order(takes: Side, a: &Offer, b: &Offer) -> Ordering {
     let key = |offer: &Offer| {
+        // mutant: fx: a sweep takes the smaller first
         let size = Reverse(offer.size);
         (
             offer.effective(takes),
@@ -171,6 +173,7 @@ impl Planner {
             if want.style == Style::Best && want.combine {
                 self.combinations(offers, want, &mut best);
             }
+            // mutant: fx: parts are taken where all was asked for
             if best.is_none() && want.parts {
                 best = self.part(offers, want, rest);
             }
@@ -187,13 +190,17 @@ impl Planner {
     fn ticket(&mut self, offers: &[Offer], want: &Want<'_>, best: &mut Option<Candidate>) {
         let takes = want.takes;
         let may_take = |offer: &&Offer| {
+            // mutant: fx: a sweepable entry is taken as a ticket
             (offer.is_full || want.style == Style::Full)
                 && is_within(takes, offer.price, want.limit)
                 && offer.size >= want.quantity
+                // mutant: fx: a ticket below the minimum
                 && want.quantity >= offer.minimum
+                // mutant: fx: a ticket beyond the cap
                 && want.caps[usize::from(offer.bank)] >= want.quantity
         };
         let key = |offer: &&Offer| {
+            // mutant: fx: a ticket takes the larger band
             let size = offer.size;
             (
                 offer.effective(takes),
@@ -236,9 +243,11 @@ impl Planner {
             let band = &offers[*at as usize];
             let quantity = band.size;
             let may_take = quantity > 0
+                // mutant: fx: a combination below the minimum
                 && quantity >= band.minimum
                 && quantity < want.quantity
                 && quantity <= want.caps[usize::from(band.bank)]
+                // mutant: fx: a combination beyond the limit
                 && is_within(want.takes, band.price, want.limit);
             if !may_take {
                 continue;
@@ -289,6 +298,7 @@ impl Planner {
         }
         assert!(quantity <= want.quantity, "plan-within-want");
         let rank = (effective, low(want.takes, cost));
+        // mutant: fx: the last of equal candidates wins
         if best.is_none_or(|(_, other)| rank < other) {
             *best = Some((
                 Plan {

@@ -103,6 +103,11 @@ impl Replay {
         &self.batch
     }
 
+    /// The six files so far.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// The session ends: the six files.
     pub fn finish(mut self) -> (Files, Engine) {
         self.batch.clear();

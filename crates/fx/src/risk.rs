@@ -82,6 +82,7 @@ impl Risk {
         if self.is_duplicate(setup, terms, now_ns) {
             return Err(Refusal::Duplicate);
         }
+        // mutant: fx: an order of any size is accepted
         if terms.quantity > pair.max_order {
             return Err(Refusal::OrderQty);
         }
@@ -98,10 +99,12 @@ impl Risk {
                 Side::Bid => 2 * limit - mid2,
                 Side::Ask => mid2 - 2 * limit,
             };
+            // mutant: fx: a limit far from the mid is accepted
             if beyond2 > 2 * pair.collar_ticks {
                 return Err(Refusal::Collar);
             }
         }
+        // mutant: fx: the new parent is not in the net
         if worst_case(book, terms.pair, Some(terms)).size() > pair.max_net {
             return Err(Refusal::Net);
         }
@@ -146,6 +149,7 @@ pub fn cap(setup: &Setup, orders: &Orders, bank: Bank, pair: Pair) -> i64 {
         .sum();
     let left = (i128::from(config.credit_usd) - used).max(0);
     let units = left * 1_000_000 / i128::from(setup.pairs[pair].config.usd_e6);
+    // mutant: fx: a bank's credit is not looked at
     i64::try_from(units).unwrap_or(i64::MAX).min(config.max_qty)
 }
 

@@ -5,7 +5,7 @@ mod markouts;
 pub use markouts::HORIZONS_MS;
 
 use crate::composite::Composites;
-use crate::orders::{Order, RejectCode};
+use crate::orders::{Order, OrderState, RejectCode};
 use crate::setup::{Bank, Pair, Setup, Slot};
 use markouts::Markouts;
 use touchline_types::Side;
@@ -174,7 +174,8 @@ impl Scorecard {
         let score = &mut self.scores[slot];
         let terms = &order.terms;
         score.holds_ns.push(now_ns - terms.sent_ns);
-        if let Some(code) = code {
+        let is_miss_of_ours = order.is_cancel_asked() && order.state() != OrderState::Rejected;
+        if let Some(code) = code.filter(|_| !is_miss_of_ours) {
             score.rejects[code as usize] += 1;
         }
         if let Some((end, sent)) = mid2.zip(terms.mid2_sent) {

@@ -15,6 +15,9 @@ use crate::setup::{Bank, Setup};
 use thiserror::Error;
 use touchline_wire::fix::SOH;
 
+/// Times are before this, so that what is due later than any of them can be said.
+const TIME_END_NS: u64 = 1 << 63;
+
 /// A line that is no input.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LineError {
@@ -22,7 +25,7 @@ pub enum LineError {
     #[error("not 'time source payload', with one space between them")]
     Form,
     /// No time.
-    #[error("'{0}' is no time; give nanoseconds since 1970")]
+    #[error("'{0}' is no time; give nanoseconds since 1970, before 2262")]
     Time(String),
     /// No bank's session, nor the desk.
     #[error("'{0}' is no source; give '-', or a configured bank and '.q' or '.o'")]
@@ -57,7 +60,10 @@ impl LineReader {
         let (time, rest) = line.split_once(' ').ok_or(LineError::Form)?;
         let (source, payload) = rest.split_once(' ').ok_or(LineError::Form)?;
         let is_number = !time.is_empty() && time.bytes().all(|byte| byte.is_ascii_digit());
-        let at_ns = time.parse().ok().filter(|_| is_number);
+        let at_ns = time
+            .parse()
+            .ok()
+            .filter(|at_ns| is_number && *at_ns < TIME_END_NS);
         let at_ns = at_ns.ok_or_else(|| LineError::Time(time.to_owned()))?;
         if source == "-" {
             return Ok(Some((at_ns, Input::Desk(desk::read(setup, payload)?))));

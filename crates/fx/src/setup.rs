@@ -21,6 +21,9 @@ pub type Slot = usize;
 /// Banks at most: what a [`BankSet`](crate::composite::BankSet) holds.
 pub const BANKS_MAX: usize = 256;
 const PAIRS_MAX: usize = 1_024;
+/// Tenths of a tick.
+const PENALTY_MAX: i64 = 1_000_000;
+const WEIGHT_MAX: i64 = 1_000;
 /// Room that ClOrdIDs leave for the parent's id, which is up to [`PARENT_ID_MAX`] bytes.
 const PREFIX_MAX: usize = 12;
 /// Bytes of a parent's id.
@@ -266,15 +269,25 @@ fn bank_setup(config: BankConfig, known: &[PairSetup]) -> Result<BankSetup, Setu
 fn check_router(config: &Config) -> Result<(), SetupError> {
     let router = &config.router;
     within("router.hold_ms_per_tenth", router.hold_ms_per_tenth, 1)?;
-    within("router.reject_cost", router.reject_cost, 0)?;
-    within("router.penalty_max", router.penalty_max, 0)?;
+    up_to("router.reject_cost", router.reject_cost, PENALTY_MAX)?;
+    up_to("router.penalty_max", router.penalty_max, PENALTY_MAX)?;
     for weight in router.weight {
-        within("router.weight", weight, 0)?;
+        up_to("router.weight", weight, WEIGHT_MAX)?;
     }
     within("risk.max_gross_usd", config.risk.max_gross_usd, 0)?;
     match (1..=65_536).contains(&router.window) {
         true => Ok(()),
         false => Err(wrong("router.window", "give 1 to 65536 outcomes")),
+    }
+}
+
+fn up_to(key: &str, value: i64, most: i64) -> Result<(), SetupError> {
+    match (0..=most).contains(&value) {
+        true => Ok(()),
+        false => Err(wrong(
+            key,
+            format!("{value} is out of range; give 0 to {most}"),
+        )),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The faults, by what they break.
 
 use super::{
-    Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, image, market, names,
+    Mutant, believed, bus, doors, first_use, fix, fix_session, fix_store, fx, image, market, names,
     orders, readiness, ring, simulator, soaks, sockets, stalled,
 };
 
@@ -39,6 +39,7 @@ pub const ALL: &[&[Mutant]] = &[
     market::MARKET,
     market::SHOWN,
     fix_store::STORE,
+    fx::FX,
     soaks::SOAKS,
 ];
 

@@ -123,6 +123,7 @@ const PACKAGES: &[Package] = &[
             "touchline-net",
             "touchline-session",
             "touchline-feed",
+            "touchline-fx",
             "touchline-transport",
             "touchline-gateway",
             LAB,

@@ -25,6 +25,7 @@ impl Engine {
             self.parents.release(terms.parent, unfilled);
             let parent = self.parents.note(terms.parent);
             let pause_ns = ns(self.setup.router.retry_ms[parent.terms.urgency]);
+            // mutant: fx: a parent does not pause
             parent.retry_ns = parent.retry_ns.max(now_ns.saturating_add(pause_ns));
             let retry_ns = parent.retry_ns;
             self.wake_at(retry_ns);
@@ -32,6 +33,7 @@ impl Engine {
         self.count_outcome(at, cum == 0);
         if cum > 0 {
             self.cooldowns.succeed(slot);
+        // mutant: fx: a reject that was unknown cools down again
         } else if !is_free {
             self.fail(terms.bank, terms.pair, code, out);
             self.rejects.add(now_ns);

@@ -37,6 +37,7 @@ impl Engine {
     /// A session that comes or goes takes all quotes along.
     pub(super) fn set_pricing_up(&mut self, bank: Bank, is_up: bool) {
         let now_ns = self.now();
+        // mutant: fx: quotes outlive their session
         self.quotes.clear(&self.setup, bank);
         self.streams.set_up(&self.setup, bank, is_up, now_ns);
         self.scorecard.set_up(bank, is_up, now_ns);

@@ -20,6 +20,7 @@ impl Engine {
 
     fn execution_report(&mut self, bank: Bank, report: &Report<'_>, out: &mut Batch) {
         let kind = report.kind();
+        // mutant: fx: a repeated status is not taken
         let is_repeated =
             kind != ReportKind::Status && !self.executions.is_new(bank, report.exec_id);
         if is_repeated {
@@ -80,6 +81,7 @@ impl Engine {
         let order = self.orders.get(at);
         let pair = &self.setup.pairs[order.terms.pair];
         let disputed = match report.kind() {
+            // mutant: fx: a trade that is not as ordered is booked
             ReportKind::Trade => report.dispute(order, pair),
             _ => None,
         };
@@ -163,6 +165,7 @@ impl Engine {
         if let Some(at) = by_id.or_else(|| self.orders.find(bank, report.orig_cl_ord_id)) {
             self.orders.change(at, |order| order.asking.mention());
         }
+        // mutant: fx: what a mass status left out is not asked for
         if report.last_rpt_requested == Some(b"Y") {
             self.mass_status_ended(bank, out);
         }

@@ -75,6 +75,7 @@ impl Engine {
             .live()
             .iter()
             .map(|order| self.orders.get(*order));
+        // mutant: fx: an unknown order keeps its parent working
         let is_open = own.any(|order| order.terms.parent == at && !order.state().is_doubtful());
         (parent.has_sent && !is_open).then_some(reason)
     }
@@ -82,6 +83,7 @@ impl Engine {
     fn may_send(&self, at: usize) -> bool {
         let parent = self.parents.get(at);
         let has_had_its_attempt = parent.has_sent && attempt(parent.terms.lifetime).is_some();
+        // mutant: fx: something is planned while killed
         parent.open() > 0
             && self.now() >= parent.retry_ns
             && !self.kill.is_killed()
@@ -98,6 +100,7 @@ impl Engine {
         for offer in self.composites.offers(terms.pair, takes) {
             banks.add(usize::from(offer.bank));
         }
+        // mutant: fx: one bank is enough
         if banks.len() < self.setup.risk.min_banks {
             return Err(WaitReason::Thin);
         }
@@ -105,6 +108,7 @@ impl Engine {
         let [Some(bid), Some(ask)] = &composite.tops else {
             return Err(WaitReason::NoMid);
         };
+        // mutant: fx: a crossed market is traded
         if bid.price - ask.price > pair.crossed_max_ticks {
             return Err(WaitReason::Crossed);
         }
@@ -148,6 +152,8 @@ impl Engine {
             };
             let slot = self.setup.slot(bank, pair);
             let entry = &self.quotes.book(slot).entries()[offer.entry as usize];
+            // mutant: fx: a used entry is taken again
+            // mutant: fx: what is far from the mid is traded
             if entry.is_used || (2 * offer.price - mid2).abs() > collar2 {
                 continue;
             }
@@ -161,8 +167,10 @@ impl Engine {
     /// Whether a bank may be sent orders of a pair.
     fn is_routable(&self, bank: Bank, pair: Pair) -> bool {
         let (now_ns, session) = (self.now(), &self.order_sessions[bank]);
+        // mutant: fx: a bank with an unknown order is sent more
         let is_in_doubt = self.orders.is_in_doubt(bank);
         let sent = session.rate.count(now_ns);
+        // mutant: fx: a bank is sent more than it takes in a second
         let is_within_rate = sent < self.setup.banks[bank].config.max_orders_per_s;
         let may_deal = self.cooldowns.may_deal(self.setup.slot(bank, pair), now_ns);
         session.is_up && may_deal && !is_in_doubt && is_within_rate
@@ -233,6 +241,7 @@ impl Engine {
                 .find(|draft| draft.bank == bank && !is_quoted);
             if let Some(draft) = same {
                 draft.quantity += leg.quantity;
+                // mutant: fx: a limit order has the best price of its entries
                 if is_within(side, leg.offer.price, Some(draft.price)) {
                     draft.price = leg.offer.price;
                 }
@@ -243,6 +252,7 @@ impl Engine {
                 quantity: leg.quantity,
                 price: leg.offer.price,
                 quote_id: Some(entry.quote_id).filter(|id| is_quoted && !id.is_empty()),
+                // mutant: fx: a ticket may be filled in part
                 is_fok: kind == PlanKind::Full || leg.offer.is_full,
                 penalty: leg.offer.penalty,
             });

@@ -39,6 +39,7 @@ impl Engine {
         let now_ns = self.now();
         let is_over = |at: &usize| {
             let parent = self.parents.get(*at);
+            // mutant: fx: a parent works beyond its deadline
             parent.is_working()
                 && parent
                     .deadline_ns

@@ -48,6 +48,7 @@ impl Asking {
 
     /// The next question, and the time after which the one behind it is due.
     pub fn next(&mut self, now_ns: u64, status_ns: u64, tries_max: u32) -> Question {
+        // mutant: fx: an unknown order is asked for without end
         if self.tries >= tries_max {
             self.due_ns = NEVER;
             return Question::CallDesk;

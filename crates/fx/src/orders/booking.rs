@@ -46,6 +46,7 @@ pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Bo
         .min(terms.quantity);
     let cum = report.cum().unwrap_or(without);
     let add = cum - order.cum();
+    // mutant: fx: a late original is booked again
     if add <= 0 || cum > terms.quantity {
         return [None; 2];
     }
@@ -61,6 +62,7 @@ pub fn bookings(order: &Order, report: &Report<'_>, precision: u8) -> [Option<Bo
         price,
     };
     match (named, price) {
+        // mutant: fx: a fill that was lost is not booked
         (Some(last), Some(price)) if last <= add => {
             let lost = add - last;
             let named_cost = i128::from(price) * i128::from(last);

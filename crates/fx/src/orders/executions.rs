@@ -29,6 +29,7 @@ impl Executions {
     /// CumQty.
     pub fn is_new(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> bool {
         match exec_id.and_then(Id::new) {
+            // mutant: fx: a repeated report is taken again
             Some(exec_id) => self.reported.insert((bank, exec_id)),
             None => true,
         }
@@ -42,6 +43,7 @@ impl Executions {
     /// Takes a fill out, which is reversed.
     pub fn reverse(&mut self, bank: Bank, exec_id: Option<&[u8]>) -> Option<Execution> {
         let exec_id = exec_id.and_then(Id::new)?;
+        // mutant: fx: a trade is busted twice
         self.booked.remove(&(bank, exec_id))
     }
 }

@@ -186,9 +186,11 @@ impl Order {
             return;
         }
         let said = match ord_status {
+            // mutant: fx: an order that is filled is not done
             _ if self.cum == self.terms.quantity => Filled,
             Some(b"A") => PendingNew,
             Some(b"0") => New,
+            // mutant: fx: the rest of a partial fill lives
             Some(b"1") if is_rest_dead => Canceled,
             Some(b"1") => Partial,
             Some(b"6") => PendingCancel,
@@ -200,6 +202,7 @@ impl Order {
         };
         match said {
             end if end.is_end() => self.state = end,
+            // mutant: fx: an unknown order becomes new
             _ if !self.state.is_open() => {}
             PendingCancel => self.set_pending_cancel(),
             other => self.state = other,

@@ -56,6 +56,7 @@ impl Orders {
     /// An order of a bank by its ClOrdID.
     pub fn find(&self, bank: Bank, id: Option<&[u8]>) -> Option<usize> {
         let at = *self.by_id.get(&id.and_then(Id::new)?)?;
+        // mutant: fx: a bank reports another bank's order
         (self.orders[at].terms.bank == bank).then_some(at)
     }
 

@@ -52,6 +52,7 @@ impl Exposure {
 
     /// An order is made.
     pub fn send(&mut self, quantity: i64) {
+        // mutant: fx: an order is made of more than is open
         assert!(
             0 < quantity && quantity <= self.open(),
             "orders-are-made-of-what-is-open"
@@ -81,6 +82,42 @@ impl Exposure {
         assert!(
             self.done + self.out <= self.quantity + self.late,
             "never-more-than-was-asked"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "orders-are-made-of-what-is-open")]
+    fn more_than_is_open_is_never_sent() {
+        let mut exposure = Exposure::new(5);
+        exposure.send(3);
+        exposure.fill(2, false);
+        exposure.send(3);
+    }
+
+    #[test]
+    #[should_panic(expected = "never-more-than-was-asked")]
+    fn more_than_was_sent_is_never_filled() {
+        let mut exposure = Exposure::new(5);
+        exposure.done = 5;
+        exposure.out = 1;
+        exposure.check();
+    }
+
+    #[test]
+    fn late_fills_are_allowed_for_and_open_nothing() {
+        let mut exposure = Exposure::new(5);
+        exposure.send(5);
+        exposure.release(5);
+        exposure.send(5);
+        exposure.fill(3, true);
+        assert_eq!(
+            (exposure.done(), exposure.out(), exposure.open()),
+            (3, 5, -3)
         );
     }
 }

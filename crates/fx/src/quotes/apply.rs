@@ -108,6 +108,7 @@ impl Apply<'_> {
         let is_same_quote = |known: &Entry| {
             known.is_used && !entry.quote_id.is_empty() && known.quote_id == entry.quote_id
         };
+        // mutant: fx: a quote that was hit is hit again
         entry.is_used =
             self.setup.banks[self.bank].is_quoted && book.get(&key).is_some_and(is_same_quote);
         *self.age += 1;
@@ -125,6 +126,7 @@ impl Apply<'_> {
         );
         let known = draft.known.as_ref();
         let price = match draft.price {
+            // mutant: fx: a price between two ticks is taken
             Some(text) => ticks::price(text, pair.precision),
             None => known.map(|entry| entry.price),
         };
@@ -132,6 +134,7 @@ impl Apply<'_> {
             Some(text) => ticks::size(text),
             None => known.map(|entry| entry.size),
         };
+        // mutant: fx: the minimum of an entry is the bank's
         let minimum = draft.minimum.map_or(Some(bank.min_qty), ticks::quantity);
         let own_ns = draft
             .expires
@@ -161,6 +164,7 @@ impl Apply<'_> {
             price,
             size,
             minimum,
+            // mutant: fx: a quote lives as long as the later of two ends
             expires_ns: ttl_ns.min(own_ns),
             age: 0,
             quote_id,

@@ -13,6 +13,7 @@ mod exposition;
 mod fix;
 mod fix_kills;
 mod fix_store;
+mod fx;
 mod gateway;
 mod metrics;
 mod names;

@@ -30,6 +30,7 @@ impl Apply<'_> {
             let key = Key::Request(side, request);
             let price: Raw<'_> = first(message, price);
             if price.is_none() {
+                // mutant: fx: a side that a quote leaves out stays
                 self.books[pair].remove(&key);
                 continue;
             }
@@ -39,6 +40,7 @@ impl Apply<'_> {
                 size: first(message, size),
                 minimum: first(message, tag::MIN_QTY),
                 expires: first(message, tag::VALID_UNTIL),
+                // mutant: fx: an indicative quote is firm
                 is_firm: first(message, tag::QUOTE_TYPE) != Some(b"0"),
                 quote_id: first(message, tag::QUOTE_ID),
                 request: Default::default(),

@@ -1,0 +1,252 @@
+//! Limits of parents, and the kill switch.
+
+use crate::world::{World, config, values};
+
+const A: (&str, &str) = ("A", "");
+const GTD: &str = ",\"deadline_ms\":60000";
+const LIFTERS: &str = "kill_lifters = [\"ann\", \"bob\"]";
+
+/// The reason for which the last parent was refused, or that it was accepted.
+fn verdict(world: &mut World) -> String {
+    let lines = world.decisions();
+    let line = lines
+        .iter()
+        .find(|line| line.contains("\"refused\"") || line.contains("\"accepted\""));
+    let line = line.expect("a verdict").clone();
+    match line.contains("accepted") {
+        true => "accepted".into(),
+        false => values(&[line], &["reason"]).remove(0),
+    }
+}
+
+#[test]
+fn what_is_no_order_is_refused() {
+    let mut world = World::up("", &[A]);
+    world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+    let parent = |more: &str| {
+        format!(
+            "{{\"op\":\"parent\",\"pair\":\"EUR/USD\",\"side\":\"buy\",\"deadline_ms\":1000{more}}}"
+        )
+    };
+    for wrong in [
+        parent(",\"qty\":1000"),
+        parent(",\"id\":\"P\""),
+        parent(",\"id\":\"P\",\"qty\":0"),
+        parent(",\"id\":\"P\",\"qty\":-1000"),
+        parent(",\"id\":\"P\",\"qty\":1500"),
+        parent(",\"id\":\"P\",\"qty\":1000.0"),
+        parent(",\"id\":\"P\",\"qty\":1000,\"limit\":\"1.100001\""),
+        parent(",\"id\":\"P\",\"qty\":1000,\"limit\":1.1"),
+        parent(",\"id\":\"P\",\"qty\":1000,\"tif\":\"day\""),
+        parent(",\"id\":\"P\",\"qty\":1000,\"urgency\":3"),
+        parent(",\"id\":\"P\",\"qty\":1000,\"style\":\"fast\""),
+        parent(",\"id\":\"P\",\"qty\":1000,\"partial\":1"),
+        parent(",\"id\":\"P\",\"qty\":1000").replace("EUR/USD", "EUR/CHF"),
+        parent(",\"id\":\"P\",\"qty\":1000").replace("buy", "hold"),
+        parent(",\"id\":\"P\",\"qty\":1000").replace("deadline_ms", "deadline"),
+        parent(",\"id\":\"123456789012345678901234567890123\",\"qty\":1000"),
+    ] {
+        world.desk(&wrong);
+        assert_eq!(verdict(&mut world), "bad_order", "{wrong}");
+    }
+    world.desk(&parent(",\"id\":\"P\",\"qty\":1000"));
+    assert_eq!(verdict(&mut world), "accepted");
+}
+
+#[test]
+fn parents_are_refused_for_the_first_limit_that_they_break() {
+    let mut world = World::up(
+        "[risk]\nmax_parents_per_s = 2\nduplicate_ms = 3000\nmax_gross_usd = 9000000",
+        &[A],
+    );
+    world.parent("P0", "buy", 1_000_000, &format!("{GTD},\"limit\":\"1.1\""));
+    assert_eq!(verdict(&mut world), "no_mid");
+    world.book("A", &[(-2, 9000)], &[(2, 9000)]);
+    world.parent("P1", "buy", 51_000_000, GTD);
+    assert_eq!(verdict(&mut world), "order_qty");
+    world.parent(
+        "P1",
+        "buy",
+        1_000_000,
+        &format!("{GTD},\"limit\":\"1.10101\""),
+    );
+    assert_eq!(verdict(&mut world), "collar");
+    world.parent(
+        "P1",
+        "sell",
+        1_000_000,
+        &format!("{GTD},\"limit\":\"1.09899\""),
+    );
+    assert_eq!(verdict(&mut world), "collar");
+    world.parent(
+        "P1",
+        "buy",
+        1_000_000,
+        &format!("{GTD},\"limit\":\"1.101\""),
+    );
+    assert_eq!(verdict(&mut world), "accepted");
+    world.parent("P1", "buy", 1500, GTD);
+    assert_eq!(verdict(&mut world), "duplicate_id");
+    world.parent(
+        "P2",
+        "buy",
+        1_000_000,
+        &format!("{GTD},\"limit\":\"1.101\""),
+    );
+    assert_eq!(verdict(&mut world), "duplicate");
+    world.parent("P2", "buy", 2_000_000, GTD).decisions();
+    world.at(999).parent("P3", "buy", 3_000_000, GTD);
+    assert_eq!(verdict(&mut world), "rate");
+    world.at(1000).parent("P3", "buy", 7_000_000, GTD);
+    assert_eq!(verdict(&mut world), "gross");
+    world.parent("P3", "sell", 9_000_000, GTD);
+    assert_eq!(
+        verdict(&mut world),
+        "accepted",
+        "buyers and sellers are not netted, nor added up"
+    );
+    world.at(3000).parent(
+        "P4",
+        "buy",
+        1_000_000,
+        &format!("{GTD},\"limit\":\"1.101\""),
+    );
+    assert_eq!(verdict(&mut world), "accepted", "no duplicate any more");
+}
+
+#[test]
+fn the_new_parent_is_part_of_the_net() {
+    let config = config("", &[A]).replacen(
+        "max_order = 50000000",
+        "max_order = 50000000\nmax_net = 3000000",
+        1,
+    );
+    let mut world = World::new(&config);
+    world
+        .line("A.q !up")
+        .line("A.o !up")
+        .book("A", &[(-2, 9000)], &[(2, 9000)]);
+    world.parent("P1", "buy", 3_001_000, GTD);
+    assert_eq!(verdict(&mut world), "net");
+    world.parent("P1", "buy", 3_000_000, GTD);
+    assert_eq!(verdict(&mut world), "accepted");
+    world.parent("P2", "buy", 1000, GTD);
+    assert_eq!(verdict(&mut world), "net", "an order that is out counts");
+    world
+        .execution(
+            "A",
+            "T-P1-1",
+            ("E1", "F", "2", 3_000_000),
+            "|32=3000000|31=1.10002",
+        )
+        .decisions();
+    world.parent("P2", "buy", 1000, GTD);
+    assert_eq!(verdict(&mut world), "net", "a position counts");
+}
+
+#[test]
+fn a_kill_ends_everything_and_cancels_what_is_open() {
+    let mut world = World::up("", &[A, ("B", "")]);
+    world
+        .book("A", &[(-2, 1000)], &[(2, 1000)])
+        .book("B", &[(-3, 1000)], &[(3, 1000)]);
+    world
+        .parent("P1", "buy", 2_000_000, GTD)
+        .parent("P2", "buy", 2_000_000, GTD);
+    world.decisions();
+    world.orders();
+    world.at(10).desk("{\"op\":\"kill\",\"by\":\"ann\"}");
+    assert_eq!(
+        values(&world.decisions(), &["event"]),
+        ["kill", "ended", "ended"]
+    );
+    assert_eq!(
+        values(&world.orders(), &["clordid", "event", "state"]),
+        ["T-P1-1 sent pending_cancel", "T-P1-2 sent pending_cancel"]
+    );
+    world
+        .desk("{\"op\":\"kill\",\"by\":\"bob\"}")
+        .parent("P3", "buy", 1000, GTD);
+    assert_eq!(verdict(&mut world), "kill");
+    world.execution("A", "T-P1-1", ("E1", "8", "8", 0), "|103=30");
+    world.book("A", &[(-2, 1000)], &[(2, 1000)]).wait(5000);
+    assert_eq!(world.sent(), 2, "nothing leaves");
+}
+
+#[test]
+fn two_different_people_of_the_list_lift_a_kill() {
+    let mut world = World::up(&format!("[risk]\n{LIFTERS}"), &[A]);
+    let mut lift = |ops: &[&str]| {
+        for op in ops {
+            let (op, by) = op.split_once(' ').expect("who does what");
+            world.desk(&format!("{{\"op\":\"{op}\",\"by\":\"{by}\"}}"));
+        }
+        world.replay.engine().is_killed()
+    };
+    assert!(
+        lift(&["kill ann", "lift eve", "lift eve"]),
+        "nobody of the list"
+    );
+    assert!(lift(&["lift ann", "lift ann"]), "one alone");
+    assert!(!lift(&["lift bob"]));
+    assert!(
+        lift(&["kill eve", "lift bob"]),
+        "a new kill forgets who lifted the last one"
+    );
+    assert!(!lift(&["lift ann"]));
+    let lines = world.decisions();
+    assert_eq!(
+        values(&lines[1..3], &["event", "by", "killed"]),
+        ["lift eve true", "lift eve true"],
+        "refused ones too"
+    );
+}
+
+#[test]
+fn too_many_unknown_orders_or_rejects_kill_by_themselves() {
+    let mut world = World::up(
+        "[risk]\nkill_unknown = 1",
+        &[("A", "answer_ms = 100"), ("B", "")],
+    );
+    world
+        .book("A", &[(-2, 1000)], &[(2, 1000)])
+        .book("B", &[(-3, 1000)], &[(3, 1000)]);
+    world.parent("P1", "buy", 2_000_000, GTD).decisions();
+    world.orders();
+    world.wait(100);
+    assert_eq!(
+        values(&world.decisions(), &["event"]),
+        ["cooldown", "kill", "ended"]
+    );
+    assert_eq!(
+        values(&world.orders(), &["clordid", "event", "state"]),
+        [
+            "T-P1-1 timeout unknown",
+            "T-P1-2 sent pending_cancel",
+            "T-P1-1 sent unknown"
+        ]
+    );
+
+    let mut world = World::up(
+        "[risk]\nkill_rejects_per_s = 2",
+        &[("A", "answer_ms = 5000"), ("B", "answer_ms = 5000")],
+    );
+    world
+        .book("A", &[(-2, 1000)], &[(2, 1000)])
+        .book("B", &[(-3, 1000)], &[(3, 1000)]);
+    world.parent("P1", "buy", 2_000_000, GTD).decisions();
+    world
+        .at(10)
+        .execution("A", "T-P1-1", ("E1", "8", "8", 0), "|103=30");
+    assert!(!world.replay.engine().is_killed());
+    world
+        .at(1009)
+        .execution("B", "T-P1-2", ("E1", "8", "8", 0), "|103=30");
+    let mut lines = world.decisions();
+    lines.retain(|line| !line.contains("\"waits\""));
+    assert_eq!(
+        values(&lines, &["event"]),
+        ["cooldown", "cooldown", "kill", "ended"]
+    );
+    assert!(lines[2].contains("\"by\":\"auto:rejects\""));
+}

@@ -1,0 +1,397 @@
+//! Orders: states, what reports book, what is refused.
+
+use crate::world::{World, values};
+
+const A: (&str, &str) = ("A", "");
+
+/// Bank A quotes 5 million a side, 1.09998 at 1.10002, and has an order of P1 to buy 1 million.
+fn with_order(bank: &str) -> World {
+    let mut world = World::up("", &[("A", bank), ("B", "")]);
+    world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+    world
+        .at(10)
+        .parent("P1", "buy", 1_000_000, ",\"deadline_ms\":60000");
+    assert_eq!(world.sent(), 1);
+    world.decisions();
+    world.orders();
+    world
+}
+
+#[test]
+fn an_order_is_journaled_then_sent_and_goes_through_its_states() {
+    let mut world = World::up("", &[A]);
+    world.book("A", &[(-2, 5000)], &[(2, 5000)]);
+    world.at(10).parent(
+        "P1",
+        "buy",
+        1_000_000,
+        ",\"deadline_ms\":60000,\"limit\":\"1.10003\"",
+    );
+    let lines = world.orders();
+    assert_eq!(
+        values(&lines, &["clordid", "event", "state", "leaves"]),
+        ["T-P1-1 journal sent 1000000", "T-P1-1 sent sent 1000000"]
+    );
+    let message = "35=D|1=D|11=T-P1-1|15=EUR|38=1000000|40=2|44=1.10002|54=1|55=EUR/USD|59=3|60=20260105-09:00:00.010|64=20260107";
+    assert!(
+        lines[1].ends_with(&format!("\"fix\":\"{message}\"}}")),
+        "{}",
+        lines[1]
+    );
+    world
+        .at(11)
+        .execution("A", "T-P1-1", ("E1", "A", "A", 0), "");
+    world.execution("A", "T-P1-1", ("E2", "0", "0", 0), "");
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E3", "F", "1", 400_000),
+        "|32=400000|31=1.10001|151=600000",
+    );
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E4", "F", "2", 1_000_000),
+        "|32=600000|31=1.10002|151=0",
+    );
+    assert_eq!(
+        values(&world.orders(), &["state", "cum", "leaves"]),
+        [
+            "pending_new 0 1000000",
+            "new 0 1000000",
+            "partial 400000 600000",
+            "filled 1000000 0"
+        ]
+    );
+    assert_eq!(
+        values(
+            &world.fills(),
+            &["exec_id", "kind", "qty", "price", "improve", "hold_ns"]
+        ),
+        [
+            "E3 fill 400000 1.10001 1 1000000",
+            "E4 fill 600000 1.10002 0 1000000"
+        ]
+    );
+    assert_eq!(
+        values(
+            &world.positions(),
+            &[
+                "position",
+                "cash",
+                "worst_long",
+                "worst_short",
+                "mid",
+                "pnl"
+            ]
+        ),
+        [
+            "400000 -440004 1000000 400000 1.1 -4",
+            "1000000 -1100016 1000000 1000000 1.1 -16"
+        ]
+    );
+    let ended = world.decisions().pop().expect("the end");
+    assert!(
+        ended.ends_with("\"reason\":\"filled\",\"filled\":1000000,\"avg\":\"1.100016\",\"out\":0}"),
+        "{ended}"
+    );
+}
+
+#[test]
+fn cum_qty_is_the_truth() {
+    let mut world = with_order("");
+    world.at(20).execution(
+        "A",
+        "T-P1-1",
+        ("E2", "F", "1", 500_000),
+        "|32=200000|31=1.10002|6=1.10001|151=500000",
+    );
+    assert_eq!(
+        values(&world.fills(), &["exec_id", "kind", "qty", "price"]),
+        ["SE2 status 300000 1.1", "E2 fill 200000 1.10002"]
+    );
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E1", "F", "1", 300_000),
+        "|32=300000|31=1.1|151=700000",
+    );
+    assert!(world.fills().is_empty(), "a late original books nothing");
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E3", "F", "1", 600_000),
+        "|32=400000|31=1.10002|151=400000",
+    );
+    world.execution("A", "T-P1-1", ("E4", "4", "4", 700_000), "|151=0");
+    assert_eq!(
+        values(&world.fills(), &["exec_id", "kind", "qty", "price"]),
+        ["SE3 status 100000 1.10002", "SE4 status 100000 1.10002"]
+    );
+    assert_eq!(world.order(0), ("Canceled".into(), 700_000, 0));
+}
+
+#[test]
+fn a_repeated_report_is_passed_over_and_a_repeated_status_is_not() {
+    let mut world = with_order("");
+    world.at(20).execution(
+        "A",
+        "T-P1-1",
+        ("E1", "F", "1", 400_000),
+        "|32=400000|31=1.10002|151=600000",
+    );
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E1", "F", "1", 800_000),
+        "|32=400000|31=1.10002|151=200000|43=Y",
+    );
+    assert_eq!((world.orders().len(), world.order(0).1), (1, 400_000));
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("0", "I", "1", 400_000),
+        "|790=T-H1|151=600000",
+    );
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("0", "I", "1", 500_000),
+        "|790=T-H1|151=500000",
+    );
+    assert_eq!((world.orders().len(), world.order(0).1), (2, 500_000));
+    assert_eq!(
+        values(&world.fills()[1..], &["exec_id", "kind", "price"]),
+        ["ST-H1 status 1.10002"]
+    );
+    world.execution("A", "T-P1-1", ("0", "I", "2", 5_000_000), "|790=T-H1|151=0");
+    assert_eq!(
+        world.order(0),
+        ("Partial".into(), 500_000, 500_000),
+        "a status beyond the order"
+    );
+}
+
+#[test]
+fn the_rest_of_an_order_is_dead_where_nothing_is_left_and_filled_is_filled() {
+    let mut world = with_order("");
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E1", "F", "1", 400_000),
+        "|32=400000|31=1.10002|151=0",
+    );
+    assert_eq!(world.order(0), ("Canceled".into(), 400_000, 0));
+    let mut world = with_order("");
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E1", "F", "1", 1_000_000),
+        "|32=1000000|31=1.10002|151=7",
+    );
+    assert_eq!(world.order(0), ("Filled".into(), 1_000_000, 0));
+}
+
+#[test]
+fn trades_that_are_not_as_ordered_are_refused() {
+    for (reason, more, cum) in [
+        ('A', "|32=1000|31=1.10002|55=USD/JPY", 1000),
+        ('B', "|32=1000|31=1.10002|55=EUR/USD|54=2", 1000),
+        ('C', "|32=1000|31=1.10002|54=1", 1_000_001),
+        ('E', "|32=1000|31=1.10003", 1000),
+    ] {
+        let mut world = with_order("");
+        world.execution("A", "T-P1-1", ("E1", "F", "1", cum), more);
+        assert!(world.fills().is_empty());
+        assert_eq!(
+            world.order(0),
+            ("Disputed".into(), 0, 1_000_000),
+            "it may still be filled"
+        );
+        let lines = world.orders();
+        assert_eq!(
+            values(&lines, &["event", "state"]),
+            ["report disputed", "sent disputed"]
+        );
+        assert!(
+            lines[1].contains("\"35=Q|17=E1|31=1.1000")
+                && lines[1].contains(&format!("|127={reason}\""))
+        );
+        assert!(world.decisions()[0].contains(&format!("\"what\":\"dk_{reason}\"")));
+    }
+}
+
+#[test]
+fn a_trade_of_no_order_of_the_bank_is_refused() {
+    let mut world = with_order("");
+    world.execution(
+        "B",
+        "T-P1-1",
+        ("E1", "F", "2", 1_000_000),
+        "|32=1000000|31=1.10002|55=EUR/USD",
+    );
+    world.execution("B", "X", ("E2", "0", "0", 0), "");
+    assert_eq!(world.order(0), ("Sent".into(), 0, 1_000_000));
+    let lines = world.orders();
+    assert_eq!(
+        values(&lines, &["clordid", "bank", "event", "state", "cum"]),
+        [
+            "T-P1-1 B report null null",
+            "T-P1-1 B sent null null",
+            "X B report null null"
+        ]
+    );
+    assert!(lines[1].contains("|127=D\""));
+}
+
+#[test]
+fn a_fill_after_the_end_is_booked_with_an_alarm() {
+    let mut world = with_order("");
+    world.execution("A", "T-P1-1", ("E1", "4", "4", 0), "|151=0");
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E2", "F", "2", 1_000_000),
+        "|32=1000000|31=1.10002",
+    );
+    assert_eq!(values(&world.fills(), &["exec_id", "late"]), ["E2 true"]);
+    let decisions = world.decisions();
+    assert!(
+        decisions.iter().any(|line| line.contains("fill_after_end")),
+        "{decisions:?}"
+    );
+    assert!(
+        decisions
+            .last()
+            .is_some_and(|line| line.contains("\"filled\":1000000")),
+        "{decisions:?}"
+    );
+}
+
+#[test]
+fn busts_and_corrections_change_positions_and_no_order() {
+    let mut world = with_order("");
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E1", "F", "2", 1_000_000),
+        "|32=1000000|31=1.10002",
+    );
+    world.fills();
+    world.orders();
+    world.execution(
+        "A",
+        "T-P1-1",
+        ("E2", "G", "2", 1_000_000),
+        "|19=E1|32=900000|31=1.1",
+    );
+    assert_eq!(
+        values(&world.fills(), &["exec_id", "kind", "qty", "price"]),
+        ["E1 bust 1000000 1.10002", "E2 correct 900000 1.1"]
+    );
+    world.execution("A", "T-P1-1", ("E3", "H", "2", 0), "|19=E2");
+    world.execution("A", "T-P1-1", ("E4", "H", "2", 0), "|19=E2");
+    assert_eq!(
+        values(&world.fills(), &["exec_id", "kind", "qty"]),
+        ["E2 bust 900000"]
+    );
+    assert_eq!(
+        values(&world.positions()[3..], &["position", "cash"]),
+        ["0 0"]
+    );
+    assert!(world.orders().is_empty());
+    let decisions = world.decisions();
+    let alarms: Vec<_> = decisions
+        .iter()
+        .filter(|line| line.contains("alarm"))
+        .cloned()
+        .collect();
+    assert_eq!(
+        values(&alarms, &["what", "clordid"]),
+        ["correct T-P1-1", "bust T-P1-1", "unknown_exec T-P1-1"]
+    );
+    assert_eq!(
+        world.at(1000).sent(),
+        1,
+        "what was busted is not traded again"
+    );
+}
+
+#[test]
+fn each_end_without_a_fill_has_its_code() {
+    let map = "reject_map = { \"late\" = \"A-2\", \"77\" = \"C\" }";
+    for (report, code) in [
+        ("|103=30", "A-1"),
+        ("|103=31", "A-2"),
+        ("|103=32", "B"),
+        ("|103=16", "B"),
+        ("|103=25", "C"),
+        ("|103=3", "C"),
+        ("|103=15", "D"),
+        ("|103=33", "D"),
+        ("|103=99", "E"),
+        ("", "E"),
+        ("|103=1", "F"),
+        ("|103=30|58=late", "A-2"),
+        ("|103=77", "C"),
+    ] {
+        let mut world = with_order(map);
+        world.execution("A", "T-P1-1", ("E1", "8", "8", 0), report);
+        assert_eq!(
+            values(&world.orders()[..1], &["state", "code"]),
+            [format!("rejected {code}")],
+            "{report}"
+        );
+    }
+    for (status, report, code) in [("4", "", "B"), ("C", "", "B"), ("C", "|103=31", "A-2")] {
+        let mut world = with_order("");
+        world.execution("A", "T-P1-1", ("E1", status, status, 0), report);
+        assert_eq!(values(&world.orders()[..1], &["code"]), [code], "{status}");
+    }
+    let mut world = with_order("");
+    world.execution("A", "T-P1-1", ("E1", "4", "4", 500_000), "|103=32");
+    assert_eq!(
+        values(&world.orders()[..1], &["code"]),
+        ["null"],
+        "something was filled"
+    );
+    let mut world = with_order("");
+    world.report("A", "35=j|372=D|379=T-P1-1|380=0");
+    assert_eq!(
+        values(&world.orders()[..1], &["state", "code"]),
+        ["rejected E"]
+    );
+}
+
+#[test]
+fn a_cancel_that_is_refused_takes_the_order_back() {
+    let mut world = with_order("");
+    world.execution("A", "T-P1-1", ("E1", "0", "0", 0), "");
+    world.at(20).desk("{\"op\":\"cancel\",\"id\":\"P1\"}");
+    let lines = world.orders();
+    assert!(
+        lines[1].contains("\"state\":\"pending_cancel\""),
+        "{lines:?}"
+    );
+    let message = "35=F|11=T-P1-2|38=1000000|41=T-P1-1|54=1|55=EUR/USD|60=20260105-09:00:00.020";
+    assert!(lines[1].contains(message), "{lines:?}");
+    world.report("A", "35=9|11=T-P1-2|41=T-P1-1|39=0|102=0");
+    assert_eq!(values(&world.orders(), &["event", "state"]), ["report new"]);
+    world.execution("A", "T-P1-1", ("E2", "4", "4", 0), "");
+    assert_eq!(
+        values(&world.orders(), &["code"]),
+        ["B"],
+        "no cancel counts as asked for"
+    );
+
+    let mut world = with_order("");
+    world.desk("{\"op\":\"cancel\",\"id\":\"P1\"}");
+    world.execution("A", "T-P1-1", ("E1", "0", "0", 0), "");
+    assert_eq!(world.order(0).0, "PendingCancel");
+    world.report("A", "35=9|11=T-P1-2|41=T-P1-1|39=8|102=1");
+    assert_eq!(
+        values(&world.orders()[2..], &["event", "state"]),
+        ["report unknown", "sent unknown"],
+        "asked at once"
+    );
+}

@@ -1,0 +1,179 @@
+//! Random sessions: banks that quote in every form, answer in every way, go and come back; a desk that does everything. What
+//! must hold whatever they do.
+//!
+//! `SEED=7 cargo test -p touchline-fx random` repeats one; `SEEDS=500` runs so many.
+
+mod banks;
+
+use banks::{Banks, Random};
+use std::collections::{HashMap, HashSet};
+use touchline_fx::Replay;
+use touchline_fx::event::{Event, Message, OrderEvent};
+use touchline_fx::lines::Files;
+use touchline_types::Side;
+
+const SEEDS: u64 = 60;
+const STEPS: usize = 700;
+
+fn seeds() -> Vec<u64> {
+    let number = |key: &str| {
+        std::env::var(key)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
+    match number("SEED") {
+        Some(seed) => vec![seed],
+        None => (1..=number("SEEDS").unwrap_or(SEEDS)).collect(),
+    }
+}
+
+/// What the events of a run say, to hold against what the core says of itself.
+#[derive(Default)]
+struct Watch {
+    journaled: HashSet<String>,
+    sent: HashSet<String>,
+    positions: HashMap<usize, (i64, i128)>,
+    is_killed: bool,
+}
+
+impl Watch {
+    fn look(&mut self, replay: &Replay) {
+        for (_, event) in &replay.batch().events {
+            match event {
+                Event::Kill { .. } => self.is_killed = true,
+                Event::Lift { is_killed, .. } => self.is_killed = *is_killed,
+                Event::Plan { .. } => assert!(!self.is_killed, "a plan while killed"),
+                Event::Fill(fill) => {
+                    let is_taken_back = fill.kind == touchline_fx::orders::FillKind::Bust;
+                    let sign = if (fill.side == Side::Bid) == is_taken_back {
+                        -1
+                    } else {
+                        1
+                    };
+                    let (units, cash) = self.positions.entry(fill.pair).or_default();
+                    *units += sign * fill.quantity;
+                    *cash -= i128::from(sign * fill.quantity) * i128::from(fill.price);
+                }
+                Event::Order(line) => match (line.what, &line.message) {
+                    (OrderEvent::Journal, _) => {
+                        let id = line.id.expect("an order").as_str().to_owned();
+                        assert!(self.journaled.insert(id), "journaled once");
+                    }
+                    (OrderEvent::Sent, Some(Message::Order(terms))) => {
+                        let id = terms.id.as_str().to_owned();
+                        assert!(
+                            self.journaled.contains(&id),
+                            "{id} is sent before it is journaled"
+                        );
+                        assert!(!self.is_killed, "{id} is sent while killed");
+                        assert!(self.sent.insert(id), "an order is sent once");
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        let engine = replay.engine();
+        for at in engine.parents().live() {
+            let parent = engine.parents().get(*at);
+            let exposure = parent.exposure();
+            assert!(exposure.done() + exposure.out() <= exposure.quantity() + exposure.late());
+            let own = engine
+                .orders()
+                .iter()
+                .filter(|order| order.terms.parent == *at);
+            let (done, out) = own.fold((0, 0), |(done, out), order| {
+                (done + order.cum(), out + order.leaves())
+            });
+            assert_eq!(
+                (done, out),
+                (exposure.done(), exposure.out()),
+                "the orders of a parent"
+            );
+        }
+        for (pair, held) in &self.positions {
+            let position = engine.positions().of(*pair);
+            assert_eq!(
+                *held,
+                (position.units, position.cash),
+                "the sum of the fills"
+            );
+        }
+    }
+}
+
+/// Runs a session; wakes up at random times in between where that is asked for.
+fn run(lines: &[String], config: &str, wakes: Option<u64>) -> Files {
+    let setup = touchline_fx::Setup::parse(config).expect("a configuration");
+    let mut replay = Replay::new(setup);
+    let mut random = wakes.map(Random::new);
+    let mut last_ns = 0;
+    for line in lines {
+        let at_ns: u64 = line
+            .split(' ')
+            .next()
+            .and_then(|time| time.parse().ok())
+            .expect("a time");
+        if let Some(random) = &mut random
+            && last_ns > 0
+        {
+            let mut wakes: Vec<u64> = (0..random.below(4))
+                .map(|_| last_ns + random.below(at_ns - last_ns + 1))
+                .collect();
+            wakes.sort_unstable();
+            wakes.into_iter().for_each(|wake_ns| replay.wake(wake_ns));
+        }
+        last_ns = at_ns;
+        replay
+            .line(line)
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    replay.finish().0
+}
+
+#[test]
+fn random_sessions_keep_what_must_hold() {
+    let (mut orders, mut fills, mut plans) = (0, 0, 0);
+    for seed in seeds() {
+        println!("seed {seed}");
+        let mut banks = Banks::new(seed);
+        let setup = touchline_fx::Setup::parse(banks.config()).expect("a configuration");
+        let mut replay = Replay::new(setup);
+        let mut watch = Watch::default();
+        let mut lines = Vec::new();
+        for _ in 0..STEPS {
+            for line in banks.next() {
+                replay
+                    .line(&line)
+                    .unwrap_or_else(|error| panic!("{line}: {error}"));
+                watch.look(&replay);
+                banks.hear(replay.batch());
+                lines.push(line);
+            }
+        }
+        orders += watch.sent.len();
+        let (files, _) = replay.finish();
+        fills += files.fills.lines().count();
+        plans += files
+            .decisions
+            .lines()
+            .filter(|line| line.contains("\"plan\""))
+            .count();
+        let again = run(&lines, banks.config(), None);
+        assert!(files == again, "the same input, other bytes: seed {seed}");
+        let woken = run(&lines, banks.config(), Some(seed));
+        for ((name, text), (_, other)) in files.named().iter().zip(woken.named()) {
+            let difference = text
+                .lines()
+                .zip(other.lines())
+                .find(|(one, other)| one != other);
+            assert!(
+                *text == other,
+                "waking up changes {name}: seed {seed}: {difference:?}"
+            );
+        }
+    }
+    // Sessions in which nothing happens would show nothing.
+    println!("{orders} orders, {fills} fills, {plans} plans");
+    assert!(orders > 0 && fills > 0 && plans > 0);
+}
