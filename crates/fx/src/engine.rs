@@ -177,6 +177,7 @@ impl Engine {
             Input::Desk(command) => self.desk(command, out),
         }
         self.step(out);
+        debug_assert!(self.wake_ns <= self.earliest_ns(), "nothing-is-due-before");
     }
 
     /// When something is due at the earliest; [`NEVER`] if nothing is. Waking up then and finding nothing does no harm.

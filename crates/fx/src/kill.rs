@@ -21,7 +21,6 @@ impl KillSwitch {
         if self.is_killed {
             return false;
         }
-        // mutant: fx: a new kill remembers who lifted the last one
         *self = KillSwitch {
             is_killed: true,
             first: None,
@@ -38,6 +37,7 @@ impl KillSwitch {
         match self.first {
             // mutant: fx: one lifts a kill alone
             Some(first) if first != *by => {
+                // mutant: fx: who lifted a kill has half lifted the next
                 *self = KillSwitch::default();
             }
             _ => self.first = Some(*by),

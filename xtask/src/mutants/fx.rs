@@ -347,8 +347,8 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx unknown::a_parent_of_one_attempt_ends_when_its_orders_are_unknown_and_is_settled_later",
     },
     Mutant {
-        name: "fx: something is planned while killed",
-        find: "&& !self.kill.is_killed()",
+        name: "fx: parents work on while killed",
+        find: "self.end_all(EndReason::Kill, out);",
         replace: "",
         test: "-p touchline-fx --test fx limits::a_kill_ends_everything_and_cancels_what_is_open",
     },
@@ -467,9 +467,9 @@ pub const FX: &[Mutant] = &[
         test: "-p touchline-fx --test fx router::a_bank_that_rejects_and_holds_loses_its_place",
     },
     Mutant {
-        name: "fx: a new kill remembers who lifted the last one",
-        find: "first: None,",
-        replace: "first: self.first,",
+        name: "fx: who lifted a kill has half lifted the next",
+        find: "*self = KillSwitch::default();",
+        replace: "self.is_killed = false;",
         test: "-p touchline-fx --test fx limits::two_different_people_of_the_list_lift_a_kill",
     },
     Mutant {

@@ -93,6 +93,7 @@ impl Engine {
             return;
         }
         self.push(Event::Kill { by }, out);
+        // mutant: fx: parents work on while killed
         self.end_all(EndReason::Kill, out);
         let live = self.orders.live().to_vec();
         for at in live {

@@ -82,6 +82,8 @@ impl Engine {
             let counting = &mut self.counting;
             self.streams
                 .count(&self.setup, (bank, slot), lot, entries, now_ns, counting);
+            // Else its instant would come again and again.
+            assert!(counting.due_ns > now_ns, "what-counts-ends-later");
             self.composites.replace(&self.setup, (bank, pair), counting);
             self.slot_due_ns[slot] = counting.due_ns;
             self.wake_at(self.slot_due_ns[slot]);

@@ -83,7 +83,6 @@ impl Engine {
     fn may_send(&self, at: usize) -> bool {
         let parent = self.parents.get(at);
         let has_had_its_attempt = parent.has_sent && attempt(parent.terms.lifetime).is_some();
-        // mutant: fx: something is planned while killed
         parent.open() > 0
             && self.now() >= parent.retry_ns
             && !self.kill.is_killed()

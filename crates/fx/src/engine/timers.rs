@@ -58,7 +58,7 @@ impl Engine {
     }
 
     /// When something is due next; in the past where it is overdue.
-    fn earliest_ns(&self) -> u64 {
+    pub(super) fn earliest_ns(&self) -> u64 {
         let now_ns = self.now();
         let slots = self.slot_due_ns.iter().copied().min().unwrap_or(NEVER);
         let silences =

@@ -114,6 +114,8 @@ fn a_ticket_keeps_the_minimum_and_the_cap() {
 
 #[test]
 fn amounts_are_tickets_only_where_one_ticket_is_asked_for() {
+    let (found, _) = plan(&[amount(0, 10, 5)], &want(3)).expect("an amount");
+    assert_eq!(found.kind, PlanKind::Sweep);
     let offers = [amount(0, 10, 2), amount(1, 11, 5)];
     assert_eq!(legs(&offers, &want(3)), [(0, 10, 2), (1, 11, 1)]);
     let full = Want {

@@ -436,6 +436,7 @@ fn a_bank_that_rejects_and_holds_loses_its_place() {
     world
         .at(63)
         .book("A", &[(-2, 5000)], &[(2, 5000)])
+        .book("B", &[(-3, 5000)], &[(3, 5000)])
         .parent("P4", "buy", 1_000_000, GTD);
     let line = world.orders().pop().expect("the order of P4");
     assert_eq!(values(&[line], &["bank"]), ["A"]);

@@ -70,7 +70,12 @@ fn an_unknown_order_counts_as_filled_and_is_never_sent_again() {
     world.wait(200).book("B", &[(-2, 5000)], &[(2, 5000)]);
     world.book("A", &[(-2, 5000)], &[(2, 5000)]).wait(5000);
     assert_eq!(world.sent(), 1, "nothing is open");
-    world.parent("P2", "buy", 1_000_000, ",\"deadline_ms\":60000");
+    world.parent(
+        "P2",
+        "buy",
+        1_000_000,
+        ",\"deadline_ms\":60000,\"urgency\":0",
+    );
     assert_eq!(world.sent(), 2);
     let line = world.orders().pop().expect("the order of P2");
     assert_eq!(

@@ -70,11 +70,11 @@ impl Banks {
         let mut random = Random::new(seed);
         let conflate = random.of(&["0", "0", "70"]);
         let combine = random.of(&["true", "false"]);
-        let kill = random.of(&["1000000", "3"]);
+        let kill = random.of(&["1000000", "1000000", "3"]);
         let mut config = format!(
             "date = \"20260105\"\nprefix = \"T\"\naccount = \"D\"\nconflate_ms = {conflate}\n\
              [router]\ncombine = {combine}\ncooldown_ms = 40\n\
-             [risk]\nkill_lifters = [\"ann\", \"bob\"]\nkill_unknown = {kill}\nkill_rejects_per_s = 9\nmax_parents_per_s = 20\nmin_banks = 1\n"
+             [risk]\nkill_lifters = [\"ann\", \"bob\"]\nkill_unknown = {kill}\nkill_rejects_per_s = 40\nmax_parents_per_s = 20\nmin_banks = 1\n"
         );
         for (symbol, precision) in SYMBOLS.iter().zip([5, 3]) {
             let spot = "spot_date = \"20260107\"\nsizes = [1000000, 3000000]\ncollar_ticks = 40\ncrossed_max_ticks = 5";
@@ -310,7 +310,7 @@ impl Banks {
             self.random.of(&["ann", "bob", "eve"]),
         );
         match self.random.below(14) {
-            0 => "- {\"op\":\"kill\",\"by\":\"ann\"}".to_owned(),
+            0 if self.random.one_in(2) => "- {\"op\":\"kill\",\"by\":\"ann\"}".to_owned(),
             1..=5 => format!("- {{\"op\":\"lift\",\"by\":\"{by}\"}}"),
             6..=7 => format!("- {{\"op\":\"enable\",\"bank\":\"{bank}\",\"pair\":\"EUR/USD\"}}"),
             8 if self.random.one_in(4) => "- {\"op\":\"restart\"}".to_owned(),
