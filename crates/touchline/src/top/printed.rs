@@ -41,7 +41,7 @@ fn line(cells: &[Cell], is_styled: bool) -> String {
         let style = Style::new().fg(cell.fg).add_modifier(cell.modifier);
         if is_styled
             && style != styled
-            && !(is_blank(cell) && !styled.add_modifier.contains(Modifier::REVERSED))
+            && (!is_blank(cell) || styled.add_modifier.contains(Modifier::REVERSED))
         {
             text += &codes(style);
             styled = style;

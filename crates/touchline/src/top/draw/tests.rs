@@ -69,7 +69,7 @@ fn instrument(id: usize) -> InstrumentRow {
         state: has_book.then_some(STATES[id % 3]),
         bid: quoted("4500.25", "12").filter(|_| has_book),
         ask: quoted("110.484375", "1,234").filter(|_| id % 5 != 4),
-        last: quoted("59925.50", "0.015").filter(|_| id % 3 == 0),
+        last: quoted("59925.50", "0.015").filter(|_| id.is_multiple_of(3)),
         per_second: id as f64 * 1_234.5,
         age: (id % 4 != 3).then(|| Duration::from_millis(7 << (2 * (id % 12)))),
     }

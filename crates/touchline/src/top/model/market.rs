@@ -336,7 +336,7 @@ fn details(definition: &Definition) -> Vec<(&'static str, String)> {
     let price = |price: Option<Price>| price.map(|price| price.to_string());
     let maturity = definition.maturity;
     let expiry = (maturity > 0).then(|| match maturity % 100 {
-        _ if maturity / 100 % 100 == 0 => (maturity / 10_000).to_string(),
+        _ if (maturity / 100).is_multiple_of(100) => (maturity / 10_000).to_string(),
         0 => format!("{:04}-{:02}", maturity / 10_000, maturity / 100 % 100),
         day => format!(
             "{:04}-{:02}-{day:02}",
