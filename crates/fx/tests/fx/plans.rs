@@ -42,8 +42,11 @@ fn want(quantity: i64) -> Want<'static> {
     }
 }
 
-/// The plan, and its legs as bank, price and quantity. Offers get their ages by their order.
-fn plan(offers: &[Offer], want: &Want<'_>) -> Option<(Plan, Vec<(u16, i64, i64)>)> {
+/// Bank, price and quantity of a leg.
+type PlainLeg = (u16, i64, i64);
+
+/// The plan, and its legs. Offers get their ages by their order.
+fn plan(offers: &[Offer], want: &Want<'_>) -> Option<(Plan, Vec<PlainLeg>)> {
     let mut offers: Vec<Offer> = offers.to_vec();
     for (age, offer) in offers.iter_mut().enumerate() {
         (offer.age, offer.entry) = (age as u64, age as u32);
@@ -55,7 +58,7 @@ fn plan(offers: &[Offer], want: &Want<'_>) -> Option<(Plan, Vec<(u16, i64, i64)>
     Some((plan, planner.legs().iter().map(leg).collect()))
 }
 
-fn legs(offers: &[Offer], want: &Want<'_>) -> Vec<(u16, i64, i64)> {
+fn legs(offers: &[Offer], want: &Want<'_>) -> Vec<PlainLeg> {
     plan(offers, want).map(|(_, legs)| legs).unwrap_or_default()
 }
 
@@ -381,9 +384,9 @@ proptest! {
         if let Some(found) = found {
             prop_assert_eq!(planner.legs().iter().map(|leg| leg.quantity).sum::<i64>(), quantity);
             prop_assert_eq!(found.quantity, quantity);
-            for bank in 0..BANKS {
+            for (bank, cap) in caps.iter().enumerate().take(BANKS) {
                 let of_bank = planner.legs().iter().filter(|leg| usize::from(leg.offer.bank) == bank);
-                prop_assert!(of_bank.map(|leg| leg.quantity).sum::<i64>() <= caps[bank]);
+                prop_assert!(of_bank.map(|leg| leg.quantity).sum::<i64>() <= *cap);
             }
         }
     }
