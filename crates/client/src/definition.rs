@@ -4,8 +4,8 @@ use crate::scale::Scale;
 use crate::status::status_name;
 use crate::{Key, Quantity};
 use touchline_types::{
-    Code, Depth, DisplayFactor, InstrumentDefinition, Leg, Legs, OptionRight, Price, SecurityType,
-    Symbol,
+    Code, Depth, DisplayFactor, InstrumentDefinition, Leg, Legs, OptionRight, Price, PriceFraction,
+    SecurityType, Symbol,
 };
 
 /// What the venue states of an instrument. Prices are those that traders quote; what is not stated is `None`, empty or
@@ -31,6 +31,9 @@ pub struct Definition {
     pub settlement_currency: Code,
     /// From the venue's price to the one that traders quote; `None` where not stated: both are the same.
     pub display_factor: Option<DisplayFactor>,
+    /// Fractions that traders quote prices in (1/32, and 1/4 of it); `None` where they are decimals. Prices here are decimals
+    /// always.
+    pub price_fraction: Option<PriceFraction>,
     /// Smallest price step.
     pub tick: Option<Price>,
     /// What one contract is, in 1e-9 of its unit: a contract size, or a multiplier of price.
@@ -89,6 +92,7 @@ impl Definition {
             currency: reference.currency,
             settlement_currency: reference.settlement_currency,
             display_factor: reference.display_factor,
+            price_fraction: reference.price_fraction,
             tick: scale.optional(definition.tick),
             multiplier: (!reference.multiplier.is_null()).then_some(reference.multiplier),
             lot: quantity(reference.lot),

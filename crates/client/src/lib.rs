@@ -96,5 +96,5 @@ pub use times::{Latency, Ticks, Times, Trace};
 pub use touchline_book::{Spread, TouchSource};
 pub use touchline_types::{
     BookKind, Code, Decimal, Depth, DisplayFactor, Leg, LevelAction, OptionRight, OrderAction,
-    Price, SecurityType, Side, StatisticKind, Symbol, UpdateAction,
+    Price, PriceFraction, SecurityType, Side, StatisticKind, Symbol, UpdateAction,
 };

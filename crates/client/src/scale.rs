@@ -9,36 +9,34 @@ use touchline_types::{DisplayFactor, Price};
 /// price. A factor of 1 leaves prices alone, and of one over something a price costs one division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    numerator: i64,
-    denominator: i64,
+    factor: DisplayFactor,
 }
 
 impl Scale {
     /// Prices are quoted as the venue sends them.
     pub(crate) const ONE: Scale = Scale {
-        numerator: 1,
-        denominator: 1,
+        factor: DisplayFactor::ONE,
     };
 
     /// Of a definition; one that states no factor quotes prices as they are sent.
     pub(crate) fn of(factor: Option<DisplayFactor>) -> Scale {
-        factor.map_or(Scale::ONE, |factor| Scale {
-            // Neither is above `i64::MAX`.
-            numerator: factor.numerator() as i64,
-            denominator: factor.denominator() as i64,
-        })
+        Scale {
+            factor: factor.unwrap_or(DisplayFactor::ONE),
+        }
     }
 
     /// The price that traders quote.
     #[inline]
     pub(crate) fn price(self, venue: Price) -> Price {
-        if self.denominator == 1 && self.numerator == 1 || venue.is_null() {
+        // Neither is above `i64::MAX`.
+        let denominator = self.factor.denominator() as i64;
+        if self.factor == DisplayFactor::ONE {
             return venue;
         }
-        if self.numerator == 1 && venue.0 % self.denominator == 0 {
-            return Price(venue.0 / self.denominator);
+        if self.factor.numerator() == 1 && !venue.is_null() && venue.0 % denominator == 0 {
+            return Price(venue.0 / denominator);
         }
-        nearest(venue, self.numerator, self.denominator)
+        self.factor.display_nearest(venue)
     }
 
     /// The same of a price that may not be there.
@@ -54,7 +52,7 @@ impl Scale {
         if price.is_null() {
             return None;
         }
-        let near = nearest(price, self.denominator, self.numerator);
+        let near = self.factor.venue_nearest(price);
         let on_tick = |near: Price| {
             let whole = i128::from(near.0) + i128::from(tick.0) / 2;
             let whole = whole.div_euclid(tick.0.into()) * i128::from(tick.0);
@@ -68,17 +66,6 @@ impl Scale {
             .into_iter()
             .find(|venue| !venue.is_null() && self.price(*venue) == price)
     }
-}
-
-/// `price * numerator / denominator`, to the nearest, halves away from zero; NULL where it does not fit.
-#[cold]
-fn nearest(price: Price, numerator: i64, denominator: i64) -> Price {
-    let (product, divisor) = (
-        i128::from(price.0) * i128::from(numerator),
-        i128::from(denominator),
-    );
-    let half = divisor / 2 * product.signum();
-    i64::try_from((product + half) / divisor).map_or(Price::NULL, Price)
 }
 
 #[cfg(test)]

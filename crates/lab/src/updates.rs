@@ -5,8 +5,8 @@ use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, ChannelState, Depth, DisplayFactor, FixedText, Gap,
     Instrument, InstrumentDefinition, LEGS_MAX, Leg, Legs, Level, LevelAction, LevelChange,
     OptionRight, OrderAction, OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, PacketInfo,
-    Phase, Price, Quantity, ReferenceData, SecurityType, Side, State, Statistic, StatisticKind,
-    Symbol, Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
+    Phase, Price, PriceFraction, Quantity, ReferenceData, SecurityType, Side, State, Statistic,
+    StatisticKind, Symbol, Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// The memory that updates borrow, filled anew for each of them.
@@ -313,6 +313,11 @@ fn reference(random: &mut Random) -> ReferenceData {
         high_limit: Price(number(random)),
         low_limit: Price(number(random)),
         status: random.next_u64() as u8,
+        price_fraction: Some(PriceFraction {
+            main: random.next_u64() as u8,
+            sub: random.next_u64() as u8,
+        })
+        .filter(|fraction| fraction.main != 0),
         legs,
     }
 }

@@ -1,25 +1,21 @@
 //! `touchline book`: the ladder of an instrument, drawn from its image on a bus.
 
-pub mod find;
+mod details;
+mod find;
 
-use crate::books::{head, lists};
-use crate::format::{age, count};
+use crate::books::{client_head, client_lists};
+use crate::format::{age, count, utc};
 use crate::ladder::{ladder, spread_word};
 use crate::missing;
 use crate::output::{Failure, say};
 use crate::paint::Paint;
-use crate::place::Place;
+use crate::place::{Place, bus_name};
 use crate::record::Record;
 use crate::screen;
-use find::find;
+use find::{find, label};
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
-use touchline_book::{Spread, Touch};
-use touchline_gateway::config::bus_name;
-use touchline_transport::shm::{BookImage, Images};
-use touchline_transport::{Envelope, Mirror, Subscribe};
-use touchline_types::{BookKind, Instrument, InstrumentDefinition, Side, Timestamps, Update};
-use touchline_wire::sbe::UtcTime;
+use touchline_client::{Bus, Instrument, Side, Snapshot, Touch};
 
 /// Print the book of an instrument from a bus.
 ///
@@ -48,6 +44,9 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u16).range(1..=256)
     )]
     rows: u16,
+    /// Print the definition of the instrument in place of its book.
+    #[arg(long, conflicts_with = "json")]
+    definition: bool,
     /// Print one JSON object a line for each instrument, in the format of `replay --books`.
     #[arg(long)]
     json: bool,
@@ -57,8 +56,14 @@ const AFTER_HELP: &str = "\
 Examples:
   touchline book cme-340 ESU4
   touchline book cme-340 ESU4 --watch --rows 5
+  touchline book cme-340 ESU4 --definition
   touchline book cme-340 'ES*'
   touchline book cme-340 --json | jq -c 'select(.state != \"live\") | .symbol'
+
+Prices:
+  As traders quote them: the venue's price times the display factor of the
+  instrument's definition. --definition has the factor, and the fractions that
+  prices are quoted in (1/32), where the venue states some.
 
 Best prices:
   The best bid and ask are the better of the direct and the implied book, with its
@@ -66,9 +71,9 @@ Best prices:
   bid equals its best ask, and CROSSED if its best bid is above.
 
 JSON:
-  The keys of `replay --books` without last_rpt_seq, and sequence (the last message that
-  the book contains), exchange_ns and receive_ns (its times in nanoseconds since 1970
-  UTC, as strings).
+  The keys of `replay --books --display` without last_rpt_seq, and sequence (the last
+  message that the book contains), exchange_ns and receive_ns (its times in nanoseconds
+  since 1970 UTC, as strings).
 
 Exit status:
   0  done, or stopped by Ctrl-C or SIGTERM
@@ -78,40 +83,54 @@ Exit status:
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = arguments.place.root();
-    let mut images = Images::open(&root, &arguments.bus)
+    let options = Bus::options().directory(root.path());
+    let mut snapshot = options
+        .snapshot(&arguments.bus)
         .map_err(|error| missing::refused(&root, &arguments.bus, error))?;
-    let mut found = find(&images, &arguments.symbol)?;
+    let mut found = find(&snapshot, &arguments.symbol)?;
     if !arguments.watch {
-        return say(&picture(arguments, &mut images, &found)?);
+        return say(&picture(arguments, &mut snapshot, &found)?);
     }
     screen::watch(|| {
-        if images.refresh().map_err(Failure::run)? {
-            found = find(&images, &arguments.symbol)?;
+        if snapshot.refresh().map_err(Failure::run)? {
+            found = find(&snapshot, &arguments.symbol)?;
         }
-        picture(arguments, &mut images, &found)
+        picture(arguments, &mut snapshot, &found)
     })
 }
 
 /// What is shown of the instruments that were found.
 fn picture(
     arguments: &Arguments,
-    images: &mut Images,
-    found: &[InstrumentDefinition],
+    snapshot: &mut Snapshot,
+    found: &[Instrument],
 ) -> Result<String, Failure> {
     match found {
-        all if arguments.json => Ok(json(images, all)),
-        [one] => drawing(arguments, images, one),
-        several => Ok(list(images, several)),
+        all if arguments.json => json(snapshot, all),
+        all if arguments.definition => definitions(snapshot, all),
+        [one] => drawing(arguments, snapshot, *one),
+        several => list(snapshot, several),
     }
+}
+
+/// The definition of each, a blank line between two.
+fn definitions(snapshot: &Snapshot, found: &[Instrument]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for instrument in found {
+        let definition = snapshot.definition(*instrument).map_err(Failure::run)?;
+        let separator = if text.is_empty() { "" } else { "\n" };
+        let _ = write!(text, "{separator}{}", details::details(definition));
+    }
+    Ok(text)
 }
 
 fn drawing(
     arguments: &Arguments,
-    images: &mut Images,
-    definition: &InstrumentDefinition,
+    snapshot: &mut Snapshot,
+    instrument: Instrument,
 ) -> Result<String, Failure> {
-    let publisher = match images.publisher() {
-        Some(holder) => match images.liveness() {
+    let publisher = match snapshot.publisher() {
+        Some(holder) => match snapshot.liveness() {
             Some(liveness) if liveness.is_stalled() => format!(
                 "{holder}, which is stalled: last sign of life {} ago",
                 age(liveness.age.as_nanos() as u64)
@@ -120,21 +139,15 @@ fn drawing(
         },
         None => "nobody any more: the last state of the book".to_owned(),
     };
-    let book = images
-        .book(definition.instrument)
-        .map_err(|unseen| Failure::run(format!("{}: {unseen}", find::label(definition))))?;
     let paint = Paint::for_stdout();
-    let mirror = mirror_of(book);
-    let mut text = mirror.book(ONLY).map_or_else(String::new, |levels| {
-        let rows = usize::from(arguments.rows);
-        ladder(definition, book.validity, levels, rows, paint)
-    });
-    let mut note = format!(" message {}", count(book.sequence));
-    if book.receive_ns > 0 {
-        let received = UtcTime(book.receive_ns);
-        let _ = write!(note, ", received {received}");
+    let book = snapshot.book(instrument).map_err(Failure::run)?;
+    let mut text = ladder(&book, usize::from(arguments.rows), paint);
+    let mut note = format!(" message {}", count(book.sequence()));
+    let receive_ns = book.times().receive_ns;
+    if receive_ns > 0 {
+        let _ = write!(note, ", received {}", utc(receive_ns));
         if !arguments.watch {
-            let _ = write!(note, ", {} ago", age(since(book.receive_ns)));
+            let _ = write!(note, ", {} ago", age(since(receive_ns)));
         }
     }
     let _ = writeln!(text, "{}", paint.dim(note));
@@ -142,21 +155,26 @@ fn drawing(
     Ok(text)
 }
 
-fn list(images: &mut Images, found: &[InstrumentDefinition]) -> String {
+fn list(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure> {
     let paint = Paint::for_stdout();
     let head = format!(
         " {:<20} {:>12} {:<11} {:>22} | {:<22}",
         "symbol", "id", "state", "bid", "ask"
     );
     let mut text = format!("{}\n", paint.dim(head.trim_end()));
-    for definition in found {
-        let (state, [bid, ask], spread) = match images.book(definition.instrument) {
+    for instrument in found {
+        let name = label(snapshot, *instrument);
+        let security_id = snapshot
+            .definition(*instrument)
+            .map_err(Failure::run)?
+            .security_id;
+        let (state, [bid, ask], spread) = match snapshot.book(*instrument) {
             Err(_) => ("-", [None; 2], None),
-            Ok(book) => {
-                let touches = Side::BOTH.map(|side| touch(book, side));
-                let spread = Spread::between(touches[0], touches[1]);
-                (book.validity.name(), touches, spread_word(spread))
-            }
+            Ok(book) => (
+                book.state().name(),
+                Side::BOTH.map(|side| book.touch(side)),
+                spread_word(book.spread()),
+            ),
         };
         let text_of = |touch: Option<Touch>| {
             touch.map_or(String::new(), |touch| {
@@ -164,55 +182,33 @@ fn list(images: &mut Images, found: &[InstrumentDefinition]) -> String {
             })
         };
         let line = format!(
-            " {:<20} {:>12} {state:<11} {:>22} | {:<22} {}",
-            find::label(definition),
-            definition.security_id,
+            " {name:<20} {security_id:>12} {state:<11} {:>22} | {:<22} {}",
             text_of(bid),
             text_of(ask),
             spread.unwrap_or_default()
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    text
-}
-
-/// The best bid or offer of an image.
-fn touch(book: &BookImage, side: Side) -> Option<Touch> {
-    let best = |kind| book.levels(kind, side).first().copied();
-    Touch::of(side, best(BookKind::Direct), best(BookKind::Implied))
+    Ok(text)
 }
 
 /// A line for each, by the venue's ids.
-fn json(images: &mut Images, found: &[InstrumentDefinition]) -> String {
+fn json(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure> {
     let mut text = String::new();
-    for definition in found {
-        let Ok(book) = images.book(definition.instrument) else {
+    for instrument in found {
+        let Ok(book) = snapshot.book(*instrument) else {
             continue;
         };
         let mut row = Record::json(&mut text);
-        head(&mut row, definition, book.validity);
-        row.number("sequence", book.sequence);
-        row.exact("exchange_ns", book.exchange_ns);
-        row.exact("receive_ns", book.receive_ns);
-        lists(&mut row, definition, |kind, side| book.levels(kind, side));
+        client_head(&mut row, book.definition(), book.state());
+        row.number("sequence", book.sequence());
+        row.exact("exchange_ns", book.times().exchange_ns);
+        row.exact("receive_ns", book.times().receive_ns);
+        client_lists(&mut row, &book);
         row.end();
         text.push('\n');
     }
-    text
-}
-
-/// The instrument of a drawn book's mirror.
-pub const ONLY: Instrument = Instrument(0);
-
-/// A book that knows how to be drawn.
-pub fn mirror_of(book: &BookImage) -> Mirror {
-    let mut mirror = Mirror::new(1, 0);
-    mirror.update(&Envelope {
-        sequence: book.sequence,
-        timestamps: &Timestamps::default(),
-        update: &Update::BookSnapshot(book.snapshot(ONLY)),
-    });
-    mirror
+    Ok(text)
 }
 
 fn since(unix_ns: u64) -> u64 {

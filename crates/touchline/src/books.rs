@@ -1,7 +1,7 @@
 //! Books and order books as JSON lines: the output contract.
 
 use crate::output::{Failure, Output};
-use crate::record::{List, Record};
+use crate::record::{List, Prices, Record};
 use touchline_book::{LevelList, OrderBooks};
 use touchline_client::{Book, Bus, Definition, State};
 use touchline_gateway::config::Symbols;
@@ -13,10 +13,11 @@ use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side, V
 pub fn write_books<P: Publish>(
     pipeline: &CmePipeline<P>,
     symbols: &Symbols,
+    prices: Prices,
     output: &mut Output,
 ) -> Result<(), Failure> {
     for instrument in by_security_id(pipeline, symbols) {
-        output.line(&book_line(pipeline, instrument))?;
+        output.line(&book_line(pipeline, instrument, prices))?;
     }
     Ok(())
 }
@@ -26,11 +27,12 @@ pub fn write_books<P: Publish>(
 pub fn write_orders<P: Publish>(
     pipeline: &CmePipeline<P>,
     symbols: &Symbols,
+    prices: Prices,
     output: &mut Output,
 ) -> Result<(), Failure> {
     if pipeline.feed().orders_seen() {
         for instrument in by_security_id(pipeline, symbols) {
-            output.line(&orders_line(pipeline, instrument))?;
+            output.line(&orders_line(pipeline, instrument, prices))?;
         }
     }
     Ok(())
@@ -47,13 +49,17 @@ fn by_security_id<P: Publish>(pipeline: &CmePipeline<P>, symbols: &Symbols) -> V
     published
 }
 
-fn book_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
+fn book_line<P: Publish>(
+    pipeline: &CmePipeline<P>,
+    instrument: Instrument,
+    prices: Prices,
+) -> String {
     let feed = pipeline.feed();
     let definition = pipeline.instruments().definition(instrument);
     let book = pipeline.prices().get(instrument);
     let levels = |kind, side| book.map_or(LevelList::EMPTY, |book| book.levels(kind, side));
     let last = Some(feed.last_rpt_seq(instrument));
-    price_row(definition, feed.validity(instrument), last, levels)
+    price_row(definition, feed.validity(instrument), last, prices, levels)
 }
 
 /// The row of a price book; `last_rpt_seq` is `null` where it is not known.
@@ -61,27 +67,33 @@ pub fn price_row<'a, L: IntoIterator<Item = &'a Level>>(
     definition: &InstrumentDefinition,
     validity: Validity,
     last_rpt_seq: Option<u32>,
+    prices: Prices,
     levels: impl Fn(BookKind, Side) -> L,
 ) -> String {
     let mut line = String::new();
     let mut row = Record::json(&mut line);
     head(&mut row, definition, validity);
     row.optional("last_rpt_seq", last_rpt_seq);
-    lists(&mut row, definition, levels);
+    lists(&mut row, definition, prices, levels);
     row.end();
     line
 }
 
-fn orders_line<P: Publish>(pipeline: &CmePipeline<P>, instrument: Instrument) -> String {
+fn orders_line<P: Publish>(
+    pipeline: &CmePipeline<P>,
+    instrument: Instrument,
+    prices: Prices,
+) -> String {
     let validity = pipeline.feed().orders_validity(instrument);
     let definition = pipeline.instruments().definition(instrument);
-    order_row(definition, validity, pipeline.orders())
+    order_row(definition, validity, prices, pipeline.orders())
 }
 
 /// The row of an order book.
 pub fn order_row(
     definition: &InstrumentDefinition,
     validity: Validity,
+    prices: Prices,
     books: &OrderBooks,
 ) -> String {
     let mut line = String::new();
@@ -92,7 +104,7 @@ pub fn order_row(
             books.visit(definition.instrument, side, |order| {
                 list.list(|fields| {
                     fields.exact(order.order_id);
-                    fields.price(order.price);
+                    fields.price(prices.of(definition, order.price));
                     fields.quantity(order.quantity, definition.quantity_exponent);
                 });
             });
@@ -190,13 +202,14 @@ pub fn head(row: &mut Record<'_>, definition: &InstrumentDefinition, validity: V
 pub fn lists<'a, L: IntoIterator<Item = &'a Level>>(
     row: &mut Record<'_>,
     definition: &InstrumentDefinition,
+    prices: Prices,
     levels: impl Fn(BookKind, Side) -> L,
 ) {
     for (name, kind, side) in LISTS {
         row.list(name, |list| {
             for shown in levels(kind, side) {
                 match shown.known {
-                    true => list.list(|fields| level(fields, shown, kind, definition)),
+                    true => list.list(|fields| level(fields, shown, kind, definition, prices)),
                     false => list.null(),
                 }
             }
@@ -210,8 +223,9 @@ pub fn level(
     level: &Level,
     kind: BookKind,
     definition: &InstrumentDefinition,
+    prices: Prices,
 ) {
-    fields.price(level.price);
+    fields.price(prices.of(definition, level.price));
     fields.quantity(level.quantity, definition.quantity_exponent);
     match (kind, level.orders) {
         (BookKind::Implied, _) => {}

@@ -46,7 +46,7 @@ pub fn age(ns: u64) -> String {
     }
 }
 
-/// A moment since 1970 as date and time, in UTC.
+/// A moment since 1970 as date and time, in UTC, to the nanosecond.
 pub fn utc(unix_ns: u64) -> String {
     UtcTime(unix_ns).to_string()
 }

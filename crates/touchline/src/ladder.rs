@@ -3,8 +3,7 @@
 use crate::format::count;
 use crate::paint::Paint;
 use std::fmt::Write;
-use touchline_book::{Consolidated, ConsolidatedLevel, PriceBook, Spread};
-use touchline_types::{BookKind, InstrumentDefinition, Quantity, Side, Validity};
+use touchline_client::{Book, ConsolidatedLevel, Quantity, Side, Spread, State};
 
 /// Draws the best `rows` levels of a book, best first; 80 columns wide.
 ///
@@ -13,22 +12,16 @@ use touchline_types::{BookKind, InstrumentDefinition, Quantity, Side, Validity};
 ///  orders  implied     direct         bid | ask             direct  implied orders
 ///       3                  12     4500.25 | 4500.5               7        2      1
 /// ```
-pub fn ladder(
-    definition: &InstrumentDefinition,
-    validity: Validity,
-    book: &PriceBook,
-    rows: usize,
-    paint: Paint,
-) -> String {
+pub fn ladder(book: &Book<'_>, rows: usize, paint: Paint) -> String {
     let mut text = String::new();
-    let state = match validity {
-        Validity::Live => paint.green(validity.name()),
-        _ => paint.yellow(validity.name()),
+    let state = match book.state() {
+        State::Live => paint.green(book.state().name()),
+        _ => paint.yellow(book.state().name()),
     };
-    let (symbol, security_id) = (definition.symbol, definition.security_id);
-    let _ = match symbol.is_empty() {
-        true => write!(text, " {}, {state}", paint.bold(security_id)),
-        false => write!(text, " {}, {security_id}, {state}", paint.bold(symbol)),
+    let security_id = book.definition().security_id;
+    let _ = match book.symbol() {
+        "?" => write!(text, " {}, {state}", paint.bold(security_id)),
+        symbol => write!(text, " {}, {security_id}, {state}", paint.bold(symbol)),
     };
     let _ = match spread_word(book.spread()) {
         Some(word) => writeln!(text, ", {}", paint.red(word)),
@@ -39,8 +32,8 @@ pub fn ladder(
         "orders", "implied", "direct", "bid", "ask", "direct", "implied", "orders"
     );
     let _ = writeln!(text, "{}", paint.dim(head));
-    let mut bids = side_cells(definition, book, Side::Bid).take(rows);
-    let mut asks = side_cells(definition, book, Side::Ask).take(rows);
+    let mut bids = side_cells(book, Side::Bid).take(rows);
+    let mut asks = side_cells(book, Side::Ask).take(rows);
     loop {
         let (bid, ask) = (bids.next(), asks.next());
         if bid.is_none() && ask.is_none() {
@@ -57,14 +50,10 @@ pub fn ladder(
             paint.red(right.trim_end())
         );
     }
-    let more = |side| {
-        book.levels(BookKind::Direct, side)
-            .len()
-            .saturating_sub(rows)
-    };
+    let more = |side| book.levels(side).len().saturating_sub(rows);
     let (bids, asks) = (more(Side::Bid), more(Side::Ask));
     // A book of few levels shows all that matters.
-    if book.is_deep() && bids + asks > 0 {
+    if book.definition().depth.is_all() && bids + asks > 0 {
         let _ = writeln!(
             text,
             " {}",
@@ -89,85 +78,100 @@ pub fn spread_word(spread: Spread) -> Option<&'static str> {
 }
 
 /// The rows of a side, best first; a best level that was never stated is a question mark.
-fn side_cells<'a>(
-    definition: &'a InstrumentDefinition,
-    book: &'a PriceBook,
-    side: Side,
-) -> impl Iterator<Item = [String; 4]> + 'a {
-    let best = book.levels(BookKind::Direct, side).first();
-    let unstated = best.filter(|best| !best.known).map(|_| {
+fn side_cells<'a>(book: &Book<'a>, side: Side) -> impl Iterator<Item = [String; 4]> + use<'a> {
+    let best = book.levels(side).next();
+    let unstated = best.filter(|best| !best.is_known).map(|_| {
         let mut cells = <[String; 4]>::default();
         cells[0].push('?');
         cells
     });
-    let stated = Consolidated::new(book, side).map(|level| cells(definition, &level));
+    let stated = book.consolidated(side).map(|level| cells(&level));
     unstated.into_iter().chain(stated)
 }
 
 /// Price, direct quantity, implied quantity and number of orders; empty where there is none.
-fn cells(definition: &InstrumentDefinition, level: &ConsolidatedLevel) -> [String; 4] {
-    let quantity = |quantity: Quantity| match definition.decimal(quantity) {
-        Some(decimal) if quantity != Quantity::ZERO => decimal.to_string(),
-        Some(_) => String::new(),
-        None => "?".to_owned(),
+fn cells(level: &ConsolidatedLevel) -> [String; 4] {
+    let quantity = |quantity: Quantity| match quantity.mantissa() {
+        0 => String::new(),
+        _ => quantity.to_string(),
     };
-    let orders = if level.orders > 0 {
-        level.orders.to_string()
-    } else {
-        String::new()
-    };
+    let orders = level.orders.filter(|orders| *orders > 0);
     [
         level.price.to_string(),
         quantity(level.direct),
         quantity(level.implied),
-        orders,
+        orders.map_or(String::new(), |orders| orders.to_string()),
     ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use touchline_types::{Depth, Instrument, LevelEvent, Place, Price, UpdateAction};
-
-    const DEPTH: Depth = Depth {
-        direct: 10,
-        implied: 2,
+    use touchline_client::Bus;
+    use touchline_transport::Publish;
+    use touchline_transport::shm::{Publisher, Root, Settings};
+    use touchline_types::{
+        BookSnapshot, Depth, Instrument, InstrumentDefinition, Level, Price, Quantity as Units,
+        Timestamps, Update, Validity,
     };
 
-    fn drawn(levels: &[(Side, BookKind, u8, i64)]) -> String {
-        let mut book = PriceBook::new(DEPTH);
-        for &(side, kind, position, price) in levels {
-            let event = LevelEvent {
-                instrument: Instrument(0),
-                orders: 1,
-                price: Price(price * 1_000_000_000),
-                quantity: Quantity(5),
-                place: Place::Position(position),
-                action: UpdateAction::New,
-                side,
-                book: kind,
-            };
-            let _ = book.apply(&event, &mut Vec::new());
+    fn level(price: i64) -> Level {
+        Level {
+            price: Price(price * 1_000_000_000),
+            quantity: Units(5),
+            orders: 1,
+            known: true,
         }
-        let definition = InstrumentDefinition::unknown(Instrument(0), 7, DEPTH);
-        ladder(&definition, Validity::Live, &book, 10, Paint::plain())
+    }
+
+    /// The ladder of a book with these lists.
+    fn drawn(name: &str, bids: &[Level], asks: &[Level], implied_bids: &[Level]) -> String {
+        let process = std::process::id();
+        let folder = std::env::temp_dir().join(format!("touchline-ladder-{name}-{process}"));
+        let depth = Depth {
+            direct: 10,
+            implied: 2,
+        };
+        let settings = Settings::default();
+        let mut publisher = Publisher::open(&Root::at(&folder), "test", &settings).expect("ours");
+        let definition = InstrumentDefinition::unknown(Instrument(0), 7, depth);
+        publisher.publish(&Update::Definition(&definition), &Timestamps::default());
+        let book = BookSnapshot {
+            instrument: Instrument(0),
+            validity: Validity::Live,
+            bids,
+            asks,
+            implied_bids,
+            implied_asks: &[],
+        };
+        publisher.publish(&Update::BookSnapshot(book), &Timestamps::default());
+        publisher.commit();
+        let options = Bus::options().directory(&folder);
+        let mut snapshot = options.snapshot("test").expect("it is there");
+        let book = snapshot
+            .book(touchline_client::SecurityId(7))
+            .expect("it was published");
+        let text = ladder(&book, 10, Paint::plain());
+        std::fs::remove_dir_all(&folder).expect("our folder");
+        text
     }
 
     #[test]
     fn a_book_that_is_locked_or_crossed_says_so_also_where_a_side_is_implied() {
-        use BookKind::{Direct, Implied};
         for (bid, word) in [(9, "live\n"), (10, ", LOCKED\n"), (11, ", CROSSED\n")] {
-            for kind in [Direct, Implied] {
-                let text = drawn(&[(Side::Ask, Direct, 1, 10), (Side::Bid, kind, 1, bid)]);
+            let (bid, ask) = ([level(bid)], [level(10)]);
+            let direct = drawn("direct", &bid, &ask, &[]);
+            let implied = drawn("implied", &[], &ask, &bid);
+            for text in [direct, implied] {
                 let head = text.split_inclusive('\n').next().expect("a heading");
-                assert!(head.ends_with(word), "{kind:?}: {text}");
+                assert!(head.ends_with(word), "{text}");
             }
         }
     }
 
     #[test]
     fn a_best_level_that_was_never_stated_is_a_question_mark() {
-        let text = drawn(&[(Side::Bid, BookKind::Direct, 2, 9)]);
+        let text = drawn("unstated", &[Level::UNKNOWN, level(9)], &[], &[]);
         let rows: Vec<&str> = text.lines().skip(2).map(str::trim).collect();
         assert!(rows[0].starts_with("? |"), "{text}");
         assert!(rows[1].contains("9 |"), "{text}");

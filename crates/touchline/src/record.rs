@@ -5,6 +5,33 @@ use std::fmt::{Display, Write};
 use std::path::Path;
 use touchline_types::{Decimal, InstrumentDefinition, Level, Price, Quantity};
 
+/// Which prices an output has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prices {
+    /// As the venue sends them.
+    Venue,
+    /// As traders quote them: with the display factor applied.
+    Display,
+}
+
+impl Prices {
+    /// Those of `--display`.
+    pub fn displayed(display: bool) -> Prices {
+        match display {
+            true => Prices::Display,
+            false => Prices::Venue,
+        }
+    }
+
+    /// A price of the venue as the output has it.
+    pub fn of(self, definition: &InstrumentDefinition, price: Price) -> Price {
+        match (self, definition.reference.display_factor) {
+            (Prices::Display, Some(factor)) => factor.display_nearest(price),
+            _ => price,
+        }
+    }
+}
+
 /// How records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {

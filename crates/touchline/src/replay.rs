@@ -7,6 +7,7 @@ mod summary;
 
 use crate::books::{write_books, write_orders};
 use crate::output::{Failure, Output, STDOUT, say};
+use crate::record::Prices;
 use crate::series::{Series, SeriesOutput};
 use crate::tops::Tops;
 use print::Printer;
@@ -60,6 +61,10 @@ pub struct Arguments {
     /// Write a row for each trade.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     trades: Option<PathBuf>,
+    /// Write prices as traders quote them, with the display factor of each instrument applied; without it as the venue
+    /// sends them.
+    #[arg(long, help_heading = "Output")]
+    display: bool,
     /// Print each packet field by field.
     #[arg(long, help_heading = "Output")]
     print: bool,
@@ -166,6 +171,7 @@ Exit status:
 
 /// The outputs that were asked for.
 struct Outputs {
+    prices: Prices,
     books: Option<Output>,
     orders: Option<Output>,
     tops: Option<Output>,
@@ -189,7 +195,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut outputs = Outputs::open(arguments)?;
     let bus = publisher(arguments, &config)?;
     let mut counters_file = bus.as_ref().map(counters_file).transpose()?;
-    let local = Local::new((outputs.tops.take().map(Tops::new), outputs.series.take()));
+    let prices = Prices::displayed(arguments.display);
+    let tops = outputs.tops.take().map(|output| Tops::new(output, prices));
+    let local = Local::new((tops, outputs.series.take()));
     let mut pipeline = cme::pipeline(&config, (local, bus));
     let mut source = Watched::new(source, arguments.shows_progress());
 
@@ -263,13 +271,15 @@ impl Outputs {
         let series = |path: &Option<PathBuf>| path.as_deref().map(SeriesOutput::open).transpose();
         let (quotes, trades) = (series(&arguments.quotes)?, series(&arguments.trades)?);
         let has_series = quotes.is_some() || trades.is_some();
+        let prices = Prices::displayed(arguments.display);
         let may_leave = arguments.outputs().next().is_none();
         Ok(Outputs {
+            prices,
             books: open(&arguments.books)?,
             orders: open(&arguments.orders)?,
             tops: open(&arguments.tops)?,
             series: has_series
-                .then(|| Series::new(quotes, trades))
+                .then(|| Series::new(quotes, trades, prices))
                 .transpose()?,
             printer: arguments
                 .print
@@ -282,10 +292,10 @@ impl Outputs {
     fn write(mut self, config: &CmeConfig, pipeline: &mut ReplayPipeline) -> Result<(), Failure> {
         let symbols = &config.venue.symbols;
         if let Some(books) = &mut self.books {
-            write_books(pipeline, symbols, books)?;
+            write_books(pipeline, symbols, self.prices, books)?;
         }
         if let Some(orders) = &mut self.orders {
-            write_orders(pipeline, symbols, orders)?;
+            write_orders(pipeline, symbols, self.prices, orders)?;
         }
         let (tops, series) = &mut pipeline.publisher_mut().inner_mut().0.subscriber;
         self.tops = tops.take().map(Tops::into_output).transpose()?;

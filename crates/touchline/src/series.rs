@@ -4,7 +4,7 @@
 mod row;
 
 use crate::output::{Failure, Output};
-use crate::record::Form;
+use crate::record::{Form, Prices};
 use row::{Quote, QuoteRow, TradeRow};
 use std::path::Path;
 use touchline_book::PriceBook;
@@ -24,6 +24,7 @@ pub struct SeriesOutput {
 pub struct Series {
     quotes: Option<SeriesOutput>,
     trades: Option<SeriesOutput>,
+    prices: Prices,
     mirror: Mirror,
     definitions: Vec<InstrumentDefinition>,
     /// By instrument, what its last row said.
@@ -67,6 +68,7 @@ impl Series {
     pub fn new(
         mut quotes: Option<SeriesOutput>,
         mut trades: Option<SeriesOutput>,
+        prices: Prices,
     ) -> Result<Series, Failure> {
         if let Some(quotes) = &mut quotes {
             quotes.head(QuoteRow::COLUMNS)?;
@@ -77,6 +79,7 @@ impl Series {
         Ok(Series {
             quotes,
             trades,
+            prices,
             mirror: Mirror::new(0, 0),
             definitions: Vec::new(),
             last: Vec::new(),
@@ -124,6 +127,7 @@ impl Series {
             timestamps,
             definition: &definition,
             quote,
+            prices: self.prices,
         };
         let written = quotes.row(|line, form| row.write(line, form));
         self.failure = self.failure.take().or(written.err());
@@ -149,6 +153,7 @@ impl Series {
             definition: &definition,
             state: self.mirror.validity(trade.instrument),
             trade,
+            prices: self.prices,
         };
         let written = trades.row(|line, form| row.write(line, form));
         self.failure = self.failure.take().or(written.err());

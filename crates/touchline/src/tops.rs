@@ -1,27 +1,29 @@
 //! The top of book after each end of event, as JSON lines: the output contract.
 
 use crate::output::{Failure, Output};
-use crate::record::Record;
+use crate::record::{Prices, Record};
 use touchline_transport::{Envelope, Subscribe};
-use touchline_types::{BookUpdate, Instrument, Update};
+use touchline_types::{BookUpdate, InstrumentDefinition, Level, Update};
 
 /// A subscriber that writes a line for each whole event and instrument whose direct book it touched.
 #[derive(Debug)]
 pub struct Tops {
     output: Output,
     line: String,
-    /// Of the quantities, by instrument; 0 until a definition says otherwise.
-    exponents: Vec<i8>,
+    prices: Prices,
+    /// By instrument; `None` until it is defined.
+    definitions: Vec<Option<InstrumentDefinition>>,
     failure: Option<Failure>,
 }
 
 impl Tops {
     /// Writes to `output`.
-    pub fn new(output: Output) -> Tops {
+    pub fn new(output: Output, prices: Prices) -> Tops {
         Tops {
             output,
             line: String::new(),
-            exponents: Vec::new(),
+            prices,
+            definitions: Vec::new(),
             failure: None,
         }
     }
@@ -31,22 +33,28 @@ impl Tops {
         self.failure.map_or(Ok(self.output), Err)
     }
 
-    fn scale(&mut self, instrument: Instrument, exponent: i8) {
-        let rows = self.exponents.len().max(instrument.index() + 1);
-        self.exponents.resize(rows, 0);
-        self.exponents[instrument.index()] = exponent;
+    fn define(&mut self, definition: &InstrumentDefinition) {
+        let index = definition.instrument.index();
+        let rows = self.definitions.len().max(index + 1);
+        self.definitions.resize(rows, None);
+        self.definitions[index] = Some(*definition);
     }
 
     fn write(&mut self, update: &BookUpdate<'_>, sequence: u64) {
-        let exponents = &self.exponents;
-        let exponent = exponents.get(update.instrument.index()).copied();
-        let exponent = exponent.unwrap_or_default();
+        let definition = self.definitions.get(update.instrument.index());
+        let definition = definition.and_then(Option::as_ref);
+        let exponent = definition.map_or(0, |definition| definition.quantity_exponent);
+        let prices = self.prices;
+        let shown = |level: Level| Level {
+            price: definition.map_or(level.price, |definition| prices.of(definition, level.price)),
+            ..level
+        };
         self.line.clear();
         let mut row = Record::json(&mut self.line);
         row.number("seq", sequence);
         row.number("security_id", update.security_id);
-        row.best("bid", update.best_bid, exponent);
-        row.best("ask", update.best_ask, exponent);
+        row.best("bid", update.best_bid.map(shown), exponent);
+        row.best("ask", update.best_ask.map(shown), exponent);
         row.end();
         if self.failure.is_none() {
             self.failure = self.output.line(&self.line).err();
@@ -60,9 +68,7 @@ impl Subscribe for Tops {
             Update::Book(update) if update.whole && update.direct => {
                 self.write(update, envelope.timestamps.packet.sequence);
             }
-            Update::Definition(definition) => {
-                self.scale(definition.instrument, definition.quantity_exponent);
-            }
+            Update::Definition(definition) => self.define(definition),
             _ => {}
         }
     }

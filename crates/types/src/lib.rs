@@ -55,7 +55,9 @@ pub use order::{
     ReplaceOrder, TimeInForce,
 };
 pub use quote::{Quote, QuoteAction, QuoteChange, QuoteSnapshot, QuoteStream, QuoteUpdate};
-pub use reference::{DisplayFactor, LEGS_MAX, Leg, Legs, OptionRight, ReferenceData, SecurityType};
+pub use reference::{
+    DisplayFactor, LEGS_MAX, Leg, Legs, OptionRight, PriceFraction, ReferenceData, SecurityType,
+};
 pub use side::{BookKind, Side};
 pub use text::{Code, FixedText, Id};
 pub use time::ReceiveTime;

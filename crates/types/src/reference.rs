@@ -123,9 +123,52 @@ impl DisplayFactor {
         scaled(price, self.numerator, self.denominator)
     }
 
+    /// The venue's price as traders quote it, to the nearest count of 1e-9, halves away from zero; NULL where it does not fit
+    /// or there is no price.
+    pub fn display_nearest(self, price: Price) -> Price {
+        nearest(price, self.numerator, self.denominator)
+    }
+
+    /// The way back, likewise.
+    pub fn venue_nearest(self, price: Price) -> Price {
+        nearest(price, self.denominator, self.numerator)
+    }
+
     /// The price as traders quote it as the venue wants it in an order; `None` as for [`display`](Self::display).
     pub fn venue(self, price: Price) -> Option<Price> {
         scaled(price, self.denominator, self.numerator)
+    }
+}
+
+/// `price * numerator / denominator` to the nearest, halves away from zero; NULL where it does not fit, and of NULL.
+fn nearest(price: Price, numerator: u64, denominator: u64) -> Price {
+    if price.is_null() {
+        return Price::NULL;
+    }
+    let product = i128::from(price.0) * i128::from(numerator);
+    let divisor = i128::from(denominator);
+    let half = divisor / 2 * product.signum();
+    i64::try_from((product + half) / divisor).map_or(Price::NULL, Price)
+}
+
+/// Fractional display of prices: traders quote whole points and `1/main`s, and parts of these in `1/sub`. Ten-year notes
+/// are quoted in thirty-seconds and halves of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PriceFraction {
+    /// Denominator of the main fraction, above 0: 32 for thirty-seconds.
+    pub main: u8,
+    /// Denominator of the fraction of the main one; 0 or 1 where there is none.
+    pub sub: u8,
+}
+
+/// `1/32`, or `1/32 and 1/4 of it`.
+impl fmt::Display for PriceFraction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "1/{}", self.main)?;
+        match self.sub {
+            0 | 1 => Ok(()),
+            sub => write!(f, " and 1/{sub} of it"),
+        }
     }
 }
 
@@ -251,6 +294,8 @@ pub struct ReferenceData {
     pub settlement_currency: Code,
     /// From the venue's price to the price that traders quote; `None` where not stated: then both are the same.
     pub display_factor: Option<DisplayFactor>,
+    /// Fractions that prices are quoted in; `None` where they are quoted as decimals, or nothing is stated.
+    pub price_fraction: Option<PriceFraction>,
     /// What one contract is, in 1e-9 of its unit: a contract size, or a multiplier of price.
     pub multiplier: Price,
     /// Quantities are whole multiples of it.
@@ -288,6 +333,7 @@ impl ReferenceData {
         currency: Code::EMPTY,
         settlement_currency: Code::EMPTY,
         display_factor: None,
+        price_fraction: None,
         multiplier: Price::NULL,
         lot: Quantity::NULL,
         quantity_min: Quantity::NULL,
@@ -321,6 +367,11 @@ mod tests {
         let third = DisplayFactor::new(2, 6).unwrap();
         assert_eq!(third.display(Price(-3)), Some(Price(-1)));
         assert_eq!(third.venue(Price(-1)), Some(Price(-3)));
+        for (venue, quoted) in [(1, 0), (2, 1), (-1, 0), (-2, -1), (100, 33)] {
+            assert_eq!(third.display_nearest(Price(venue)), Price(quoted));
+        }
+        assert_eq!(third.venue_nearest(Price(33)), Price(99));
+        assert_eq!(third.venue_nearest(Price(i64::MAX - 1)), Price::NULL);
         assert_eq!(
             DisplayFactor::ONE.venue(Price(i64::MIN)),
             Some(Price(i64::MIN))

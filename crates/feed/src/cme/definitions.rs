@@ -96,13 +96,19 @@ impl Channel {
 
     fn read_definition<'a>(&mut self, raw: CheckedMessage<'a>) -> Option<Definition<'a>> {
         Some(match raw.header.template_id {
-            27 => read!(self, MdInstrumentDefinitionFuture27, raw, [contract month lot]),
-            29 => read!(self, MdInstrumentDefinitionSpread29, raw, [month lot legs]),
-            41 => read!(self, MdInstrumentDefinitionOption41, raw, [contract month lot option]),
-            54 => read!(self, MdInstrumentDefinitionFuture54, raw, [contract month lot]),
-            55 => read!(self, MdInstrumentDefinitionOption55, raw, [contract month lot option]),
-            56 => read!(self, MdInstrumentDefinitionSpread56, raw, [month lot legs]),
-            57 => read!(self, MdInstrumentDefinitionFixedIncome57, raw, [contract date lot]),
+            27 => read!(self, MdInstrumentDefinitionFuture27, raw, [contract month lot fraction]),
+            29 => read!(self, MdInstrumentDefinitionSpread29, raw, [month lot legs fraction]),
+            41 => {
+                read!(self, MdInstrumentDefinitionOption41, raw, [contract month lot option fraction])
+            }
+            54 => read!(self, MdInstrumentDefinitionFuture54, raw, [contract month lot fraction]),
+            55 => {
+                read!(self, MdInstrumentDefinitionOption55, raw, [contract month lot option fraction])
+            }
+            56 => read!(self, MdInstrumentDefinitionSpread56, raw, [month lot legs fraction]),
+            57 => {
+                read!(self, MdInstrumentDefinitionFixedIncome57, raw, [contract date lot fraction])
+            }
             58 => read!(self, MdInstrumentDefinitionRepo58, raw, [contract lot]),
             63 => read!(self, MdInstrumentDefinitionFx63, raw, [contract month]),
             _ => return None,

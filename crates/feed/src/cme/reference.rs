@@ -3,7 +3,7 @@
 //! Source: CME, MDP 3.0 - Security Definition (FIX tags in brackets below), and the schema of the messages.
 
 use touchline_types::{
-    Code, DisplayFactor, Leg, Legs, OptionRight, Price, Quantity, SecurityType, Side,
+    Code, DisplayFactor, Leg, Legs, OptionRight, Price, PriceFraction, Quantity, SecurityType, Side,
 };
 use touchline_wire::mdp3::{LegSide, MaturityMonthYear, PutOrCall};
 use touchline_wire::sbe::{Decimal, Text};
@@ -51,6 +51,10 @@ macro_rules! part {
     (contract, $message:ident, $reference:ident) => {
         $reference.settlement_currency = reference::code($message.settl_currency());
         $reference.multiplier = reference::price($message.unit_of_measure_qty());
+    };
+    (fraction, $message:ident, $reference:ident) => {
+        $reference.price_fraction =
+            reference::fraction($message.main_fraction(), $message.sub_fraction());
     };
     (month, $message:ident, $reference:ident) => {
         $reference.maturity = reference::month($message.maturity_month_year());
@@ -119,6 +123,15 @@ pub(super) fn display_factor<const EXPONENT: i8>(
 ) -> Option<DisplayFactor> {
     let denominator = 10_u64.pow(u32::from(EXPONENT.unsigned_abs()));
     DisplayFactor::new(u64::try_from(factor.mantissa).ok()?, denominator)
+}
+
+/// MainFraction (37702), SubFraction (37703).
+pub(super) fn fraction(main: Option<u8>, sub: Option<u8>) -> Option<PriceFraction> {
+    let main = main.filter(|main| *main > 1)?;
+    Some(PriceFraction {
+        main,
+        sub: sub.unwrap_or(0),
+    })
 }
 
 /// MinTradeVol (562), MaxTradeVol (1140): 0 limits nothing.

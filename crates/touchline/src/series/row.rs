@@ -1,6 +1,6 @@
 //! The rows of the two series, column by column.
 
-use crate::record::{Form, Record};
+use crate::record::{Form, Prices, Record};
 use touchline_book::Touch;
 use touchline_types::{
     InstrumentDefinition, Price, Quantity, Side, Timestamps, Trade, UpdateAction, Validity,
@@ -25,6 +25,8 @@ pub struct QuoteRow<'a> {
     pub definition: &'a InstrumentDefinition,
     /// What.
     pub quote: Quote,
+    /// Which prices.
+    pub prices: Prices,
 }
 
 /// A row of trades.
@@ -37,6 +39,8 @@ pub struct TradeRow<'a> {
     pub state: Validity,
     /// What.
     pub trade: &'a Trade,
+    /// Which prices.
+    pub prices: Prices,
 }
 
 impl QuoteRow<'_> {
@@ -53,7 +57,8 @@ impl QuoteRow<'_> {
             (["bid_price", "bid_quantity", "bid_book"], self.quote.bid),
             (["ask_price", "ask_quantity", "ask_book"], self.quote.ask),
         ] {
-            row.price(names[0], touch.map_or(Price::NULL, |touch| touch.price));
+            let price = touch.map_or(Price::NULL, |touch| touch.price);
+            row.price(names[0], self.prices.of(self.definition, price));
             let quantity = touch.map_or(Quantity::NULL, |touch| touch.quantity);
             row.quantity(names[1], quantity, exponent);
             row.exact_or_none(names[2], touch.map(|touch| touch.source.name()));
@@ -72,7 +77,7 @@ impl TradeRow<'_> {
         let trade = self.trade;
         let mut row = Record::new(line, form);
         head(&mut row, self.timestamps, self.definition, self.state);
-        row.price("price", trade.price);
+        row.price("price", self.prices.of(self.definition, trade.price));
         let exponent = self.definition.quantity_exponent;
         row.quantity("quantity", trade.quantity, exponent);
         let aggressor = trade.aggressor.map(|side| match side {

@@ -309,6 +309,12 @@ fn reference(row: &mut Record<'_>, definition: &Definition) {
             list.number(factor.denominator());
         });
     }
+    if let Some(fraction) = definition.price_fraction {
+        row.list("price_fraction", |list| {
+            list.number(fraction.main);
+            list.number(fraction.sub);
+        });
+    }
     let prices = [
         ("multiplier", definition.multiplier),
         ("strike", definition.strike),

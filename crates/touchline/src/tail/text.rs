@@ -184,6 +184,9 @@ fn write_definition(line: &mut String, bus: &Bus, instrument: Instrument) {
         depth.implied,
         definition.tick.unwrap_or(Price::NULL)
     );
+    if let Some(fraction) = definition.price_fraction {
+        let _ = write!(line, ", quoted in {fraction}");
+    }
 }
 
 fn write_connection(line: &mut String, what: &Connection) {

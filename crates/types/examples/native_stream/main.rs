@@ -304,6 +304,9 @@ impl Fields {
     }
 
     fn reference(&mut self, reference: &ReferenceData) {
+        let fraction = reference.price_fraction;
+        self.put("mainFraction", fraction.map_or(0, |f| f.main));
+        self.put("subFraction", fraction.map_or(0, |f| f.sub));
         let factor = reference.display_factor;
         self.put("displayNumerator", factor.map_or(0, |f| f.numerator()));
         self.put("displayDenominator", factor.map_or(0, |f| f.denominator()));

@@ -7,7 +7,7 @@ use super::{Entry, Group, Malformed, Sink, code, encode};
 use crate::text::FixedText;
 use crate::{
     Depth, DisplayFactor, Instrument, InstrumentDefinition, Leg, Legs, OptionRight, Price,
-    Quantity, ReferenceData, SecurityType, Side, Symbol,
+    PriceFraction, Quantity, ReferenceData, SecurityType, Side, Symbol,
 };
 use zerocopy::{FromZeros, IntoBytes};
 
@@ -60,7 +60,8 @@ fn block(definition: &InstrumentDefinition, tag: &Tag<'_>) -> layout::Instrument
         quantity_exponent: definition.quantity_exponent,
         defined: u8::from(definition.defined),
         direct_levels: definition.depth.direct.into(),
-        reserved: layout::Zeros::NEW,
+        main_fraction: reference.price_fraction.map_or(0, |fraction| fraction.main),
+        sub_fraction: reference.price_fraction.map_or(0, |fraction| fraction.sub),
         // Neither is above `i64::MAX`.
         display_numerator: (numerator as i64).into(),
         display_denominator: (denominator as i64).into(),
@@ -144,6 +145,10 @@ impl<'a> DefinitionView<'a> {
             currency: text(&block.currency, "currency")?,
             settlement_currency: text(&block.settlement_currency, "settlementCurrency")?,
             display_factor: display_factor(block)?,
+            price_fraction: (block.main_fraction != 0).then_some(PriceFraction {
+                main: block.main_fraction,
+                sub: block.sub_fraction,
+            }),
             multiplier: Price(block.multiplier.get()),
             lot: Quantity(block.lot.get()),
             quantity_min: Quantity(block.quantity_min.get()),

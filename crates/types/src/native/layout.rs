@@ -201,8 +201,10 @@ block! {
         195 defined: u8,
         /// Levels a side of the direct book, all of them; `u16::MAX` for every level there is.
         196 direct_levels: U16,
-        /// Not used.
-        198 reserved: Zeros<2>,
+        /// Denominator of the fraction that prices are quoted in; 0 where they are decimals or nothing is stated.
+        198 main_fraction: u8,
+        /// Denominator of the fraction of that; 0 where there is none.
+        199 sub_fraction: u8,
         /// Display factor, above the line; 0 where not stated.
         200 display_numerator: I64,
         /// Display factor, below the line; 0 where not stated.

@@ -8,9 +8,9 @@ use touchline_types::native::{
 use touchline_types::{
     BookKind, BookSnapshot, BookUpdate, ChannelState, Code, Depth, DisplayFactor, Gap, Instrument,
     InstrumentDefinition, Leg, Legs, Level, LevelAction, LevelChange, OptionRight, OrderAction,
-    OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price, Quantity,
-    ReferenceData, SecurityType, Side, State, Statistic, StatisticKind, Symbol, Timestamps, Trade,
-    TradingStatus, Update, UpdateAction, Validity,
+    OrderChange, OrderRow, OrdersSnapshot, OrdersUpdate, PacketInfo, Phase, Price, PriceFraction,
+    Quantity, ReferenceData, SecurityType, Side, State, Statistic, StatisticKind, Symbol,
+    Timestamps, Trade, TradingStatus, Update, UpdateAction, Validity,
 };
 
 /// Each a number that shows where it lies.
@@ -419,6 +419,7 @@ fn reference() -> ReferenceData {
         high_limit: Price(1),
         low_limit: Price(-2),
         status: 17,
+        price_fraction: Some(PriceFraction { main: 32, sub: 4 }),
         legs,
     }
 }
@@ -449,15 +450,16 @@ fn definition_and_status() {
         "4553553400000000000000000000000000000000000000000000000000000000",
         "4553000000000000000000000000000000000000000000000000000000000000",
         "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
-        "0a 02 f8 01 0a00 0000",
+        "0a 02 f8 01 0a00",
     ];
     let nothing = [
-        "0000000000000000 0000000000000000", // display factor
-        "ffffffffffffff7f",                  // multiplier
+        "00 00",                                              // fractions
+        "0000000000000000 0000000000000000",                  // display factor
+        "ffffffffffffff7f",                                   // multiplier
         "ffffffffffffff7f ffffffffffffff7f ffffffffffffff7f", // lot, smallest, largest
         "ffffffffffffff7f ffffffffffffff7f ffffffffffffff7f", // strike, limits
-        "ffffffffffffff7f 0000000000000000 00000000", // underlying, expiry, maturity
-        "ff ff ff 00",                       // type, right, status, legs
+        "ffffffffffffff7f 0000000000000000 00000000",         // underlying, expiry, maturity
+        "ff ff ff 00",                                        // type, right, status, legs
         "00000000000000000000000000000000",
         "00000000000000000000000000000000",
         "00000000000000000000000000000000",
@@ -476,6 +478,7 @@ fn definition_and_status() {
         &[
             &block[..],
             &[
+                "20 04",                             // thirty-seconds, quarters of them
                 "0100000000000000 6400000000000000", // display factor 1/100
                 "00743ba40b000000",                  // multiplier 50
                 "0500000000000000 0100000000000000 b80b000000000000",

@@ -5,7 +5,8 @@
 use crate::rules::bench::Bench;
 use crate::rules::messages;
 use touchline_types::{
-    Code, DisplayFactor, Leg, Legs, OptionRight, Price, Quantity, ReferenceData, SecurityType, Side,
+    Code, DisplayFactor, Leg, Legs, OptionRight, Price, PriceFraction, Quantity, ReferenceData,
+    SecurityType, Side,
 };
 
 /// A definition message with its root block in the making.
@@ -124,6 +125,7 @@ fn of_a_future() {
             .i32(83, 1)
             .i32(87, 3_000)
             .i64(99, 10_000_000)
+            .put(107, &[32, 4])
             .i64(140, 50_000_000_000)
             .i64(165, 457_200_000_000_000)
             .i64(173, -1)
@@ -131,6 +133,7 @@ fn of_a_future() {
     };
     let expected = ReferenceData {
         security_type: Some(SecurityType::Future),
+        price_fraction: Some(PriceFraction { main: 32, sub: 4 }),
         settlement_currency: code("EUR"),
         multiplier: Price(50_000_000_000),
         ..stated()

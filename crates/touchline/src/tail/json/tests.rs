@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use touchline_client::{Code, DisplayFactor, Events, Leg, Price};
+use touchline_client::{Code, DisplayFactor, Events, Leg, Price, PriceFraction};
 use touchline_lab::updates::{KINDS, RandomUpdates};
 use touchline_transport::Publish;
 use touchline_transport::shm::{Publisher, Root, Settings};
@@ -121,6 +121,7 @@ fn reference_data_of_a_definition() {
             high_limit: Price(0),
             low_limit: Price(100),
             status: 17,
+            price_fraction: Some(PriceFraction { main: 32, sub: 4 }),
             legs,
         },
         ..unstated
@@ -128,7 +129,7 @@ fn reference_data_of_a_definition() {
     let stated = line(&stated);
     let expected = serde_json::json!({
         "tick": "0.25", "venue": "cme", "security_type": "option_spread", "currency": "USD",
-        "settlement_currency": "EUR", "right": "put", "display_factor": [1, 100], "multiplier": "50",
+        "settlement_currency": "EUR", "right": "put", "display_factor": [1, 100], "price_fraction": [32, 4], "multiplier": "50",
         "strike": "-0.005", "high_limit": "0", "low_limit": "0.000000001", "lot": "0.5", "quantity_min": 1,
         "quantity_max": 3000, "expiry_ns": 1, "maturity": 20_240_900, "status": 17,
         "status_name": "ready to trade", "underlying": -8, "leg_count": 2, "legs": [[7, "bid", 2], [7, "ask", 2]],
@@ -275,6 +276,7 @@ fn key<'a>(message: &str, field: &'a str) -> &'a str {
         ("status", "event_code") => "event",
         ("definition", "direct_depth" | "direct_levels") => "depth",
         ("definition", "display_numerator" | "display_denominator") => "display_factor",
+        ("definition", "main_fraction" | "sub_fraction") => "price_fraction",
         ("definition", "option_right") => "right",
         ("definition", "status_code") => "status",
         ("definition", "venue_name") => "venue",
