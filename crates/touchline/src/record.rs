@@ -284,6 +284,34 @@ fn decimal(quantity: Quantity, exponent: i8) -> Option<Decimal> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use touchline_types::{Depth, DisplayFactor, Instrument};
+
+    /// What is not a whole count of a billionth is the nearest, as clients have it.
+    #[test]
+    fn prices_have_the_display_factor_where_that_was_asked_for() {
+        let depth = Depth {
+            direct: 10,
+            implied: 2,
+        };
+        let mut definition = InstrumentDefinition::unknown(Instrument(0), 1, depth);
+        let venue = Price(450_025_000_000_000);
+        assert_eq!(
+            Prices::Display.of(&definition, venue),
+            venue,
+            "none is stated"
+        );
+        definition.reference.display_factor = DisplayFactor::new(1, 100);
+        assert_eq!(
+            Prices::Display.of(&definition, venue),
+            Price(4_500_250_000_000)
+        );
+        assert_eq!(
+            Prices::displayed(true).of(&definition, Price(150)),
+            Price(2)
+        );
+        assert_eq!(Prices::displayed(false).of(&definition, venue), venue);
+        assert_eq!(Prices::Display.of(&definition, Price::NULL), Price::NULL);
+    }
 
     #[test]
     fn the_ending_says_the_form_and_another_is_refused_with_what_to_do() {

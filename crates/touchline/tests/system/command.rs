@@ -7,6 +7,7 @@ mod bus;
 mod config;
 mod demo;
 mod deribit;
+mod display;
 mod doctor;
 mod examples;
 mod exposition;

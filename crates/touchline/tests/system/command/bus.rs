@@ -79,7 +79,7 @@ fn a_finished_bus_can_be_looked_at() {
     let pattern = desk.run("book lab Z*").done().stdout;
     assert_eq!(pattern, list, "every symbol of the lab begins so");
     desk.run(&format!("book lab {symbol}9"))
-        .refused(1, &["nearest are", symbol]);
+        .refused(1, &["did you mean", symbol]);
 }
 
 #[test]
