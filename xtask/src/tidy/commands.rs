@@ -3,7 +3,7 @@
 use super::{Finding, Repository};
 
 /// Files and folders of such commands, below `crates/touchline/src/`. A command that is ported is added here.
-const COMMANDS: &[&str] = &["book", "follow", "metrics", "tail", "top"];
+const COMMANDS: &[&str] = &["book", "follow", "metrics", "stat", "tail", "top"];
 
 /// The one crate of ours that they may name.
 const CLIENT: &str = "touchline_client";
