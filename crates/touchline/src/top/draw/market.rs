@@ -131,7 +131,13 @@ fn cells(row: &InstrumentRow, is_chosen: bool) -> Vec<Span<'static>> {
     };
     let age = row.age.map_or("-".to_owned(), ago);
     let is_live = row.state == Some(BookState::Live);
-    let of = |style: Style| if is_live { style } else { DIM };
+    // The chosen row has one look from end to end.
+    let of = |style: Style| match () {
+        () if is_chosen => Style::new(),
+        () if is_live => style,
+        () => DIM,
+    };
+    let style = if is_chosen { Style::new() } else { style };
     vec![
         Span::raw(name),
         Span::styled(state, style),
