@@ -181,9 +181,9 @@ pub enum Error {
 impl Error {
     /// For `map_err`: opening, where what is missing is not a trouble of the system.
     pub(super) fn opening(path: impl Into<PathBuf>) -> impl FnOnce(Errno) -> Self {
-        let path = path.into();
+        // A path is made for an error alone: a look that succeeds allocates nothing.
         move |source| match source {
-            Errno::NOENT => Self::Missing { path },
+            Errno::NOENT => Self::Missing { path: path.into() },
             source => Self::system("open", path)(source),
         }
     }
@@ -193,10 +193,9 @@ impl Error {
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(Errno) -> Self {
-        let path = path.into();
         move |source| Self::System {
             action,
-            path,
+            path: path.into(),
             source,
         }
     }

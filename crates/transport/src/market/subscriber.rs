@@ -163,7 +163,8 @@ impl Subscriber {
         let is_gone = !reading.is_published()?;
         let watch = Watch::new(is_gone, reading.is_stalled());
         let mut rows = Rows::new(settings.filter.is_some(), settings.live_only, position);
-        rows.leave_out(settings.kinds);
+        let instruments_max = reading.tables[reading::DEFINITIONS].shape().slots;
+        rows.leave_out(settings.kinds, instruments_max);
         let scratch = Scratch::new(&reading, &settings);
         rows.take_order_images(scratch.orders_scan.is_some());
         let mut subscriber = Subscriber {

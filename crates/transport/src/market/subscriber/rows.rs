@@ -144,8 +144,9 @@ impl Rows {
     }
 
     /// Messages of other kinds are not handed out.
-    pub fn leave_out(&mut self, kinds: Kinds) {
+    pub fn leave_out(&mut self, kinds: Kinds, instruments_max: usize) {
         self.left_out = kinds.left_out();
+        self.rows.reserve(instruments_max);
     }
 
     /// Whether a message may be for this subscriber, by two words of it: that of its template, and that of its
@@ -581,7 +582,11 @@ impl Rows {
 
     /// Another publisher begins, at this position.
     pub fn restart(&mut self, position: u64) {
+        // The memory of the rows stays.
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.clear();
         *self = Rows {
+            rows,
             left_out: self.left_out,
             order_images: self.order_images,
             // To be told again when everything that it published was handed out.
