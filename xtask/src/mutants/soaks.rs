@@ -43,7 +43,7 @@ pub const SOAKS: &[Mutant] = &[
     Mutant {
         name: "top: buses are not listed for one that does not exist",
         find: "missing::words_at(self.monitor.path(), &self.bus, error)",
-        replace: "vec![error.to_string(), missing::words_at(self.monitor.path(), &self.bus, \"\")].swap_remove(0)",
+        replace: "touchline_client::Error::to_string(&error)",
         test: "-p touchline --bin touchline a_bus_that_does_not_exist",
     },
     Mutant {
