@@ -48,7 +48,7 @@ pub fn write(out: &mut String, value: i128, decimals: u32) {
     }
 }
 
-/// [`write`] into a text of its own.
+/// [`write()`] into a text of its own.
 pub fn text(value: i128, decimals: u32) -> String {
     let mut out = String::new();
     write(&mut out, value, decimals);

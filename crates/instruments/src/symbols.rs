@@ -222,6 +222,6 @@ mod tests {
             symbols(&["A", "B/C"]).expect("names").names(),
             Some(vec!["A", "B/C"])
         );
-        assert!(symbols(&["/(/"]).is_err_and(|text| text.contains("no regular expression")));
+        assert!(symbols(&["/(/"]).is_err_and(|text| text.contains("is not a regular expression")));
     }
 }

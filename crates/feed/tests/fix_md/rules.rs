@@ -393,7 +393,7 @@ fn nothing_is_live_behind_a_message_that_the_session_rejected_or_the_venue_skipp
             "{broken}"
         );
         assert_eq!(stage.feed.session().counters().messages_rejected, 1);
-        let why = "a message of the venue was invalid, and was rejected";
+        let why = "an invalid message of the venue was rejected";
         assert!(stage.feed.reason().starts_with(why), "{broken}");
     }
     let mut stage = live();

@@ -87,7 +87,14 @@ impl ProcessView {
                 name,
             })
         };
-        Ok(folder.buses()?.into_iter().filter_map(view).collect())
+        let names = match folder.buses() {
+            // Without the root there is no folder in it, and no process.
+            Err(touchline_shm::segment::Error::NoParent { .. }) => {
+                root.buses().map(|_| Vec::new())?
+            }
+            names => names?,
+        };
+        Ok(names.into_iter().filter_map(view).collect())
     }
 }
 

@@ -95,6 +95,14 @@ impl Running {
     }
 }
 
+/// A test that fails leaves no program behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// The lines of a pipe, as they come.
 fn lines(pipe: impl Read + Send + 'static) -> (Arc<Mutex<Vec<String>>>, JoinHandle<()>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
@@ -223,8 +231,11 @@ fn the_other_examples_print_what_the_page_shows() {
     let (books, said) = keep_books.end("INT");
     assert_shown("keep_books", &books);
     let stats = said.last().expect("its counts");
+    // It waits for a publisher, and joins while the second one starts: before or after the generation changes.
+    let is_expected =
+        |restarts| stats.ends_with(&format!(" events, 0 overruns, {restarts}, 0 inconsistent"));
     assert!(
-        stats.ends_with(" events, 0 overruns, 1 restart, 0 inconsistent"),
+        is_expected("0 restarts") || is_expected("1 restart"),
         "{stats}"
     );
     let (latencies, _) = latency.end("KILL");
