@@ -120,7 +120,8 @@ impl Slots {
         let header = &self.headers[index];
         let hdr = &header.msg_hdr;
         let len = (header.msg_len as usize).min(self.bytes_each);
-        let control_len = hdr.msg_controllen.min(CONTROL_BYTES as _);
+        #[allow(clippy::unnecessary_cast, reason = "another type with musl")]
+        let control_len = (hdr.msg_controllen as usize).min(CONTROL_BYTES);
         // SAFETY: both are memory of `index`'s slot and were set to zeros at the start, so every
         // byte has a value; the lengths are cut to the slot's. The kernel writes there only during
         // `receive`, which needs `self` exclusively, so not while these borrows live.
