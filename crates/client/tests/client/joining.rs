@@ -1,8 +1,9 @@
 //! The order of events: at join, within a packet, and what is kept when each of them is given out.
 
-use crate::stage::{Stage, bid, define, drain, trade, whole, word, words};
+use crate::stage::{Stage, bid, define, drain, small, trade, whole, word, words};
 use touchline_client::{Aggressor, Event, Events, Price, Side, State};
 use touchline_transport::Publish;
+use touchline_transport::shm::Settings;
 
 #[test]
 fn who_joins_gets_definition_top_and_book_of_each_instrument_and_then_caught_up() {
@@ -190,4 +191,32 @@ fn who_joins_late_has_the_last_trade_and_no_event_of_it() {
         .expect("ours")
         .expect("it was traded");
     assert_eq!((seen.price, seen.sequence), (last.price, last.sequence));
+}
+
+/// What is passed over is not the end: a reader of few messages gets its next one from the same poll.
+#[test]
+fn a_poll_reads_on_over_what_gives_no_event() {
+    let stage = Stage::new();
+    let settings = Settings {
+        ring_bytes: 1 << 20,
+        ..small()
+    };
+    let mut publisher = stage.publisher_with("test", &settings);
+    define(&mut publisher, 0, "ESU4", 100);
+    whole(&mut publisher, 0, (450_025, 12), (450_050, 7));
+    publisher.commit();
+    let options = || stage.options().events(Events::TRADES);
+    let mut buses = [options(), options().keep_books(false)].map(|options| stage.join(options));
+    buses.iter_mut().for_each(|bus| drop(drain(bus)));
+    for quantity in 1..=1_000 {
+        bid(&mut publisher, 0, 450_025, quantity);
+        publisher.commit();
+    }
+    trade(&mut publisher, 0, 450_050, 3);
+    publisher.commit();
+    for bus in &mut buses {
+        let event = bus.poll();
+        assert!(matches!(event, Some(Event::Trade(_))), "{event:?}");
+        assert_eq!(bus.poll(), None);
+    }
 }
