@@ -135,12 +135,6 @@ pub const SHOWN: &[Mutant] = &[
         test: "-p touchline-client --test client kept_books_are_those_of_the_publisher",
     },
     Mutant {
-        name: "last values: who joins is handed those of an earlier publisher",
-        find: "for entry in content.chunks_exact(ENTRY) {",
-        replace: "        for entry in content.chunks_exact(ENTRY).take(0) {",
-        test: "-p touchline-transport --test bus the_next_publisher_begins_without_last_values",
-    },
-    Mutant {
         name: "last values: a figure that an image holds is set back by an older one",
         find: "match row.wanted && (!ahead || is_before(row.last_values, end)) {",
         replace: "        match row.wanted && (!ahead || true) {",

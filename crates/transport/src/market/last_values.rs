@@ -98,7 +98,7 @@ fn store(
     sequence: u64,
 ) {
     if !std::mem::replace(&mut written.is_begun, true) {
-        // mutant: last values: who joins is handed those of an earlier publisher
+        // Entries of an earlier publisher are not this one's.
         for entry in content.chunks_exact(ENTRY) {
             entry[CODES].store(0, Ordering::Relaxed);
         }
