@@ -175,7 +175,6 @@ impl Bus {
         loop {
             match self.step() {
                 Step::Event(event) => return Some(event),
-                // mutant: client: a poll gives nothing while there is something
                 // Messages that give no event are passed over faster than a publisher writes them.
                 Step::Progress => {}
                 Step::Nothing => return None,

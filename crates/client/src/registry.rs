@@ -200,7 +200,6 @@ impl Registry {
     pub fn restart(&mut self) {
         self.slots.clear();
         for row in &mut self.rows {
-            // mutant: client: an instrument that does not come back has the book of another
             row.publisher = None;
         }
     }
@@ -242,6 +241,5 @@ impl Registry {
 
 /// Whether a definition goes on from an earlier one of the same venue and id: an id may be given to another contract.
 fn is_same(old: &Definition, new: &Definition) -> bool {
-    // mutant: client: an id that names another contract keeps its handle
     old.symbol == new.symbol || old.symbol.is_empty() || new.symbol.is_empty()
 }
