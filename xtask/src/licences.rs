@@ -36,15 +36,23 @@ const ALLOWED_FOR_TOOLS: &[&str] = &["MPL-2.0", "NCSA"];
 /// Our packages that are tools.
 const TOOLS: &[&str] = &["xtask", "touchline-fuzz"];
 
-/// Checks the licence of every package that the lock file can bring in on this platform.
+/// Workspaces with a lock file of their own whose packages are linked into what somebody builds: the sources of Aeron.
+const SOURCES: &[&str] = &["crates/aeron/source"];
+
+/// Checks the licence of every package that a lock file can bring in on this platform.
 ///
 /// # Errors
 /// Names each package whose licence is not allowed, or missing.
 pub fn run(root: &Path) -> Result<()> {
     let host = crate::host()?;
-    let metadata = metadata(root, &["--all-features", "--filter-platform", &host])?;
-    let graph = Graph::read(&metadata)?;
-    let refused = graph.refused();
+    let mut refused = Vec::new();
+    let mut packages = 0;
+    for place in ["."].iter().chain(SOURCES) {
+        let features = ["--all-features", "--filter-platform", &host];
+        let graph = Graph::read(&metadata(&root.join(place), &features)?)?;
+        refused.extend(graph.refused());
+        packages += graph.packages.len();
+    }
     if !refused.is_empty() {
         bail!(
             "licences that are not on the list:\n{}\nuse another package, or discuss the licence and add it to \
@@ -52,7 +60,7 @@ pub fn run(root: &Path) -> Result<()> {
             refused.join("\n")
         );
     }
-    println!("licences: {} packages allowed", graph.packages.len());
+    println!("licences: {packages} packages allowed");
     Ok(())
 }
 

@@ -23,6 +23,7 @@ const PACKAGES: &[Package] = &[
     package("touchline-wire", 0, &[]),
     package("touchline-shm", 1, &[]),
     package("touchline-net", 1, &[]),
+    package("touchline-aeron", 1, &[]),
     package("touchline-instruments", 1, &["touchline-types"]),
     package(
         "touchline-session",
@@ -90,6 +91,7 @@ const PACKAGES: &[Package] = &[
             "touchline-instruments",
             "touchline-wire",
             "touchline-net",
+            "touchline-aeron",
             "touchline-session",
             "touchline-feed",
             "touchline-book",

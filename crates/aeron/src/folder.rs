@@ -1,0 +1,168 @@
+//! The folder of a driver in memory: who owns it, what was left in it, and whether it has room.
+
+use crate::settings::DriverSettings;
+use crate::{Error, raw};
+use std::ffi::{CString, c_char};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The file that every driver, in C or in Java, begins with.
+const CNC: &str = "cnc.dat";
+
+/// The right to a folder, as long as this lives. A killed process loses it at once, so that its successor need not wait until
+/// the heartbeat in the folder is old.
+#[derive(Debug)]
+pub(crate) struct Ownership {
+    lock_path: PathBuf,
+    _lock: File,
+}
+
+impl Ownership {
+    /// Takes the folder of the settings: removes what a driver that is dead left in it, and checks that it has room.
+    ///
+    /// # Errors
+    /// Another driver runs there, the folder is of another version or not a driver's, or there is too little room.
+    pub fn take(settings: &DriverSettings) -> Result<Ownership, Error> {
+        let folder = &settings.folder;
+        let refuse = |why: String| Error::Folder {
+            folder: folder.clone(),
+            why,
+        };
+        let parent = folder.parent().filter(|parent| parent.is_dir());
+        let parent = parent
+            .ok_or_else(|| refuse("the folder above it does not exist; create it".to_owned()))?;
+        let (ownership, was_ours) = lock(folder)?;
+        if folder.exists() {
+            remove_left(folder, was_ours, settings)?;
+        }
+        let free = rustix::fs::statvfs(parent).map_err(|error| refuse(error.to_string()))?;
+        let free_bytes = free.f_bavail * free.f_frsize;
+        let needed_bytes = settings.needed_bytes();
+        if free_bytes < needed_bytes {
+            return Err(Error::Room {
+                folder: folder.clone(),
+                needed_bytes,
+                free_bytes,
+            });
+        }
+        Ok(ownership)
+    }
+}
+
+impl Drop for Ownership {
+    fn drop(&mut self) {
+        // While the lock is held: whoever takes the path next makes a file of its own.
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+/// Locks the file beside the folder, and says whether one was there: then the folder was a driver's of this crate.
+fn lock(folder: &Path) -> Result<(Ownership, bool), Error> {
+    let mut lock_path = folder.as_os_str().to_owned();
+    lock_path.push(".lock");
+    let lock_path = PathBuf::from(lock_path);
+    let failed = |why: String| Error::Folder {
+        folder: folder.to_owned(),
+        why,
+    };
+    loop {
+        let was_there = lock_path.exists();
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&lock_path)
+            .map_err(|error| failed(format!("cannot lock {}: {error}", lock_path.display())))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(failed(
+                    "another media driver runs with this folder; choose another name, or stop that driver".to_owned(),
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error.to_string())),
+        }
+        // Its owner may have removed the file between the opening and the lock.
+        let ours = file.metadata().map(|metadata| metadata.ino());
+        let there = fs::metadata(&lock_path).map(|metadata| metadata.ino());
+        if let (Ok(ours), Ok(there)) = (ours, there)
+            && ours == there
+        {
+            let ownership = Ownership {
+                lock_path,
+                _lock: file,
+            };
+            return Ok((ownership, was_there));
+        }
+    }
+}
+
+/// Removes the folder of a dead driver.
+fn remove_left(folder: &Path, was_ours: bool, settings: &DriverSettings) -> Result<(), Error> {
+    let refuse = |why: String| {
+        Err(Error::Folder {
+            folder: folder.to_owned(),
+            why,
+        })
+    };
+    let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+    match cnc_version(folder) {
+        None if !is_empty && !was_ours => {
+            return refuse(
+                "not the folder of a media driver; choose one that does not exist".to_owned(),
+            );
+        }
+        Some(version) if version != own_cnc_version() && version != 0 => {
+            return refuse(format!(
+                "left by a media driver of another version ({}, this one is {}); stop that driver and remove the folder",
+                dotted(version),
+                dotted(own_cnc_version())
+            ));
+        }
+        Some(_) if !was_ours && is_active(folder, settings) => {
+            return refuse("another media driver runs with this folder; choose another name, or stop that driver".to_owned());
+        }
+        _ => {}
+    }
+    fs::remove_dir_all(folder).or_else(|error| refuse(format!("cannot be removed: {error}")))
+}
+
+/// Version of the driver's files; `None` without such a file, 0 in one that was never completed.
+fn cnc_version(folder: &Path) -> Option<i32> {
+    let mut bytes = [0; 4];
+    let mut file = File::open(folder.join(CNC)).ok()?;
+    file.read_exact(&mut bytes).ok()?;
+    Some(i32::from_ne_bytes(bytes))
+}
+
+fn own_cnc_version() -> i32 {
+    // SAFETY: returns a constant.
+    unsafe { raw::touchline_aeron_cnc_version() }
+}
+
+/// Aeron composes versions of three bytes.
+fn dotted(version: i32) -> String {
+    let [_, major, minor, patch] = version.to_be_bytes();
+    format!("{major}.{minor}.{patch}")
+}
+
+fn is_active(folder: &Path, settings: &DriverSettings) -> bool {
+    extern "C" fn say_nothing(_: *const c_char) {}
+    let Ok(folder) = c_path(folder) else {
+        return false;
+    };
+    let timeout_ms = i64::try_from(settings.timeout.as_millis()).unwrap_or(i64::MAX);
+    // SAFETY: the path ends with a zero and outlives the call, which maps the file and unmaps it again.
+    unsafe { raw::aeron_is_driver_active(folder.as_ptr(), timeout_ms, say_nothing) }
+}
+
+/// A path for Aeron.
+pub(crate) fn c_path(path: &Path) -> Result<CString, Error> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::Folder {
+        folder: path.to_owned(),
+        why: "the path contains a zero byte".to_owned(),
+    })
+}
