@@ -1,4 +1,4 @@
-//! `touchline bench`: each figure that we quote, by one command.
+//! `touchline bench`: benchmarks, one command for each published figure.
 
 mod book;
 mod decode_fix;
@@ -14,10 +14,10 @@ mod run;
 
 use crate::output::Failure;
 
-/// Measure, and print figures from full histograms.
+/// Measure latencies and rates; every sample is in a histogram.
 ///
 /// The same flags mean the same in all benchmarks: --samples, --messages or --packets of each subject in each round,
-/// --rounds, --cpus, --payload in bytes, --pause-us between two of them, --json, --histograms.
+/// --rounds, --cpus, --payload in bytes, --pause-us between two samples, --json, --histograms.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -26,9 +26,9 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Bench {
-    /// A change of a price book of few levels and of thousands, alone and published.
+    /// A change of a price book with few levels and with thousands, alone and published.
     Book(book::Arguments),
-    /// Bytes of a FIX message → verified → header and typed entries.
+    /// Bytes of a FIX message → checked → header and typed entries.
     DecodeFix(decode_fix::Arguments),
     /// A packet in memory → arbitration → decode → books → update handed to the publisher.
     Event(event::Arguments),
@@ -40,17 +40,17 @@ enum Bench {
     /// The exchange of `feed`.
     #[command(hide = true)]
     FeedSender(feed::SenderArguments),
-    /// The keyed hash of an order's key, against others and against a change of an order.
+    /// Keyed hash of an order's key, compared with other hashes and with a change of an order.
     Hash(hash::Arguments),
-    /// A message there and back between two processes, through shared memory.
+    /// A round trip of a message between two processes, through shared memory.
     IpcRtt(ipc_rtt::Arguments),
-    /// A stream of messages to one process or several, through shared memory.
+    /// A message stream to one or several processes, through shared memory.
     IpcThroughput(ipc_throughput::Arguments),
-    /// What readers cost the writer of a ring.
+    /// The cost of readers to the writer of a ring.
     Publish(publish::Arguments),
-    /// What receiving a packet costs: one a system call against several.
+    /// The cost of receiving a packet: one a system call, and several.
     Receive(receive::Arguments),
-    /// The other process of `ipc-rtt` and `ipc-throughput`.
+    /// The peer process of `ipc-rtt` and `ipc-throughput`.
     #[command(hide = true)]
     IpcPeer(ipc::PeerArguments),
 }

@@ -1,4 +1,4 @@
-//! `touchline book`: the ladder of an instrument, drawn from its image on a bus.
+//! `touchline book`: the ladder of an instrument, read from its snapshot slot on a bus.
 
 mod details;
 mod find;
@@ -19,9 +19,8 @@ use touchline_client::{Bus, Instrument, Side, Snapshot, Touch};
 
 /// Print the book of an instrument from a bus.
 ///
-/// The book is read from its snapshot slot, so the publisher is not slowed, and it can be read after the publisher
-/// is gone or stalled: it is then shown as stale. A pattern that matches several instruments lists them with their
-/// best prices.
+/// The book is read from its snapshot slot: the publisher is not slowed, and the book of a publisher that has ended or
+/// stalled is readable and marked stale. A pattern that matches several instruments lists them with their best prices.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -33,7 +32,7 @@ pub struct Arguments {
     symbol: String,
     #[command(flatten)]
     place: Place,
-    /// Print it again on each change, until Ctrl-C.
+    /// Print the book again on each change, until Ctrl-C.
     #[arg(long)]
     watch: bool,
     /// Levels per side.
@@ -99,7 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// What is shown of the instruments that were found.
+/// Ladder of one instrument, or list of several.
 fn picture(
     arguments: &Arguments,
     snapshot: &mut Snapshot,
@@ -113,7 +112,7 @@ fn picture(
     }
 }
 
-/// The definition of each, a blank line between two.
+/// Definitions of the instruments, separated by blank lines.
 fn definitions(snapshot: &Snapshot, found: &[Instrument]) -> Result<String, Failure> {
     let mut text = String::new();
     for instrument in found {
@@ -137,7 +136,7 @@ fn drawing(
             ),
             _ => holder.to_string(),
         },
-        None => "nobody any more: the last state of the book".to_owned(),
+        None => "no process: the last state of the book".to_owned(),
     };
     let paint = Paint::for_stdout();
     let book = snapshot.book(instrument).map_err(Failure::run)?;
@@ -192,7 +191,7 @@ fn list(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure
     Ok(text)
 }
 
-/// A line for each, by the venue's ids.
+/// One JSON line for each instrument, by ascending security id.
 fn json(snapshot: &mut Snapshot, found: &[Instrument]) -> Result<String, Failure> {
     let mut text = String::new();
     for instrument in found {

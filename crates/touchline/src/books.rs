@@ -1,4 +1,4 @@
-//! Books and order books as JSON lines: the output contract.
+//! Books and order books as JSON lines. The format is an interface.
 
 use crate::output::{Failure, Output};
 use crate::record::{List, Prices, Record};
@@ -9,7 +9,7 @@ use touchline_gateway::venues::cme::CmePipeline;
 use touchline_transport::Publish;
 use touchline_types::{BookKind, Instrument, InstrumentDefinition, Level, Side, Validity};
 
-/// Writes one line for each instrument that is published, by ascending venue id.
+/// Writes one line for each published instrument, by ascending security id.
 pub fn write_books<P: Publish>(
     pipeline: &CmePipeline<P>,
     symbols: &Symbols,
@@ -22,8 +22,8 @@ pub fn write_books<P: Publish>(
     Ok(())
 }
 
-/// Writes one line for each instrument that is published, by ascending venue id, orders by
-/// priority; none at all if the venue sent no order.
+/// Writes one line for each published instrument, by ascending security id, orders by priority; no
+/// line if the venue sent no order.
 pub fn write_orders<P: Publish>(
     pipeline: &CmePipeline<P>,
     symbols: &Symbols,
@@ -62,7 +62,7 @@ fn book_line<P: Publish>(
     price_row(definition, feed.validity(instrument), last, prices, levels)
 }
 
-/// The row of a price book; `last_rpt_seq` is `null` where it is not known.
+/// The row of a price book; `last_rpt_seq` is `null` if it is unknown.
 pub fn price_row<'a, L: IntoIterator<Item = &'a Level>>(
     definition: &InstrumentDefinition,
     validity: Validity,
@@ -114,7 +114,7 @@ pub fn order_row(
     line
 }
 
-/// The row of a price book, as a client has it: a bus does not carry `last_rpt_seq`.
+/// The row of a price book from a client; a bus does not carry `last_rpt_seq`.
 pub fn client_price_row(book: &Book<'_>) -> String {
     let mut line = String::new();
     let mut row = Record::json(&mut line);
@@ -125,7 +125,7 @@ pub fn client_price_row(book: &Book<'_>) -> String {
     line
 }
 
-/// The row of an order book, as a client has it.
+/// The row of an order book from a client.
 pub fn client_order_row(bus: &Bus, instrument: touchline_client::Instrument) -> String {
     let mut line = String::new();
     let mut row = Record::json(&mut line);
@@ -135,7 +135,7 @@ pub fn client_order_row(bus: &Bus, instrument: touchline_client::Instrument) -> 
     }
     for (name, side) in [("orders_bids", Side::Bid), ("orders_asks", Side::Ask)] {
         row.list(name, |list| {
-            // A handle of this bus has orders, or none.
+            // The handle is of this bus; a bus without orders gives none.
             let _ = bus.orders(instrument, side, |order| {
                 list.list(|fields| {
                     fields.exact(order.order_id);
@@ -149,7 +149,7 @@ pub fn client_order_row(bus: &Bus, instrument: touchline_client::Instrument) -> 
     line
 }
 
-/// The beginning of a book's object: whose it is, and how far it may be trusted.
+/// First fields of a book's object: instrument and state.
 pub fn client_head(row: &mut Record<'_>, definition: &Definition, state: State) {
     row.number("security_id", definition.security_id);
     match definition.symbol.as_str() {
@@ -159,7 +159,7 @@ pub fn client_head(row: &mut Record<'_>, definition: &Definition, state: State) 
     row.word("state", state.name());
 }
 
-/// The four lists of a price book, as a client has it.
+/// The four lists of a price book from a client.
 pub fn client_lists(row: &mut Record<'_>, book: &Book<'_>) {
     for (name, kind, side) in LISTS {
         row.list(name, |list| {
@@ -191,7 +191,7 @@ const LISTS: [(&str, BookKind, Side); 4] = [
     ("implied_asks", BookKind::Implied, Side::Ask),
 ];
 
-/// The beginning of a book's object: whose it is, and how far it may be trusted.
+/// First fields of a book's object: instrument and validity.
 pub fn head(row: &mut Record<'_>, definition: &InstrumentDefinition, validity: Validity) {
     row.number("security_id", definition.security_id);
     row.symbol(definition);

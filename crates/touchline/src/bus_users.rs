@@ -1,4 +1,4 @@
-//! Who uses a bus: processes of this host that have a file of it in their memory, readers without a name included.
+//! Processes of this host that have a file of a bus mapped, unnamed readers included.
 
 use std::fmt;
 use std::fs;
@@ -18,10 +18,10 @@ impl fmt::Display for User {
     }
 }
 
-/// Other processes than this one that have a file of the bus mapped, by their ids. Processes of another user are seen
-/// only with the right to look at them; the files of a bus let its owner alone in.
+/// Other processes that have a file of the bus mapped, by process id. Processes of another user are listed only with
+/// the permission to read their maps; the files of a bus are accessible to their owner only.
 pub fn of(root: &Root, bus: &str) -> Vec<User> {
-    // The kernel names files without symbolic links on the way.
+    // The kernel reports paths with symbolic links resolved.
     let Ok(directory) = fs::canonicalize(root.path().join(bus)) else {
         return Vec::new();
     };
@@ -49,7 +49,7 @@ fn maps_a_file_of(pid: u32, directory: &Path) -> bool {
     maps.lines().any(|line| is_of(line, directory))
 }
 
-/// A line is `address rights offset device inode    path`, with ` (deleted)` behind the path of a file that is gone.
+/// A line is `address rights offset device inode    path`, with ` (deleted)` after the path of a removed file.
 fn is_of(line: &str, directory: &Path) -> bool {
     let path = line.find('/').map(|start| &line[start..]);
     path.is_some_and(|path| !path.ends_with(" (deleted)") && Path::new(path).starts_with(directory))

@@ -1,4 +1,4 @@
-//! `touchline config`: an example to start from, and whether a file is right.
+//! `touchline config`: prints an example configuration or checks a file.
 
 use crate::output::{Failure, say};
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use touchline_gateway::venues::VENUES;
 #[command(after_help = AFTER_HELP)]
 #[group(required = true)]
 pub struct Arguments {
-    /// Print a commented configuration of this kind of venue that works as it stands.
+    /// Print a commented, valid configuration for this kind of venue.
     #[arg(long, value_name = "KIND", value_parser = kind, conflicts_with = "check")]
     example: Option<&'static str>,
-    /// Check a configuration and the files that it names; connect to nothing.
+    /// Check a configuration and the files that it names, without connecting.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     say(&format!("{}: valid: {plan}\n", file.display()))
 }
 
-/// The example of a kind.
+/// The example for a kind of venue.
 fn kind(name: &str) -> Result<&'static str, String> {
     VENUES.example(name).ok_or_else(|| {
         let kinds: Vec<&str> = VENUES.kinds().collect();

@@ -1,28 +1,28 @@
-//! What a bus counts, as it holds at this moment.
+//! Present counters of a bus, with their age.
 
 use crate::format::age;
 use std::time::Duration;
 use touchline_gateway::live::OF_A_LIVE_GATEWAY;
 use touchline_transport::shm::{CountersView, Description, Overview};
 
-/// Counters that are older than this, of a process that writes them every 100 ms, are of one that hangs.
+/// Age at which counters count as late: their process writes them every 100 ms.
 pub const LATE_AFTER: Duration = Duration::from_secs(2);
 
-/// How far counters may be believed, by their age and by whether the process that wrote them lives.
+/// Freshness of counters, from their age and the state of the process that writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// They are as they are now.
+    /// Written recently.
     Fresh(Duration),
-    /// Their process lives, and has not written them for [`LATE_AFTER`] or longer.
+    /// The process lives and has not written them for [`LATE_AFTER`] or longer.
     Late(Duration),
-    /// Nobody writes them any more: they are the last figures, so old.
+    /// The process has ended: last values, with their age.
     Gone(Option<Duration>),
-    /// Their process lives, and does not say when it wrote them.
+    /// The process lives; the file does not state when it was written.
     Unstated,
 }
 
 impl Freshness {
-    /// Of counters that old, as far as they say so, whose process lives or not.
+    /// Freshness of counters of this age, if they state it; `is_written`: their process lives.
     pub fn of(age: Option<Duration>, is_written: bool) -> Freshness {
         match (is_written, age) {
             (false, age) => Freshness::Gone(age),
@@ -32,21 +32,22 @@ impl Freshness {
         }
     }
 
-    /// Of the counters of a bus: written as long as the process that began them has the bus.
+    /// Freshness of the counters of a bus: live while the process that created them publishes the
+    /// bus.
     pub fn of_bus(counters_file: &CountersView, overview: &Overview) -> Freshness {
         let pid = counters_file.origin().pid;
         let publisher = overview.publisher.as_ref();
-        // 0 is a process that has not said who it is.
+        // 0: the process has not registered its id.
         let is_written = publisher.is_some_and(|publisher| [0, pid].contains(&publisher.pid));
         Freshness::of(counters_file.age(), is_written)
     }
 
-    /// Whether they may be taken as what is now.
+    /// Whether the values are current.
     pub fn is_fresh(self) -> bool {
         matches!(self, Freshness::Fresh(_) | Freshness::Unstated)
     }
 
-    /// As a person reads it.
+    /// Freshness as text.
     pub fn text(self) -> String {
         let ago = |since: Duration| age(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
         match self {
@@ -58,16 +59,16 @@ impl Freshness {
                 )
             }
             Freshness::Gone(Some(since)) => {
-                format!("writer gone since {}: last figures", ago(since))
+                format!("writer gone since {}: last values", ago(since))
             }
-            Freshness::Gone(None) => "writer gone: last figures".to_owned(),
+            Freshness::Gone(None) => "writer gone: last values".to_owned(),
             Freshness::Unstated => "no time stated".to_owned(),
         }
     }
 }
 
-/// Each counter of a bus with its value. A gateway that is gone or stalled is not ready and has no live book, though
-/// its last figures say so.
+/// Each counter of a bus with its value. A gateway that has ended or stalled reports 0 for readiness and live books,
+/// whatever its last values are.
 pub fn of_bus<'a>(
     counters_file: &'a CountersView,
     overview: &Overview,
@@ -98,9 +99,9 @@ mod tests {
                 age(100),
                 false,
                 false,
-                "writer gone since 100 ms: last figures",
+                "writer gone since 100 ms: last values",
             ),
-            (None, false, false, "writer gone: last figures"),
+            (None, false, false, "writer gone: last values"),
             (None, true, true, "no time stated"),
         ] {
             let freshness = Freshness::of(age, is_written);

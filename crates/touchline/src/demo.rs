@@ -1,4 +1,5 @@
-//! `touchline demo`: everything at work on this machine, each part a process of its own.
+//! `touchline demo`: simulator, gateway, subscriber and screen on this host, each in its own
+//! process.
 
 mod children;
 mod expected_books;
@@ -19,7 +20,7 @@ use touchline_lab::cme::config::GROUP_SETS;
 /// Run a simulated exchange, a gateway, a subscriber and a screen, each in its own process.
 ///
 /// A simulated CME channel sends a generated market over two multicast lines on the loopback interface.
-/// Packets are lost, delayed, duplicated, corrupted and reordered, and every few seconds a line is dead for
+/// Packets are lost, delayed, duplicated, corrupted and reordered, and every few seconds a line is down for
 /// half a second. The gateway keeps the books and publishes them in shared memory, the subscriber keeps books
 /// from these updates, and the screen shows every stage. At the end the simulator stops injecting faults and
 /// waits for recovery, and the subscriber's books are compared with the exchange's.
@@ -57,8 +58,8 @@ pub struct Arguments {
     /// Directory of the buses. Default: /dev/shm/touchline-UID.
     #[arg(long, value_name = "DIR", env = "TOUCHLINE_DIR")]
     dir: Option<PathBuf>,
-    /// Set of multicast groups, 0 to 16,383, and bus demo-N: for a second demo on the same host. By default
-    /// any set, and bus demo.
+    /// Set of multicast groups, 0 to 16,383, and bus demo-N, for a second demo on the same host. Default: any free set,
+    /// and bus demo.
     #[arg(
         long,
         value_name = "N",
@@ -68,7 +69,8 @@ pub struct Arguments {
     /// Write a session as a capture into this folder, with its configuration and the exchange's books, and exit.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["seconds", "plain", "events_per_second", "groups"])]
     save: Option<PathBuf>,
-    /// Remove the files of this demo when standard input is closed; a demo starts it for itself.
+    /// Remove the files of this demo when standard input is closed; used by a demo for its own
+    /// cleanup.
     #[arg(long, value_name = "PID", hide = true)]
     clean_up_after: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! `touchline doctor`: whether this host is fit for low and steady latency, and what to do.
+//! `touchline doctor`: checks this host for low and steady latency and names fixes.
 
 mod cpu_list;
 mod host;
@@ -18,8 +18,8 @@ use std::path::PathBuf;
 
 /// Check this host: clock, CPUs, memory, network.
 ///
-/// Each check prints what was found, why it matters and the fix. Nothing is changed, and no privileges are needed.
-/// What a virtual machine or a container hides is `unknown`, which is not a failure.
+/// Each check prints its finding, its reason and the fix. The host is not changed, and no privileges are needed. A
+/// finding that a virtual machine or a container hides is `unknown`, which is not a failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Print one JSON object a line for each check.
     #[arg(long)]
     json: bool,
-    /// Look at the files of a made-up host below this directory.
+    /// Read the files of a test host below this directory.
     #[arg(long, value_name = "DIR", hide = true)]
     root: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ Exit status:
   1  a check is bad
   2  bad arguments";
 
-/// What the checks are about.
+/// Scope of the checks.
 #[derive(Debug, Default)]
 pub struct Asked {
     cpus: Option<CpuList>,
@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// A name that is one component of a path, as the kernel demands of interfaces, too.
+/// Validates an interface name: one component of a path, as the kernel requires.
 fn interface_name(name: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '/' | ':');
     let is_name =

@@ -1,4 +1,4 @@
-//! `touchline follow`: a subscriber that keeps the books, as a strategy would.
+//! `touchline follow`: a subscriber that keeps the books of a bus.
 
 mod stored;
 
@@ -16,8 +16,8 @@ use touchline_client::{Bus, Error, Events, Idle, Instrument, Next, Options, Stat
 
 /// Join a bus, keep its books from updates, and write them at the end.
 ///
-/// A subscriber without a strategy: it continues through losses, overruns and restarts of the gateway. To verify
-/// the path, compare its books with those of the other side (`replay --books`, `sim cme --truth-books`).
+/// A subscriber without a strategy: it continues through losses, overruns and restarts of the gateway. To verify the
+/// path, compare its books with those of the other side (`replay --books`, `sim cme --truth-books`).
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let states = |path| Ok::<_, Failure>(open(path)?.map(States::of));
     let mut stored = StoredBooks::new(states(&arguments.states)?, states(&arguments.order_states)?);
     while !is_over() {
-        // Time is looked at once for so many events.
+        // The clock is read once per batch.
         for _ in 0..BATCH {
             match bus.next_within(NAP) {
                 // mutant: soak: a subscriber leaks a little each time it reads
@@ -99,9 +99,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    // What was published before the end was asked for is part of it; a publisher may go on for ever.
+    // Messages published before the end was requested are read; a publisher may continue without end.
     let patience = Instant::now() + FLUSH_TIMEOUT;
-    // This process may have been stopped, and the publisher gone since it looked last.
+    // This process may have been stopped, and the publisher may have ended since the last check.
     bus.look_again();
     while let Next::Event(event) = bus.next_within(Duration::ZERO)
         && Instant::now() < patience
@@ -121,24 +121,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Events between two looks at the clock.
+/// Events between two readings of the clock.
 const BATCH: usize = 1024;
 
-/// How soon an end is followed.
+/// Interval of checks for the end of the run.
 const NAP: Duration = Duration::from_millis(20);
 
-/// How long what is already published is read at the end.
+/// Time to read the messages that are already published at the end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Orders that are kept: as many as a gateway's default.
+/// Orders kept: the gateway's default.
 const ORDERS_MAX: usize = 262_144;
 
-/// Between two looks at a bus that has nothing.
+/// Pause between two reads of an empty bus.
 const PAUSE: Duration = Duration::from_micros(50);
 
 impl Arguments {
     fn options(&self) -> Options {
-        // What the venue sends is what is compared.
+        // Prices as the venue sends them are compared.
         let events = Events::BOOKS | Events::ORDERS | Events::TRADES;
         let options = Bus::options()
             .directory(self.place.root().path())
@@ -161,7 +161,7 @@ impl Arguments {
     }
 }
 
-/// Joins as soon as there is a publisher; `None` if the end comes first.
+/// Joins when a publisher exists; `None` if the run ends first.
 fn join(arguments: &Arguments, is_over: &impl Fn() -> bool) -> Result<Option<Bus>, Failure> {
     let patience = Instant::now() + Duration::from_secs(arguments.wait);
     loop {
@@ -184,7 +184,7 @@ fn refused(error: &Error, arguments: &Arguments) -> Failure {
     }
 }
 
-/// Writes both before the first one takes its name.
+/// Writes both files before either gets its final name.
 fn write(bus: &Bus, mut books: Option<Output>, mut orders: Option<Output>) -> Result<(), Failure> {
     for instrument in by_security_id(bus) {
         if let Some(books) = &mut books {
@@ -201,7 +201,7 @@ fn write(bus: &Bus, mut books: Option<Output>, mut orders: Option<Output>) -> Re
     outputs.into_iter().try_for_each(Output::finish)
 }
 
-/// Every instrument of the present publisher, by ascending venue id.
+/// Instruments of the present publisher, by ascending security id.
 fn by_security_id(bus: &Bus) -> Vec<Instrument> {
     let mut rows: Vec<_> = bus.instruments().filter(|of| bus.is_current(*of)).collect();
     rows.sort_by_key(|of| {

@@ -1,9 +1,9 @@
-//! Figures as people read them.
+//! Numbers, durations and times as text.
 
 use std::time::Duration;
 use touchline_wire::sbe::UtcTime;
 
-/// A count with its thousands apart: `1,234,567`.
+/// A count with thousands separators: `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -22,7 +22,7 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", count(number))
 }
 
-/// A duration in the unit that suits it: `812 ns`, `1.23 µs`, `45.6 ms`, `7.89 s`.
+/// A duration in a suitable unit: `812 ns`, `1.23 µs`, `45.6 ms`, `7.89 s`.
 pub fn duration(ns: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
     let Some((unit_ns, unit)) = UNITS.into_iter().find(|(unit_ns, _)| ns >= *unit_ns) else {
@@ -37,7 +37,7 @@ pub fn duration(ns: u64) -> String {
     format!("{value:.places$} {unit}")
 }
 
-/// How long ago something was: as a duration, in days where that is what matters.
+/// An age as a duration, or in days if it is long.
 pub fn age(ns: u64) -> String {
     const DAY_NS: u64 = 86_400 * 1_000_000_000;
     match ns / DAY_NS {
@@ -46,20 +46,19 @@ pub fn age(ns: u64) -> String {
     }
 }
 
-/// A moment since 1970 as date and time, in UTC, to the nanosecond.
+/// A Unix time in nanoseconds as date and time in UTC.
 pub fn utc(unix_ns: u64) -> String {
     UtcTime(unix_ns).to_string()
 }
 
-/// The time of day of a moment since 1970, in UTC, to the nanosecond; empty of 0.
+/// The UTC time of day of a Unix time in nanoseconds; empty for 0.
 pub fn time_of_day(unix_ns: u64) -> String {
     let time = UtcTime(unix_ns).to_string();
     let time = time.get(11..29).filter(|_| unix_ns != 0);
     time.unwrap_or_default().to_owned()
 }
 
-/// How long ago something was, as a screen that is drawn a few times a second shows it: `now`, `0.4 s`, `12 s`, `3 min`,
-/// `5 h`, `6 d`.
+/// An age for a screen: `now`, `0.4 s`, `12 s`, `3 min`, `5 h`, `6 d`.
 pub fn ago(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {
@@ -72,7 +71,7 @@ pub fn ago(age: Duration) -> String {
     }
 }
 
-/// Bytes in the unit that suits them: `812 bytes`, `64.0 KiB`, `16.0 MiB`.
+/// Bytes in a suitable unit: `812 bytes`, `64.0 KiB`, `16.0 MiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
@@ -81,7 +80,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A part in per cent: `45.2 %`; `-` of nothing.
+/// A share in per cent: `45.2 %`; `-` of zero.
 pub fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -89,7 +88,7 @@ pub fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole as f64)
 }
 
-/// How many a second: `1,234,567/s`; `-` in no time.
+/// A rate: `1,234,567/s`; `-` for a duration of zero.
 pub fn rate(number: u64, seconds: f64) -> String {
     if seconds <= 0.0 {
         return "-".to_owned();

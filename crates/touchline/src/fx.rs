@@ -1,11 +1,11 @@
-//! `touchline fx`: banks' quotes as one price, and orders on it.
+//! `touchline fx`: a composite price from banks' quotes, and simulated orders on it.
 
 mod replay;
 
 use crate::output::Failure;
 use clap::{Args, Subcommand};
 
-/// FX: banks' quotes as one composite price, and orders that are sent on it.
+/// FX: a composite price from banks' quotes, and simulated orders on it.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -17,7 +17,7 @@ enum Command {
     Replay(replay::Arguments),
 }
 
-/// Does what was asked for.
+/// Runs the subcommand.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Replay(arguments) => replay::run(arguments),

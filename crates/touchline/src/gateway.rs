@@ -1,4 +1,4 @@
-//! `touchline gateway`: one venue connection, live.
+//! `touchline gateway`: one live venue connection.
 
 mod notify;
 mod report;
@@ -95,7 +95,7 @@ impl Arguments {
             interrupt.at_end_of_input();
         }
         let (name, identity) = config.identity();
-        // A number stays one where a program reads it.
+        // A numeric identity is a number in JSON.
         let identity = match identity.parse::<u64>() {
             Ok(number) => number.into(),
             Err(_) => identity.into(),
@@ -144,7 +144,7 @@ fn try_affinity(duty: &Duty) -> Result<(), Failure> {
     let Some(processor) = duty.loop_cpu_affinity else {
         return Ok(());
     };
-    // Tried on a thread of its own: this one goes where it likes.
+    // Tried on another thread: the main thread is not bound.
     let tried = thread::spawn(move || live::bind_to(processor)).join();
     tried
         .map_err(|_| {
@@ -153,7 +153,7 @@ fn try_affinity(duty: &Duty) -> Result<(), Failure> {
         .map_err(Failure::usage)
 }
 
-/// What the main thread looks after while the other one works.
+/// State of the main thread while the gateway's thread works.
 struct Watch {
     interrupt: Interrupt,
     notify: Notify,
@@ -163,7 +163,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// A thread for the path, and what is to be seen of it until it ends.
+    /// Starts the thread of the path and reports on it until it ends.
     fn over(self, work: Box<Work>, mut reporter: Reporter, log: &mut Log) -> Result<(), Failure> {
         let stop = AtomicBool::new(false);
         let outcome = thread::scope(|scope| {
@@ -187,7 +187,7 @@ impl Watch {
         outcome
     }
 
-    /// Returns when the gateway is to end, or has ended by itself.
+    /// Returns at a request to end, or when the gateway ends.
     fn until_the_end(
         &self,
         worker: &ScopedJoinHandle<'_, Result<(), Failure>>,

@@ -1,4 +1,4 @@
-//! `touchline help`: the help of a command, and every setting of a configuration.
+//! `touchline help`: the help of a command, and the list of settings.
 
 mod settings;
 
@@ -9,7 +9,7 @@ use clap::Command;
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// A command, as `sim cme`; or `settings`, and words that a setting must have.
+    /// A command, as `sim cme`; or `settings` and words to search for.
     #[arg(value_name = "WORD")]
     words: Vec<String>,
 }
@@ -19,9 +19,9 @@ Examples:
   touchline help gateway
   touchline help sim cme
   touchline help settings              # every setting: meaning, values with unit, default
-  touchline help settings replay       # those with this word in name, table or meaning";
+  touchline help settings replay       # settings with this word in name, table or meaning";
 
-/// Runs the command; `program` is the whole command line interface.
+/// Runs the command; `program` is the complete command line interface.
 pub fn run(arguments: &Arguments, mut program: Command) -> Result<(), Failure> {
     program.build();
     match arguments.words.as_slice() {
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments, mut program: Command) -> Result<(), Failure> {
                 };
                 command.find_subcommand_mut(word).ok_or_else(missing)
             })?;
-            // A reader that has gone needs no help.
+            // Standard output may be closed.
             let _ = command.print_long_help();
             Ok(())
         }

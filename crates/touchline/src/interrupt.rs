@@ -6,21 +6,21 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether this process was asked to stop. The second time it is stopped where it stands.
+/// Stop request by signal. A second signal ends the process at once.
 #[derive(Debug)]
 pub struct Interrupt {
     asked: Arc<AtomicBool>,
 }
 
-/// Exit status of a command that was cut off by a second signal: what a shell says of Ctrl-C.
+/// Exit status after a second signal: 128 + SIGINT, as a shell reports Ctrl-C.
 const CUT_OFF: i32 = 130;
 
 impl Interrupt {
-    /// From now on the signals are caught.
+    /// Installs the signal handlers.
     pub fn catch() -> Result<Interrupt, Failure> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the first time there is nothing to find, and then it is set.
+            // Order: the shutdown handler runs first and finds the flag unset at the first signal.
             let caught = flag::register_conditional_shutdown(signal, CUT_OFF, Arc::clone(&asked))
                 .and_then(|_| flag::register(signal, Arc::clone(&asked)));
             caught.map_err(|error| Failure::run(format!("cannot catch signals: {error}")))?;
@@ -28,17 +28,17 @@ impl Interrupt {
         Ok(Interrupt { asked })
     }
 
-    /// Asks also when standard input ends: that of a child whose parent has gone, or wants an end.
+    /// Also requests a stop when standard input ends: a parent process ended or closed the pipe.
     pub fn at_end_of_input(&self) {
         let asked = Arc::clone(&self.asked);
         std::thread::spawn(move || {
-            // An input that cannot be read has ended, too.
+            // An unreadable input counts as ended.
             let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
             asked.store(true, Ordering::Relaxed);
         });
     }
 
-    /// Whether it was asked.
+    /// Whether a stop was requested.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A book as a person sees it: bids and asks side by side, implied quantities beside direct ones.
+//! Ladder of a book: bids and asks side by side, implied quantities beside direct ones.
 
 use crate::format::count;
 use crate::paint::Paint;
@@ -52,7 +52,7 @@ pub fn ladder(book: &Book<'_>, rows: usize, paint: Paint) -> String {
     }
     let more = |side| book.levels(side).len().saturating_sub(rows);
     let (bids, asks) = (more(Side::Bid), more(Side::Ask));
-    // A book of few levels shows all that matters.
+    // For a shallow book the whole depth is shown.
     if book.definition().depth.is_all() && bids + asks > 0 {
         let _ = writeln!(
             text,
@@ -67,7 +67,7 @@ pub fn ladder(book: &Book<'_>, rows: usize, paint: Paint) -> String {
     text
 }
 
-/// What a spread is called that a market should not have.
+/// Label of an abnormal spread.
 pub fn spread_word(spread: Spread) -> Option<&'static str> {
     match spread {
         Spread::Locked => Some("LOCKED"),
@@ -77,7 +77,7 @@ pub fn spread_word(spread: Spread) -> Option<&'static str> {
     }
 }
 
-/// The rows of a side, best first; a best level that was never stated is a question mark.
+/// Rows of a side, best first; a best level that was never published is a question mark.
 fn side_cells<'a>(book: &Book<'a>, side: Side) -> impl Iterator<Item = [String; 4]> + use<'a> {
     let best = book.levels(side).next();
     let unstated = best.filter(|best| !best.is_known).map(|_| {
@@ -89,7 +89,7 @@ fn side_cells<'a>(book: &Book<'a>, side: Side) -> impl Iterator<Item = [String; 
     unstated.into_iter().chain(stated)
 }
 
-/// Price, direct quantity, implied quantity and number of orders; empty where there is none.
+/// Price, direct quantity, implied quantity and number of orders; empty if absent.
 fn cells(level: &ConsolidatedLevel) -> [String; 4] {
     let quantity = |quantity: Quantity| match quantity.mantissa() {
         0 => String::new(),

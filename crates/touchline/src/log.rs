@@ -1,8 +1,8 @@
-//! The log of a process that runs for days: one line an event, on standard error.
+//! Log of a long-running process: one line per event, on standard error.
 //!
-//! A line is level, event and fields. The events stand in one [table](events::EVENTS); what an operator does about each is
-//! in `docs/troubleshooting.md`, row by row. What repeats is written once a second, with the number of lines left out.
-//! Nothing of the message path logs: the thread that logs reads counters, and what that path handed over as values.
+//! A line has level, event and fields. One [table](events::EVENTS) lists the events; `docs/troubleshooting.md` has the
+//! operator's action for each. Repeated lines of an event are written once a second, with the number of lines left out.
+//! The message path does not log: the logging thread reads counters and values that the path hands over.
 
 pub mod events;
 mod format;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use format::Line;
 pub use format::{Field, Format, Value, one_line};
 
-/// How often a line of one event that repeats is written.
+/// Interval of the lines of a repeated event.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// `--log-format`.
@@ -43,13 +43,13 @@ pub struct Log<W = std::io::Stderr> {
     repeats: BTreeMap<&'static str, Repeats>,
 }
 
-/// What was left out of an event that repeats.
+/// Lines left out of a repeated event.
 #[derive(Debug)]
 struct Repeats {
     written: Instant,
-    /// Lines left out since.
+    /// Lines left out since the last one written.
     left_out: u64,
-    /// The fields of the last one of them, which is written when its time has come.
+    /// Fields of the last line left out; written when the interval is over.
     last: Option<Vec<Field>>,
 }
 
@@ -62,7 +62,7 @@ impl Log {
         }
     }
 
-    /// Whether a failure is to be a line of the log as well: where a program reads the lines, each must have its form.
+    /// Whether a failure is also written as a log line: programs read the log, so each line must have its form.
     pub fn is_for_programs(&self) -> bool {
         self.is_journal || self.format == Format::Json
     }
@@ -84,12 +84,12 @@ impl<W: Write> Log<W> {
         self.write_at(Instant::now(), event, fields.into());
     }
 
-    /// Writes what was left out of events that stopped repeating. To be called now and then.
+    /// Writes the last line of events that stopped repeating. Call it periodically.
     pub fn flush(&mut self) {
         self.flush_at(Instant::now(), false);
     }
 
-    /// Writes everything that was left out: the process ends.
+    /// Writes every line left out; called when the process ends.
     pub fn finish(&mut self) {
         self.flush_at(Instant::now(), true);
     }
@@ -130,7 +130,7 @@ impl<W: Write> Log<W> {
                 continue;
             };
             repeats.written = now;
-            // The line itself is one of them.
+            // The written line is one of the repeats.
             due.push((*name, fields, std::mem::take(&mut repeats.left_out) - 1));
         }
         for (name, fields, left_out) in due {
@@ -148,7 +148,7 @@ impl<W: Write> Log<W> {
             repeated,
         };
         let line = line.write(self.format, self.is_journal);
-        // Where nobody reads it, the process works all the same.
+        // A closed standard error does not stop the process.
         let _ = self.out.write_all(line.as_bytes());
     }
 }
@@ -203,7 +203,7 @@ mod tests {
             "INFO line_back line=A",
         ];
         assert_eq!(log.lines(), said);
-        // It stopped: the last one of them is written when its second is over, or at the end.
+        // The repetition stopped: the last line is written when its second is over, or at the end.
         log.flush_at(start + Duration::from_millis(2_999), false);
         assert_eq!(log.lines().len(), 4);
         log.flush_at(start + Duration::from_millis(3_000), false);

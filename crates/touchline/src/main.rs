@@ -1,4 +1,4 @@
-//! The `touchline` command: one `match` from what was asked to what does it.
+//! The `touchline` command: parses the arguments and runs the subcommand.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -43,7 +43,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use output::Failure;
 use std::process::ExitCode;
 
-/// Market data from the wire to your strategy, with every nanosecond accounted for.
+/// Market data handler: exchange packets to order books in shared memory.
 #[derive(Debug, Parser)]
 #[command(
     name = "touchline",
@@ -123,19 +123,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version go out as they are; what is wrong is said in one line, like every other error.
+/// Prints help and version as they are, and a bad argument as one line, like every other error.
 fn refuse(error: &clap::Error) -> ExitCode {
     let is_help =
         !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_help {
-        // A reader that has gone needs no help.
+        // Standard output may be closed.
         let _ = error.print();
         return ExitCode::from(error.exit_code() as u8);
     }
     Failure::usage(one_line(&error.to_string())).report()
 }
 
-/// What the argument parser says above its usage line.
+/// The message of the argument parser without its usage line.
 fn one_line(text: &str) -> String {
     let said = text.trim_start_matches("error: ").lines().map(str::trim);
     let mut line = String::new();
@@ -162,7 +162,7 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
-    /// What `ops/` starts, in units and in containers, are commands of this version.
+    /// The commands that `ops/` starts, in units and in containers, exist in this version.
     #[test]
     fn the_commands_of_units_and_containers_are_understood() {
         let ops = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ops");

@@ -1,4 +1,4 @@
-//! `touchline metrics`: what the buses of this host count, for Prometheus.
+//! `touchline metrics`: the Prometheus exporter for the buses of this host.
 
 mod format;
 mod ladder;
@@ -22,8 +22,8 @@ use touchline_client::monitor::Monitor;
 
 /// Serve the counters of all buses of this host to Prometheus.
 ///
-/// The exporter only reads shared memory: scrapes slow no gateway and no reader. Each scrape shows every bus of the
-/// directory as it is at that moment.
+/// The exporter only reads shared memory: a scrape slows no gateway and no reader. Each scrape reports every bus of the
+/// directory at the moment of the scrape.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -54,7 +54,7 @@ Exit status:
   1  cannot listen on the address
   2  bad arguments";
 
-/// How soon an interrupt is followed.
+/// Interval of checks for an interrupt.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Runs the command.

@@ -1,4 +1,4 @@
-//! A bus that does not exist: which ones do.
+//! Error for a bus that does not exist, with the names of those that do.
 
 use crate::output::Failure;
 use std::fmt::Display;
@@ -6,25 +6,25 @@ use std::path::Path;
 pub use touchline_gateway::similar::nearest;
 use touchline_transport::shm::Root;
 
-/// Buses that are listed in one line.
+/// Buses listed in one line.
 const LISTED_MAX: usize = 12;
 
-/// Why a bus cannot be looked at. Where there is none of this name, those that exist are listed.
+/// Failure to open a bus. If no bus has this name, the existing ones are listed.
 pub fn refused(root: &Root, bus: &str, error: impl Display) -> Failure {
     Failure::run(words(root, bus, error))
 }
 
-/// The same of a directory.
+/// [`refused`] for a directory.
 pub fn refused_at(directory: &Path, bus: &str, error: impl Display) -> Failure {
     refused(&Root::at(directory), bus, error)
 }
 
-/// The same of a directory as text.
+/// [`words`] for a directory.
 pub fn words_at(directory: &Path, bus: &str, error: impl Display) -> String {
     words(&Root::at(directory), bus, error)
 }
 
-/// The same as text.
+/// [`refused`] as text.
 pub fn words(root: &Root, bus: &str, error: impl Display) -> String {
     match root.buses() {
         // mutant: bus: those that exist are not listed

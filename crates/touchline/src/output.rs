@@ -1,4 +1,4 @@
-//! Outputs and failures: what is written to a file appears whole or not at all.
+//! Outputs and failures: a file appears complete or not at all.
 
 use crate::log::{Log, events, is_journal};
 use std::fs::File;
@@ -9,36 +9,35 @@ use std::process::ExitCode;
 use touchline_gateway::config::ConfigError;
 use touchline_net::udp;
 
-/// Why a command did not do what it was asked.
+/// Failure of a command.
 #[derive(Debug)]
 pub enum Failure {
     /// Wrong arguments or configuration: exit status 2.
     Usage(String),
     /// The run failed: exit status 1.
     Run(String),
-    /// A log has it already: the exit status alone.
+    /// Already written to a log: only the exit status is left.
     Logged(u8),
 }
 
 /// The path that stands for standard output.
 pub const STDOUT: &str = "-";
 
-/// An output that takes its name only when it is complete; dropped before that, nothing is left and
-/// an older file stays as it was.
+/// Output file that gets its name only when it is complete. If dropped earlier, no partial file is
+/// left and an older file stays unchanged.
 ///
-/// What is no file (standard output, a pipe, a device) is written in place, and a reader of it that
-/// has gone had all that it wanted.
+/// Standard output, pipes and devices are written in place; a closed reader is not an error.
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
-    /// Where it grows until it is complete; `None` for what is written in place.
+    /// Path of the growing file; `None` if written in place.
     partial: Option<PathBuf>,
-    /// `None` once complete, or once the reader has gone.
+    /// `None` once complete, or once the reader has closed it.
     writer: Option<BufWriter<File>>,
 }
 
 impl Failure {
-    /// A failed run, with what it was about.
+    /// A failed run.
     pub fn run(what: impl std::fmt::Display) -> Failure {
         Failure::Run(what.to_string())
     }
@@ -53,7 +52,7 @@ impl Failure {
         Failure::usage(error)
     }
 
-    /// A socket that cannot be opened: an interface that is not there is a wrong setting.
+    /// A socket that cannot be opened; a missing interface is a wrong setting.
     pub fn socket(error: &udp::Error) -> Failure {
         match error.is_of_a_setting() {
             true => Failure::usage(error),
@@ -61,8 +60,8 @@ impl Failure {
         }
     }
 
-    /// Sockets of a gateway's source that cannot be opened. An interface that is not there may come up: the service
-    /// manager is to try again, which it does not after exit status 2.
+    /// Sockets of a gateway's source that cannot be opened. A missing interface may come up later: exit status 1 lets
+    /// the service manager retry, exit status 2 does not.
     pub fn source(error: &touchline_net::Error) -> Failure {
         match error {
             // mutant: gateway: an interface that is not there is a wrong configuration
@@ -72,7 +71,8 @@ impl Failure {
         }
     }
 
-    /// Writes it as an event where a program reads the log, so that every line has its form.
+    /// Writes the failure as a log event if programs read the log, so that every line has the log's
+    /// form.
     pub fn logged(self, log: &mut Log) -> Failure {
         let (reason, status) = match self {
             Failure::Usage(what) => (what, 2_u8),
@@ -93,7 +93,7 @@ impl Failure {
         Failure::Logged(status)
     }
 
-    /// Writes it in one line and returns the exit status.
+    /// Writes the failure as one line and returns the exit status.
     pub fn report(&self) -> ExitCode {
         let (what, status) = match self {
             Failure::Usage(what) => (what, 2),
@@ -101,23 +101,23 @@ impl Failure {
             Failure::Logged(status) => return ExitCode::from(*status),
         };
         let priority = if is_journal() { "<3>" } else { "" };
-        // Where nobody reads it, the status still has it.
+        // If standard error is closed, the exit status still reports the failure.
         let _ = writeln!(std::io::stderr(), "{priority}touchline: {what}");
         ExitCode::from(status)
     }
 }
 
 impl Output {
-    /// Opens an output, so that an unwritable place is known before the work begins.
+    /// Opens an output, so that an unwritable path is reported before the work begins.
     pub fn open(path: &Path) -> Result<Output, Failure> {
         if path == Path::new(STDOUT) {
             return Output::stdout();
         }
-        // A link stays one: what it leads to is written.
+        // The target of a symbolic link is written; the link stays.
         let resolved = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match std::fs::metadata(&resolved) {
             Ok(found) if found.is_dir() => Err(Failure::run(format!(
-                "{}: it is a folder; give a file in it",
+                "{}: is a folder; give a file in it",
                 path.display()
             ))),
             Ok(found) if !found.is_file() => Output::in_place(path),
@@ -133,7 +133,7 @@ impl Output {
         Ok(Output::of(path.to_owned(), None, file.into()))
     }
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
         self.write(|writer| writer.write_all(text.as_bytes()))
     }
@@ -146,17 +146,17 @@ impl Output {
         })
     }
 
-    /// Hands on what was written so far.
+    /// Flushes the text written so far.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.write(BufWriter::flush)
     }
 
-    /// Whether what is written still goes somewhere.
+    /// Whether the reader is still open.
     pub fn has_reader(&self) -> bool {
         self.writer.is_some()
     }
 
-    /// Completes it: a file appears under its name, replacing an older one.
+    /// Completes the output: the file appears under its name and replaces an older one.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         let (Some(writer), Some(partial)) = (self.writer.take(), &self.partial) else {
@@ -191,7 +191,7 @@ impl Output {
         Ok(Output::of(path.to_owned(), None, file))
     }
 
-    /// A file that grows beside the path under a name of this process.
+    /// Opens a partial file beside the path, with this process's id in its name.
     fn beside(path: &Path, resolved: PathBuf) -> Result<Output, Failure> {
         let Some(name) = resolved.file_name().map(ToOwned::to_owned) else {
             return Err(Failure::run(format!(
@@ -220,13 +220,13 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
-            // After `finish` there is no such file any more.
+            // After `finish` the partial file does not exist.
             let _ = std::fs::remove_file(partial);
         }
     }
 }
 
-/// Writes to standard output. A reader that has gone had all that it wanted.
+/// Writes to standard output. A closed reader is not an error.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut output = Output::stdout()?;
     output.text(text)?;
@@ -235,7 +235,7 @@ pub fn say(text: &str) -> Result<(), Failure> {
 
 const PARTIAL: &str = ".partial";
 
-/// Removes what runs that were killed while they wrote this file have left beside it.
+/// Removes partial files that killed runs left beside this file.
 fn remove_abandoned(path: &Path, name: &str) {
     let folder = path
         .parent()
@@ -243,7 +243,7 @@ fn remove_abandoned(path: &Path, name: &str) {
     let Ok(entries) = std::fs::read_dir(folder.unwrap_or(Path::new("."))) else {
         return;
     };
-    // Without a process table nobody can tell which of them are abandoned.
+    // Without a process table, abandoned files cannot be told from those in use.
     if !Path::new("/proc/self").exists() {
         return;
     }
@@ -254,7 +254,7 @@ fn remove_abandoned(path: &Path, name: &str) {
             .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'))
             .and_then(|rest| rest.strip_suffix(PARTIAL)?.parse::<u32>().ok());
         if process.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
-            // If it cannot be removed it stays: it is in nobody's way.
+            // A file that cannot be removed stays; it does no harm.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn what_a_killed_run_left_is_removed_and_a_living_one_s_is_not() {
         let folder = folder("abandoned");
-        // Beyond every limit of process ids; the parent of tests lives.
+        // Beyond the maximum process id; process 1 lives.
         let (dead, living) = ("books.4294967294.partial", "books.1.partial");
         for name in [dead, living, "books.x.partial", "tops.4294967294.partial"] {
             std::fs::write(folder.join(name), "").expect("our folder");

@@ -1,7 +1,7 @@
-//! Man pages and shell completions, from the one definition of the arguments.
+//! Man pages and shell completions, generated from the definition of the arguments.
 //!
-//! Packages alone have them, so the generators are dependencies of this test alone: `cargo xtask dist` runs it with
-//! `TOUCHLINE_PAGES`, the directory that takes the files. Without it they go to a temporary one.
+//! Only packages contain them, so the generators are dev-dependencies: `cargo xtask dist` runs this test with
+//! `TOUCHLINE_PAGES`, the output directory. Without it the files go to a temporary directory.
 
 use crate::{Arguments, version};
 use clap::{Command, CommandFactory};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// One file for each command and for each shell.
 fn write(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder for the pages");
-    // A release has one version, whatever build makes its pages.
+    // A release has one version, whichever build makes its pages.
     let command = Arguments::command().version(version::VERSION);
     clap_mangen::generate_to(command, folder).expect("room for the man pages");
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
@@ -30,7 +30,7 @@ fn visible(command: &Command, page: &str, found: &mut Vec<(String, Command)>) {
     }
 }
 
-/// Packages are made with the files that this leaves in `TOUCHLINE_PAGES`.
+/// Packages contain the files that this test leaves in `TOUCHLINE_PAGES`.
 #[test]
 fn each_command_has_a_man_page_and_completions() {
     let asked = std::env::var_os("TOUCHLINE_PAGES").map(PathBuf::from);

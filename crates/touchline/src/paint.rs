@@ -1,17 +1,17 @@
-//! Colours, where somebody looks and wants them.
+//! Colours of text on a terminal.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
 
-/// Paints text, or leaves it as it is.
+/// Paints text, or leaves it unchanged.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// Paints if standard output is a terminal that has colours, and `NO_COLOR` (no-color.org) does
-    /// not forbid it.
+    /// Paints if standard output is a terminal with colours and `NO_COLOR` (no-color.org) is not
+    /// set.
     pub fn for_stdout() -> Paint {
         let forbidden = Paint::is_forbidden();
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -30,7 +30,7 @@ impl Paint {
         self.on
     }
 
-    /// Leaves everything as it is.
+    /// Paints nothing.
     #[cfg(test)]
     pub const fn plain() -> Paint {
         Paint { on: false }
@@ -41,22 +41,22 @@ impl Paint {
         self.wrap("1", text)
     }
 
-    /// What matters less.
+    /// Secondary text.
     pub fn dim(self, text: impl Display) -> String {
         self.wrap("2", text)
     }
 
-    /// Bids, and what is well.
+    /// Bids, and good states.
     pub fn green(self, text: impl Display) -> String {
         self.wrap("32", text)
     }
 
-    /// Asks, and what is not.
+    /// Asks, and bad states.
     pub fn red(self, text: impl Display) -> String {
         self.wrap("31", text)
     }
 
-    /// What is being mended.
+    /// Recovering states.
     pub fn yellow(self, text: impl Display) -> String {
         self.wrap("33", text)
     }

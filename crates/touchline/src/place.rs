@@ -1,11 +1,11 @@
-//! Which buses a command is about.
+//! Directory and name of the bus that a command uses.
 
 use std::path::PathBuf;
 use touchline_client::monitor::Monitor;
 use touchline_gateway::bus;
 use touchline_transport::shm::Root;
 
-/// Where the buses are.
+/// Directory of the buses.
 #[derive(Debug, clap::Args)]
 pub struct Place {
     /// Directory of the buses. Default: /dev/shm/touchline-UID.
@@ -13,13 +13,13 @@ pub struct Place {
     pub dir: Option<PathBuf>,
 }
 
-/// A name that a bus may have; for clap.
+/// Validates the name of a bus; for clap.
 pub fn bus_name(name: &str) -> Result<String, String> {
     touchline_gateway::config::bus_name(name)
 }
 
 impl Place {
-    /// The directory of the buses, for who looks at how they are doing.
+    /// Monitor of the directory of the buses.
     pub fn monitor(&self) -> Monitor {
         Monitor::new(self.dir.as_deref())
     }

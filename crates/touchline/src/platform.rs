@@ -1,31 +1,31 @@
-//! The platform that the command runs on, before anything else: where it is not one of ours, one line says so.
+//! Check of the platform at start: one line on an unsupported host.
 //!
-//! Another system than 64-bit Linux is refused by the compiler (`touchline-shm`), and a host without `/dev/shm` by the
-//! first command that needs a bus.
+//! The compiler refuses systems other than 64-bit Linux (`touchline-shm`); the first command that needs a bus refuses a
+//! host without `/dev/shm`.
 
 use crate::output::Failure;
 use std::io::Write;
 
-/// The oldest kernel that is supported: that of RHEL 8, the oldest distribution in wide use.
+/// Oldest supported kernel: that of RHEL 8, the oldest distribution in wide use.
 const KERNEL_MIN: (u32, u32) = (4, 18);
 
-/// Refuses a kernel that is too old, and warns where figures or the platform are not to be trusted.
+/// Refuses a kernel that is too old, and warns if the platform is untested.
 pub fn check() -> Result<(), Failure> {
-    // Where it cannot be read nobody knows better.
+    // An unreadable release is accepted.
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     if let Some(refusal) = refusal(release.trim()) {
         return Err(Failure::run(refusal));
     }
     if cfg!(not(target_arch = "x86_64")) {
         warn(&format!(
-            "{} is compiled in tests and was never run by them; x86-64 is the tested platform",
+            "{} is compiled in CI and never run there; x86-64 is the tested platform",
             std::env::consts::ARCH
         ));
     }
     Ok(())
 }
 
-/// Warns where latencies are measured with a time stamp counter that is not steady.
+/// Warns if the time stamp counter, which measures latencies, is not steady.
 pub fn check_clock() {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     if let Some(missing) = unsteady(&info) {
@@ -37,11 +37,11 @@ pub fn check_clock() {
 }
 
 fn warn(what: &str) {
-    // Where nobody can be told any more, the command works all the same.
+    // A closed standard error does not stop the command.
     let _ = writeln!(std::io::stderr(), "touchline: warning: {what}");
 }
 
-/// Why a kernel of this release is refused. One that cannot be read is not.
+/// Reason to refuse a kernel of this release; `None` for an unreadable one.
 fn refusal(release: &str) -> Option<String> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     let found: (u32, u32) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
@@ -51,7 +51,7 @@ fn refusal(release: &str) -> Option<String> {
     })
 }
 
-/// What a steady counter has and the processors of this host do not state; none where they have no flags.
+/// Flags of a steady counter that the processors of this host lack; `None` if the host states no flags.
 fn unsteady(cpuinfo: &str) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
     let has = |flag: &&str| flags.split_whitespace().any(|one| one == *flag);

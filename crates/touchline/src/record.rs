@@ -1,11 +1,11 @@
-//! Records: the fields of an output one after the other, as JSON or CSV. How a price, a quantity or a text of a venue is
-//! written in an output stands here and nowhere else.
+//! Records: fields of an output in order, as JSON or CSV. This module alone defines how outputs write prices,
+//! quantities and texts.
 
 use std::fmt::{Display, Write};
 use std::path::Path;
 use touchline_types::{Decimal, InstrumentDefinition, Level, Price, Quantity};
 
-/// Which prices an output has.
+/// Prices of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prices {
     /// As the venue sends them.
@@ -15,7 +15,7 @@ pub enum Prices {
 }
 
 impl Prices {
-    /// Those of `--display`.
+    /// Prices selected by `--display`.
     pub fn displayed(display: bool) -> Prices {
         match display {
             true => Prices::Display,
@@ -23,7 +23,7 @@ impl Prices {
         }
     }
 
-    /// A price of the venue as the output has it.
+    /// The price as this output has it.
     pub fn of(self, definition: &InstrumentDefinition, price: Price) -> Price {
         match (self, definition.reference.display_factor) {
             (Prices::Display, Some(factor)) => factor.display_nearest(price),
@@ -32,34 +32,34 @@ impl Prices {
     }
 }
 
-/// How records are written.
+/// Format of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `.csv`: a head, then a record a line (RFC 4180, with a line feed alone); what is not there is empty.
+    /// `.csv`: a header, then one record a line (RFC 4180, with a line feed alone); an absent value is empty.
     Csv,
-    /// `.jsonl`: one object a line; what is not there is `null`.
+    /// `.jsonl`: one object a line; an absent value is `null`.
     JsonLines,
 }
 
 impl Form {
-    /// The form of a file.
+    /// The format for a file name.
     ///
     /// # Errors
-    /// Its name has another ending.
+    /// The extension is not one of a format.
     pub fn of(path: &Path) -> Result<Form, String> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csv") => Ok(Form::Csv),
             Some("jsonl") => Ok(Form::JsonLines),
             // mutant: series: the ending of a name says nothing
             _ => Err(format!(
-                "{}: the ending says the form of a series; give a file that ends with .csv or .jsonl",
+                "{}: the extension sets the format of a series; give a file name that ends with .csv or .jsonl",
                 path.display()
             )),
         }
     }
 }
 
-/// One record while it is written: fields in the order of the calls.
+/// One record being written: fields in the order of the calls.
 pub struct Record<'a> {
     line: &'a mut String,
     form: Form,
@@ -67,7 +67,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Begins a record.
+    /// Starts a record.
     pub fn new(line: &'a mut String, form: Form) -> Record<'a> {
         if form == Form::JsonLines {
             line.push('{');
@@ -79,18 +79,18 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Begins a JSON object.
+    /// Starts a JSON object.
     pub fn json(line: &'a mut String) -> Record<'a> {
         Record::new(line, Form::JsonLines)
     }
 
-    /// A number that every reader takes exactly, or a flag: in JSON as it is.
+    /// A number that every reader parses exactly, or a flag: unquoted in JSON.
     pub fn number(&mut self, name: &str, value: impl Display) {
         self.name(name);
         let _ = write!(self.line, "{value}");
     }
 
-    /// The same, of one that may not be there.
+    /// [`Self::number`] for an optional value.
     pub fn optional(&mut self, name: &str, value: Option<impl Display>) {
         match (self.form, value) {
             (_, Some(value)) => self.number(name, value),
@@ -99,7 +99,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A number of 64 bits: in JSON a string, which no reader rounds.
+    /// A 64-bit number: a string in JSON, because many readers round large numbers.
     pub fn exact(&mut self, name: &str, value: impl Display) {
         self.name(name);
         let _ = match self.form {
@@ -108,7 +108,7 @@ impl<'a> Record<'a> {
         };
     }
 
-    /// The same, of one that may not be there.
+    /// [`Self::exact`] for an optional value.
     pub fn exact_or_none(&mut self, name: &str, value: Option<impl Display>) {
         match value {
             Some(value) => self.exact(name, value),
@@ -121,13 +121,13 @@ impl<'a> Record<'a> {
         self.exact_or_none(name, (!price.is_null()).then_some(price));
     }
 
-    /// A quantity in units of ten to the `exponent`: in JSON a number when it is whole, else a decimal string, so that
-    /// no reader rounds it.
+    /// A quantity in units of ten to the `exponent`: in JSON a number if it is whole, else a decimal string, so that no
+    /// reader rounds it.
     pub fn quantity(&mut self, name: &str, quantity: Quantity, exponent: i8) {
         self.decimal(name, decimal(quantity, exponent));
     }
 
-    /// An exact number: in JSON a number when it is whole, else a decimal string, so that no reader rounds it.
+    /// An exact number: in JSON a number if it is whole, else a decimal string, so that no reader rounds it.
     pub fn decimal(&mut self, name: &str, value: Option<Decimal>) {
         match value {
             Some(whole) if whole.is_whole() => self.number(name, whole),
@@ -135,12 +135,12 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// A word of ours, which needs no escape.
+    /// A constant word, which needs no escape.
     pub fn word(&mut self, name: &str, word: &'static str) {
         self.exact(name, word);
     }
 
-    /// Text of a venue, in quotes where the form needs them.
+    /// Text of a venue, quoted if the format requires it.
     pub fn text(&mut self, name: &str, text: &str) {
         self.name(name);
         match self.form {
@@ -155,7 +155,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// An instrument's symbol, which it may not have.
+    /// An instrument's symbol, if it has one.
     pub fn symbol(&mut self, definition: &InstrumentDefinition) {
         match definition.symbol.as_str() {
             "" => self.optional("symbol", None::<u8>),
@@ -163,7 +163,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The best level as `[price, quantity]`, or `null`. JSON alone.
+    /// The best level as `[price, quantity]`, or `null`. For JSON only.
     pub fn best(&mut self, name: &str, best: Option<Level>, exponent: i8) {
         let Some(level) = best else {
             return self.optional(name, None::<u8>);
@@ -174,7 +174,7 @@ impl<'a> Record<'a> {
         });
     }
 
-    /// A list. JSON alone: a cell of CSV holds one value.
+    /// A list. For JSON only: a CSV cell holds one value.
     pub fn list(&mut self, name: &str, write: impl FnOnce(&mut List<'_>)) {
         assert!(self.form == Form::JsonLines, "one value a cell of CSV");
         self.name(name);
@@ -198,7 +198,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// A JSON list while it is written: values in the order of the calls, as [`Record`] writes them.
+/// A JSON list being written: values in the order of the calls, in the format of [`Record`].
 pub struct List<'a> {
     line: &'a mut String,
     is_first: bool,
@@ -214,19 +214,19 @@ impl List<'_> {
         line.push(']');
     }
 
-    /// A number that every reader takes exactly.
+    /// A number that every reader parses exactly.
     pub fn number(&mut self, value: impl Display) {
         self.separate();
         let _ = write!(self.line, "{value}");
     }
 
-    /// A number of 64 bits, or a word of ours: a string.
+    /// A 64-bit number or a constant word: a string.
     pub fn exact(&mut self, value: impl Display) {
         self.separate();
         let _ = write!(self.line, "\"{value}\"");
     }
 
-    /// What is not there.
+    /// An absent value.
     pub fn null(&mut self) {
         self.number("null");
     }
@@ -253,13 +253,13 @@ impl List<'_> {
         }
     }
 
-    /// A list in the list.
+    /// A nested list.
     pub fn list(&mut self, write: impl FnOnce(&mut List<'_>)) {
         self.separate();
         List::write(self.line, write);
     }
 
-    /// An object in the list.
+    /// A nested object.
     pub fn record(&mut self, write: impl FnOnce(&mut Record<'_>)) {
         self.separate();
         let mut record = Record::json(self.line);
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use touchline_types::{Depth, DisplayFactor, Instrument};
 
-    /// What is not a whole count of a billionth is the nearest, as clients have it.
+    /// A price that is not a multiple of 10⁻⁹ is rounded to the nearest one, as in clients.
     #[test]
     fn prices_have_the_display_factor_where_that_was_asked_for() {
         let depth = Depth {

@@ -1,4 +1,4 @@
-//! `touchline replay`: captures through the path.
+//! `touchline replay`: processes captures.
 
 mod inputs;
 mod print;
@@ -28,15 +28,15 @@ use touchline_transport::shm::Publisher;
 
 /// Process captures as a live gateway would, and write the books.
 ///
-/// Packets are routed by group and port (CME's config.xml), arbitrated between lines A and B, and applied to the
-/// books, in the order of capture time. At the end the books and a summary are written.
+/// Packets are routed by group and port (CME's config.xml), lines A and B are arbitrated, and the books are updated, in
+/// the order of capture time. At the end the books and a summary are written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
     /// Configuration file (TOML); `touchline help settings` lists its settings.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config: Option<PathBuf>,
-    /// CME's config.xml, instead of --config; every setting has its default.
+    /// CME's config.xml, instead of --config; every setting has its default value.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     config_xml: Option<PathBuf>,
     /// The channel in --config-xml.
@@ -61,8 +61,8 @@ pub struct Arguments {
     /// Write a row for each trade.
     #[arg(long, value_name = "OUT", help_heading = "Output")]
     trades: Option<PathBuf>,
-    /// Write prices as traders quote them, with the display factor of each instrument applied; without it as the venue
-    /// sends them.
+    /// Write prices as traders quote them, with the display factor of each instrument applied; without this flag, as
+    /// the venue sends them.
     #[arg(long, help_heading = "Output")]
     display: bool,
     /// Print each packet field by field.
@@ -95,10 +95,11 @@ pub struct Arguments {
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
 
-    /// What a book in recovery shows until a snapshot fits.
+    /// Content of a book in recovery until a snapshot fits.
     #[arg(long, value_enum, help_heading = "Settings")]
     join: Option<Join>,
-    /// Gap timeout: how long packets behind a gap wait for it, milliseconds of capture time.
+    /// Gap timeout: how long packets received ahead of a gap wait for it, milliseconds of capture
+    /// time.
     #[arg(
         long,
         value_name = "N",
@@ -146,7 +147,7 @@ Series:
   1970 UTC), the packet's sequence number, the instrument, and the validity of its book
   (state). The best bid and ask are the better of the direct and the implied book;
   bid_book and ask_book name it: direct, implied, or merged if both have that price.
-  Rows are written at the end of an exchange event, in the order of the exchange; 
+  Rows are written at the end of an exchange event, in the order of the exchange;
   docs/captures.md has every column.
 
 Bus:
@@ -169,7 +170,7 @@ Exit status:
      output that cannot be written, or a bus with another publisher
   2  bad arguments or configuration";
 
-/// The outputs that were asked for.
+/// The requested outputs.
 struct Outputs {
     prices: Prices,
     books: Option<Output>,
@@ -245,19 +246,19 @@ impl Arguments {
         outputs.into_iter().flatten().map(PathBuf::as_path)
     }
 
-    /// Whether standard output belongs to data.
+    /// Whether standard output is one of the outputs.
     fn takes_stdout(&self) -> bool {
         self.print || self.outputs().any(|path| path == Path::new(STDOUT))
     }
 
-    /// A bar would run through lines that scroll by on the same terminal.
+    /// Whether a progress bar is shown: not while lines of output scroll on the same terminal.
     fn shows_progress(&self) -> bool {
         !self.quiet && !self.takes_stdout()
     }
 
     fn summarise(&self, summary: &str) -> Result<(), Failure> {
         if self.takes_stdout() {
-            // Where nobody reads it, the outputs still count.
+            // A closed standard error does not fail the run.
             let _ = std::io::stderr().write_all(summary.as_bytes());
             return Ok(());
         }
@@ -288,7 +289,7 @@ impl Outputs {
         })
     }
 
-    /// Writes them all before the first one takes its name.
+    /// Writes all outputs before the first one gets its final name.
     fn write(mut self, config: &CmeConfig, pipeline: &mut ReplayPipeline) -> Result<(), Failure> {
         let symbols = &config.venue.symbols;
         if let Some(books) = &mut self.books {
@@ -310,14 +311,14 @@ impl Outputs {
     }
 }
 
-/// The bus, if it is to be published on, and what could not be had of it.
+/// The bus, if requested; a warning reports memory that is not locked or has no huge pages.
 fn publisher(arguments: &Arguments, config: &CmeConfig) -> Result<Option<Publisher>, Failure> {
     if !arguments.publish {
         return Ok(None);
     }
     let publisher = bus::open(config).map_err(Failure::run)?;
     for warning in publisher.warnings() {
-        // Where nobody reads it, the bus works all the same.
+        // A closed standard error does not stop the bus.
         let _ = writeln!(
             std::io::stderr(),
             "touchline: bus {}: {warning}",
@@ -335,7 +336,7 @@ fn counters_file(bus: &Publisher) -> Result<CountersFile, Failure> {
 fn stopped(error: &touchline_gateway::replay::Error, report: &CmeReport) -> Failure {
     let routed = crate::format::counted(report.routed(), "packet");
     Failure::run(format!(
-        "{error}; {routed} before it went through the path, no output is written"
+        "{error}; {routed} before it processed, no output is written"
     ))
 }
 
@@ -343,6 +344,6 @@ fn speed(text: &str) -> Result<Speed, String> {
     match text.parse::<f64>() {
         _ if text == "max" => Ok(Speed::Max),
         Ok(factor) if (1e-6..=1e6).contains(&factor) => Ok(Speed::Times(factor)),
-        _ => Err("give max, or a factor from 0.000001 to 1000000 such as 1 or 0.5".to_owned()),
+        _ => Err("give max or a factor from 0.000001 to 1000000 such as 1 or 0.5".to_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! `touchline rm` and `touchline stat --prune`: buses that are not needed any more.
+//! `touchline rm` and `touchline stat --prune`: remove unused buses.
 
 use crate::bus_users;
 use crate::missing;
@@ -24,14 +24,14 @@ pub struct Arguments {
 const AFTER_HELP: &str = "\
 Examples:
   touchline rm cme-340
-  touchline stat --prune     # all buses that nobody publishes and nobody reads
+  touchline stat --prune     # all buses without a publisher and readers
 
 Exit status:
   0  all of them were removed
   1  a bus does not exist, is in use, or cannot be removed; the others were removed
   2  bad arguments";
 
-/// Who uses a bus, as one text; `None` if nobody does.
+/// Users of a bus as text; `None` if there are none.
 fn used_by(root: &Root, bus: &str) -> Option<String> {
     if let Ok(Some(publisher)) = Overview::publisher_of(root, bus) {
         return Some(format!("published by {publisher}"));
@@ -72,7 +72,7 @@ fn removed(root: &Root, bus: &str) -> Result<String, String> {
     Ok(format!("bus {bus} removed{freed}\n"))
 }
 
-/// Removes all buses that nobody publishes and nobody reads; a line for each bus.
+/// Removes all buses without a publisher and readers; one line for each bus.
 pub fn prune(root: &Root) -> Result<String, Failure> {
     let buses = root.buses().map_err(Failure::run)?;
     let mut text = String::new();

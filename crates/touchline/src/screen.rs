@@ -1,17 +1,17 @@
-//! A text that is shown again whenever it changes: in place on a terminal, one after the other elsewhere.
+//! Text that is printed again when it changes: in place on a terminal, appended elsewhere.
 
 use crate::interrupt::Interrupt;
 use crate::output::{Failure, Output};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// How often a picture is looked at anew.
+/// Interval at which the text is made again.
 const EVERY: Duration = Duration::from_millis(500);
-/// How soon an interrupt is followed.
+/// Interval of checks for an interrupt.
 const NAP: Duration = Duration::from_millis(20);
 
-/// Draws what `picture` gives until this process is interrupted or nobody looks any more; the same
-/// picture is not drawn twice in a row.
+/// Prints the text of `picture` until this process is interrupted or standard output is closed; an
+/// unchanged text is not printed again.
 pub fn watch(mut picture: impl FnMut() -> Result<String, Failure>) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let mut output = Output::stdout()?;
@@ -41,8 +41,8 @@ fn size() -> (usize, usize) {
     (usize::from(columns.max(20)), usize::from(rows.max(4)))
 }
 
-/// From the top left corner; what stood there before is wiped out line by line, so nothing flickers. Lines end at the right
-/// edge, and the last row says how many lines there is no room for.
+/// Escape sequences that draw the text from the top left corner; old lines are erased one by one, which avoids flicker.
+/// Lines are cut at the right edge, and the last row states how many lines are left out.
 fn in_place_of(text: &str, (columns, rows): (usize, usize)) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let room = rows - 1;
@@ -59,10 +59,10 @@ fn in_place_of(text: &str, (columns, rows): (usize, usize)) -> String {
     drawn + "\x1b[J"
 }
 
-/// As much of a line as has room, up to the end of a word. Colours take no room, and end with the line.
+/// The longest prefix of a line that fits, cut at the end of a word. Colours take no columns and end with the line.
 fn fitting(line: &str, columns: usize) -> String {
     let mut kept = String::with_capacity(line.len());
-    // Without a cut, and up to the last space.
+    // The whole line, and its prefix up to the last space.
     let (mut room, mut word_end, mut letters) = (columns, None, line.chars());
     while let Some(letter) = letters.next() {
         if letter == '\x1b' {

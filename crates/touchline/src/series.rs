@@ -1,5 +1,5 @@
-//! Quotes and trades as series: a row whenever the best bid or offer of an instrument is another one, and one for each
-//! trade, as CSV or JSON lines. The output contract of `replay --quotes --trades`.
+//! Series of quotes and trades: one row for each change of the best bid or offer of an instrument and one for each
+//! trade, as CSV or JSON lines. Format of `replay --quotes --trades`.
 
 mod row;
 
@@ -11,7 +11,7 @@ use touchline_book::PriceBook;
 use touchline_transport::{Envelope, Mirror, Subscribe};
 use touchline_types::{Depth, Instrument, InstrumentDefinition, Side, Timestamps, Trade, Update};
 
-/// One output with its form.
+/// One output with its format.
 #[derive(Debug)]
 pub struct SeriesOutput {
     output: Output,
@@ -19,7 +19,7 @@ pub struct SeriesOutput {
     line: String,
 }
 
-/// The series that were asked for, as a subscriber.
+/// The requested series, as a subscriber.
 #[derive(Debug)]
 pub struct Series {
     quotes: Option<SeriesOutput>,
@@ -27,16 +27,16 @@ pub struct Series {
     prices: Prices,
     mirror: Mirror,
     definitions: Vec<InstrumentDefinition>,
-    /// By instrument, what its last row said.
+    /// Last row of each instrument.
     last: Vec<Option<Quote>>,
     failure: Option<Failure>,
 }
 
 impl SeriesOutput {
-    /// Opens an output in the form that the ending of its name says.
+    /// Opens an output in the format of its file extension.
     ///
     /// # Errors
-    /// The ending is no form's, or the place cannot be written.
+    /// The extension has no format, or the path cannot be written.
     pub fn open(path: &Path) -> Result<SeriesOutput, Failure> {
         let form = Form::of(path).map_err(Failure::usage)?;
         Ok(SeriesOutput {
@@ -61,10 +61,10 @@ impl SeriesOutput {
 }
 
 impl Series {
-    /// Writes to those that are there; the head of a CSV file at once.
+    /// Writes to the given outputs; a CSV header at once.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// An output cannot be written.
     pub fn new(
         mut quotes: Option<SeriesOutput>,
         mut trades: Option<SeriesOutput>,
@@ -87,7 +87,7 @@ impl Series {
         })
     }
 
-    /// The outputs with everything in them, or what went wrong while they were written.
+    /// The complete outputs.
     ///
     /// # Errors
     /// The first failure to write.
@@ -101,7 +101,7 @@ impl Series {
         }
     }
 
-    /// A row of an instrument, if its best bid, its best offer or its state is another than in the row before.
+    /// Writes a row of an instrument if its best bid, best offer or state differs from the last row.
     fn quote(&mut self, instrument: Instrument, timestamps: &Timestamps) {
         let Some(quotes) = &mut self.quotes else {
             return;
@@ -133,7 +133,7 @@ impl Series {
         self.failure = self.failure.take().or(written.err());
     }
 
-    /// Every instrument may have another state now; rows come in the order of the venue's ids.
+    /// Writes the rows of every instrument with a changed state, by ascending security id.
     fn quote_all(&mut self, timestamps: &Timestamps) {
         let mut all: Vec<_> = self.definitions.iter().collect();
         all.sort_by_key(|definition| definition.security_id);
@@ -174,14 +174,14 @@ impl Subscribe for Series {
         let timestamps = envelope.timestamps;
         match envelope.update {
             Update::Trade(trade) => return self.trade(trade, timestamps),
-            // Orders are no part of it, and there is no room for them.
+            // Orders are not part of the series.
             Update::Orders(_) | Update::OrdersSnapshot(_) => return,
             Update::Definition(definition) => self.define(definition),
             _ => {}
         }
         self.mirror.update(envelope);
         match envelope.update {
-            // Of an event that was cut short the rest never comes; its state says so.
+            // The rest of a truncated event is lost; the state reports it.
             Update::Book(book) => self.quote(book.instrument, timestamps),
             Update::BookSnapshot(book) => self.quote(book.instrument, timestamps),
             Update::State(state) => self.quote(state.instrument, timestamps),

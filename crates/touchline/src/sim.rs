@@ -21,14 +21,14 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Venue {
-    // Boxes, because they have many more arguments than the others.
+    // Boxed: these variants are much larger than the others.
     Cme(Box<cme::Arguments>),
     Deribit(Box<deribit::Arguments>),
     FixAcceptor(fix::AcceptorArguments),
     FixInitiator(fix::InitiatorArguments),
 }
 
-/// Runs a simulator with its log, from the line that says that it is up to its end.
+/// Runs a simulator with its log, from its start line to its end.
 fn logged(
     arguments: LogArguments,
     venue: &'static str,

@@ -1,4 +1,4 @@
-//! `touchline stat`: the buses of this host, and what each counts.
+//! `touchline stat`: the buses of this host, their counters and histograms.
 
 mod counters;
 mod json;
@@ -16,9 +16,9 @@ use touchline_client::monitor::{CountersView, Description, Monitor, Overview, Re
 
 /// List the buses, or show one: publisher, position, readers and counters.
 ///
-/// Of a bus, counters above 0 and histograms that hold values are shown. Counters and histograms are in shared memory: they
-/// can be read while the publisher runs, at no cost to it, and after it died. Counters are at most 100 ms old; histograms
-/// are exact at once.
+/// For one bus, nonzero counters and nonempty histograms are shown. Counters and histograms are in shared memory: they
+/// can be read while the publisher runs, at no cost to it, and after it has ended. Counters are at most 100 ms old;
+/// histograms are current.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -27,10 +27,10 @@ pub struct Arguments {
     bus: Option<String>,
     #[command(flatten)]
     place: Place,
-    /// Print it again on each change, until Ctrl-C; counters with their rates.
+    /// Print again on each change, until Ctrl-C, with the rates of counters.
     #[arg(long)]
     watch: bool,
-    /// Show counters that are 0 and empty histograms, too, with the meaning of each histogram.
+    /// Show zero counters and empty histograms too, with the meaning of each histogram.
     #[arg(long, requires = "bus")]
     all: bool,
     /// Show only counters and histograms with this text in their name or meaning, zeros included.
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Print one JSON object a line for each bus, zeros included.
     #[arg(long)]
     json: bool,
-    /// Remove all buses without a publisher and a reader, and list them.
+    /// Remove all buses that have no publisher and no readers, and list them.
     #[arg(long, conflicts_with_all = ["bus", "watch", "json"])]
     prune: bool,
 }
@@ -54,7 +54,7 @@ Examples:
   touchline stat --prune
 
 What to look at:
-  publisher  nobody: it has ended, and the books are its last ones, shown as stale;
+  publisher  none: it has ended, and its last books are shown as stale;
              stalled: it runs without activity, and the books are stale
   readers    those that registered a name; a slow one is overrun, or slows the
              publisher of a lossless bus
@@ -72,15 +72,15 @@ struct Bus {
     counters_file: Option<CountersView>,
 }
 
-/// What a row of the list has instead, where the bus cannot be read.
+/// Row of the list, or the reason why the bus cannot be read.
 type Row = Result<Overview, (String, Error)>;
 
-/// Which counters and histograms are shown.
+/// Filter of counters and histograms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Shown {
-    /// Those that are not 0 or empty.
+    /// Nonzero counters and nonempty histograms.
     Counted,
-    /// All of them.
+    /// All.
     All,
     /// Those with this text in name or meaning, in lower case.
     With(String),

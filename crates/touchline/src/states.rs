@@ -1,14 +1,14 @@
-//! States of live books, a line each, in the form of the simulator's truth.
+//! States of live books, one line each, in the format of the simulator's expected states.
 
 use crate::output::{Failure, Output};
 use touchline_client::{Book, BookKind, Bus, Instrument, Level, Side};
 use touchline_lab::cme::expected_books::{self, BookState};
 
-/// An output of states.
+/// Output of states.
 #[derive(Debug)]
 pub struct States {
     output: Output,
-    /// The first that could not be written.
+    /// The first write error.
     failed: Option<Failure>,
 }
 
@@ -28,7 +28,7 @@ impl States {
         }
     }
 
-    /// Notes the state of a price book, as of a packet: a hash of its four lists.
+    /// Writes the state of a price book after a packet: a hash of its four lists.
     pub fn note_book(&mut self, packet: u64, book: &Book<'_>) {
         let lists = LISTS.map(|(kind, side)| book.list(kind, side).map(|level| numbers(&level)));
         self.note(BookState {
@@ -38,11 +38,11 @@ impl States {
         });
     }
 
-    /// Notes the state of an order book, as of a packet: a hash of its orders.
+    /// Writes the state of an order book after a packet: a hash of its orders.
     pub fn note_orders(&mut self, packet: u64, bus: &Bus, instrument: Instrument) {
         let sides = Side::BOTH.map(|side| {
             let mut served = Vec::new();
-            // A handle of this bus has orders, or none.
+            // The handle is of this bus; a bus without orders gives none.
             let _ = bus.orders(instrument, side, |order| {
                 served.push((order.price.0, order.quantity.mantissa(), order.order_id));
             });
@@ -71,7 +71,7 @@ impl States {
     }
 }
 
-/// A level as the simulator's truth has it.
+/// A level in the format of the simulator's expected states.
 fn numbers(level: &Level) -> (i64, i64, i64) {
     let orders = level.orders.map_or(-1, i64::from);
     (level.price.0, level.quantity.mantissa(), orders)

@@ -1,4 +1,4 @@
-//! `touchline tail`: follows a bus.
+//! `touchline tail`: prints the messages of a bus.
 
 mod json;
 mod names;
@@ -11,11 +11,12 @@ use crate::place::{Place, bus_name};
 use std::time::Duration;
 use touchline_client::{Bus, Connection, Event, Events, Next, Options};
 
-/// Follow a bus: each book as it is, then each message that is published, one line each.
+/// Follow a bus: print the present books, then each published message, one line each.
 ///
 /// A line has the venue's time in UTC (the receive time if the venue has none), the instrument, the validity of its
-/// book, the best bid and ask, and the change. Lines that start with -- are about the subscription: the publisher
-/// is gone, another one has started, messages were lost because this reader was overrun. It continues after each.
+/// book, the best bid and ask, and the change. Lines that start with -- report on the subscription: the publisher has
+/// ended, another one has started, messages were lost because this reader was overrun. The command continues after
+/// each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -39,7 +40,7 @@ pub struct Arguments {
     /// Register under this name: `stat` and `top` then show lag, overruns and latency of this reader.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// On a lossless bus, let the publisher wait for this reader.
+    /// On a lossless bus, make the publisher wait for this reader.
     #[arg(long)]
     named: bool,
     /// Stop after N messages.
@@ -111,16 +112,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     tail.output.flush()
 }
 
-/// How soon an interrupt is followed, and a reader that has gone is seen.
+/// Interval of checks for an interrupt and a closed output.
 const NAP: Duration = Duration::from_millis(20);
 
-/// What is written of a bus.
+/// State of the output.
 struct Tail {
     output: Output,
     line: String,
     json: bool,
     images: bool,
-    /// Messages that may still be written.
+    /// Messages left to write.
     left: u64,
 }
 
@@ -152,7 +153,7 @@ impl Tail {
         })
     }
 
-    /// Whether more is wanted, and somebody reads it.
+    /// Whether more messages are wanted and the output is open.
     fn goes_on(&self) -> bool {
         self.left > 0 && self.output.has_reader()
     }
@@ -171,7 +172,7 @@ impl Tail {
         self.output.line(&self.line)
     }
 
-    /// Says that no instrument fits the patterns, where the bus has some.
+    /// Reports that no instrument of the bus matches the patterns.
     fn nothing_fits(&mut self, arguments: &Arguments, options: &Options) -> Result<(), Failure> {
         let Ok(snapshot) = options.clone().snapshot(&arguments.bus) else {
             return Ok(());

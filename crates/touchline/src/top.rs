@@ -1,4 +1,4 @@
-//! `touchline top`: buses at work, on a screen that renews itself.
+//! `touchline top`: instruments, readers and latency of a bus on a screen.
 
 pub mod draw;
 mod keys;
@@ -18,20 +18,20 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 use touchline_client::monitor::Monitor;
 
-/// Watch a bus: its instruments with prices as traders quote them, the ladder of one of them, and how publisher and readers
-/// are doing.
+/// Watch a bus on a screen: instruments with prices as traders quote them, the ladder of one of them, the state of
+/// publisher and readers.
 ///
-/// It follows the bus as any other reader does: the publisher never waits for it. When the publisher ends it says so, and
-/// goes on when another one begins. Readers are shown that gave a name, as `tail --name` does.
+/// top reads the bus like any other reader; the publisher never waits for it. When the publisher ends, top reports it
+/// and continues with the next one. Readers are shown if they registered a name, as `tail --name` does.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Name of the bus; without it, the first one that somebody publishes.
+    /// Name of the bus; default: the first one that has a publisher.
     #[arg(value_name = "BUS", value_parser = bus_name)]
     bus: Option<String>,
     #[command(flatten)]
     place: Place,
-    /// Time between two looks.
+    /// Interval of the screen.
     #[arg(
         long,
         value_name = "MS",
@@ -39,19 +39,19 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(INTERVAL_MS_MIN..=INTERVAL_MS_MAX)
     )]
     interval_ms: u64,
-    /// Choose this instrument: its symbol, its id or a part of its symbol.
+    /// Select this instrument: its symbol, its id or a part of its symbol.
     #[arg(long, value_name = "SYMBOL")]
     symbol: Option<String>,
-    /// End after so many frames.
+    /// Stop after N frames.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
-    /// Print one frame as text, of two looks that are an interval apart; needs no terminal.
+    /// Print one frame as text, with rates over one interval; needs no terminal.
     #[arg(long)]
     once: bool,
     /// Size of the frame of --once.
     #[arg(long, value_name = "COLUMNSxROWS", default_value = "160x50", value_parser = size, requires = "once")]
     size: (u16, u16),
-    /// No colours; also with the environment's NO_COLOR.
+    /// No colours; the environment variable NO_COLOR does the same.
     #[arg(long)]
     no_color: bool,
 }
@@ -65,7 +65,7 @@ Examples:
 Keys:
   q quit; up and down choose an instrument; / filter by typing; s sort, S reverse;
   Enter publisher and readers; Tab next bus; p pause; r count totals from now on;
-  + and - look less or more often; ? all keys.
+  + and - longer or shorter interval; ? all keys.
 
 What to look at:
   state      live: right; recovering, gapped: being repaired; stale: as the publisher
@@ -81,7 +81,7 @@ Exit status:
 const INTERVAL_MS_MIN: u64 = 50;
 const INTERVAL_MS_MAX: u64 = 60_000;
 
-/// How soon a signal is followed.
+/// Interval of checks for a signal.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Runs the command.
@@ -92,15 +92,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     if !std::io::stdout().is_terminal() {
         return Err(Failure::usage(
-            "top draws on a terminal, and standard output is none; use --once, or `stat BUS --watch`",
+            "standard output is not a terminal; use --once, or `stat BUS --watch`",
         ));
     }
     let interrupt = Interrupt::catch()?;
     Screen::new(arguments, monitor).show(|| Ok(!interrupt.is_asked()))
 }
 
-/// Shows one bus, below lines that introduce it, until a person leaves or `goes_on` says that it is over; that is asked
-/// many times a second.
+/// Shows one bus below the lines of `intro` until a user quits or `goes_on` returns false; `goes_on` is called many
+/// times a second.
 pub fn watch(
     monitor: &Monitor,
     bus: &str,
@@ -113,7 +113,7 @@ pub fn watch(
     screen.show(goes_on)
 }
 
-/// The terminal is as it was when this goes.
+/// Restores the terminal when dropped.
 struct Restored;
 
 impl Drop for Restored {
@@ -122,7 +122,7 @@ impl Drop for Restored {
     }
 }
 
-/// What is looked at, and what a person has asked of it.
+/// State of the screen: samples, and settings of the user.
 struct Screen {
     monitor: Monitor,
     model: Option<Model>,
@@ -169,10 +169,10 @@ impl Screen {
         screen
     }
 
-    /// Takes the terminal until it is over.
+    /// Uses the terminal until the end.
     fn show(&mut self, mut goes_on: impl FnMut() -> Result<bool, Failure>) -> Result<(), Failure> {
         let terminal = ratatui::try_init();
-        // Also where what follows fails; a panic restores it before it is said.
+        // Also on an error below; a panic restores the terminal before its message is printed.
         let _restored = Restored;
         let mut terminal = terminal.map_err(terminal_failed)?;
         while self.goes_on && goes_on()? {
@@ -181,7 +181,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Looks if it is time, draws, and follows keys until it is time again.
+    /// Samples if due, draws, and handles keys until the next turn.
     fn turn(&mut self, terminal: &mut DefaultTerminal) -> Result<(), Failure> {
         let is_due = self
             .looked
@@ -250,7 +250,7 @@ impl Screen {
     }
 
     fn follow(&mut self, event: &Event) {
-        // A new size, and whatever else there is, is drawn in the next turn.
+        // A resize is drawn in the next turn.
         let Event::Key(key) = event else { return };
         self.around.introduction = None;
         match self.keys.wish(*key) {
@@ -309,7 +309,7 @@ impl Screen {
     }
 }
 
-/// The first one that somebody publishes, else the first.
+/// The first bus that has a publisher, else the first.
 fn first_bus(monitor: &Monitor, buses: &[String]) -> Option<String> {
     let is_alive = |bus: &&String| matches!(monitor.publisher(bus), Ok(Some(_)));
     buses.iter().find(is_alive).or(buses.first()).cloned()
@@ -323,13 +323,13 @@ fn terminal_failed(error: std::io::Error) -> Failure {
     Failure::run(format!("the terminal cannot be used ({error}); use --once"))
 }
 
-/// Two looks, and one frame as text.
+/// Takes two samples and prints one frame as text.
 fn once(arguments: &Arguments, monitor: &Monitor) -> Result<(), Failure> {
     let buses = monitor.buses().map_err(Failure::run)?;
     let bus = arguments.bus.clone().or_else(|| first_bus(monitor, &buses));
     let bus = bus.ok_or_else(|| {
         Failure::run(format!(
-            "{}; `touchline replay --publish` begins one",
+            "{}; `touchline replay --publish` publishes one",
             no_bus(monitor)
         ))
     })?;

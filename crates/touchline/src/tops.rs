@@ -1,11 +1,11 @@
-//! The top of book after each end of event, as JSON lines: the output contract.
+//! Top of book after each end of event, as JSON lines. The format is an interface.
 
 use crate::output::{Failure, Output};
 use crate::record::{Prices, Record};
 use touchline_transport::{Envelope, Subscribe};
 use touchline_types::{BookUpdate, InstrumentDefinition, Level, Update};
 
-/// A subscriber that writes a line for each whole event and instrument whose direct book it touched.
+/// Subscriber that writes one line for each complete event and each instrument whose direct book changed.
 #[derive(Debug)]
 pub struct Tops {
     output: Output,
@@ -28,7 +28,7 @@ impl Tops {
         }
     }
 
-    /// The output with everything in it, or what went wrong while it was written.
+    /// The complete output, or the first write error.
     pub fn into_output(self) -> Result<Output, Failure> {
         self.failure.map_or(Ok(self.output), Err)
     }

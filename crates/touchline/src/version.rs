@@ -1,13 +1,13 @@
-//! Which build of the command this is: version, commit and the date of the commit.
+//! Build of the command: version, commit and commit date.
 
 /// Version of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Commit that the command was built from, with `-modified` behind it if files differed from it; `None` if the commit is
-/// not known, as in a debug build.
+/// Commit of the build, with `-modified` appended if files differed from it; `None` if the commit is unknown, as in a
+/// debug build.
 pub const COMMIT: Option<&str> = option_env!("TOUCHLINE_COMMIT");
 
-/// What `--version` prints behind the name: `0.1.0 (3c27d24ab1 2026-11-24)`.
+/// Version text of `--version`: `0.1.0 (3c27d24ab1 2026-11-24)`.
 pub const LONG: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (",

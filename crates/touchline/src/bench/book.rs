@@ -1,4 +1,4 @@
-//! `touchline bench book`: what a change of a price book costs, of few levels and of thousands.
+//! `touchline bench book`: cost of a change of a price book, with few levels and with thousands.
 
 use super::ipc::failure;
 use super::run::{Common, Run};
@@ -17,11 +17,10 @@ use touchline_types::{
     Quantity, Side, Timestamps, Update, UpdateAction, Validity,
 };
 
-/// What one change of a price book costs, applied alone, and applied and published on a bus.
+/// Cost of one change of a price book: applied alone, and applied and published on a bus.
 ///
-/// Books of 10 levels kept by position, and of as many as you say kept by price, with changes near the
-/// best level, anywhere, and near the worst. Half of the changes are of quantities, the others are
-/// levels that come and go.
+/// Books of 10 levels kept by position, and of --levels levels kept by price, with changes near the best level, at
+/// random levels, and near the worst. Half of the changes modify quantities; the others insert and delete levels.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +37,7 @@ pub struct Arguments {
     /// Samples of each subject in each round, of 32 changes each.
     #[arg(long, value_name = "N", default_value_t = 12_500, value_parser = clap::value_parser!(u64).range(1..))]
     samples: u64,
-    /// Times that each subject is measured, alternately.
+    /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Processor.
@@ -48,20 +47,20 @@ pub struct Arguments {
     common: Common,
 }
 
-/// Where changes are.
+/// Location of the changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
-    /// In a book of ten levels, anywhere.
+    /// In a book of ten levels, at random levels.
     Few,
     /// Among the best five.
     Near,
-    /// Anywhere.
+    /// At random levels.
     Uniform,
     /// Among the worst fifty.
     Far,
 }
 
-/// A name, where the changes are, and whether they are published.
+/// Name, location of the changes, and whether they are published.
 const SUBJECTS: [(&str, Where, bool); 8] = [
     ("few", Where::Few, false),
     ("deep-near", Where::Near, false),
@@ -78,7 +77,7 @@ const INSTRUMENT: Instrument = Instrument(0);
 /// Changes that are timed together.
 const BATCH: usize = 32;
 
-/// Changes that are made up once and applied again and again: each undoes itself in the end.
+/// Changes generated once and applied repeatedly: the cycle ends in the state in which it starts.
 const CYCLE: usize = 64 * BATCH;
 
 /// Runs the command.
@@ -118,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     run.report(&head, &lines)
 }
 
-/// A book and the changes that it goes through.
+/// A book and the changes applied to it.
 struct Subject {
     book: PriceBook,
     events: Vec<LevelEvent>,
@@ -160,7 +159,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// The changes of one batch, each published if there is a bus.
+    /// Applies one batch of changes and publishes each if there is a bus.
     fn batch(&mut self, number: usize, mut bus: Option<&mut Bus>) -> Result<(), Failure> {
         let begin = number * BATCH % CYCLE;
         for at in begin..begin + BATCH {
@@ -219,14 +218,14 @@ fn event(place: Where, side: Side, index: i64, action: UpdateAction, quantity: i
     }
 }
 
-/// A bus of its own, which goes away in the end.
+/// A temporary bus, removed when dropped.
 struct Bus {
     publisher: Publisher,
     _folder: Folder,
 }
 
 impl Bus {
-    /// With the whole book published: the steps go on from there.
+    /// Publishes the whole book first: incremental updates refer to it.
     fn new(levels: u16, book: &PriceBook) -> Result<Bus, Failure> {
         let folder = Folder::new().map_err(failure)?;
         let settings = Settings {
@@ -254,12 +253,13 @@ impl Bus {
         })
     }
 
-    /// A book that its image does not hold costs less, and is not what is measured.
+    /// Checks that each change reached the snapshot slot: a book that does not fit its slot costs
+    /// less and must not be measured.
     fn has_every_image(&self) -> Result<(), Failure> {
         match self.publisher.counters().images_cut {
             0 => Ok(()),
             cut => Err(Failure::run(format!(
-                "{cut} changes did not reach the image of the book"
+                "{cut} changes did not reach the snapshot slot of the book"
             ))),
         }
     }

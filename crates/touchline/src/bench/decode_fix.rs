@@ -1,8 +1,8 @@
 //! `touchline bench decode-fix`: from the bytes of a FIX message to typed entries.
 //!
-//! Length and checksum verified, the header read, every entry's prices, sizes and times made numbers. Alternately in one run:
-//! with the vectors of the processor, with plain words, and QuickFIX if it was built. A sample is the mean over a batch,
-//! as one message takes less time than reading a clock twice is sure of.
+//! Length and checksum are checked, the header is read, and prices, sizes and times of every entry are converted to
+//! numbers. Subjects alternate in one run: SIMD scan, scalar scan, and QuickFIX if it was built. A sample is the mean
+//! of a batch, because one message takes less time than the clock resolves.
 
 use super::ipc::failure;
 use super::run::{Common, Run};
@@ -20,10 +20,10 @@ use touchline_wire::fix::{
     Encoder, Frame, Header, LastSecond, Malformed, Precision, frame_with, timestamp,
 };
 
-/// Bytes of a FIX message → length and checksum verified → header and typed entries.
+/// Bytes of a FIX message → length and checksum checked → header and typed entries.
 ///
-/// Messages: an update of one entry with 239 bytes and one of five trades with 749. Real ones where the variable
-/// TOUCHLINE_CAPTURES names a folder that has them, else made ones of the same shape and length.
+/// Messages: an update of one entry with 239 bytes and one of five trades with 749, from the captures in the folder
+/// TOUCHLINE_CAPTURES, else generated with the same shape and length.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,13 +33,13 @@ pub struct Arguments {
     /// Samples of each subject in each round, of 100 messages each.
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
-    /// Times that each subject is measured, alternately.
+    /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// QuickFIX to be measured in the same run: the program that `competitors/install quickfix` builds.
+    /// QuickFIX to measure in the same run: the program that `competitors/install quickfix` builds.
     #[arg(long, value_name = "PROGRAM", requires = "dictionary")]
     quickfix: Option<PathBuf>,
-    /// The dictionary by which QuickFIX finds the entries.
+    /// Dictionary with which QuickFIX parses the entries.
     #[arg(long, value_name = "FILE")]
     dictionary: Option<PathBuf>,
     /// Processor.
@@ -51,10 +51,10 @@ pub struct Arguments {
 
 /// Messages of a batch.
 const BATCH: u32 = 100;
-/// Bytes that a message may have.
+/// Maximum size of a message, bytes.
 const LIMIT: usize = 64 * 1024;
 
-/// A message that is decoded again and again.
+/// A message that is decoded repeatedly.
 struct Sample {
     name: &'static str,
     entries: usize,
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     run.report_with(&what, &lines, &format!(" {:>9}", "p50 ratio"), ratio, &[])
 }
 
-/// The median by that of the first subject with the same message.
+/// Ratio of the median to that of the first subject with the same message.
 fn p50_ratio(lines: &[Statistics], number: usize) -> f64 {
     let line = &lines[number];
     let mut others = lines.iter();
@@ -114,7 +114,7 @@ impl Arguments {
                 let entries = one_message::<S>(black_box(&sample.bytes), &mut last);
                 let entries = entries.map_err(Failure::run)?;
                 if entries != sample.entries {
-                    return Err(Failure::run(format!("{entries} entries came out")));
+                    return Err(Failure::run(format!("{entries} entries were decoded")));
                 }
             }
             let batch_ns = clock.between_ns(begin, ticks());
@@ -123,7 +123,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// QuickFIX's own batches: nanoseconds of each, a line a batch.
+    /// Batches of QuickFIX: nanoseconds of each, one a line.
     fn rival(
         &self,
         program: &Path,
@@ -155,7 +155,7 @@ impl Arguments {
     }
 }
 
-/// What is measured: a function of its own, so that a profiler finds it by its name.
+/// The measured code, in a function of its own so that a profiler shows it by name.
 #[inline(never)]
 fn one_message<S: Scan>(bytes: &[u8], last: &mut LastSecond) -> Result<usize, Malformed> {
     let Frame::Whole(message) = frame_with::<S>(bytes, LIMIT)? else {
@@ -202,7 +202,7 @@ fn samples() -> [Sample; 2] {
     ]
 }
 
-/// A message of the shape and length of Deribit's: one update, or trades.
+/// A generated message with the shape and length of Deribit's: one update, or trades.
 fn made(entries: u32) -> Vec<u8> {
     let mut room = vec![0; 1024];
     let now = timestamp(b"20240102-03:04:05.678").unwrap_or_default();

@@ -1,12 +1,12 @@
-//! `touchline bench event`: the path itself, from bytes in memory to the publisher.
+//! `touchline bench event`: the message path, from bytes in memory to the publisher.
 //!
-//! The stretch of packets is replayed round after round as one long session, so that memory is warm
-//! and books are in their normal state; rounds with and without marks alternate, which shows what
-//! the marks cost in the same run. Every sample is taken with two readings of the time stamp
-//! counter, whose own cost is in the figure.
+//! The packets are replayed round after round as one long session, so that memory is warm and books
+//! are in their normal state; rounds with and without timestamps alternate, which shows the cost of
+//! the timestamps. Every sample is taken with two readings of the time stamp counter, whose cost is
+//! included.
 //!
-//! Each round goes through a second path, too, whose publisher is a bus in shared memory: the same
-//! packets in the same run, so that the difference is what publishing costs.
+//! Each round also runs through a second path whose publisher is a bus in shared memory: the
+//! difference is the cost of publishing.
 
 mod deribit;
 
@@ -39,10 +39,10 @@ use touchline_types::Validity;
 /// A packet in memory → arbitration → decode → books → update handed to the publisher.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Whose protocol.
+    /// Venue protocol.
     #[arg(long, value_enum, default_value = "cme")]
     venue: BenchVenue,
-    /// Captures whose incremental packets are replayed; without any, a generated session.
+    /// Captures with the incremental packets to replay; default: a generated session.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "config_xml")]
     pcap: Vec<PathBuf>,
     /// CME's config.xml, which names the channel's groups and ports.
@@ -54,13 +54,13 @@ pub struct Arguments {
     /// Seed of the generated session.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How long to measure.
+    /// Duration of the measurement, seconds.
     #[arg(long, value_name = "S", default_value_t = 3.0)]
     seconds: f64,
-    /// Exactly this many rounds instead, for counting instructions.
+    /// Run exactly N rounds instead, for counting instructions.
     #[arg(long, value_name = "N")]
     rounds: Option<u32>,
-    /// Processor; without it any.
+    /// Processor; default: any.
     #[arg(long, value_name = "A")]
     cpus: Option<usize>,
     #[command(flatten)]
@@ -79,7 +79,7 @@ type Stretch = Endless<(FeedType, Line)>;
 type Path = CmePipeline<Local<Touch>>;
 type BusPath = CmePipeline<Publisher>;
 
-/// Looks at every update as a publisher must, so that nothing of the path is optimised away.
+/// Publisher that reads every update, so that the compiler removes nothing of the path.
 #[derive(Debug, Default)]
 struct Touch;
 
@@ -90,7 +90,7 @@ impl Subscribe for Touch {
     }
 }
 
-/// What was measured: rounds with marks, rounds without, and those that a bus published.
+/// Results: rounds with timestamps, without, and published on a bus.
 struct Rounds {
     marked: Samples,
     bare: Samples,
@@ -113,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         BenchVenue::Cme => cme(arguments),
         BenchVenue::Deribit if arguments.pcap.is_empty() => deribit::run(arguments),
         BenchVenue::Deribit => Err(Failure::usage(
-            "captures are of CME; --venue deribit measures a generated session, without --pcap",
+            "--pcap needs --venue cme; --venue deribit measures a generated session, without --pcap",
         )),
     }
 }
@@ -136,7 +136,7 @@ fn cme(arguments: &Arguments) -> Result<(), Failure> {
     report(&run, &stretch, rounds)
 }
 
-/// A bus as a gateway has it, without readers.
+/// A bus with a gateway's settings, without readers.
 fn publisher(folder: &Folder) -> Result<Publisher, Failure> {
     let settings = shm::Settings {
         instruments_max: INSTRUMENTS_MAX,
@@ -195,7 +195,7 @@ fn generated(seed: u64) -> Stretch {
     stretch
 }
 
-/// A path on which every instrument is live, after one round.
+/// A path after one round, with every instrument live.
 fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<P>, Failure> {
     let settings = Settings {
         instruments_max: INSTRUMENTS_MAX,
@@ -219,7 +219,7 @@ fn warm_path<P: Publish>(stretch: &Stretch, publisher: P) -> Result<CmePipeline<
     Ok(path)
 }
 
-/// The figures are of the live path only; anything else would be another path.
+/// Checks that the path is live: the figures are of the live path only.
 pub(super) fn still_live<P: Publish>(path: &CmePipeline<P>) -> Result<(), Failure> {
     let counters = path.feed().counters();
     let instruments = path.instruments().iter();
@@ -292,7 +292,7 @@ fn round<P: Publish>(
     }
 }
 
-/// What is measured; instruction counts are taken inside it.
+/// The measured code; instruction counts are taken inside it.
 #[inline(never)]
 fn one_packet(
     path: &mut Path,
@@ -304,7 +304,7 @@ fn one_packet(
     path.packet(channel, black_box(bytes), receive_ns, polled)
 }
 
-/// The same, published on a bus. A function of its own, so that instructions can be told apart.
+/// [`one_packet`] with a bus, in a function of its own so that profiles separate the two.
 #[inline(never)]
 fn on_the_bus(
     path: &mut BusPath,
@@ -352,8 +352,12 @@ fn report(run: &Run, stretch: &Stretch, rounds: Rounds) -> Result<(), Failure> {
         stretch.len()
     );
     let notes = [
-        format!("the marks cost {trace_ns:.0} ns a packet (difference of the means, same run)"),
-        format!("publishing in shared memory costs {bus_ns:.0} ns a packet (likewise)"),
+        format!(
+            "the timestamps cost {trace_ns:.0} ns a packet (difference of the means, same run)"
+        ),
+        format!(
+            "publishing in shared memory costs {bus_ns:.0} ns a packet (difference of the means, same run)"
+        ),
     ];
     run.report_with(&what, &lines, "", |_| String::new(), &notes)
 }

@@ -25,26 +25,26 @@ use touchline_transport::shm::{CountersView, Root};
 
 /// An exchange's packets through sockets, a gateway and its bus to a consumer.
 ///
-/// Three processes: one sends the incremental feed of a generated CME market to its real groups, one
-/// is a live gateway on all eight groups of the channel, one consumes the bus. First packets with
-/// pauses, then packets without, then a search for the highest rate at which nothing is lost.
+/// Three processes: a sender of the incremental feed of a generated CME market to multicast groups, a live gateway on
+/// all eight groups of the channel, and a consumer of the bus. Three parts: packets with pauses, packets without, and a
+/// search for the highest rate without loss.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Packets of one case alone; without it and --pause-us, both cases and the search for the rate.
+    /// Packets of a single case; without it and --pause-us, both cases and the search for the rate.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     packets: Option<u64>,
-    /// Pause between two packets of one case alone, microseconds; 0 is as fast as the kernel takes
+    /// Pause between two packets of a single case, microseconds; 0 is as fast as the kernel accepts
     /// them.
     #[arg(long, value_name = "US")]
     pause_us: Option<u64>,
-    /// Packets a second of one case alone.
+    /// Packets a second of a single case.
     #[arg(long, value_name = "N", conflicts_with = "pause_us", value_parser = clap::value_parser!(u64).range(1..))]
     rate: Option<u64>,
-    /// The search for the highest rate alone.
+    /// Only search for the highest rate.
     #[arg(long, conflicts_with_all = ["packets", "pause_us", "rate"])]
     search: bool,
-    /// How long each rate is held in the search, seconds.
+    /// Duration of each rate in the search, seconds.
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     seconds: f64,
     /// Processors: of the sender, the gateway and the consumer.
@@ -53,7 +53,8 @@ pub struct Arguments {
     /// Name or address of the interface.
     #[arg(long, value_name = "NAME", default_value = "lo")]
     interface: String,
-    /// Packets that one system call of the gateway may bring; 1 is recvmsg, more is recvmmsg.
+    /// Maximum number of packets that one system call of the gateway receives; 1 is recvmsg, more
+    /// is recvmmsg.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     batch: u16,
     /// Receive buffer of each socket, bytes.
@@ -73,29 +74,29 @@ Examples:
   touchline bench feed --search --seconds 0.5
   touchline bench feed --packets 500000 --rate 100000 --batch 8 --json";
 
-/// Packets and time between them of the case with pauses.
+/// Packets of the case with pauses, and the time between them.
 const PAUSED: (u64, Duration) = (20_000, Duration::from_millis(5));
 
 /// Packets of the case without pauses.
 const STREAM: u64 = 1_000_000;
 
-/// One case: what is sent, and when.
+/// One case: packets and schedule.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     packets: u64,
-    /// Time from one packet to the next; zero is as fast as the kernel takes them.
+    /// Time from one packet to the next; zero is as fast as the kernel accepts them.
     every: Duration,
     /// Whether there is a consumer.
     consumed: bool,
 }
 
-/// What came of a case.
+/// Result of a case.
 struct Outcome {
     case: Case,
     sent: SentReport,
-    /// What the gateway counted, by name.
+    /// Counters of the gateway, by name.
     counted: Vec<(String, u64)>,
-    /// Its histograms, by name, nanoseconds.
+    /// Histograms of the gateway, by name, nanoseconds.
     histograms: Vec<(String, Histogram<u64>)>,
     consumed: Option<Consumed>,
 }
@@ -116,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
-    /// The case that was asked for, if one was.
+    /// The requested single case.
     fn one_case(&self) -> Option<Case> {
         let every = match (self.rate, self.pause_us) {
             (Some(rate), _) => Duration::from_secs(1).div_f64(rate as f64),
@@ -135,7 +136,7 @@ impl Arguments {
     }
 }
 
-/// A benchmark under way.
+/// A running benchmark.
 struct Bench<'a> {
     arguments: &'a Arguments,
     /// Processors of the sender, the gateway and the consumer.
@@ -143,7 +144,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Both cases, and the search.
+    /// Both cases and the search.
     fn all(&self, report: &mut Report) -> Result<(), Failure> {
         let (packets, every) = PAUSED;
         let case = |packets, every| Case {
@@ -156,9 +157,8 @@ impl Bench<'_> {
         self.search(report)
     }
 
-    /// Doubles the rate until something is lost or the sender is at its end, then halves the
-    /// distance between what was kept and what was not. Without a consumer, so that its processor
-    /// is the sender's.
+    /// Doubles the rate until packets are lost or the sender cannot send faster, then bisects. Runs
+    /// without a consumer, so that the sender has its processor.
     fn search(&self, report: &mut Report) -> Result<(), Failure> {
         const FIRST: f64 = 25_000.0;
         const HALVINGS: u32 = 4;
@@ -176,7 +176,7 @@ impl Bench<'_> {
             })?;
             report.rate(rate, &outcome);
             let reached = outcome.sent.per_s;
-            // The sender cannot send more: there is no rate above this one to be tried.
+            // The sender cannot send faster: no higher rate can be tried.
             let is_end = reached < 0.9 * rate;
             match outcome.lost() {
                 0 if is_end => {
@@ -192,7 +192,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The bare round trip of a cache line between the gateway's processor and another one.
+    /// Round trip of a cache line between the gateway's processor and another one.
     fn lower_bound(&self) -> Result<Histogram<u64>, Failure> {
         const WARMUP: u64 = 1_000;
         const MESSAGES: u64 = 50_000;
@@ -220,14 +220,15 @@ impl Bench<'_> {
         Ok(round_trips)
     }
 
-    /// One case from its beginning to its end.
+    /// Runs one case.
     fn case(&self, case: Case) -> Result<Outcome, Failure> {
         let folder = Folder::new().map_err(failure)?;
-        // Nobody else's: a bus is not trusted in a directory that others can write to.
+        // Private: a bus is refused in a directory that others can write to.
         let made = std::fs::DirBuilder::new().mode(0o700).create(folder.path());
         made.map_err(Failure::run)?;
         let [sender_cpu, _, consumer_cpu] = self.cpus;
-        // Away from the gateway's processor before it is busy there, or we might never get away.
+        // Before the gateway spins on this processor: a move away from it might never be scheduled
+        // afterwards.
         pin(consumer_cpu).map_err(failure)?;
         let gateway = self.start_gateway(folder.path())?;
         let subscriber = case.consumed.then(|| join(folder.path())).transpose()?;
@@ -297,7 +298,7 @@ impl Outcome {
         found.map_or(0, |(_, value)| *value)
     }
 
-    /// Packets that were sent and did not come out of the gateway's sockets.
+    /// Packets that were sent and not received by the gateway's sockets.
     fn lost(&self) -> u64 {
         let received = self.counter("packets_received");
         self.sent.packets.saturating_sub(received)
@@ -344,7 +345,7 @@ pub fn run_gateway(arguments: &GatewayArguments) -> Result<(), Failure> {
     gateway::run(arguments)
 }
 
-/// The groups of this run, by the process: see [`touchline_lab::bench::feed::group`].
+/// Multicast groups of this run, by process id: see [`touchline_lab::bench::feed::group`].
 fn network() -> u8 {
     16 + (std::process::id() % 200) as u8
 }
@@ -360,7 +361,7 @@ fn number(command: &mut Command, name: &str, value: impl ToString) {
     command.args([name, &value.to_string()]);
 }
 
-/// Sender and consumer share a processor where there are only two.
+/// Default processors; sender and consumer share one if there are only two.
 fn default_cpus() -> [usize; 3] {
     match std::thread::available_parallelism().map_or(1, usize::from) {
         1 => [0, 0, 0],
@@ -375,7 +376,7 @@ fn three(text: &str) -> Result<[usize; 3], String> {
     match cpus {
         Some(cpus) if cpus[0] != cpus[1] && cpus[1] != cpus[2] => Ok(cpus),
         _ => {
-            Err("give three processors, such as 1,0,2, that of the gateway for it alone".to_owned())
+            Err("give three processors, such as 1,0,2; the gateway's may not be shared".to_owned())
         }
     }
 }

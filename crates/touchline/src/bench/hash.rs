@@ -1,4 +1,4 @@
-//! `touchline bench hash`: what it costs that the hash of an order's key is keyed with a secret.
+//! `touchline bench hash`: cost of the keyed hash of an order's key.
 
 use super::ipc::failure;
 use super::run::{Common, Run};
@@ -15,7 +15,7 @@ use touchline_transport::clock::ticks;
 use touchline_types::hash::HashKeys;
 use touchline_types::{Instrument, OrderAction, OrderEvent, Price, Quantity, Side};
 
-/// What the keyed hash of an order's key costs, against one without a secret, SipHash, and a whole change of an order.
+/// Cost of the keyed hash of an order's key, compared with an unkeyed hash, SipHash, and a complete change of an order.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Samples of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..))]
     samples: u64,
-    /// Times that each subject is measured.
+    /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Processor.
@@ -46,7 +46,7 @@ pub struct Arguments {
     common: Common,
 }
 
-/// Hashes, or changes, of one sample.
+/// Hashes or changes of one sample.
 const BATCH: usize = 32;
 
 const SUBJECTS: [&str; 4] = ["fixed", "keyed", "siphash", "order-change"];
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     run.report(&head, &statistics)
 }
 
-/// The hashes, a book, and the orders that the next sample is of.
+/// The hashes, a book, and the orders of the next sample.
 struct Subjects {
     keyed: HashKeys<2>,
     siphash: RandomState,
@@ -141,7 +141,7 @@ impl Subjects {
         Ok(())
     }
 
-    /// The quantity that the order has then.
+    /// Applies an action; `quantity` is the new quantity of the order.
     #[inline]
     fn apply(&mut self, action: OrderAction, order_id: u64, quantity: i64) -> Result<i64, Failure> {
         let event = OrderEvent {
@@ -162,7 +162,7 @@ impl Subjects {
     }
 }
 
-/// Hashes each id, one behind the other: the next key is not known before the last hash.
+/// Hashes each id in a dependent chain: each key depends on the previous hash.
 #[inline]
 fn chain(ids: &[u64; BATCH], hash: impl Fn(u64) -> u64) {
     let nothing = black_box(0);
@@ -170,7 +170,7 @@ fn chain(ids: &[u64; BATCH], hash: impl Fn(u64) -> u64) {
     black_box(last);
 }
 
-/// Ids as venues give them: rising, and not one by one.
+/// Ids like those of venues: ascending with gaps.
 fn id_of(number: u64) -> u64 {
     6_400_000_000_000 + number * 3
 }

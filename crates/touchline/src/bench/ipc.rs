@@ -1,4 +1,4 @@
-//! What the benchmarks between processes share: their processors, their peers, their rivals.
+//! Parts shared by the benchmarks between processes: processors, peers, competitors.
 
 use super::run::Common;
 use crate::output::Failure;
@@ -7,19 +7,20 @@ use std::process::Command;
 use touchline_lab::bench::ipc::rival::Rival;
 use touchline_lab::bench::ipc::{Failed, Part, Peer, Role, play};
 
-/// Where the processes run, and against whom they are measured.
+/// Processors of the processes, and competitors to measure.
 #[derive(Debug, clap::Args)]
 pub struct Field {
-    /// Processors: of the side that measures or writes, and of the other side.
+    /// Processors: of the measuring or writing side, and of the other side.
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = cpus)]
     pub cpus: (usize, usize),
-    /// Times that each subject is measured, alternately.
+    /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
-    /// Rivals to be measured in the same run: `all`, or names. Build them with competitors/install.
+    /// Competitors to measure in the same run: `all`, or names. Build them with
+    /// competitors/install.
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     pub against: Vec<String>,
-    /// Folder of the rivals' programs.
+    /// Folder of the competitors' programs.
     #[arg(long, value_name = "DIR", default_value = "competitors/target/bin")]
     pub rivals: PathBuf,
     #[command(flatten)]
@@ -27,7 +28,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The rivals that were asked for.
+    /// The requested competitors.
     pub fn find_rivals(&self) -> Result<Vec<Rival>, Failure> {
         if self.against.is_empty() {
             return Ok(Vec::new());
@@ -35,7 +36,7 @@ impl Field {
         Rival::find(&self.rivals, &self.against).map_err(|Failed(why)| Failure::usage(why))
     }
 
-    /// The arguments that every rival takes.
+    /// The arguments that every competitor takes.
     pub fn rival_arguments(&self, payload_bytes: usize, warmup: u64, messages: u64) -> Vec<String> {
         let (measuring, other) = self.cpus;
         let pairs = [
@@ -70,7 +71,7 @@ pub struct PeerArguments {
     shares_cpu: bool,
 }
 
-/// Plays the other process's role.
+/// Runs the other process's role.
 pub fn peer(arguments: &PeerArguments) -> Result<(), Failure> {
     let role = Role {
         part: arguments.part,
@@ -105,7 +106,7 @@ pub fn start(role: &Role) -> Result<Peer, Failure> {
     Peer::start(command).map_err(failure)
 }
 
-/// A run that came to nothing.
+/// A run without a result.
 pub fn failure(Failed(why): Failed) -> Failure {
     Failure::run(why)
 }

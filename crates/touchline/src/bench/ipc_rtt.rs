@@ -1,4 +1,4 @@
-//! `touchline bench ipc-rtt`: a message there and back between two processes.
+//! `touchline bench ipc-rtt`: round trip of a message between two processes.
 
 use super::ipc::{Field, failure, start};
 use super::run::Run;
@@ -10,11 +10,11 @@ use touchline_lab::bench::ipc::ring::PAYLOAD_BYTES_MAX;
 use touchline_lab::bench::ipc::rival::Rival;
 use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin, ring};
 
-/// A message there and back between two processes, through shared memory.
+/// Round trip of a message between two processes, through shared memory.
 ///
-/// Both sides are kept on one processor each and never sleep. The floor is the bare round trip of a
-/// cache line between the same two processors in the same run: no message can be faster. Subjects
-/// take turns, so that a change of the machine meets all of them.
+/// Each side is bound to one processor and spins. The lower bound is the round trip of a cache line
+/// between the same two processors in the same run. Subjects alternate, so that a disturbance of
+/// the host affects all of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -35,14 +35,14 @@ Examples:
   touchline bench ipc-rtt --against all
   touchline bench ipc-rtt --against aeron-ipc-c,zeromq-ipc --json";
 
-/// Who is measured.
+/// A measured transport.
 enum Subject {
     LowerBound,
     Ring,
     Rival(Rival),
 }
 
-/// What was measured of a subject, over all rounds.
+/// Results of a subject, over all rounds.
 struct Measured {
     subject: Subject,
     /// One histogram a round.
@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
-    /// Round trips before those that are recorded.
+    /// Round trips before recording starts.
     fn warmup(&self) -> u64 {
         self.messages / 10 + 1
     }
@@ -153,8 +153,8 @@ impl Arguments {
     }
 }
 
-/// Mean between the 5th and the 95th percentile: the counter that is read moves in steps of some
-/// nanoseconds, which medians would show.
+/// Mean of the values between the 5th and the 95th percentile: the clock advances in steps of some
+/// nanoseconds, which a median would show.
 fn middle_mean(histogram: &Histogram<u64>) -> f64 {
     let (low, high) = (
         histogram.value_at_quantile(0.05),

@@ -1,4 +1,4 @@
-//! `touchline bench ipc-throughput`: a stream of messages to one process or several.
+//! `touchline bench ipc-throughput`: a message stream to one or several processes.
 
 use super::ipc::{Field, failure, start};
 use super::run::Run;
@@ -11,11 +11,11 @@ use touchline_lab::bench::ipc::ring::{Flags, PAYLOAD_BYTES_MAX, Payload, Written
 use touchline_lab::bench::ipc::rival::Rival;
 use touchline_lab::bench::ipc::{Folder, Part, Role, lower_bound, pin};
 
-/// A stream of messages to one process or several, through shared memory.
+/// A message stream to one or several processes, through shared memory.
 ///
-/// The writer sends as fast as it can, each message by itself; readers copy each message and check
-/// its number. The rate is that of the slowest reader. The floor of the same run, the round trip of
-/// a cache line between the two processors, is printed beside it.
+/// The writer sends as fast as it can, each message on its own; readers copy each message and check
+/// its number. The rate is that of the slowest reader. The lower bound of the same run, the round
+/// trip of a cache line between the two processors, is printed beside it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -25,13 +25,13 @@ pub struct Arguments {
     /// Messages of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     messages: u64,
-    /// Readers, each a process of its own, all on the second processor; several give way to each other.
+    /// Readers, each in its own process, all on the second processor; several readers yield to each other.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     readers: u32,
     /// Bytes of the ring: a power of two.
     #[arg(long, value_name = "BYTES", default_value_t = 4 * 1024 * 1024)]
     ring_bytes: u64,
-    /// Rounds of waiting of a reader that finds nothing: when it looks again, messages have gathered.
+    /// Spins of a reader that finds the ring empty, so that several messages are ready at its next read.
     #[arg(long, value_name = "N", default_value_t = 100)]
     gather: u32,
     #[command(flatten)]
@@ -44,9 +44,9 @@ Examples:
   touchline bench ipc-throughput --readers 3 --messages 5000000
   touchline bench ipc-throughput --against all";
 
-/// Who is measured.
+/// A measured transport.
 enum Subject {
-    /// The writer waits for its readers, or not.
+    /// Whether the writer waits for its readers.
     Ring {
         lossless: bool,
     },
@@ -57,7 +57,7 @@ enum Subject {
 struct Round {
     /// Messages per second of the slowest reader.
     rate: f64,
-    /// Messages that readers lost, all together.
+    /// Messages lost by all readers together.
     lost: u64,
 }
 
@@ -98,7 +98,7 @@ impl Arguments {
         }
     }
 
-    /// Gives the median of this round.
+    /// Returns the median of this round.
     fn measure_lower_bound(
         &self,
         folder: &Folder,
@@ -210,7 +210,7 @@ impl Arguments {
         if !run.is_json() {
             run.print_disturbance();
         }
-        // Rates have no distribution; the floor has one.
+        // Rates have no distribution; the lower bound has one.
         run.write_distributions(&[Statistics {
             bench: "ipc-throughput",
             subject: "cache-line-ping-pong".to_owned(),

@@ -1,4 +1,4 @@
-//! `touchline bench publish`: what readers cost the writer.
+//! `touchline bench publish`: cost of readers to the writer.
 
 use super::ipc::{failure, start};
 use super::run::{Common, Run};
@@ -10,10 +10,10 @@ use touchline_lab::bench::ipc::ring::{BATCH_END, PAYLOAD_BYTES_MAX, Payload, Wri
 use touchline_lab::bench::ipc::{Folder, Part, Role, pin};
 use touchline_transport::clock::{Clock, ticks};
 
-/// What it costs to publish one message, with readers and without.
+/// Cost of publishing one message, with and without readers.
 ///
-/// Nobody reads, one process reads, three do, and one is stopped by a signal: alternately, in one run.
-/// Messages leave some time between them, as those of a feed do; readers spin.
+/// Cases: no reader, one reader process, three, and one stopped by a signal, alternating in one run. Messages are
+/// spaced in time, as in a feed; readers spin.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,14 +32,14 @@ pub struct Arguments {
     /// Processors: of the writer, and of all readers.
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = super::ipc::cpus)]
     cpus: (usize, usize),
-    /// Times that each subject is measured, alternately.
+    /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     #[command(flatten)]
     common: Common,
 }
 
-/// Who reads: how many, and whether they are stopped.
+/// Name, number of readers, and whether they are stopped.
 const COMPANIES: [(&str, u32, bool); 4] = [
     ("no-reader", 0, false),
     ("one-reader", 1, false),
@@ -47,7 +47,7 @@ const COMPANIES: [(&str, u32, bool); 4] = [
     ("one-stopped-reader", 1, true),
 ];
 
-/// So many bytes go round in a few milliseconds, so that readers are overtaken, too.
+/// Small enough to wrap every few milliseconds, so that readers are overrun too.
 const RING_BYTES: u64 = 1024 * 1024;
 
 /// Runs the command.
@@ -84,7 +84,7 @@ impl Arguments {
             folder: folder.path().to_owned(),
             cpu: self.cpus.1,
             payload_bytes: self.payload,
-            // They read until they are killed.
+            // Readers run until they are killed.
             messages: u64::MAX,
             gather: 1,
             shares_cpu: readers > 1,

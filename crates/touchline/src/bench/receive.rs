@@ -11,14 +11,14 @@ use touchline_lab::bench::receive::{Plan, Stream};
 use touchline_net::UdpSource;
 use touchline_transport::clock::Clock;
 
-/// What receiving a packet costs: one a system call against several.
+/// Cost of receiving a packet: one a system call, and several.
 ///
-/// One thread sends, one receives, over one interface of this host. Each way of receiving takes its
-/// turn in each round, so that a change of the machine meets all of them.
+/// One thread sends and one receives, over one interface of this host. The ways of receiving
+/// alternate, so that a disturbance of the host affects all of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
-    /// Packets that one system call may bring, each a way of receiving; 1 is recvmsg, more is recvmmsg.
+    /// Maximum numbers of packets per system call, each a subject; 1 is recvmsg, more is recvmmsg.
     #[arg(long, value_name = "N", num_args = 1.., value_delimiter = ',', default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Vec<u16>,
     /// Name or address of the interface.
@@ -27,22 +27,22 @@ pub struct Arguments {
     /// Bytes of a packet.
     #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=9000))]
     payload: u16,
-    /// Groups that are polled, two of them urgent; packets come to one of those.
+    /// Groups that are polled, two of them urgent; packets are sent to one of those.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=20))]
     groups: u8,
-    /// Pause between two packets where there are pauses, microseconds.
+    /// Pause between two packets in the case with pauses, microseconds.
     #[arg(long, value_name = "US", default_value_t = 5000)]
     pause_us: u64,
-    /// Packets with pauses, of each way in each round.
+    /// Packets with pauses, of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     packets: u64,
-    /// Packets without pauses, likewise.
+    /// Packets without pauses, of each subject in each round.
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
     stream_packets: u64,
-    /// Times that each way is measured, alternately.
+    /// Rounds; each measures every subject once.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Processors: of the side that receives and of the side that sends.
+    /// Processors: of the receiving and of the sending side.
     #[arg(long, value_name = "A,B", default_value = "0,1", value_parser = cpus)]
     cpus: (usize, usize),
     #[command(flatten)]
@@ -54,7 +54,7 @@ Examples:
   touchline bench receive
   touchline bench receive --groups 4 --batch 1,4,16 --json";
 
-/// One way of receiving, over all rounds.
+/// Results of one way of receiving, over all rounds.
 struct Measured {
     batch: usize,
     source: UdpSource,
@@ -65,10 +65,10 @@ struct Measured {
     empty_ns: Vec<f64>,
 }
 
-/// Packets that wait in the socket before they are received.
+/// Packets queued in the socket before they are received.
 const BACKLOG_PACKETS: u64 = 2_000;
 
-/// Polls that bring nothing.
+/// Polls without a packet.
 const EMPTY_POLLS: u64 = 100_000;
 
 /// Runs the command.
@@ -138,9 +138,8 @@ impl Measured {
         Ok(())
     }
 
-    /// The best round of each: received a second; nanoseconds a packet in calls, in a backlog, of an
-    /// empty poll; and all packets that were lost. What is beside the best is mostly what else the
-    /// machine had to do.
+    /// Best round of each: packets received a second; nanoseconds per packet in calls, in a backlog, of an empty poll;
+    /// and all lost packets. Differences from the best are mostly other load of the machine.
     fn best(&self) -> [f64; 5] {
         let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
         let streams = self.streams.iter();
@@ -196,8 +195,8 @@ fn report(arguments: &Arguments, ways: &[Measured], run: &Run) {
         );
     }
     println!(
-        "call: the call that brought the packet; network: from the kernel's stamp to the packet handed over; backlog: a \
-         packet of {BACKLOG_PACKETS} that wait already; empty: a poll of all groups that brings nothing"
+        "call: the call that brought the packet; network: from the kernel's timestamp to the packet handed over; backlog: a \
+         packet of {BACKLOG_PACKETS} that are queued already; empty: a poll of all groups without a packet"
     );
     run.print_disturbance();
 }

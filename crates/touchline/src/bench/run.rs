@@ -1,4 +1,4 @@
-//! A run of a benchmark: what its figures are of, and whether they can be trusted.
+//! A run of a benchmark: its conditions, and disturbances.
 
 use crate::format::utc;
 use crate::output::Failure;
@@ -10,33 +10,34 @@ use touchline_lab::bench::conditions::{Load, Resolution};
 use touchline_lab::bench::{Host, Statistics};
 use touchline_transport::clock::Clock;
 
-/// What every benchmark can be asked for.
+/// Options of every benchmark.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Common {
-    /// One JSON object a line instead of a table.
+    /// Print one JSON object a line instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Write the whole distribution of each figure into this folder, in HdrHistogram's text form.
+    /// Write the complete distribution of each figure into this folder, in the text format of
+    /// HdrHistogram.
     #[arg(long, value_name = "DIR")]
     pub histograms: Option<PathBuf>,
 }
 
-/// A run that has begun.
+/// A running benchmark.
 pub struct Run {
     is_json: bool,
     histograms: Option<PathBuf>,
     host: Host,
     clock: Clock,
     resolution: Resolution,
-    /// When, in UTC.
+    /// Start time, in UTC.
     begun: String,
     load: Load,
-    /// Medians of the floor, one a round.
+    /// Medians of the lower bound, one a round.
     floors_ns: Vec<u64>,
 }
 
 impl Run {
-    /// Begins a run. Whatever the measuring thread is bound to, it should be bound to before.
+    /// Starts a run. Bind the measuring thread to its processor first.
     pub fn begin(common: &Common) -> Run {
         let clock = Clock::calibrated();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -52,7 +53,7 @@ impl Run {
         }
     }
 
-    /// The clock of the figures.
+    /// Clock of the figures.
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -62,18 +63,18 @@ impl Run {
         self.is_json
     }
 
-    /// Takes the median of the floor in one more round: a floor that moves says that the host was disturbed.
+    /// Adds the median of the lower bound in one round: a moving lower bound means that the host was disturbed.
     pub fn floor(&mut self, median_ns: u64) {
         self.floors_ns.push(median_ns);
     }
 
-    /// What disturbed the run so far.
+    /// Disturbances of the run so far.
     fn disturbed(&self) -> Vec<String> {
         let disturbance = Load::now().disturbance_since(&self.load, &self.floors_ns);
         disturbance.sentences()
     }
 
-    /// Prints the head of a table: host, build, units and clock, and what the figures are of.
+    /// Prints the header of a table: host, build, units, clock, and `what`.
     pub fn print_head(&self, what: &str) {
         let Run {
             host,
@@ -86,7 +87,7 @@ impl Run {
         println!("times in nanoseconds; {resolution}");
     }
 
-    /// Prints what disturbed the run, below a table; nothing if it was quiet.
+    /// Prints the disturbances of the run below a table, if any.
     pub fn print_disturbance(&self) {
         let disturbed = self.disturbed();
         if !disturbed.is_empty() {
@@ -97,7 +98,7 @@ impl Run {
         }
     }
 
-    /// Prints a line of JSON, with what every line has: when, which build, how it was called, where, and what disturbed it.
+    /// Prints a JSON line with the common fields: time, build, arguments, host and disturbances.
     pub fn print_json(&self, mut line: Value) {
         line["time"] = json!(self.begun);
         line["version"] = json!(version::VERSION);
@@ -112,13 +113,12 @@ impl Run {
         println!("{line}");
     }
 
-    /// Prints figures: a line of JSON each, or a table with a head that says what they are of. Writes their distributions if
-    /// that was asked for.
+    /// Prints figures as JSON lines or as a table with a header, and writes their distributions if requested.
     pub fn report(&self, what: &str, statistics: &[Statistics]) -> Result<(), Failure> {
         self.report_with(what, statistics, "", |_| String::new(), &[])
     }
 
-    /// The same with more columns, which have a head, and notes below.
+    /// [`Self::report`] with more columns, which have headers, and notes below.
     pub fn report_with(
         &self,
         what: &str,
@@ -144,7 +144,7 @@ impl Run {
         Ok(())
     }
 
-    /// Writes the whole distribution of each figure, if that was asked for.
+    /// Writes the complete distribution of each figure, if requested.
     pub fn write_distributions(&self, statistics: &[Statistics]) -> Result<(), Failure> {
         match &self.histograms {
             Some(folder) => write_distributions(statistics, folder),
@@ -161,7 +161,7 @@ fn write_distributions(statistics: &[Statistics], folder: &Path) -> Result<(), F
     written.map_err(|error| {
         let folder = folder.display();
         Failure::run(format!(
-            "{folder}: cannot be written ({error}); give a folder of yours"
+            "{folder}: cannot be written ({error}); give a folder that you may write to"
         ))
     })
 }

@@ -1,10 +1,10 @@
-//! Everything that a venue states of an instrument, a line each.
+//! Definition of an instrument, one field a line.
 
 use crate::format::utc;
 use std::fmt::{Display, Write};
 use touchline_client::{Definition, OptionRight, SecurityType, Side};
 
-/// The definition of an instrument; what is not stated is left out.
+/// The definition of an instrument; absent fields are left out.
 pub fn details(definition: &Definition) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: Option<String>| {
@@ -71,7 +71,7 @@ fn shown(value: Option<impl Display>) -> Option<String> {
     value.map(|value| value.to_string())
 }
 
-/// `2024-09-20`, or the month alone.
+/// `2024-09-20`, or year and month.
 fn date(yyyymmdd: u32) -> String {
     let (year, month, day) = (yyyymmdd / 10_000, yyyymmdd / 100 % 100, yyyymmdd % 100);
     match day {

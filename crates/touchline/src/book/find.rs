@@ -1,14 +1,14 @@
-//! Which instruments a person means.
+//! Instruments selected by an argument.
 
 use crate::missing::nearest;
 use crate::output::Failure;
 use touchline_client::{Error, Instrument, SecurityId, Snapshot};
 
-/// The instruments that are meant, by ascending venue id; at least one: that of a symbol or of the venue's id, else all
-/// that fit as a pattern.
+/// The selected instruments, by ascending security id, at least one: the one with this symbol or security id, else all
+/// that match the pattern.
 ///
 /// # Errors
-/// There is none; the nearest name is said.
+/// No instrument matches; the error names the nearest symbol.
 pub fn find(snapshot: &Snapshot, wanted: &str) -> Result<Vec<Instrument>, Failure> {
     let current = |found: Result<Instrument, Error>| {
         let found = found.ok()?;
@@ -31,7 +31,7 @@ pub fn find(snapshot: &Snapshot, wanted: &str) -> Result<Vec<Instrument>, Failur
     }
 }
 
-/// How an instrument is called: by its symbol, or by the venue's id where that is all there is.
+/// Label of an instrument: its symbol, or its security id if it has no symbol.
 pub fn label(snapshot: &Snapshot, instrument: Instrument) -> String {
     match (snapshot.symbol(instrument), snapshot.definition(instrument)) {
         ("?", Ok(definition)) => definition.security_id.to_string(),

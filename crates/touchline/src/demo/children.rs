@@ -1,8 +1,8 @@
-//! The processes of the demo: this very program with other arguments.
+//! Processes of the demo: this program with other arguments.
 //!
-//! Each reads its standard input and ends when that ends, so that none is left over however this
-//! process ends. They are out of the terminal's reach: Ctrl-C is for the demo, which ends them in
-//! order.
+//! Each child ends when its standard input ends, so that none survives the demo, however the demo
+//! ends. Children are in process groups of their own: Ctrl-C reaches only the demo, which stops
+//! them in order.
 
 use crate::output::Failure;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -20,7 +20,7 @@ pub struct Process {
     said: [Listener; 2],
 }
 
-/// What a process wrote on one of its outputs.
+/// Lines that a process wrote to one of its outputs.
 #[derive(Debug)]
 struct Listener {
     lines: Arc<Mutex<Vec<String>>>,
@@ -28,7 +28,7 @@ struct Listener {
 }
 
 impl Process {
-    /// Starts it.
+    /// Starts the process.
     pub fn start(name: &'static str, arguments: &[String]) -> Result<Process, Failure> {
         let failed = |error| Failure::run(format!("the {name} cannot be started: {error}"));
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
@@ -46,12 +46,12 @@ impl Process {
         Ok(Process { name, child, said })
     }
 
-    /// Its process.
+    /// Process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits until it has written a line on standard output or error that contains `word`.
+    /// Waits for a line on standard output or error that contains `word`.
     pub fn wait_for(&mut self, word: &str, patience: Duration) -> Result<(), Failure> {
         let start = Instant::now();
         loop {
@@ -72,7 +72,7 @@ impl Process {
         }
     }
 
-    /// Why it has ended, if it has, before it was asked to.
+    /// Why the process ended early, if it did.
     pub fn failure(&mut self) -> Option<Failure> {
         let status = self.child.try_wait().ok()??;
         self.hear_out();
@@ -82,12 +82,12 @@ impl Process {
     /// Writes a line to its standard input.
     pub fn tell(&mut self, line: &str) {
         if let Some(input) = &mut self.child.stdin {
-            // One that has ended is noticed elsewhere.
+            // An ended process is detected elsewhere.
             let _ = writeln!(input, "{line}");
         }
     }
 
-    /// Asks it to end, and waits; what it wrote on standard output is returned.
+    /// Requests the end and waits; returns the lines of standard output.
     pub fn end(mut self, patience: Duration) -> Result<Vec<String>, Failure> {
         drop(self.child.stdin.take());
         let start = Instant::now();
@@ -111,7 +111,7 @@ impl Process {
         out.heard().into_iter().chain(error.heard()).collect()
     }
 
-    /// Everything that an ended process wrote arrives.
+    /// Waits for the remaining output of an ended process.
     fn hear_out(&mut self) {
         for listener in &mut self.said {
             if let Some(thread) = listener.thread.take() {
@@ -124,7 +124,7 @@ impl Process {
         let last = self.said[1].heard().pop().unwrap_or_default();
         let last = last.trim_start_matches("touchline: ");
         match status.code() {
-            // What it was started with came from our arguments.
+            // The arguments of the process come from ours.
             Some(2) => Failure::usage(format!("the {}: {last}", self.name)),
             _ => Failure::run(format!("the {} ended ({status}): {last}", self.name)),
         }
@@ -133,7 +133,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that was ended properly is no more.
+        // An ended process needs no kill.
         if let Ok(None) = self.child.try_wait() {
             let _ = self.child.kill();
             let _ = self.child.wait();
@@ -161,7 +161,7 @@ impl Listener {
     }
 }
 
-/// Lines kept of one output: a demo may run for a day.
+/// Lines kept of one output; a demo may run for a day.
 const LINES_MAX: usize = 512;
 
 fn keep(lines: &Mutex<Vec<String>>, line: String) {

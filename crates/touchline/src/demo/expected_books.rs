@@ -1,4 +1,4 @@
-//! The subscriber's books against the exchange's, row by row.
+//! Comparison of the subscriber's books with the exchange's, row by row.
 
 use crate::output::Failure;
 use crate::paint::Paint;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many books and order books were compared, and which of them differ.
+/// Result of the comparison: books and order books compared, and those that differ.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     books: Compared,
@@ -21,7 +21,7 @@ struct Compared {
     wrong: Vec<String>,
 }
 
-/// Compares what the exchange and the subscriber wrote into a folder.
+/// Compares the files of the exchange and of the subscriber in a folder.
 pub fn compare(folder: &Path) -> Result<Comparison, Failure> {
     let compared = |kind: &str| {
         let expected_books = read(&folder.join(format!("truth-{kind}.jsonl")))?;
@@ -39,7 +39,7 @@ fn read(path: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::run(format!("{}: {error}", path.display())))
 }
 
-/// Every row of the expected books must be there, the same but for the number that a bus does not carry.
+/// Compares each expected row, without `last_rpt_seq`, which a bus does not carry.
 fn rows(expected_books: &str, held: &str) -> Compared {
     let held: BTreeMap<i64, Value> = parsed(held).collect();
     let mut compared = Compared::default();
@@ -64,7 +64,7 @@ fn parsed(text: &str) -> impl Iterator<Item = (i64, Value)> + '_ {
 }
 
 impl Comparison {
-    /// Whether there was something to compare and nothing differs.
+    /// Whether books were compared and none differs.
     pub fn is_equal(&self) -> bool {
         let compared = [&self.books, &self.order_books];
         compared
@@ -72,17 +72,19 @@ impl Comparison {
             .all(|compared| compared.total > 0 && compared.wrong.is_empty())
     }
 
-    /// What differs, in a line.
+    /// The differences, in one line.
     pub fn difference(&self) -> String {
         let wrong = |compared: &Compared| match compared.total {
             0 => "none at all".to_owned(),
             _ => compared.wrong.join(", "),
         };
         let (books, orders) = (wrong(&self.books), wrong(&self.order_books));
-        format!("the truth differs: books of [{books}], order books of [{orders}]")
+        format!(
+            "books differ from the exchange's: price books of [{books}], order books of [{orders}]"
+        )
     }
 
-    /// The result, for a screen.
+    /// The result, for the terminal.
     pub fn describe(&self, paint: Paint) -> String {
         let mut text = format!(
             "\n{}\n",
@@ -92,7 +94,10 @@ impl Comparison {
             ("price books", &self.books),
             ("order books", &self.order_books),
         ] {
-            let equal = format!("{} of {total} {name} equal the truth", total - wrong.len());
+            let equal = format!(
+                "{} of {total} {name} equal the exchange's",
+                total - wrong.len()
+            );
             let _ = match wrong.is_empty() {
                 true => writeln!(text, "  {}", paint.green(equal)),
                 false => writeln!(text, "  {}: not {}", paint.red(equal), wrong.join(", ")),

@@ -1,7 +1,7 @@
-//! The demo's folder and its bus, which go with the demo however that ends.
+//! Folder and bus of the demo, removed at its end, however it ends.
 //!
-//! Beside the demo runs a process that only waits for its end, which it learns from a pipe, and removes both.
-//! Where both were killed at once, the next demo removes what they left.
+//! A cleaner process waits on a pipe for the end of the demo and removes both. If both were killed, the next demo
+//! removes their files.
 
 use super::left_bus::LeftBus;
 use crate::output::Failure;
@@ -17,28 +17,28 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A folder of its own, gone with the demo.
+/// A temporary folder, removed at the end of the demo.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// Nobody removes a folder that is locked by another process.
+    /// Lock: a locked folder is not removed by other processes.
     _lock: OwnedFd,
     cleaner: Cleaner,
 }
 
-/// The process that survives the demo.
+/// The process that outlives the demo.
 #[derive(Debug)]
 struct Cleaner(Child);
 
-/// What the folders of demos are called, with the number of the process behind it.
+/// Prefix of the folder's name, followed by the process id.
 const PREFIX: &str = "touchline-demo-";
 
-/// How long the end of a demo is waited for once its pipe has ended, and for files that are still being made.
+/// Maximum wait for the end of a demo after its pipe is closed, and for files that are still being created.
 const PATIENCE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(5);
 
 impl Folder {
-    /// Makes it, and removes what killed demos left.
+    /// Creates the folder and removes those of killed demos.
     pub fn create() -> Result<Folder, Failure> {
         let process = std::process::id();
         let path = path_of(process);
@@ -49,9 +49,9 @@ impl Folder {
             ))
         };
         sweep();
-        // Before there is anything to remove: a kill may come at any moment.
+        // Before anything exists that must be removed: a kill may come at any moment.
         let cleaner = Cleaner::start(process)?;
-        // One that is there already is somebody else's, whatever it is.
+        // An existing folder of this name belongs to another process.
         let mut builder = fs::DirBuilder::new();
         builder.mode(0o700).create(&path).map_err(failed)?;
         let lock = lock(&path).ok_or_else(|| failed(ErrorKind::ResourceBusy.into()))?;
@@ -62,15 +62,15 @@ impl Folder {
         })
     }
 
-    /// The bus goes with the folder, from now on.
+    /// The bus is removed with the folder from now on.
     pub fn takes_along(&self, bus: &LeftBus) {
         if let Some(mut input) = self.cleaner.0.stdin.as_ref() {
-            // A cleaner that was killed removes nothing; the demo goes on.
+            // A killed cleaner removes nothing; the demo continues.
             let _ = input.write_all(bus.to_line().as_bytes());
         }
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -91,7 +91,7 @@ impl Cleaner {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Out of the terminal's reach: Ctrl-C is for the demo.
+            // A process group of its own: Ctrl-C must not end the cleaner.
             .process_group(0)
             .spawn()
             .map_err(failed)?;
@@ -104,13 +104,13 @@ impl Cleaner {
     }
 }
 
-/// Removes the folder and the bus of a demo as soon as standard input, and with it the demo, has ended.
+/// Removes the folder and the bus of a demo when standard input ends, that is, when the demo has ended.
 pub fn clean_up_after(process: u32) -> Result<(), Failure> {
     let mut told = String::new();
     let _ = std::io::stdin().read_to_string(&mut told);
     let path = path_of(process);
     let patience = Instant::now() + PATIENCE;
-    // Its pipe may end a moment before its lock. Its other processes have not ended yet, and may just make a file.
+    // The pipe may close before the lock is released, and child processes may still be creating files.
     // mutant: demo: nobody removes what a killed one leaves
     while path.exists() && Instant::now() < patience {
         if let Some(_lock) = lock(&path) {
@@ -125,7 +125,7 @@ pub fn clean_up_after(process: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Removes the folders of demos of this user that are no more.
+/// Removes the folders of ended demos of this user.
 fn sweep() {
     let Ok(entries) = fs::read_dir(std::env::temp_dir()) else {
         return;
@@ -136,7 +136,7 @@ fn sweep() {
         let Some(process) = process.and_then(|number| number.parse().ok()) else {
             continue;
         };
-        // One that has just been made is not locked yet.
+        // A new folder is not locked yet.
         // mutant: demo: the next one sweeps nothing
         if is_running(process) {
             continue;
@@ -151,14 +151,14 @@ fn path_of(process: u32) -> PathBuf {
     std::env::temp_dir().join(format!("{PREFIX}{process}"))
 }
 
-/// Whether another process of this number runs.
+/// Whether another process with this id runs.
 fn is_running(process: u32) -> bool {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let answer = pid.map(test_kill_process);
     process != std::process::id() && !matches!(answer, None | Some(Err(rustix::io::Errno::SRCH)))
 }
 
-/// A folder of ours that nobody has locked; it is locked until the value goes.
+/// Locks a folder of this user that is not locked; the lock ends with the value.
 fn lock(path: &Path) -> Option<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;

@@ -1,26 +1,26 @@
-//! The bus that a demo leaves in shared memory: a demo that is killed cannot remove it.
+//! Bus that a killed demo leaves in shared memory.
 //!
-//! The cleaner that outlives the demo removes it once the demo's gateway is gone. It is told which bus and which gateway
-//! in one line, as soon as that gateway runs.
+//! The cleaner, which outlives the demo, removes the bus once the demo's gateway has ended. One line names bus and
+//! gateway; the demo writes it as soon as the gateway runs.
 
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use touchline_transport::shm::{Overview, Root, remove};
 
-/// Which bus, and the process that published it.
+/// A bus and the process that published it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftBus {
     /// Directory of the buses.
     pub directory: PathBuf,
-    /// Its name.
+    /// Name of the bus.
     pub bus: String,
-    /// The demo's gateway.
+    /// Process id of the demo's gateway.
     pub gateway: u32,
 }
 
 impl LeftBus {
-    /// As one line for the cleaner. The directory is last: it may have spaces in it.
+    /// One line for the cleaner. The directory is last because it may contain spaces.
     pub fn to_line(&self) -> String {
         let LeftBus {
             directory,
@@ -30,7 +30,7 @@ impl LeftBus {
         format!("{gateway} {bus} {}\n", directory.display())
     }
 
-    /// Reads such a line; `None` of any other, and of a part of one.
+    /// Parses such a line; `None` for any other, and for an incomplete one.
     pub fn of_line(line: &str) -> Option<LeftBus> {
         let mut words = line.strip_suffix('\n')?.splitn(3, ' ');
         let gateway = words.next()?.parse().ok()?;
@@ -43,8 +43,8 @@ impl LeftBus {
         })
     }
 
-    /// Waits until the gateway has ended and removes the bus. One that somebody else publishes by then is left alone,
-    /// as is one whose gateway goes on beyond `patience`.
+    /// Waits until the gateway has ended and removes the bus. A bus that another process publishes by then stays, as
+    /// does one whose gateway runs beyond `patience`.
     pub fn remove(&self, patience: Duration, nap: Duration) {
         let root = Root::at(&self.directory);
         let start = Instant::now();
@@ -52,7 +52,7 @@ impl LeftBus {
             match Overview::publisher_of(&root, &self.bus) {
                 Ok(Some(holder)) if holder.pid == self.gateway => thread::sleep(nap),
                 Ok(None) => {
-                    // Who takes it at this very moment keeps it.
+                    // A process that opens the bus at this moment keeps it.
                     let _ = remove(&root, &self.bus);
                     return;
                 }
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// This process publishes: as the demo's gateway, or as somebody else.
+    /// This process publishes, as the demo's gateway or as another process.
     #[test]
     fn a_bus_goes_when_nobody_publishes_it_and_not_before() {
         let name = format!("touchline-left-bus-{}", std::process::id());
@@ -109,7 +109,7 @@ mod tests {
         drop(publisher);
         left(root.path(), us).remove(long, nap);
         assert!(!path.exists(), "it stays");
-        // There is none any more, which is no trouble.
+        // A missing bus is not an error.
         left(root.path(), us).remove(long, nap);
         std::fs::remove_dir_all(&directory).expect("our folder");
     }

@@ -1,4 +1,5 @@
-//! The conductor: starts the processes in order, watches, ends them in order, and judges.
+//! Runs the demo: starts the processes in order, watches them, stops them in order, and compares
+//! the books.
 
 use super::children::Process;
 use super::folder::Folder;
@@ -24,10 +25,10 @@ use touchline_gateway::venues::cme::CmeConfig;
 use touchline_lab::cme::config::{CHANNEL, GROUP_SETS, config_xml_of};
 use touchline_transport::shm::{Overview, Root};
 
-/// Name of the demo's bus; with `--groups N` the number is behind it.
+/// Name of the demo's bus; `--groups N` appends the number.
 const BUS: &str = "demo";
 
-/// What goes wrong on the way, from the start on: both lines on their own, and now and then together.
+/// Faults injected from the start, on each line separately and now and then on both.
 const FAULTS: &[&str] = &[
     "drop a 0.02",
     "drop b 0.02",
@@ -38,21 +39,21 @@ const FAULTS: &[&str] = &[
     "corrupt ab 0.005",
 ];
 
-/// A line is dead for so many seconds, each so many.
+/// Duration of an outage of one line, and the interval of outages, seconds.
 const OUTAGE: &str = "0.5";
 const OUTAGE_EVERY: Duration = Duration::from_secs(10);
 
-/// How long a process may take to be up, and to end.
+/// Maximum time of a process to start and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The processes, in the order of the data.
+/// The processes, in the order of the data flow.
 struct Cast {
     exchange: Process,
     gateway: Process,
     subscriber: Process,
 }
 
-/// What a run is: whose groups, which bus, where.
+/// Parameters of a run: groups, bus, directories.
 struct Plan<'a> {
     arguments: &'a Arguments,
     groups: u16,
@@ -62,7 +63,7 @@ struct Plan<'a> {
     folder: &'a Path,
 }
 
-/// Runs until the end, and compares.
+/// Runs the demo to its end and compares the books.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let folder = Folder::create()?;
@@ -73,19 +74,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         plan.choice.reason
     ))?;
     let start = Instant::now();
-    // Another demo may have begun at the same moment; that is the better reason.
+    // If another demo started at the same moment, that is the reported error.
     let started = Cast::start(&plan, &folder);
     let mut cast = started.or_else(|failure| plan.check_alone().and(Err(failure)))?;
     let watched = watch(&plan, &mut cast, &interrupt);
     let picture = Picture::of(&plan.root, &plan.bus);
-    // What the watch found wrong is the better reason.
+    // A failure found while watching takes precedence.
     let ended = cast.end();
     watched?;
     let sent = ended?;
     let comparison = expected_books::compare(plan.folder)?;
     let paint = Paint::for_stdout();
     let mut page = format!("\n{}\n", paint.bold("The exchange"));
-    // Before that are its answers to commands.
+    // Earlier lines are answers to commands.
     for line in sent.iter().skip_while(|line| !line.starts_with("packets")) {
         page += &format!("  {line}\n");
     }
@@ -107,7 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Until somebody wants an end: on a screen, or with a line a second.
+/// Watches until a stop is requested: on a screen, or with one line a second.
 fn watch(plan: &Plan<'_>, cast: &mut Cast, interrupt: &Interrupt) -> Result<(), Failure> {
     let start = Instant::now();
     let end = plan.arguments.seconds.map(Duration::from_secs);
@@ -132,7 +133,7 @@ fn watch(plan: &Plan<'_>, cast: &mut Cast, interrupt: &Interrupt) -> Result<(), 
     }
 }
 
-/// What one sees, what to press, and how it ends.
+/// Text that explains the screen: data flow, keys, end.
 fn introduction(arguments: &Arguments) -> String {
     let end = match arguments.seconds {
         None => "q ends the demo".to_owned(),
@@ -170,7 +171,7 @@ fn write_lines(
 }
 
 impl Cast {
-    /// The exchange first, then who listens to it, then who listens to that.
+    /// Starts the exchange first, then its gateway, then the subscriber.
     fn start(plan: &Plan<'_>, home: &Folder) -> Result<Cast, Failure> {
         let mut exchange = Process::start("exchange", &plan.exchange())?;
         exchange.wait_for("sending", PATIENCE)?;
@@ -220,7 +221,8 @@ impl Cast {
         all.find_map(Process::failure).map_or(Ok(()), Err)
     }
 
-    /// The exchange heals everything and says what it sent; the others have time to take it in.
+    /// Stops the exchange, which stops injecting faults and prints its counts; the others receive
+    /// the rest first.
     fn end(self) -> Result<Vec<String>, Failure> {
         let sent = self.exchange.end(PATIENCE)?;
         thread::sleep(Duration::from_millis(300));
@@ -235,7 +237,7 @@ impl<'a> Plan<'a> {
         let choice = choose(arguments.dir.as_deref(), folder)?;
         let (groups, bus) = match arguments.groups {
             Some(set) => (set, format!("{BUS}-{set}")),
-            // Not the one that simulators have without being told.
+            // Not the default text of simulators.
             None => {
                 let others = u32::from(GROUP_SETS - 1);
                 (1 + (std::process::id() % others) as u16, BUS.to_owned())
@@ -251,7 +253,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// A bus has one writer: a second demo needs another one, and groups of its own.
+    /// A bus has one writer: a second demo needs another bus and its own groups.
     fn check_alone(&self) -> Result<(), Failure> {
         let publisher = |bus: &str| Overview::publisher_of(&self.root, bus).ok().flatten();
         // mutant: demo: a second one is not refused
@@ -290,8 +292,8 @@ impl<'a> Plan<'a> {
         all
     }
 
-    /// Writes what the gateway reads. The exchange could do it, and would make the folder again that was removed
-    /// behind a killed demo.
+    /// Writes the gateway's configuration. The exchange would create the folder again after it was removed behind a
+    /// killed demo.
     fn write_configuration(&self) -> Result<PathBuf, Failure> {
         let file = |name: &str, text: String| {
             let path = self.folder.join(name);
@@ -304,7 +306,8 @@ impl<'a> Plan<'a> {
         file("demo.toml", self.configuration(config_xml).to_toml())
     }
 
-    /// A gateway of few instruments, which shares the processor with everything else here.
+    /// Configuration of a gateway with few instruments that shares its processor with the other
+    /// processes.
     fn configuration(&self, config_xml: PathBuf) -> CmeConfig {
         let mut config = Config::of_cme_channel(config_xml, u32::from(CHANNEL));
         config.bus = self.bus.clone();

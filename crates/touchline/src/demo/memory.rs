@@ -1,34 +1,34 @@
-//! Where the demo's bus goes, and how large its ring is: what there is decides.
+//! Directory and ring size of the demo's bus, by the free memory.
 
 use crate::format::bytes;
 use crate::output::Failure;
 use std::path::{Path, PathBuf};
 use touchline_gateway::bus;
 
-/// The ring of a demo with memory to spare, and the smallest one that is worth showing.
+/// Largest and smallest ring of a demo.
 const RING_BYTES: u64 = 8 * 1024 * 1024;
 const RING_BYTES_MIN: u64 = 256 * 1024;
 
-/// What the rest of the bus takes: images and definitions of a few instruments, counters, slack.
+/// Memory of a bus without its ring: tables of a few instruments, counters, reserve.
 const REST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What was chosen.
+/// The selected directory and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// Directory of the buses.
     pub directory: PathBuf,
     /// Bytes of the ring.
     pub ring_bytes: u64,
-    /// Why, for people.
+    /// Reason of the choice, as text.
     pub reason: String,
 }
 
-/// Chooses by the room that there is.
+/// Selects by free memory.
 ///
 /// # Errors
-/// No room for the smallest ring, neither in shared memory nor beside `temporary`.
+/// No room for the smallest ring in shared memory or in `temporary`.
 pub fn choose(directory: Option<&Path>, temporary: &Path) -> Result<Choice, Failure> {
-    // Its own processes must find it, wherever the file stands that names it.
+    // Absolute: the demo's processes must find it wherever the file that names it is.
     let shared = bus::root(directory).path().to_owned();
     let shared = std::path::absolute(&shared).unwrap_or(shared);
     let free = free_bytes(&shared);
@@ -69,7 +69,7 @@ fn within(directory: &Path, ring_bytes: u64, free: u64) -> Choice {
     }
 }
 
-/// The largest ring that leaves half of the room to others.
+/// The largest ring that leaves half of the memory free.
 fn ring_for(free: u64) -> Option<u64> {
     let most = (free / 2).checked_sub(REST_BYTES)?;
     let fits = |ring: &u64| *ring <= most;
@@ -77,7 +77,7 @@ fn ring_for(free: u64) -> Option<u64> {
     rings.take_while(|ring| *ring >= RING_BYTES_MIN).find(fits)
 }
 
-/// Room at a place that may not be there yet.
+/// Free bytes at a path that may not exist yet.
 fn free_bytes(place: &Path) -> u64 {
     let there = place
         .ancestors()
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_place_without_room_is_refused_with_what_is_needed() {
-        // A file system that has no room for anybody.
+        // A file system without free space.
         let said = choose(Some(Path::new("/proc/nowhere")), Path::new("/proc"));
         let Err(Failure::Run(said)) = said else {
             panic!("{said:?}")

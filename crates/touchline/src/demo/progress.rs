@@ -1,4 +1,4 @@
-//! The demo without a screen: a line a second, and the table at the end.
+//! The demo without a screen: one line a second, and a table at the end.
 
 use crate::format::{count, counted, duration, rate};
 use crate::paint::Paint;
@@ -7,7 +7,7 @@ use crate::top::model::Sample;
 use std::fmt::Write;
 use touchline_transport::shm::{CountersView, Root, readers};
 
-/// What was counted at one moment.
+/// Counters at one moment.
 #[derive(Debug, Default)]
 pub struct Picture {
     gateway: Option<Sample>,
@@ -15,7 +15,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// The gateway's board, and the boards of the readers.
+    /// Reads the counters of the gateway and of the readers.
     pub fn of(root: &Root, bus: &str) -> Picture {
         let gateway = CountersView::open(root, bus).ok().flatten();
         let readers = readers(root, bus).unwrap_or_default().into_iter();
@@ -28,7 +28,7 @@ impl Picture {
         }
     }
 
-    /// A counter of the gateway; 0 if there is none.
+    /// A counter of the gateway; 0 if it does not exist.
     pub fn counter(&self, name: &str) -> u64 {
         let gateway = self.gateway.as_ref();
         gateway.map_or(0, |sample| sample.counter(name))

@@ -1,4 +1,4 @@
-//! Keeps a demo's session as files, so that every other command can be tried on it.
+//! Writes a demo session to files for other commands.
 
 use super::session::Session;
 use crate::output::Failure;
@@ -8,14 +8,15 @@ use std::path::Path;
 use touchline_lab::capture::write_pcap;
 use touchline_lab::cme::config::{CHANNEL, config_xml};
 
-/// The gateway's configuration of the session.
+/// Configuration of a gateway for the session.
 fn config() -> String {
     format!(
         "bus = \"demo\"\n\n[venue]\nkind = \"cme\"\nchannel = {CHANNEL}\nconfig_xml = \"config.xml\"\n"
     )
 }
 
-/// Writes the capture, the channel's configuration, the gateway's, and the exchange's own books.
+/// Writes the capture, the channel's config.xml, the gateway's configuration and the exchange's
+/// books.
 pub fn save(session: &Session, folder: &Path) -> Result<(), Failure> {
     let expected_books = &session.expected;
     let written = fs::create_dir_all(folder)

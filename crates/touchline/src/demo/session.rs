@@ -1,4 +1,4 @@
-//! What the exchange sent, and what was done to it on the way.
+//! A generated session and its faults.
 
 use super::Arguments;
 use crate::format::{count, counted, duration};
@@ -10,11 +10,11 @@ use touchline_lab::cme::{Options, generate};
 use touchline_lab::fault::{Fault, FaultPlan, Report, deliver};
 use touchline_lab::picture::Picture;
 
-/// A session as it arrives, and the truth about it.
+/// A session as received, and its expected books.
 pub struct Session {
-    /// What arrives, in order.
+    /// Packets as received, in order.
     pub arrivals: Vec<Arrival>,
-    /// What the exchange has in the end.
+    /// The exchange's books at the end.
     pub expected: Picture,
     title: String,
     sent: u64,
@@ -25,7 +25,7 @@ pub struct Session {
 const EVENTS: usize = 3_000;
 
 impl Session {
-    /// The session of a seed, with its faults.
+    /// The session for a seed, with its faults.
     pub fn generate(arguments: &Arguments) -> Session {
         let version = match arguments.version.as_str() {
             "9" => Version::V9,
@@ -56,12 +56,12 @@ impl Session {
         }
     }
 
-    /// When the first packet arrives, nanoseconds since the Unix epoch.
+    /// Receive time of the first packet, nanoseconds since the Unix epoch.
     pub fn start_ns(&self) -> u64 {
         self.arrivals.first().map_or(0, |arrival| arrival.time_ns)
     }
 
-    /// What was generated and what went wrong with it.
+    /// Text that describes the market and the faults.
     pub fn describe(&self, paint: Paint) -> String {
         let mut text = format!("{}\n", paint.bold(&self.title));
         let end_ns = self.arrivals.last().map_or(0, |arrival| arrival.time_ns);
@@ -84,13 +84,13 @@ impl Session {
         let lost = count(self.faults.lost_on_both.len() as u64);
         let _ = writeln!(
             text,
-            "{lost:>8}  lost on both lines: only a snapshot heals these"
+            "{lost:>8}  lost on both lines: recovered from snapshots"
         );
         text
     }
 }
 
-/// Everything that happens to multicast on a bad day.
+/// Every kind of fault.
 fn plan() -> FaultPlan {
     let all = FaultPlan::all_feeds([
         Fault::Drop { share: 0.02 },

@@ -1,43 +1,43 @@
-//! Lists of processors as the kernel writes them: `0-3,8,10-11`.
+//! Lists of processors in the kernel's format: `0-3,8,10-11`.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// The kernel has no more.
+/// The kernel's maximum.
 const CPUS_MAX: usize = 8192;
 
-/// Numbers of processors.
+/// Set of processor numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuList(BTreeSet<usize>);
 
 impl CpuList {
-    /// Whether it has none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each, ascending.
+    /// Processors in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().copied()
     }
 
-    /// Those that the other list does not have.
+    /// Processors that are not in the other list.
     pub fn without(&self, other: &CpuList) -> CpuList {
         CpuList(&self.0 - &other.0)
     }
 
-    /// Those that both lists have.
+    /// Processors in both lists.
     pub fn both(&self, other: &CpuList) -> CpuList {
         CpuList(&self.0 & &other.0)
     }
 
-    /// Those that either has.
+    /// Processors in either list.
     pub fn either(&self, other: &CpuList) -> CpuList {
         CpuList(&self.0 | &other.0)
     }
 
-    /// What a file of the kernel says; an empty one, or `(null)`, says none.
+    /// Parses a file of the kernel; `None` if it is empty or `(null)`.
     pub fn of_kernel(text: &str) -> Option<CpuList> {
         match text.trim() {
             "" | "(null)" => Some(CpuList::default()),
@@ -56,7 +56,7 @@ impl FromStr for CpuList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<CpuList, String> {
-        let refused = || format!("{text:?} is no list of processors; write it like 2,3 or 4-7");
+        let refused = || format!("{text:?} is not a list of processors; write 2,3 or 4-7");
         let number = |text: &str| {
             text.parse()
                 .ok()

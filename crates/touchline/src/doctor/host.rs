@@ -1,4 +1,4 @@
-//! What can be seen of a host: files of the kernel, and what only calls tell.
+//! Facts about a host: files of the kernel and results of system calls.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -6,26 +6,26 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use touchline_net::nic::{self, Timestamps};
 
-/// The most that is read of one file, in bytes.
+/// Maximum size of a file that is read, bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// A host, seen through its files below a directory: `/`, or that of a made-up one.
+/// A host, read from the files below a directory: `/`, or that of a test host.
 #[derive(Debug)]
 pub struct Host {
     root: PathBuf,
     calls: Calls,
 }
 
-/// What no file says.
+/// Facts that only system calls report.
 #[derive(Debug)]
 enum Calls {
-    /// This host is asked.
+    /// Calls are made on this host.
     Made,
-    /// A made-up host has no kernel to ask; these are its answers, if it has any.
+    /// A test host: fixed answers, if there are any.
     MadeUp(Answers),
 }
 
-/// What a kernel would have answered.
+/// Answers of a kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answers {
     /// Of the file system at `/dev/shm`.
@@ -37,18 +37,18 @@ pub struct Answers {
 /// Room in a file system, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Space {
-    /// All of it.
+    /// Total.
     pub total_bytes: u64,
-    /// What is left.
+    /// Free.
     pub free_bytes: u64,
 }
 
-/// Why something cannot be told, in one line. It is not held against the host.
+/// Reason why a fact is unknown, in one line. An unknown fact is not a failure.
 #[derive(Debug)]
 pub struct Unknown(pub String);
 
 impl Unknown {
-    /// For this reason.
+    /// With this reason.
     pub fn because(what: impl Display) -> Unknown {
         Unknown(what.to_string())
     }
@@ -63,12 +63,12 @@ impl Host {
         }
     }
 
-    /// A host of files; what is no file is unknown of it.
+    /// A host of files; facts outside files are unknown.
     pub fn made_up(root: &Path) -> Host {
         Host::answering(root, Answers::default())
     }
 
-    /// A host of files and answers.
+    /// A host of files and fixed answers.
     pub fn answering(root: &Path, answers: Answers) -> Host {
         Host {
             root: root.to_owned(),
@@ -76,7 +76,7 @@ impl Host {
         }
     }
 
-    /// What a file says, without the space around it.
+    /// Content of a file, trimmed.
     pub fn text(&self, path: &str) -> Result<String, Unknown> {
         let mut bytes = Vec::new();
         let read = File::open(self.place(path))
@@ -87,14 +87,14 @@ impl Host {
         }
     }
 
-    /// The number that a file says.
+    /// Number in a file.
     pub fn number(&self, path: &str) -> Result<u64, Unknown> {
         let text = self.text(path)?;
         let number = text.parse();
         number.map_err(|_| Unknown(format!("{path} has no number: {:?}", start(&text))))
     }
 
-    /// The word that a file has in brackets, of those to choose from.
+    /// The selected word of a file, in brackets among its alternatives.
     pub fn chosen(&self, path: &str) -> Result<String, Unknown> {
         let text = self.text(path)?;
         let chosen = text
@@ -115,12 +115,12 @@ impl Host {
         names
     }
 
-    /// Whether there is a directory.
+    /// Whether a directory exists.
     pub fn has_directory(&self, path: &str) -> bool {
         self.place(path).is_dir()
     }
 
-    /// Room in `/dev/shm`.
+    /// Space of `/dev/shm`.
     pub fn shm_space(&self) -> Result<Space, Unknown> {
         if let Calls::MadeUp(answers) = self.calls {
             return answers.shm.ok_or_else(not_asked);
@@ -134,7 +134,7 @@ impl Host {
         })
     }
 
-    /// Who stamps the packets of an interface.
+    /// Timestamping of an interface.
     pub fn timestamps(&self, interface: &str) -> Result<Timestamps, Unknown> {
         if let Calls::MadeUp(answers) = self.calls {
             return answers.timestamps.ok_or_else(not_asked);
@@ -150,10 +150,10 @@ impl Host {
 }
 
 fn not_asked() -> Unknown {
-    Unknown::because("a made-up host has no kernel to ask")
+    Unknown::because("a test host has no kernel")
 }
 
-/// So that a message stays short.
+/// First characters, to keep a message short.
 fn start(text: &str) -> String {
     text.chars().take(40).collect()
 }

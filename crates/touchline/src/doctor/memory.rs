@@ -1,4 +1,4 @@
-//! Memory, and the limits of processes.
+//! Checks of memory and of process limits.
 
 use super::Asked;
 use super::host::{Host, Unknown};
@@ -8,11 +8,11 @@ use crate::format::bytes;
 type Look = Result<Finding, Unknown>;
 
 const MIB: u64 = 1024 * 1024;
-/// A bus with default settings: its ring, and tables of some ten thousand instruments.
+/// Memory of a bus with default settings: ring, and tables of some ten thousand instruments.
 const BUS_BYTES: u64 = 64 * MIB;
-/// Room for a few of them.
+/// Memory for a few buses.
 const SHM_BYTES: u64 = 512 * MIB;
-/// What most systems give; sockets and buses of one gateway take some dozens.
+/// Default limit of most systems; sockets and buses of one gateway need some dozens.
 const FILES: u64 = 1024;
 /// `CAP_IPC_LOCK` of `linux/capability.h`.
 const CAP_IPC_LOCK: u32 = 14;
@@ -79,7 +79,7 @@ pub fn shm(host: &Host, _: &Asked) -> Look {
         let mut words = line.split(' ').skip(1);
         (words.next() == Some("/dev/shm")).then(|| words.next().unwrap_or_default().to_owned())
     };
-    // The last one covers those before it.
+    // The last mount covers those before it.
     match mounts.lines().filter_map(of_shm).next_back().as_deref() {
         Some("tmpfs" | "ramfs") => {}
         found => {
@@ -116,7 +116,7 @@ pub fn open_files(host: &Host, _: &Asked) -> Look {
     })
 }
 
-/// A limit of this process, which those that are started like it have as well; `None`: unlimited.
+/// A limit of this process, inherited by processes started in the same way; `None`: unlimited.
 fn limit(host: &Host, name: &str) -> Result<Option<u64>, Unknown> {
     let limits = host.text("/proc/self/limits")?;
     let rest = limits.lines().find_map(|line| line.strip_prefix(name));
@@ -132,7 +132,7 @@ fn no_limit(name: &str) -> Unknown {
     Unknown(format!("/proc/self/limits does not say {name:?}"))
 }
 
-/// Whether this process has a capability; what cannot be read is not there.
+/// Whether this process has a capability; `false` if it cannot be read.
 pub(super) fn has_capability(host: &Host, capability: u32) -> bool {
     let status = host.text("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

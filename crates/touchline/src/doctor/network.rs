@@ -1,4 +1,4 @@
-//! The network, as far as packets come in by it.
+//! Checks of the network on the receive side.
 
 use super::Asked;
 use super::host::{Host, Unknown};
@@ -12,11 +12,11 @@ type Look = Result<Finding, Unknown>;
 
 /// `CAP_NET_ADMIN` of `linux/capability.h`.
 const CAP_NET_ADMIN: u32 = 12;
-/// A burst of a busy channel, through an interface that queues.
+/// Packets of a burst of a busy channel that an interface queues.
 const BACKLOG_PACKETS: u64 = 5_000;
-/// What a kernel is made with. A channel has eight groups, on a socket each.
+/// Default of the kernel. A channel has eight groups on one socket each.
 const MEMBERSHIPS: u64 = 20;
-/// A group as venues use them.
+/// A multicast group as venues use them.
 const GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 31, 1);
 /// Flags of `linux/if.h`.
 const UP: u64 = 0x1;
@@ -27,14 +27,14 @@ pub fn receive_buffer(host: &Host, _: &Asked) -> Look {
     let max = host.number("/proc/sys/net/core/rmem_max")?;
     let usual = host.number("/proc/sys/net/core/rmem_default")?;
     let wanted = Network::default().receive_buffer_bytes as u64;
-    let seen = format!("up to {}, {} unasked", bytes(max), bytes(usual));
+    let seen = format!("up to {}, {} by default", bytes(max), bytes(usual));
     Ok(match max >= wanted {
         true => Finding::ok(seen),
         false if has_capability(host, CAP_NET_ADMIN) => {
-            Finding::ok(format!("{seen}; more by CAP_NET_ADMIN"))
+            Finding::ok(format!("{seen}; more with CAP_NET_ADMIN"))
         }
         false => Finding::warn(
-            format!("{seen}; a gateway asks for {}", bytes(wanted)),
+            format!("{seen}; a gateway requests {}", bytes(wanted)),
             format!("sysctl -w net.core.rmem_max={wanted}"),
         ),
     })
@@ -52,7 +52,7 @@ pub fn backlog(host: &Host, _: &Asked) -> Look {
 pub fn busy_poll(host: &Host, _: &Asked) -> Look {
     let us = host.number("/proc/sys/net/core/busy_read")?;
     Ok(match us {
-        0 if has_capability(host, CAP_NET_ADMIN) => Finding::ok("any time, by CAP_NET_ADMIN"),
+        0 if has_capability(host, CAP_NET_ADMIN) => Finding::ok("any duration, with CAP_NET_ADMIN"),
         0 => Finding::warn(
             "0 us",
             "sysctl -w net.core.busy_read=50, if busy_poll_us is used",
@@ -76,15 +76,15 @@ pub fn interface(host: &Host, asked: &Asked) -> Look {
     let flags = flags
         .strip_prefix("0x")
         .and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    let flags = flags.ok_or_else(|| Unknown(format!("the flags of {name} are no number")))?;
+    let flags = flags.ok_or_else(|| Unknown(format!("the flags of {name} are not a number")))?;
     Ok(if flags & UP == 0 {
         Finding::bad(format!("{name} is down"), format!("ip link set {name} up"))
     } else if flags & (MULTICAST | LOOPBACK) == 0 {
         let fix = format!("ip link set {name} multicast on");
-        Finding::bad(format!("{name} knows no multicast"), fix)
+        Finding::bad(format!("{name} has no multicast"), fix)
     } else {
-        // Groups come back on the loopback interface, although it does not say so.
-        Finding::ok(format!("{name} is up and knows multicast"))
+        // The loopback interface delivers multicast without the flag.
+        Finding::ok(format!("{name} is up and has multicast"))
     })
 }
 
@@ -96,7 +96,7 @@ pub fn multicast_route(host: &Host, asked: &Asked) -> Look {
     Ok(match (routed, &asked.interface) {
         (Some(by), None) => Finding::ok(format!("by {by}")),
         (Some(by), Some(name)) if by == *name => Finding::ok(format!("by {by}")),
-        (Some(by), Some(name)) => Finding::warn(format!("by {by}, not by {name}"), fix(name)),
+        (Some(by), Some(name)) => Finding::warn(format!("through {by}, not {name}"), fix(name)),
         (None, name) => Finding::warn("none", fix(name.as_deref().unwrap_or("IF"))),
     })
 }
@@ -106,7 +106,7 @@ pub fn reverse_path(host: &Host, asked: &Asked) -> Look {
     let name = chosen(host, asked)?;
     let of_all = host.number(&format!("{CONF}/all/rp_filter"))?;
     let own = host.number(&format!("{CONF}/{name}/rp_filter"))?;
-    // The kernel takes the higher one; 1 is strict, 2 loose.
+    // The kernel uses the higher value; 1 is strict, 2 loose.
     Ok(match of_all.max(own) {
         0 => Finding::ok("off"),
         1 => Finding::warn(
@@ -137,11 +137,11 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
     };
     Ok(match (timestamps.hardware, timestamps.software) {
         (true, _) => Finding::ok(format!(
-            "{name} stamps every packet{clock}; `hwstamp_ctl -i {name} -r 1` switches it on"
+            "{name} timestamps every packet{clock}; `hwstamp_ctl -i {name} -r 1` enables it"
         )),
         (false, true) => Finding::warn(
             format!("{name}: by the kernel only"),
-            "a card that stamps every packet (`ethtool -T IF`: HWTSTAMP_FILTER_ALL)",
+            "a card that timestamps every packet (`ethtool -T IF`: HWTSTAMP_FILTER_ALL)",
         ),
         (false, false) => Finding::bad(
             format!("{name}: nobody stamps"),
@@ -150,31 +150,31 @@ pub fn timestamps(host: &Host, asked: &Asked) -> Look {
     })
 }
 
-/// The interface asked for, or the one that the system would choose.
+/// The given interface, or the one that the kernel would select.
 fn chosen(host: &Host, asked: &Asked) -> Result<String, Unknown> {
     match &asked.interface {
         Some(name) => Ok(name.clone()),
         None => routed(host)?.ok_or_else(|| {
             Unknown::because(
-                "no interface was asked about, and no route leads to one: --interface IF",
+                "no interface is given, and no multicast route names one: --interface IF",
             )
         }),
     }
 }
 
-/// The interface of the narrowest route to a group.
+/// Interface of the most specific route to a group.
 fn routed(host: &Host) -> Result<Option<String>, Unknown> {
     let routes = host.text("/proc/net/route")?;
     let route = |line: &str| {
         let words: Vec<_> = line.split_whitespace().collect();
-        // As the kernel holds them: the first byte of an address is the lowest.
+        // The kernel's byte order: the first byte of an address is the lowest.
         let address =
             |word: Option<&&str>| u32::from_str_radix(word?, 16).ok().map(u32::swap_bytes);
         let (network, mask) = (address(words.get(1))?, address(words.get(7))?);
         (GROUP.to_bits() & mask == network).then(|| (mask, (*words[0]).to_owned()))
     };
     let found = routes.lines().skip(1).filter_map(route);
-    // Of equal ones the first, which has the lowest metric.
+    // The first of equal routes has the lowest metric.
     let narrowest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
     Ok(narrowest.map(|(_, name)| name))
 }

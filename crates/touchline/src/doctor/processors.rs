@@ -1,4 +1,4 @@
-//! Clock and processors.
+//! Checks of clock and processors.
 
 use super::Asked;
 use super::cpu_list::CpuList;
@@ -16,14 +16,14 @@ pub fn clock_source(host: &Host, _: &Asked) -> Look {
     let fix = match has_tsc {
         true => format!("echo tsc > {SOURCE}/current_clocksource"),
         false => {
-            "`dmesg | grep -i clocksource` says why tsc was given up; as a virtual machine ask \
+            "`dmesg | grep -i clocksource` says why the kernel rejected tsc; on a virtual machine ask \
                   its host for an invariant one; else tsc=reliable on the kernel's command line"
                 .to_owned()
         }
     };
     Ok(match current.as_str() {
         "tsc" | "arch_sys_counter" => Finding::ok(current),
-        // Read without a call to the system, too, with a little arithmetic.
+        // Also read without a system call, with a short calculation.
         "kvm-clock" | "hyperv_clocksource_tsc_page" => Finding::warn(current, fix),
         _ => Finding::bad(current, fix),
     })
@@ -40,7 +40,7 @@ pub fn tsc(host: &Host, _: &Asked) -> Look {
         true => Finding::ok("constant and nonstop"),
         false => Finding::bad(
             format!("without {}", missing.join(" and ")),
-            "measure on another host; as a virtual machine, let its host pass them on (libvirt: \
+            "measure on another host; on a virtual machine, enable them in its host (libvirt: \
              <feature policy='require' name='invtsc'/>)",
         ),
     })
@@ -52,7 +52,7 @@ pub fn usable(host: &Host, asked: &Asked) -> Look {
     let offline = cpus.without(&online);
     if !offline.is_empty() {
         return Ok(Finding::bad(
-            format!("{offline} not online; there are {online}"),
+            format!("{offline} not online; online are {online}"),
             format!("choose others, or `chcpu -e {offline}`"),
         ));
     }
@@ -65,7 +65,7 @@ pub fn usable(host: &Host, asked: &Asked) -> Look {
     Ok(match forbidden.is_empty() {
         true => Finding::ok(format!("{cpus} online and allowed")),
         false => Finding::bad(
-            format!("{forbidden} forbidden here; allowed are {allowed}"),
+            format!("{forbidden} not allowed; allowed are {allowed}"),
             format!(
                 "systemctl set-property UNIT AllowedCPUs={cpus}, or start it outside its cpuset"
             ),
@@ -167,7 +167,7 @@ pub fn interrupts(host: &Host, asked: &Asked) -> Look {
     }
     let others = list(host, &format!("{CPU}/online"))?.without(cpus);
     let fix = match others.is_empty() {
-        true => "leave the system a processor: --cpus with fewer".to_owned(),
+        true => "leave a processor for the system: fewer --cpus".to_owned(),
         false => format!(
             "systemctl stop irqbalance; for i in {}; do echo {others} > /proc/irq/$i/smp_affinity_list; done",
             here.join(" ")
@@ -183,8 +183,8 @@ pub fn interrupts(host: &Host, asked: &Asked) -> Look {
     })
 }
 
-/// An interrupt that nobody handles never comes, wherever it would go. One that is handled has a
-/// directory of its handler's name.
+/// Whether an interrupt has a handler; one without never occurs. A handled interrupt has a
+/// directory with the handler's name.
 fn has_handler(host: &Host, number: &str) -> bool {
     let path = format!("/proc/irq/{number}");
     let names = host.names(&path).into_iter();
@@ -194,7 +194,7 @@ fn has_handler(host: &Host, number: &str) -> bool {
 }
 
 fn asked_cpus(asked: &Asked) -> Result<&CpuList, Unknown> {
-    let unknown = || Unknown::because("no processor was asked about: --cpus 2,3");
+    let unknown = || Unknown::because("no processor is given: --cpus 2,3");
     asked.cpus.as_ref().ok_or_else(unknown)
 }
 
@@ -207,7 +207,7 @@ fn asked_or_online(host: &Host, asked: &Asked) -> Result<CpuList, Unknown> {
 
 fn list(host: &Host, path: &str) -> Result<CpuList, Unknown> {
     let list = CpuList::of_kernel(&host.text(path)?);
-    list.ok_or_else(|| Unknown(format!("{path} is no list of processors")))
+    list.ok_or_else(|| Unknown(format!("{path} is not a list of processors")))
 }
 
 fn hidden(what: &str) -> Unknown {
@@ -216,7 +216,7 @@ fn hidden(what: &str) -> Unknown {
     ))
 }
 
-/// The first few, so that a line stays a line.
+/// The first few, to keep a message in one line.
 fn first(all: &[String]) -> String {
     const SHOWN: usize = 4;
     let shown = all

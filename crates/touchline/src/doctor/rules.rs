@@ -1,22 +1,22 @@
-//! What is checked, and why.
+//! Table of the checks and their reasons.
 
 use super::host::{Host, Unknown};
 use super::{Asked, memory, network, processors};
 
-/// How it is.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// Nothing to do.
     Ok,
-    /// It works, and will be slower or less steady than it could be.
+    /// Works, but slower or with more jitter than necessary.
     Warn,
-    /// It will not work, or its figures will be wrong.
+    /// Does not work, or figures will be wrong.
     Bad,
-    /// It cannot be seen from here.
+    /// Not visible from here.
     Unknown,
 }
 
-/// What a look at the host found.
+/// Finding of a check.
 #[derive(Debug)]
 pub struct Finding {
     status: Status,
@@ -24,24 +24,24 @@ pub struct Finding {
     fix: Option<String>,
 }
 
-/// A finding with the rule that it belongs to.
+/// A finding with its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// Name of the rule.
     pub name: &'static str,
-    /// How it is.
+    /// Result.
     pub status: Status,
-    /// What was seen, in one line.
+    /// The finding, in one line.
     pub seen: String,
     /// Why it matters, in one sentence.
     pub why: &'static str,
-    /// What to do, as a command where there is one; something that is not well has one.
+    /// The fix, as a command if there is one; present unless the result is ok or unknown.
     pub fix: Option<String>,
 }
 
-/// A rule. A look that fails has found nothing out.
+/// A rule. A failed check is unknown.
 pub struct Rule {
-    /// Its name, as in documents.
+    /// Name, as in the documentation.
     pub name: &'static str,
     why: &'static str,
     look: fn(&Host, &Asked) -> Result<Finding, Unknown>,
@@ -55,7 +55,7 @@ const fn rule(
     Rule { name, why, look }
 }
 
-/// All of them, in the order in which they are shown.
+/// All rules, in output order.
 pub const RULES: &[Rule] = &[
     rule(
         "clock_source",
@@ -80,7 +80,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "turbo",
         processors::turbo,
-        "with turbo the frequency depends on what the neighbours do, and so do all figures; without it they are steady",
+        "with turbo the frequency depends on the load of other cores, and so do latencies; without it they are steady",
     ),
     rule(
         "isolated",
@@ -95,7 +95,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "smt_siblings",
         processors::siblings,
-        "two threads of one core share its caches and units: each is slower while the other runs",
+        "two hardware threads of a core share its caches and execution units: each is slower while the other runs",
     ),
     rule(
         "irq_affinity",
@@ -105,12 +105,12 @@ pub const RULES: &[Rule] = &[
     rule(
         "huge_pages",
         memory::huge_pages,
-        "with `huge_pages` a ring takes a few entries of the address cache instead of thousands; without they are not given",
+        "with `huge_pages` a ring takes a few TLB entries instead of thousands; with this setting the kernel does not provide them",
     ),
     rule(
         "transparent_huge_pages",
         memory::transparent_huge_pages,
-        "set to always, the kernel moves and merges pages of every process in the background, and stops them for it",
+        "set to always, the kernel moves and merges pages of every process in the background, and pauses them for it",
     ),
     rule(
         "memlock",
@@ -130,37 +130,37 @@ pub const RULES: &[Rule] = &[
     rule(
         "open_files",
         memory::open_files,
-        "each feed and line is a socket, each bus a handful of files",
+        "each feed and line is a socket, each bus a few files",
     ),
     rule(
         "receive_buffer",
         network::receive_buffer,
-        "a burst waits in the socket's buffer while the loop is busy; the kernel silently gives less than was asked for",
+        "a burst waits in the socket's buffer while the loop is busy; the kernel silently grants less than requested",
     ),
     rule(
         "backlog",
         network::backlog,
-        "packets of virtual and loopback interfaces queue here before any socket sees them; what does not fit is dropped",
+        "packets of virtual and loopback interfaces queue here before any socket sees them; packets beyond the limit are dropped",
     ),
     rule(
         "busy_poll",
         network::busy_poll,
-        "`busy_poll_us` lets a receive call poll the card; without rights it gets no more than this setting",
+        "`busy_poll_us` lets a receive call poll the card; without privileges this setting is its limit",
     ),
     rule(
         "interface",
         network::interface,
-        "an interface that is down, or knows no multicast, receives nothing",
+        "an interface that is down, or has no multicast, receives nothing",
     ),
     rule(
         "multicast_route",
         network::multicast_route,
-        "groups are joined on the interface that the route to them leads to, unless `interface` names one",
+        "groups are joined on the interface of the route to them, unless `interface` names one",
     ),
     rule(
         "reverse_path",
         network::reverse_path,
-        "a strict filter drops every packet whose sender is routed by another interface, without a word",
+        "a strict filter drops every packet whose sender is routed by another interface, without a log line",
     ),
     rule(
         "igmp_memberships",
@@ -170,11 +170,11 @@ pub const RULES: &[Rule] = &[
     rule(
         "nic_stamps",
         network::timestamps,
-        "a stamp of the card says when a packet was on the wire; that of the kernel is late by the interrupt",
+        "a hardware timestamp is the time on the wire; the kernel's timestamp is later by the interrupt latency",
     ),
 ];
 
-/// Looks at a host by every rule.
+/// Checks a host by every rule.
 pub fn check(host: &Host, asked: &Asked) -> Vec<Check> {
     let check = |rule: &Rule| {
         let looked = (rule.look)(host, asked);
@@ -194,13 +194,13 @@ pub fn check(host: &Host, asked: &Asked) -> Vec<Check> {
     RULES.iter().map(check).collect()
 }
 
-/// Files of the kernel are not ours to trust with a terminal.
+/// One line: files of the kernel may contain control characters.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }
 
 impl Status {
-    /// As in output and documents.
+    /// Name in output and documentation.
     pub fn name(self) -> &'static str {
         match self {
             Status::Ok => "ok",
@@ -221,7 +221,7 @@ impl Finding {
         }
     }
 
-    /// It could be better.
+    /// Works, with a fix.
     pub fn warn(seen: impl Into<String>, fix: impl Into<String>) -> Finding {
         Finding {
             status: Status::Warn,
@@ -230,7 +230,7 @@ impl Finding {
         }
     }
 
-    /// It will not do.
+    /// Does not work.
     pub fn bad(seen: impl Into<String>, fix: impl Into<String>) -> Finding {
         Finding {
             status: Status::Bad,

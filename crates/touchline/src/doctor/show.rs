@@ -1,11 +1,11 @@
-//! Checks for people, and as JSON.
+//! Output of the checks as text and as JSON.
 
 use super::rules::{Check, Status};
 use crate::paint::Paint;
 use serde_json::json;
 use std::fmt::Write;
 
-/// A line for each check; what is not well has its reason and its fix below.
+/// One line for each check; reason and fix of a failed one below.
 pub fn text(checks: &[Check]) -> String {
     let paint = Paint::for_stdout();
     let mut text = String::new();
@@ -30,7 +30,7 @@ pub fn text(checks: &[Check]) -> String {
     text
 }
 
-/// An object a line.
+/// One JSON object a line.
 pub fn json(checks: &[Check]) -> String {
     let line = |check: &Check| {
         let object = json!({

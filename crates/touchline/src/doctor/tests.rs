@@ -1,4 +1,4 @@
-//! Every rule on a made-up host on which all is well, and on one where just that is broken.
+//! Each rule on a test host that passes every check, and on one that fails this check.
 
 use super::Asked;
 use super::host::{Answers, Host, Space};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use touchline_lab::random::{Random, seeds};
 use touchline_net::nic::Timestamps;
 
-/// Files of a host on which all is well: processors 0 to 3, of which 2 and 3 are asked about.
+/// Files of a host that passes: processors 0 to 3, with --cpus 2,3.
 const WELL: &[(&str, &str)] = &[
     (
         "sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -46,7 +46,7 @@ const WELL: &[(&str, &str)] = &[
     ("proc/irq/24/effective_affinity_list", "0\n"),
     ("proc/irq/24/eth0-rx-0/.keep", ""),
     ("proc/irq/25/smp_affinity_list", "0-3\n"),
-    ("proc/irq/25/effective_affinity_list", "2\n"), // nobody handles it
+    ("proc/irq/25/effective_affinity_list", "2\n"), // no handler
     (
         MEMINFO,
         "MemTotal: 1000 kB\nHugePages_Total:     0\nHugePages_Free:      0\n",
@@ -114,7 +114,7 @@ const ANSWERS: Answers = Answers {
     }),
 };
 
-/// What is broken, in which file, and what its rule then says. Other rules stay as they were.
+/// Changed file, and the resulting finding of its rule. Other rules are unaffected.
 const BROKEN: &[(&str, Status, &str, &str, &str)] = &[
     (
         "clock_source",
@@ -284,10 +284,10 @@ const BROKEN: &[(&str, Status, &str, &str, &str)] = &[
     ),
 ];
 
-/// Broken without a file: by another answer, or by what was asked.
+/// Rules that fail by an answer or an argument instead of a file.
 const BROKEN_OTHERWISE: &[&str] = &["nic_stamps", "multicast_route", "shm", "interface"];
 
-/// A directory with the files of a host; it goes with the value.
+/// A directory with the files of a test host; removed when dropped.
 struct MadeUp(PathBuf);
 
 impl MadeUp {
@@ -325,12 +325,12 @@ impl MadeUp {
 
 impl Drop for MadeUp {
     fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
+        // After a failed test files may remain; the system cleans its temporary folder.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The check of this name, after all others were found to be well and this one to be so.
+/// The check of this name, after checking its status and that all others are ok.
 #[track_caller]
 fn only(checks: &[Check], name: &str, status: Status) -> Check {
     for check in checks.iter().filter(|check| check.name != name) {
@@ -427,7 +427,8 @@ fn a_group_that_is_routed_elsewhere_is_found() {
         Status::Warn,
     );
     assert!(
-        found.seen.contains("by eth0") && found.fix.is_some_and(|fix| fix.contains("dev eth9"))
+        found.seen.contains("through eth0")
+            && found.fix.is_some_and(|fix| fix.contains("dev eth9"))
     );
     host.write(ROUTE, "Iface\tDestination\n");
     only(
@@ -451,7 +452,7 @@ fn an_interface_that_is_not_there_is_found_and_those_that_are_named() {
     );
 }
 
-/// Rights make up for limits.
+/// Capabilities replace limits.
 #[test]
 fn limits_do_not_bind_who_may_do_anything() {
     let host = MadeUp::new("rights");
@@ -470,7 +471,7 @@ fn limits_do_not_bind_who_may_do_anything() {
     }
 }
 
-/// What cannot be read is unknown, in one line, and is not held against the host.
+/// Unreadable facts are unknown, in one line, and not failures.
 #[test]
 fn what_cannot_be_seen_is_unknown() {
     let mut seen_unknown = BTreeMap::new();
@@ -503,7 +504,7 @@ fn what_cannot_be_seen_is_unknown() {
     }
 }
 
-/// Whatever the files hold, the checks come to an end, in lines.
+/// Random file content: every check ends with one-line results.
 #[test]
 fn nonsense_is_survived() {
     let host = MadeUp::new("nonsense");

@@ -1,19 +1,19 @@
-//! What happened to a bus while it was followed, and the states of its books on the way.
+//! Counts of subscription events, and states of the books, of `follow`.
 
 use crate::output::Failure;
 use crate::states::States;
 use touchline_client::{Bus, ChannelChange, Event, Instrument, State};
 
-/// A tally, and the outputs of states.
+/// Counts and the outputs of states.
 #[derive(Debug)]
 pub struct StoredBooks {
-    /// What happened.
+    /// Counts.
     pub seen: Seen,
     states: Option<States>,
     order_states: Option<States>,
 }
 
-/// What happened to the subscription.
+/// Counts of subscription events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     /// Events of the venue.
@@ -22,12 +22,12 @@ pub struct Seen {
     pub batches: u64,
     /// Losses of the channel.
     pub gaps: u64,
-    /// Times that the venue began anew.
+    /// Sequence resets of the venue.
     pub resets: u64,
 }
 
 impl StoredBooks {
-    /// Nothing has happened yet.
+    /// No events yet.
     pub fn new(states: Option<States>, order_states: Option<States>) -> StoredBooks {
         StoredBooks {
             seen: Seen::default(),
@@ -36,7 +36,7 @@ impl StoredBooks {
         }
     }
 
-    /// Takes an event that the bus has just given.
+    /// Counts an event of the bus and writes the states that it changed.
     pub fn event(&mut self, bus: &Bus, event: &Event) {
         self.seen.updates += u64::from(!matches!(event, Event::Connection(_)));
         self.seen.batches += u64::from(event.end_of_batch());
@@ -47,7 +47,7 @@ impl StoredBooks {
             Event::Channel(event) => match event.what {
                 ChannelChange::Gap { .. } => self.seen.gaps += 1,
                 ChannelChange::Reset => self.seen.resets += 1,
-                // Every book is what it is by itself again.
+                // The states of books apply again.
                 ChannelChange::State { .. } => self.note_all(bus),
                 _ => {}
             },
@@ -55,7 +55,7 @@ impl StoredBooks {
         }
     }
 
-    /// Notes the state of a price book that an event left live.
+    /// Writes the state of a price book that is live after an event.
     fn note_book(&mut self, bus: &Bus, instrument: Instrument) {
         let Some(states) = &mut self.states else {
             return;
@@ -67,7 +67,7 @@ impl StoredBooks {
         }
     }
 
-    /// The same of its orders.
+    /// Writes the state of an order book that is live after an event.
     fn note_orders(&mut self, bus: &Bus, instrument: Instrument) {
         let Some(states) = &mut self.order_states else {
             return;
@@ -77,7 +77,7 @@ impl StoredBooks {
         }
     }
 
-    /// Notes the states of all books, those that are live.
+    /// Writes the states of all live books.
     fn note_all(&mut self, bus: &Bus) {
         if self.states.is_none() && self.order_states.is_none() {
             return;
@@ -88,7 +88,7 @@ impl StoredBooks {
         }
     }
 
-    /// Closes the files of states.
+    /// Closes the outputs.
     pub fn finish(self) -> Result<(), Failure> {
         let mut all = self.states.into_iter().chain(self.order_states);
         all.try_for_each(States::finish)

@@ -1,4 +1,4 @@
-//! `touchline fx replay`: a recorded session through the core, six files out.
+//! `touchline fx replay`: processes a recorded session and writes six files.
 
 use crate::output::{Failure, Output};
 use clap::Args;
@@ -14,15 +14,15 @@ use touchline_fx::{Replay, ReplayError, Setup};
 /// positions.jsonl and scorecard.jsonl: all of them, or none. The same session gives the same bytes.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Directory with `config.toml` and `session.txt`
+    /// Directory with `config.toml` and `session.txt`.
     #[arg(value_name = "SESSION_DIR")]
     session: PathBuf,
-    /// Directory for the six files; it is made if it is not there
+    /// Output directory for the six files; created if missing.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
 
-/// Replays and writes.
+/// Replays and writes the files.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.session.join("config.toml");
     let text = std::fs::read_to_string(&config).map_err(|error| unreadable(&config, &error))?;
@@ -59,11 +59,11 @@ fn replay(setup: Setup, path: &Path, mut session: impl BufRead) -> Result<Files,
     }
 }
 
-/// Writes all files before any of them takes its name.
+/// Writes all files before any of them gets its final name.
 fn write(files: &Files, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::run(format!(
-            "{}: cannot be made ({error}); choose a folder that you may write to",
+            "{}: cannot be created ({error}); choose a folder that you may write to",
             folder.display()
         ))
     })?;
@@ -80,7 +80,7 @@ fn write(files: &Files, folder: &Path) -> Result<(), Failure> {
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     let fix = match error.kind() {
         ErrorKind::NotFound => "give a directory with config.toml and session.txt",
-        _ => "see that it may be read",
+        _ => "give read permission",
     };
     Failure::run(format!(
         "{}: cannot be read ({error}); {fix}",

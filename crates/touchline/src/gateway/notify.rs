@@ -1,20 +1,20 @@
-//! Tells the service manager how the gateway stands (systemd's `sd_notify` protocol).
+//! Reports the state of the gateway to the service manager (systemd's `sd_notify` protocol).
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The service manager's socket, if one started us.
+/// Socket of the service manager, if one started the gateway.
 #[derive(Debug)]
 pub struct Notify {
     socket: Option<(UnixDatagram, SocketAddr)>,
 }
 
 impl Notify {
-    /// As the environment says; without it, nobody is told.
+    /// The socket named by the environment; without it, nothing is reported.
     pub fn from_environment() -> Notify {
         let address = std::env::var_os("NOTIFY_SOCKET").and_then(|name| {
-            // A name that begins with @ is in the kernel's own space.
+            // A name that starts with @ is in the abstract namespace.
             match name.as_bytes().strip_prefix(b"@") {
                 Some(name) => SocketAddr::from_abstract_name(name).ok(),
                 None => SocketAddr::from_pathname(&name).ok(),
@@ -25,7 +25,7 @@ impl Notify {
         }
     }
 
-    /// Says it; a manager that does not listen misses it.
+    /// Sends a state; failures to send are ignored.
     pub fn say(&self, state: &str) {
         if let Some((socket, address)) = &self.socket {
             let _ = socket.send_to_addr(state.as_bytes(), address);

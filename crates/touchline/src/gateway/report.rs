@@ -1,4 +1,4 @@
-//! The log of a gateway at work: made from its counters and from what the path handed over, by a thread that the path never
+//! Log of a running gateway, made from its counters and from incidents of the path, on a thread that the path never
 //! waits for.
 
 use crate::log::events::{self as event, Event};
@@ -9,7 +9,7 @@ use touchline_gateway::venues::{Opening, StartEvent};
 use touchline_gateway::{ConnectionError, GapReport, Incident};
 use touchline_transport::shm::CountersView;
 
-/// Counters whose every move is an event, with the field that has the number.
+/// Counters whose every increase is an event, with the field that has the number.
 const COUNTED: &[(&str, &Event, &str)] = &[
     ("packets_replayed", &event::GAP_FILLED, "packets"),
     ("stalls", &event::STALL, "count"),
@@ -44,7 +44,7 @@ const COUNTED: &[(&str, &Event, &str)] = &[
     ("images_refused", &event::IMAGE_REFUSED, "count"),
 ];
 
-/// What the log has of the counters, and whether the gateway was ready then.
+/// Counters at the last log pass, and readiness then.
 #[derive(Debug, Default)]
 pub struct Reporter {
     logged: BTreeMap<&'static str, u64>,
@@ -54,7 +54,7 @@ pub struct Reporter {
     gap_fields: &'static [(&'static str, &'static str)],
 }
 
-/// How long a line has given nothing while the other did.
+/// State of a line: how long it was silent while the other was active.
 #[derive(Debug, Default)]
 struct Line {
     packets: u64,
@@ -62,11 +62,11 @@ struct Line {
     is_silent: bool,
 }
 
-/// Looks after which a line is silent; a look a second.
+/// Passes after which a line counts as silent; one pass a second.
 const SILENT_LOOKS: u64 = 5;
 
 impl Reporter {
-    /// Has logged nothing. Lines of a gap have these fields, too.
+    /// A reporter that has logged nothing. Gap lines also have these fields.
     pub fn new(gap_fields: &'static [(&'static str, &'static str)]) -> Reporter {
         Reporter {
             gap_fields,
@@ -74,7 +74,7 @@ impl Reporter {
         }
     }
 
-    /// Logs what the path handed over.
+    /// Logs an incident of the path.
     pub fn incident<W: Write>(&self, incident: Incident, log: &mut Log<W>) {
         let error = |error: ConnectionError, has_retry: bool| {
             let mut fields: Vec<Field> =
@@ -111,13 +111,13 @@ impl Reporter {
             ("last", gap.last.into()),
             ("packets", gap.packets.into()),
         ]);
-        // One is the rule.
+        // 1 is the default and not written.
         fields.extend((gap.gaps > 1).then(|| ("gaps", gap.gaps.into())));
         fields.extend(named("action"));
         fields
     }
 
-    /// Logs what has changed since the last look.
+    /// Logs the changes since the last pass.
     pub fn look<W: Write>(&mut self, counters_file: &CountersView, log: &mut Log<W>) {
         let values: BTreeMap<&str, u64> = counters_file
             .counters()
@@ -181,7 +181,7 @@ impl Reporter {
         books: u64,
         log: &mut Log<W>,
     ) {
-        // The first round of a gateway that waits for the venue is not worth a line.
+        // A gateway that has never been ready does not log `not_ready`.
         if self.ready == Some(ready) || (self.ready.is_none() && !ready) {
             return;
         }
@@ -195,13 +195,13 @@ impl Reporter {
         }
     }
 
-    /// Whether the gateway was ready at the last look.
+    /// Whether the gateway was ready at the last pass.
     pub fn is_ready(&self) -> bool {
         self.ready == Some(true)
     }
 }
 
-/// Logs an event of the start.
+/// Logs a start event.
 pub fn started<W: Write>(started: StartEvent, log: &mut Log<W>) {
     match started {
         StartEvent::SocketWarning(reason) => {

@@ -1,4 +1,4 @@
-//! Every setting of a gateway's configuration, in the words of the guide.
+//! Settings of a gateway's configuration, in the words of docs/configuration.md.
 
 use crate::output::Failure;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use touchline_gateway::venues::VENUES;
 /// Columns of the text.
 const WIDTH: usize = 100;
 
-/// The settings that have all of these words in their name, table or meaning.
+/// The settings that have all of these words in name, table or meaning.
 pub fn page(words: &[String]) -> Result<String, Failure> {
     let tables = VENUES.settings();
     let mut page = String::new();
@@ -84,7 +84,7 @@ fn wrap(page: &mut String, text: &str) {
     page.push('\n');
 }
 
-/// That no setting fits, and which one was meant.
+/// Error: no setting matches; names the nearest one.
 fn nothing(tables: &[SettingsTable], words: &[String]) -> String {
     let names = tables.iter().flat_map(|table| &table.settings);
     let meant = words

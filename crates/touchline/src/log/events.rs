@@ -1,18 +1,18 @@
-//! All events that a log line can name, in one table. Names and fields are an interface: what an operator greps for, and
-//! what a program reads, stays; `docs/troubleshooting.md` has a row for each, in these words.
+//! Table of all log events. Names and fields are an interface for operators and programs; `docs/troubleshooting.md` has
+//! a row for each, in the same words.
 
-/// How much an event matters.
+/// Severity of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// The process ends, or cannot do what it is for.
+    /// The process ends, or cannot do its task.
     Error,
-    /// Data was lost or is not trusted, or soon may be.
+    /// Data was lost or is not trusted, or may be soon.
     Warn,
     /// The state changed as expected.
     Info,
 }
 
-/// Whether lines of an event may be left out.
+/// Whether repeated lines of an event are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
     /// Every line is written: a change of state.
@@ -24,22 +24,22 @@ pub enum Rate {
 /// Event of a log line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What an operator greps for.
+    /// Name to search for.
     pub name: &'static str,
-    /// How much it matters.
+    /// Severity.
     pub level: Level,
-    /// Whether lines of it may be left out.
+    /// Whether repeated lines are left out.
     pub rate: Rate,
-    /// The fields that its lines may have beside those of every line. `fix` is [`Event::action`].
+    /// Fields of its lines beside those of every line. `fix` is [`Event::action`].
     pub fields: &'static [&'static str],
     /// What happened.
     pub meaning: &'static str,
-    /// What an operator does about it.
+    /// The operator's action.
     pub action: &'static str,
 }
 
 impl Event {
-    /// The fix that stands in its lines, where there is one.
+    /// Fix in the event's lines, if they have one.
     pub fn fix(&self) -> Option<&'static str> {
         self.fields.contains(&"fix").then_some(self.action)
     }
@@ -65,7 +65,7 @@ macro_rules! events {
             };
         )*
 
-        /// Every event, in the order of the guide.
+        /// Every event, in the order of docs/troubleshooting.md.
         pub const EVENTS: &[&Event] = &[$(&$ident),*];
     };
 }
@@ -73,23 +73,23 @@ macro_rules! events {
 events! {
     // Start and end.
     LISTENING = Info Each "listening" [groups interface generation]
-        "the multicast groups are joined and the bus is there"
+        "the multicast groups are joined and the bus is open"
         "nothing";
     CONNECTING = Info Each "connecting" [hosts generation]
-        "the bus is there and the first connection to the venue starts"
+        "the bus is open and the first connection to the venue starts"
         "nothing";
     SOCKET_WARNING = Warn Each "socket_warning" [reason]
-        "the kernel did not grant what a socket was configured with"
-        "do what reason says";
+        "the kernel did not grant a configured socket option"
+        "follow reason";
     BUS_WARNING = Warn Each "bus_warning" [reason]
         "the memory of the bus is not as configured: not locked, or without huge pages"
-        "do what reason says";
+        "follow reason";
     STOPPED = Info Each "stopped" []
-        "the process ends as asked; books and counters stay on the bus, marked as stale"
+        "the process ends on request; books and counters stay on the bus, marked as stale"
         "nothing";
     FAILED = Error Each "failed" [status reason]
         "the process ends with this exit status"
-        "do what reason says; after status 1 another try may succeed, after status 2 it fails the same way";
+        "follow reason; after status 1 another try may succeed, after status 2 it fails the same way";
 
     // Readiness.
     READY = Info Each "ready" [books]
@@ -97,9 +97,9 @@ events! {
         "nothing";
     NOT_READY = Warn Each "not_ready" [live books]
         "some books are not live: after a gap, a reset, a silence or a lost connection"
-        "look at the lines before it; ready follows when the books are recovered";
+        "see the preceding lines; ready follows when the books are recovered";
     STALL = Warn Limited "stall" [count fix]
-        "the process did not run for longer than a quarter of the liveness timeout; books were stale until it caught up"
+        "the process was stopped for longer than a quarter of the liveness timeout; books were stale until it caught up"
         "give the thread a CPU of its own (loop_cpu_affinity), and see touchline doctor";
 
     // Packets of a multicast channel.
@@ -110,13 +110,13 @@ events! {
         "packets lost on both lines came from TCP replay; no book was lost"
         "nothing";
     LINE_SILENT = Warn Each "line_silent" [line fix]
-        "one line sent nothing for five seconds while the other did: there is no redundancy"
+        "one line sent nothing for five seconds while the other line did: no redundancy"
         "look at the network path of this line; a loss on the other line is a gap now";
     LINE_BACK = Info Each "line_back" [line]
         "a silent line sends again"
         "nothing";
     FEED_TIMEOUT = Warn Limited "feed_timeout" [count]
-        "nothing came for stale_after_ms on either line, or from the venue of a FIX session: books are stale"
+        "no packet came for stale_after_ms on either line, or from the venue of a FIX session: books are stale"
         "look at the venue's status and trading hours, then at the network; ready follows when packets come again";
     SEQUENCE_RESET = Warn Limited "sequence_reset" [count]
         "the venue's packet numbers started again at 1 (weekly reset, failover): books are empty until it sends them again"
@@ -129,7 +129,7 @@ events! {
         "raise receive_buffer_bytes and net.core.rmem_max, or give the thread a CPU of its own";
     FOREIGN_SOURCE = Warn Limited "foreign_source" [packets fix]
         "packets came from a host that the venue does not publish; they were dropped"
-        "find out who sends to the channel's groups; sources = \"any\" takes everybody's";
+        "find out who sends to the channel's groups; sources = \"any\" accepts packets from every host";
     INVALID_PACKET = Warn Limited "invalid_packet" [packets]
         "packets broke the packet rules and count as not received"
         "compare config.xml with the venue's current one; capture the packets and run replay --print";
@@ -141,7 +141,7 @@ events! {
         "nothing for a few; for many, see whether another channel uses the same groups";
     IMPLAUSIBLE_PACKET = Warn Limited "implausible_packet" [packets]
         "packets contradicted what was processed, by number or by sending time; they were dropped"
-        "see whether somebody replays or forges packets on the channel's groups";
+        "check whether another host replays or forges packets on the channel's groups";
     GROUP_LOST = Warn Each "group_lost" [groups fix]
         "multicast groups are not joined because their interface is gone"
         "bring the interface back (ip link); the groups are joined again by themselves";
@@ -149,19 +149,19 @@ events! {
         "the interface is back and the groups are joined again"
         "nothing";
     RECEIVE_ERROR = Warn Limited "receive_error" [count fix]
-        "a receive call failed though the socket is sound, as on an interface that is down"
+        "a receive call failed on a working socket, for example because the interface is down"
         "look at the interface: ip -s link";
 
     // TCP replay of a multicast channel.
     REPLAY_REJECTED = Warn Limited "replay_rejected" [count fix]
-        "the venue rejected our logon or request for TCP replay; snapshots recover the books"
-        "check user and password of [venue.replay], and what the venue grants";
+        "the venue rejected the logon or a request for TCP replay; snapshots recover the books"
+        "check user and password of [venue.replay], and the permissions of the account";
     REPLAY_UNREACHABLE = Warn Limited "replay_unreachable" [count fix]
         "a host for TCP replay cannot be reached; snapshots recover the books"
         "check hosts of [venue.replay] and the firewall";
     REPLAY_BUDGET = Warn Limited "replay_budget" [count fix]
         "the connections for TCP replay of this day are used up; snapshots recover the books until tomorrow (UTC)"
-        "raise requests_per_day_max if the venue allows it, and find out why so much is lost";
+        "raise requests_per_day_max if the venue allows it, and find the cause of the losses";
 
     // A FIX session.
     CONNECTED = Info Limited "connected" [host]
@@ -171,22 +171,22 @@ events! {
         "the session is logged on"
         "nothing";
     CONNECTION_FAILED = Warn Limited "connection_failed" [host reason retry_ms]
-        "a connection could not be made: connection refused, timed out, name not found, or TLS"
+        "a connection failed: connection refused, timed out, name not found, or TLS"
         "check hosts, DNS, the firewall and whether the venue is open; the next attempt follows by itself";
     CONNECTION_LOST = Warn Limited "connection_lost" [host reason retry_ms]
         "the venue or the network ended the connection without a Logout: connection reset or closed; books are stale"
         "nothing once; if it repeats, ask the venue and look at the network between";
     CONNECTION_CLOSED = Warn Limited "connection_closed" [host reason retry_ms]
         "the session closed the connection: a logout of either side, a Logon refused, or market data that cannot be trusted"
-        "do what reason says: correct credentials or CompIDs, or ask the venue; the next connection follows by itself";
+        "follow reason: correct credentials or CompIDs, or ask the venue; the next connection follows by itself";
     SEQUENCE_GAP = Warn Limited "sequence_gap" [count]
         "sequence gap of the session: messages of the venue are missing and a ResendRequest was sent"
         "nothing once; if it repeats, another process may use the same CompIDs";
     REQUEST_REJECTED = Warn Limited "request_rejected" [count fix]
         "the venue rejected a request for market data (35=Y)"
-        "check symbols, and what the venue grants";
+        "check symbols and the permissions of the account";
     REQUEST_REFUSED = Warn Limited "request_refused" [count fix]
-        "the venue refused a message of ours (35=3, 35=j)"
+        "the venue rejected a message of the gateway (35=3, 35=j)"
         "check request_fields and logon_fields against the venue's specification";
     BOOK_INCONSISTENT = Warn Limited "book_inconsistent" [count]
         "an update did not fit its book; the book was requested again"
@@ -195,7 +195,7 @@ events! {
         "the venue defined an instrument again with another currency, type or contract; its book was requested again"
         "make sure that subscribers use the new definition";
     INSTRUMENT_REFUSED = Warn Limited "instrument_refused" [instruments fix]
-        "instruments that were selected are not taken: a name over 32 bytes, or more than instruments_max"
+        "selected instruments were rejected: a name over 32 bytes, or more than instruments_max"
         "raise instruments_max, or select fewer symbols";
 
     // Limits.
@@ -209,7 +209,7 @@ events! {
         "the limit of orders was reached and the order book of an instrument was dropped"
         "raise orders_max";
     IMAGE_REFUSED = Warn Limited "image_refused" [count fix]
-        "an instrument has no image on the bus: beyond the limit, or /dev/shm is full"
+        "an instrument has no snapshot slot on the bus: beyond the limit, or /dev/shm is full"
         "free memory (df -h /dev/shm), or raise instruments_max";
 
     // `touchline metrics`.
@@ -231,7 +231,7 @@ events! {
         "counterparties logged on to the simulator"
         "nothing";
     CLIENT_REFUSED = Warn Limited "client_refused" [count fix]
-        "connections or Logons were turned away: an address that is not allowed, wrong names or secrets, or a pause after failed Logons"
+        "connections or Logons were rejected: an address that is not allowed, wrong names or secrets, or a pause after failed Logons"
         "check --from, CompIDs and credentials; an address with failed Logons waits up to a minute";
 }
 

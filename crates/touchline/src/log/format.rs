@@ -1,10 +1,10 @@
-//! How a log line is written: as text, as JSON, and with the priority that journald reads.
+//! Formats of a log line: text, JSON, and text with journald's priority.
 
 use super::events::{Event, Level};
 use std::fmt::Write;
 use touchline_wire::sbe::UtcTime;
 
-/// Form of the log lines.
+/// Format of the log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// `2026-01-01T00:00:00.000000000Z WARN gap bus=cme-340 first=1200 last=1217`
@@ -17,16 +17,16 @@ pub enum Format {
 /// Value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A number: a number in JSON, too.
+    /// A number, also in JSON.
     Number(u64),
-    /// Text, in quotes where it has anything but letters, digits and `.:/-_+@,`.
+    /// Text, quoted if it has characters other than letters, digits and `.:/-_+@,`.
     Text(String),
 }
 
 /// A field of a line.
 pub type Field = (&'static str, Value);
 
-/// One line as it is about to be written.
+/// A line to be written.
 #[derive(Debug)]
 pub struct Line<'a> {
     /// Nanoseconds since 1970 UTC.
@@ -35,15 +35,15 @@ pub struct Line<'a> {
     pub event: &'static Event,
     /// Fields of every line of this process, such as the name of its bus.
     pub context: &'a [Field],
-    /// Fields of this one.
+    /// Fields of this line.
     pub fields: &'a [Field],
-    /// Lines of this event that were left out since the last one.
+    /// Lines of this event left out since the last one.
     pub repeated: u64,
 }
 
 impl Line<'_> {
-    /// The line with its end. `is_journal`: journald reads it, which takes the priority from the front and has a time of
-    /// its own.
+    /// The line with its line feed. `is_journal`: for journald, which reads a priority at the start of the line and
+    /// adds the time itself.
     pub fn write(&self, format: Format, is_journal: bool) -> String {
         let mut out = String::new();
         if is_journal {
@@ -94,7 +94,7 @@ impl Line<'_> {
             Value::Text(text) => (name, serde_json::Value::from(text)),
         });
         object.extend(fields);
-        // By hand, so that the names keep the order of the text.
+        // Written field by field to keep the order of the text.
         for (at, (name, value)) in object.iter().enumerate() {
             let before = if at == 0 { '{' } else { ',' };
             let _ = write!(out, "{before}\"{name}\":{value}");
@@ -103,7 +103,7 @@ impl Line<'_> {
     }
 }
 
-/// Text as it is where nothing in it can be mistaken for the next field; else in quotes, with escapes.
+/// Text without quotes if it is unambiguous, else quoted with escapes.
 fn push_text(out: &mut String, text: &str) {
     let is_plain = |letter: char| letter.is_alphanumeric() || ".:/-_+@,".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -120,7 +120,7 @@ fn push_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// A letter, escaped where it ends a line or steers a terminal.
+/// A character, escaped if it ends a line or controls a terminal.
 fn push_visible(out: &mut String, letter: char) {
     let steers = matches!(letter, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     match letter.is_control() || steers {
@@ -129,7 +129,7 @@ fn push_visible(out: &mut String, letter: char) {
     }
 }
 
-/// Text on one line: what others wrote may hold line ends and the sequences that steer a terminal.
+/// Text on one line: external text may contain line ends and terminal control sequences.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     text.chars()
@@ -138,7 +138,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 impl Level {
-    /// As it stands in a line.
+    /// Word in a line.
     pub fn word(self) -> &'static str {
         match self {
             Level::Error => "ERROR",

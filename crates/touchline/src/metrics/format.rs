@@ -1,25 +1,25 @@
-//! Prometheus' text format: families of samples, each family whole and once.
+//! Text format of Prometheus: families of samples, each family complete and once.
 //!
 //! Rules: <https://prometheus.io/docs/instrumenting/exposition_formats/>, text format 0.0.4.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
-/// Families beyond this are not shown. A gateway has a few hundred.
+/// Maximum number of families. A gateway has a few hundred.
 const FAMILIES_MAX: usize = 1024;
 
-/// What kind of number a family has.
+/// Type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It only grows, and begins at 0 again when its process does.
+    /// Only grows; starts at 0 again when its process restarts.
     Counter,
-    /// It goes up and down.
+    /// Goes up and down.
     Gauge,
     /// Counts of values up to a bound, their number, and their sum.
     Histogram,
 }
 
-/// A page that grows: samples come bus by bus, and are written family by family.
+/// A page being written: samples arrive bus by bus, and are printed family by family.
 #[derive(Debug, Default)]
 pub struct Page {
     families: BTreeMap<String, Family>,
@@ -33,7 +33,7 @@ struct Family {
     samples: String,
 }
 
-/// A family that takes samples.
+/// A family that accepts samples.
 #[derive(Debug)]
 pub struct Samples<'a> {
     name: &'a str,
@@ -41,10 +41,10 @@ pub struct Samples<'a> {
 }
 
 impl Page {
-    /// The family of this name; `None`, and counted, if the name is none, belongs to a family of
-    /// another kind, or there are too many.
+    /// The family of this name; `None`, and counted, if the name is invalid, the family has another
+    /// type, or there are too many families.
     ///
-    /// The first to name a family words its help.
+    /// The first call for a family sets its help text.
     pub fn family<'a>(&'a mut self, name: &'a str, kind: Kind, help: &str) -> Option<Samples<'a>> {
         let is_known = self.families.contains_key(name);
         if !is_name(name) || (!is_known && self.families.len() == FAMILIES_MAX) {
@@ -65,7 +65,7 @@ impl Page {
         Some(Samples { name, text })
     }
 
-    /// How many families were asked for and refused.
+    /// Number of rejected families.
     pub fn refused(&self) -> u64 {
         self.refused
     }
@@ -88,12 +88,12 @@ impl Page {
 }
 
 impl Samples<'_> {
-    /// One sample.
+    /// Adds one sample.
     pub fn add(&mut self, labels: &[(&str, &str)], value: impl Display) {
         self.suffixed("", labels, value);
     }
 
-    /// One sample of a histogram: `_bucket`, `_count` or `_sum` behind the name.
+    /// Adds one sample of a histogram: name with `_bucket`, `_count` or `_sum`.
     pub fn suffixed(&mut self, suffix: &str, labels: &[(&str, &str)], value: impl Display) {
         let _ = write!(self.text, "{}{suffix}", self.name);
         for (number, (label, value)) in labels.iter().enumerate() {
@@ -105,7 +105,8 @@ impl Samples<'_> {
     }
 }
 
-/// What the format allows, less the colon, which is for rules, and capitals, which we have none of.
+/// The characters of the format, without the colon, which is reserved for rules, and without
+/// capitals, which we do not use.
 fn is_name(name: &str) -> bool {
     let first = |c: char| c.is_ascii_lowercase();
     let other = |c: char| first(c) || c.is_ascii_digit() || c == '_';

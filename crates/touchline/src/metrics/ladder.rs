@@ -1,11 +1,11 @@
-//! A histogram of 7,424 narrow buckets on a ladder of few bounds.
+//! Prometheus buckets of a histogram: few bounds for 7,424 narrow buckets.
 
 use super::format::Samples;
 use super::names::Unit;
 use touchline_client::monitor::HistogramView;
 
-/// The bounds: 1, 2 and 5 of each power of ten, from 100 to 10^10, in the histogram's own unit. Of
-/// nanoseconds that is 100 ns to 10 s.
+/// Bounds: 1, 2 and 5 times each power of ten, from 100 to 10^10, in the histogram's unit; in
+/// nanoseconds 100 ns to 10 s.
 fn bounds() -> impl Iterator<Item = u64> {
     let decades = (2..10).map(|power| 10_u64.pow(power));
     let steps = decades.flat_map(|decade| [1, 2, 5].map(|step| step * decade));
@@ -14,8 +14,8 @@ fn bounds() -> impl Iterator<Item = u64> {
 
 /// Writes a histogram's samples, in base units.
 ///
-/// A narrow bucket counts up to a bound when its largest value does not exceed it, so what is said to
-/// be within a bound is. The sum is that of the middles of the buckets, within 0.4 %.
+/// A narrow bucket counts toward a bound if its largest value does not exceed the bound, so the count of a bound is
+/// never too high. The sum uses the middles of the buckets and is exact within 0.4 %.
 pub fn write(samples: &mut Samples, labels: &[(&str, &str)], view: &HistogramView, unit: Unit) {
     let mut buckets = view.buckets().peekable();
     let mut count: u64 = 0;

@@ -1,9 +1,9 @@
-//! What a number of a board is called, and counted in, on the page.
+//! Names and units of counters and histograms on the page.
 
 use super::format::Kind;
 use touchline_client::monitor::Description;
 
-/// How a counter of a board is shown.
+/// A counter on the page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// Name of the metric.
@@ -12,39 +12,39 @@ pub struct Shown {
     pub help: String,
     /// Counter or gauge.
     pub kind: Kind,
-    /// Which of the venue's lines is counted, if it is one of them.
+    /// Line of the venue that is counted, for counters of one line.
     pub line: Option<&'static str>,
     /// Its unit.
     pub unit: Unit,
 }
 
-/// What a number is divided by to be in a base unit: 1 for what is no time.
+/// Divisor from the counter's unit to the base unit: 1 for units other than time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit(f64);
 
 impl Unit {
-    /// A number in its base unit. Dividing by a power of ten rounds once, so that a tenth is 0.1.
+    /// A number in its base unit. Division by a power of ten rounds once, so that a tenth is 0.1.
     pub fn base(self, value: f64) -> f64 {
         value / self.0
     }
 
-    /// Whether a number already is.
+    /// Whether the number is in the base unit already.
     pub fn is_base(self) -> bool {
         self.0 == 1.0
     }
 }
 
-/// Units of time, as a name has them, with how many of them make a second.
+/// Units of time in names, with their number per second.
 const TIMES: &[(&str, f64)] = &[("ns", 1e9), ("us", 1e6), ("ms", 1e3)];
 
-/// Endings of the counters of one line, the label that takes their place, and the line in their help.
+/// Suffixes of counters of one line, label value, and the line in the help text.
 const LINES: &[(&str, &str, &str)] = &[("_a", "a", "line A"), ("_b", "b", "line B")];
 
-/// What a counter is called: `touchline_<name>_total`, times in seconds.
+/// Name of a counter: `touchline_<name>_total`, times in seconds.
 ///
-/// One that ends in `_a` or `_b` counts a line: `touchline_line_<name without it>_total`, and the line
-/// is a label, because a metric's name may not end in a letter that could be a unit. One whose unit
-/// ends in `now` goes up and down: `touchline_<name>`.
+/// A name that ends in `_a` or `_b` counts a line: `touchline_line_<name without suffix>_total` with the line as a
+/// label, because a trailing letter of a metric name could be read as a unit. A counter whose unit ends in `now` is a
+/// gauge: `touchline_<name>`.
 pub fn of_counter(what: &Description) -> Shown {
     let (unit, is_gauge) = match what.unit.strip_suffix("now") {
         Some(unit) => (unit.trim_end(), true),
@@ -77,7 +77,7 @@ pub fn of_counter(what: &Description) -> Shown {
     }
 }
 
-/// What a histogram is called, and the unit of its values: `touchline_<of><name>`, times in seconds.
+/// Name of a histogram, and unit of its values: `touchline_<of><name>`, times in seconds.
 pub fn of_histogram(of: &str, what: &Description) -> (String, Unit) {
     let (stem, unit) = in_seconds(&what.name, &what.unit);
     (format!("touchline_{of}{stem}"), unit)

@@ -1,4 +1,4 @@
-//! The page: every bus of a directory, as it is at this moment.
+//! The page: every bus of a directory at the moment of the scrape.
 
 use super::format::{Kind, Page};
 use super::readers::Readers;
@@ -8,10 +8,11 @@ use crate::version;
 use touchline_client::Error;
 use touchline_client::monitor::{CountersView, Monitor, Overview};
 
-/// Buses beyond this, by name, are counted and not shown.
+/// Maximum number of buses on the page, by name; the others are counted.
 const BUSES_MAX: usize = 64;
 
-/// What the exporter itself says of a bus: name, kind, help. The board of a bus adds its own.
+/// Metrics of the exporter about a bus: name, type, help. The counters file of the bus adds its
+/// own.
 mod of_bus {
     use super::Kind;
 
@@ -20,17 +21,17 @@ mod of_bus {
     pub const UNREADABLE: Row = (
         "touchline_bus_unreadable",
         Kind::Gauge,
-        "1 if the bus cannot be read: it is being begun, damaged, or not ours; touchline stat says why.",
+        "1 if the bus cannot be read: it is being created, damaged, or of another user; touchline stat prints the reason.",
     );
     pub const PUBLISHER_UP: Row = (
         "touchline_bus_publisher_up",
         Kind::Gauge,
-        "1 while a process publishes on the bus and works: 0 if it is gone or stalled.",
+        "1 while a process publishes on the bus; 0 if it has ended or is stalled.",
     );
     pub const PUBLISHER_STALLED: Row = (
         "touchline_bus_publisher_stalled",
         Kind::Gauge,
-        "1 if the process that has the bus gives no sign of life, or is behind its venue after a pause.",
+        "1 if the publisher runs without activity, or is behind its venue after a pause.",
     );
     pub const PUBLISHER_AGE: Row = (
         "touchline_bus_publisher_age_seconds",
@@ -40,7 +41,7 @@ mod of_bus {
     pub const GENERATION: Row = (
         "touchline_bus_publisher_generation",
         Kind::Gauge,
-        "How many publishers the bus had.",
+        "Number of publishers that the bus has had.",
     );
     pub const INSTRUMENTS: Row = (
         "touchline_bus_instruments",
@@ -55,22 +56,22 @@ mod of_bus {
     pub const MESSAGES: Row = (
         "touchline_bus_messages_total",
         Kind::Counter,
-        "Messages since the bus was begun.",
+        "Messages since the bus was created.",
     );
     pub const POSITION: Row = (
         "touchline_bus_position_bytes",
         Kind::Gauge,
-        "Bytes of the stream since the bus was begun.",
+        "Bytes of the stream since the bus was created.",
     );
     pub const RING: Row = (
         "touchline_bus_ring_bytes",
         Kind::Gauge,
-        "Bytes that the ring holds: how far a reader may fall behind.",
+        "Bytes of the ring: the largest lag of a reader.",
     );
     pub const MEMORY: Row = (
         "touchline_bus_memory_bytes",
         Kind::Gauge,
-        "Memory that the files of the bus take.",
+        "Memory of the files of the bus.",
     );
     pub const COUNTERS_AGE: Row = (
         "touchline_bus_counters_age_seconds",
@@ -80,19 +81,19 @@ mod of_bus {
     pub const COUNTERS_STALE: Row = (
         "touchline_bus_counters_stale",
         Kind::Gauge,
-        "1 if the process that counts is gone, or has not written its counters for 2 s: they are last figures.",
+        "1 if the counting process has ended, or has not written its counters for 2 s: the values are its last ones.",
     );
     pub const START_TIME: Row = (
         "touchline_start_time_seconds",
         Kind::Gauge,
-        "When the process that counts was started, seconds since 1970.",
+        "Start time of the counting process, seconds since 1970.",
     );
 }
 
-/// The page of a directory of buses. What cannot be read is a number on it, never an error.
+/// The page of a directory of buses. An unreadable bus is a metric, never an error.
 pub fn of(monitor: &Monitor) -> String {
     let mut page = Page::default();
-    let help = "1; version and commit of the exporter are its labels.";
+    let help = "Always 1; labels are version and commit of the exporter.";
     if let Some(mut samples) = page.family("touchline_build_info", Kind::Gauge, help) {
         let commit = version::COMMIT.unwrap_or("unknown");
         samples.add(&[("version", version::VERSION), ("commit", commit)], 1);
@@ -108,7 +109,7 @@ pub fn of(monitor: &Monitor) -> String {
     let numbers = [
         (
             "touchline_directory_unreadable",
-            "1 if the directory of the buses cannot be read; touchline stat says why.",
+            "1 if the directory of the buses cannot be read; touchline stat prints the reason.",
             u64::from(!is_readable),
         ),
         (
@@ -118,17 +119,17 @@ pub fn of(monitor: &Monitor) -> String {
         ),
         (
             "touchline_buses_not_shown",
-            "Buses in the directory that are too many to be shown.",
+            "Buses that are not shown because there are too many.",
             not_shown as u64,
         ),
         (
             "touchline_readers_not_shown",
-            "Named readers that are too many to be shown.",
+            "Named readers that are not shown because there are too many.",
             readers.not_shown(),
         ),
         (
             "touchline_metrics_refused",
-            "Numbers of boards that have no place on this page: a name that cannot be one, or too many.",
+            "Counters that are not shown: invalid name, or too many.",
             page.refused(),
         ),
     ];
@@ -140,7 +141,7 @@ pub fn of(monitor: &Monitor) -> String {
     page.to_text()
 }
 
-/// Whether the directory can be read: what /healthz says.
+/// Whether the directory is readable, for /healthz.
 pub fn health(monitor: &Monitor) -> Result<(), Error> {
     monitor.buses()?;
     Ok(())
@@ -152,7 +153,7 @@ fn write_bus(page: &mut Page, readers: &mut Readers, monitor: &Monitor, bus: &st
         Ok((overview, named, counters_file))
     });
     write(page, of_bus::UNREADABLE, bus, u64::from(looked.is_err()));
-    // Why is said by `touchline stat`: a text that changes has no place in a label.
+    // `touchline stat` prints the reason; a variable text must not be a label.
     let Ok((overview, named, counters_file)) = looked else {
         return;
     };
@@ -203,7 +204,7 @@ fn write_counters_file(page: &mut Page, overview: &Overview, counters_file: &Cou
     write_histograms(page, "", &[("bus", bus)], counters_file);
 }
 
-/// Every histogram of a board; `of` stands before its name.
+/// Every histogram of a counters file; `of` is the prefix of its name.
 pub(super) fn write_histograms(
     page: &mut Page,
     of: &str,
@@ -226,7 +227,7 @@ fn write_counter(page: &mut Page, bus: &str, shown: &names::Shown, value: u64) {
     let labels = [("bus", bus), ("line", shown.line.unwrap_or_default())];
     let labels = &labels[..1 + usize::from(shown.line.is_some())];
     match shown.unit.is_base() {
-        // Counts are exact beyond what a floating-point number is.
+        // Counts may exceed the exact range of floating point.
         true => samples.add(labels, value),
         false => samples.add(labels, shown.unit.base(value as f64)),
     }

@@ -1,10 +1,10 @@
-//! Readers of a bus: those that gave a name, and those that its publisher waits for.
+//! Metrics of readers: those that registered a name, and those that the publisher waits for.
 
 use super::format::{Kind, Page};
 use super::page::write_histograms;
 use touchline_client::monitor::{ReaderView, RegisteredReader};
 
-/// Readers beyond this, over all buses, are counted and not shown.
+/// Maximum number of readers on the page over all buses; the others are counted.
 const READERS_MAX: usize = 256;
 
 /// Writes readers, up to the limit of a page.
@@ -14,7 +14,7 @@ pub struct Readers {
 }
 
 impl Readers {
-    /// Those of a bus that gave a name, by it.
+    /// Writes the named readers of a bus.
     pub fn write(&mut self, page: &mut Page, bus: &str, readers: &[ReaderView]) {
         for reader in readers {
             self.found += 1;
@@ -24,7 +24,7 @@ impl Readers {
         }
     }
 
-    /// Those that a lossless publisher waits for, by their place.
+    /// Writes the readers that a lossless publisher waits for, by slot.
     pub fn write_places(&mut self, page: &mut Page, bus: &str, readers: &[RegisteredReader]) {
         for reader in readers {
             self.found += 1;
@@ -34,7 +34,7 @@ impl Readers {
         }
     }
 
-    /// How many were too many.
+    /// Number of readers left out.
     pub fn not_shown(&self) -> u64 {
         self.found.saturating_sub(READERS_MAX) as u64
     }
@@ -49,13 +49,13 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
         (
             "alive",
             Kind::Gauge,
-            "1 while the process of a reader that gave a name lives.",
+            "1 while the process of a named reader runs.",
             is_alive,
         ),
         (
             "unreadable",
             Kind::Gauge,
-            "1 if what a reader says of itself cannot be read.",
+            "1 if the statistics of a reader cannot be read.",
             is_unreadable,
         ),
         (
@@ -79,31 +79,31 @@ fn write(page: &mut Page, bus: &str, reader: &ReaderView) {
         (
             "overruns_total",
             Kind::Counter,
-            "Times that the publisher has overtaken a reader.",
+            "Overruns of a reader by the publisher.",
             counted.overruns,
         ),
         (
             "overrun_messages_total",
             Kind::Counter,
-            "Messages that a reader lost by it.",
+            "Messages that a reader lost in overruns.",
             counted.overrun_messages,
         ),
         (
             "overrun_bytes_total",
             Kind::Counter,
-            "Bytes of the stream that a reader lost by it.",
+            "Bytes of the stream that a reader lost in overruns.",
             counted.overrun_bytes,
         ),
         (
             "corrupt_total",
             Kind::Counter,
-            "Times that a reader found what no publisher writes.",
+            "Times that a reader found an invalid message.",
             counted.corrupt,
         ),
         (
             "restarts_total",
             Kind::Counter,
-            "Times that a reader saw another publisher begin.",
+            "Restarts of the publisher that a reader has seen.",
             counted.restarts,
         ),
     ];
@@ -123,12 +123,12 @@ fn write_place(page: &mut Page, bus: &str, reader: &RegisteredReader) {
     let numbers = [
         (
             "touchline_waited_alive",
-            "1 while the process of a reader that is waited for lives; readers of a lossless bus.",
+            "1 while the process of a reader that the publisher waits for runs; lossless bus.",
             u64::from(reader.is_alive),
         ),
         (
             "touchline_waited_lag_bytes",
-            "What a reader that is waited for has not read yet, to a thirty-second of the ring.",
+            "Lag of a reader that the publisher waits for, bytes, in steps of 1/32 of the ring.",
             reader.lag_bytes,
         ),
     ];

@@ -1,20 +1,20 @@
-//! What a request asks for. Two paths, one method; everything else has its status.
+//! Requests: two paths, one method; everything else gets an error status.
 
-/// The longest request line and headers, in bytes.
+/// Maximum size of request line and headers, bytes.
 pub const HEAD_BYTES_MAX: usize = 8192;
-/// The most headers. Prometheus sends five.
+/// Maximum number of headers. Prometheus sends five.
 const HEADERS_MAX: usize = 64;
 
-/// What is asked for.
+/// A valid request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The page.
     Metrics,
-    /// Whether all is well.
+    /// Health of the exporter.
     Health,
 }
 
-/// Why it is not given, by its status.
+/// Reason of an error status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// 400.
@@ -30,7 +30,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Status and reason, as they stand in the answer.
+    /// Status and reason phrase of the answer.
     pub fn status(self) -> &'static str {
         match self {
             Refused::Malformed => "400 Bad Request",
@@ -41,11 +41,11 @@ impl Refused {
         }
     }
 
-    /// What to do instead.
+    /// The fix, as the body of the answer.
     pub fn fix(self) -> &'static str {
         match self {
             Refused::Malformed => "this is not HTTP/1.1\n",
-            Refused::Path => "there are /metrics and /healthz\n",
+            Refused::Path => "the paths are /metrics and /healthz\n",
             Refused::Method => "only GET\n",
             Refused::TooSlow => "send the request within 5 seconds\n",
             Refused::TooLong => "at most 8192 bytes and 64 headers\n",
@@ -53,7 +53,7 @@ impl Refused {
     }
 }
 
-/// Judges what came so far: `None` while it may still become a request.
+/// Parses the bytes received so far: `None` while the request is incomplete.
 pub fn judge(head: &[u8]) -> Option<Result<Wanted, Refused>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    /// The same answer wherever a request is cut, and none before its end.
+    /// A split request gets the same answer, and no answer before its end.
     #[test]
     fn a_request_may_come_in_pieces() {
         let head = b"GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n";
@@ -138,7 +138,7 @@ mod tests {
         );
     }
 
-    /// Whatever comes, the answer is the first that any beginning of it gets, and there is one in the end.
+    /// Random input: the answer is that of the shortest prefix with an answer, and there is always one.
     #[test]
     fn nonsense_is_answered() {
         let good = b"GET /metrics?a=b HTTP/1.1\r\nHost: here:9464\r\nAccept: text/plain\r\n\r\n";
@@ -171,7 +171,7 @@ mod tests {
             bytes.resize(HEAD_BYTES_MAX, b'x');
             assert!(
                 judge(&bytes).is_some(),
-                "SEED={seed}: it waits for more than it takes"
+                "SEED={seed}: it waits for more than its limit"
             );
         }
         assert!(is_one || (taken > 0 && refused > 0), "{taken}, {refused}");

@@ -1,8 +1,8 @@
-//! Listening: few connections, each with a limit on its bytes and its time.
+//! HTTP server: few connections, each with a limit of bytes and time.
 //!
-//! One thread accepts, one answers each connection, and there are at most [`CONNECTIONS_MAX`]. Who is
-//! slow gives way to who comes, so that no number of idle clients keeps a scrape out. What is asked for
-//! again at once is the same page: no rate of requests makes us read shared memory more often.
+//! One thread accepts, and one thread serves each connection, at most [`CONNECTIONS_MAX`]. Slow clients are
+//! disconnected when a new one connects, so that idle clients cannot block a scrape. The page is cached for
+//! [`PAGE_AGE_MAX`]: a high rate of requests does not read shared memory more often.
 
 use super::page;
 use super::request::{HEAD_BYTES_MAX, Refused, Wanted, judge};
@@ -12,20 +12,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use touchline_client::monitor::Monitor;
 
-/// Connections at one time.
+/// Maximum number of connections.
 const CONNECTIONS_MAX: usize = 8;
-/// How long a request may take to come, and an answer to be taken.
+/// Maximum time to receive a request, and to send an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a connection has its place for itself when others wait.
+/// Time that a connection keeps its slot while others wait.
 const GRACE: Duration = Duration::from_millis(200);
-/// How long the end of a connection is waited for, so that its answer is not cut off.
+/// Maximum wait for the client to close, so that the answer is not cut off.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// Counters are at most that old anyway.
+/// Age of the cached page; counters are at most this old themselves.
 const PAGE_AGE_MAX: Duration = Duration::from_millis(100);
-/// For eight kibibytes of request and a line of answer.
+/// Stack of a connection's thread: 8 KiB of request and the answer.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// A server that is not yet started.
+/// A server that has not started.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -45,14 +45,14 @@ struct Place {
     is_asked_to_leave: bool,
 }
 
-/// A place, for as long as a connection is served.
+/// A slot, held while a connection is served.
 struct Connection {
     shared: Arc<Shared>,
     stream: Arc<TcpStream>,
 }
 
 impl Server {
-    /// For the buses of a directory.
+    /// A server for the buses of a directory.
     pub fn new(listener: TcpListener, monitor: Monitor) -> Server {
         let shared = Shared {
             monitor,
@@ -66,7 +66,7 @@ impl Server {
         }
     }
 
-    /// Serves from a thread of its own, until the process ends.
+    /// Serves on a separate thread until the process ends.
     pub fn start(self) -> std::io::Result<()> {
         let thread = std::thread::Builder::new().name("metrics".to_owned());
         thread.spawn(move || self.accept())?;
@@ -77,13 +77,14 @@ impl Server {
         loop {
             match self.listener.accept() {
                 Ok((stream, _)) => self.admit(stream),
-                // The client is gone already, or there are no handles left: the next may do better.
+                // The client has closed, or no file descriptors are free: continue with the next
+                // one.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
     }
 
-    /// Waits for a place, and serves the connection there.
+    /// Waits for a free slot and serves the connection in it.
     fn admit(&self, stream: TcpStream) {
         let stream = Arc::new(stream);
         self.shared.take_place(&stream);
@@ -92,7 +93,7 @@ impl Server {
             stream,
         };
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        // Where there is no thread to be had, the connection ends with its seat.
+        // If no thread can be started, the connection closes and frees its slot.
         let _ = thread.spawn(move || serve(&connection.shared, &connection.stream));
     }
 }
@@ -113,7 +114,7 @@ impl Shared {
                 .find(|place| !place.is_asked_to_leave && place.since.elapsed() >= GRACE)
             {
                 slow.is_asked_to_leave = true;
-                // Whatever its thread waits for comes to an end; gone already is as well.
+                // Ends the wait of its thread; a closed connection is fine.
                 let _ = slow.stream.shutdown(Shutdown::Both);
             }
             let waited = self.left.wait_timeout(places, GRACE / 8);
@@ -139,12 +140,12 @@ impl Shared {
     }
 }
 
-/// What it guards is whole at any instant.
+/// Locks; the guarded value is consistent at any time, so poisoning is ignored.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One request, one answer. A client that has gone needs none.
+/// Serves one request. A closed connection needs no answer.
 fn serve(shared: &Shared, stream: &TcpStream) {
     let answered = match read_request(stream) {
         Ok(Some(Ok(Wanted::Metrics))) => {
@@ -164,14 +165,14 @@ fn serve(shared: &Shared, stream: &TcpStream) {
         Ok(None) | Err(_) => return,
     };
     if answered.is_ok() {
-        // If it does not end well, it ends.
+        // Errors while closing are ignored.
         let _ = take_leave(stream);
     }
 }
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// `None` if the client went away before it had asked for anything.
+/// Reads a request; `None` if the client closed before sending one.
 fn read_request(mut stream: &TcpStream) -> std::io::Result<Option<Result<Wanted, Refused>>> {
     let deadline = Instant::now() + PATIENCE;
     let mut head = [0; HEAD_BYTES_MAX];
@@ -222,7 +223,8 @@ fn write_until(mut stream: &TcpStream, mut bytes: &[u8], deadline: Instant) -> s
     Ok(())
 }
 
-/// Closing with bytes unread would take the answer back; a client that goes on sending is left.
+/// Reads until the client closes: closing with unread bytes would reset the connection and lose the
+/// answer. A client that keeps sending is disconnected.
 fn take_leave(mut stream: &TcpStream) -> std::io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
     let deadline = Instant::now() + FAREWELL;
@@ -236,13 +238,13 @@ fn take_leave(mut stream: &TcpStream) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `None` when the time is over: a time-out of zero would be none at all.
+/// Remaining time; `None` after the deadline, since a socket timeout of zero means none.
 fn rest_until(deadline: Instant) -> Option<Duration> {
     let rest = deadline.saturating_duration_since(Instant::now());
     (!rest.is_zero()).then_some(rest)
 }
 
-/// Nothing was read or written, and nothing is wrong.
+/// Whether the call timed out without an error.
 fn is_in_vain(error: &std::io::Error) -> bool {
     use ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)

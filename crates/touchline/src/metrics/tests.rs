@@ -1,4 +1,4 @@
-//! Dashboard, alerts and documents name what the page has, and what the page has is documented.
+//! Dashboard, alerts and documents match the metrics of the page.
 
 use super::{names, page};
 use serde_json::Value;
@@ -26,12 +26,12 @@ const ALERTS: &str = include_str!("../../../../ops/prometheus/alerts.yml");
 const ALERTS_TEST: &str = include_str!("../../../../ops/prometheus/alerts_test.yml");
 const GUIDE: &str = include_str!("../../../../docs/metrics.md");
 
-/// The page of a bus that has everything: a live gateway's board, a reader with a name that is also
-/// waited for. Its directory goes with it.
+/// Page of a bus with every kind of metric: counters of a live gateway, a named reader that the
+/// publisher waits for. Its directory is removed when dropped.
 struct Everything {
     folder: PathBuf,
     text: String,
-    /// What of it comes from the gateway's board.
+    /// Metrics from the gateway's counters file.
     counted: BTreeSet<String>,
 }
 
@@ -89,7 +89,7 @@ impl Everything {
         }
     }
 
-    /// Each family with its kind.
+    /// Each family with its type.
     fn families(&self) -> BTreeMap<&str, &str> {
         let kinds = self
             .text
@@ -101,12 +101,12 @@ impl Everything {
 
 impl Drop for Everything {
     fn drop(&mut self) {
-        // A test that failed may have left anything; the system empties its temporary folder.
+        // After a failed test files may remain; the system cleans its temporary folder.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Each metric that a text names.
+/// Each metric named in a text.
 fn named(text: &str) -> BTreeSet<&str> {
     let other = |c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     let words = text.split(other);
@@ -115,7 +115,7 @@ fn named(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Those that no page has.
+/// Metrics that the page does not have.
 fn missing<'a>(names: BTreeSet<&'a str>, families: &BTreeMap<&str, &str>) -> Vec<&'a str> {
     let is_there = |name: &&str| {
         let of_histogram = ["_bucket", "_sum", "_count"].into_iter().any(|part| {
@@ -141,7 +141,7 @@ fn dashboard_and_alerts_name_what_there_is() {
         assert_eq!(
             missing(names, &families),
             [""; 0],
-            "{file} names what no page has"
+            "{file} names metrics that do not exist"
         );
     }
     let wrong = "touchline_gaps touchline_gaps_total touchline_packet_seconds \
@@ -155,7 +155,8 @@ fn dashboard_and_alerts_name_what_there_is() {
     assert_eq!(found, expected);
 }
 
-/// What the exporter adds is in the guide; what boards count is there by its own name.
+/// docs/metrics.md lists the metrics that the exporter adds; counters are listed by their own
+/// names.
 #[test]
 fn what_the_exporter_adds_is_documented() {
     let everything = Everything::new("documented");
@@ -172,7 +173,7 @@ fn what_the_exporter_adds_is_documented() {
     }
 }
 
-/// A hundred thousand instruments are a number, not a series each.
+/// A hundred thousand instruments are one number, not one series each.
 #[test]
 fn instruments_do_not_make_series() {
     const INSTRUMENTS: u32 = 100_000;
@@ -252,7 +253,7 @@ fn the_dashboard_is_whole() {
     assert_eq!(names, ["datasource", "bus"]);
 }
 
-/// One line of what to do for each alert.
+/// Each alert has a summary that says what to do.
 #[test]
 fn every_alert_says_what_to_do() {
     let alerts = ALERTS.split("- alert: ").skip(1);

@@ -1,4 +1,4 @@
-//! What a replay reads, checked before anything is done.
+//! Inputs of a replay, checked before it starts.
 
 use super::{Arguments, Join};
 use crate::format::counted;
@@ -10,7 +10,7 @@ use touchline_gateway::venues::cme::CmeConfig;
 use touchline_gateway::venues::cme::CmeReport;
 use touchline_gateway::venues::cme::channels_with;
 
-/// The effective configuration: the file's or the defaults, and what the arguments override.
+/// Effective configuration: the file or the defaults, overridden by the arguments.
 pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     let mut config = match (&arguments.config, &arguments.config_xml, arguments.channel) {
         (Some(file), None, None) => {
@@ -49,7 +49,7 @@ pub fn config(arguments: &Arguments) -> Result<CmeConfig, Failure> {
     Ok(config)
 }
 
-/// No file is given twice, no output would replace what is read, and standard output has one writer.
+/// Checks that no file is given twice, no output replaces an input, and standard output has one writer.
 pub fn check_paths(arguments: &Arguments, config: &CmeConfig) -> Result<(), Failure> {
     if arguments.pcap.is_empty() {
         return Err(Failure::usage("no captures are given; give --pcap FILE..."));
@@ -86,7 +86,7 @@ pub fn check_paths(arguments: &Arguments, config: &CmeConfig) -> Result<(), Fail
     Ok(())
 }
 
-/// Why no packet of the captures is the channel's, and whose they are.
+/// Error: no packet of the captures belongs to the channel; names their channels.
 pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> Failure {
     let channel = config.venue.channel;
     let mut what = format!("no packet is for channel {channel}");
@@ -118,7 +118,7 @@ pub fn other_channel(config: &CmeConfig, report: &CmeReport) -> Failure {
 
 const NAMED_MAX: usize = 4;
 
-/// What a path is given for.
+/// Role of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     Capture,
@@ -126,8 +126,8 @@ enum Use {
     Output,
 }
 
-/// Where a path really leads, if that is a file or could become one; devices and pipes may be
-/// given as often as one likes.
+/// Canonical path if it is a regular file or may become one; devices and pipes may be given
+/// repeatedly.
 fn regular_place(path: &Path) -> Option<PathBuf> {
     if path == Path::new(STDOUT) {
         return None;
@@ -151,11 +151,11 @@ fn same(before: Use, path: &Path, now: Use) -> Failure {
             format!("{path}: given twice with --pcap; give each capture once")
         }
         (Use::Output, Use::Output) => {
-            format!("{path}: is given for two outputs; give each a file of its own")
+            format!("{path}: given for two outputs; give each its own file")
         }
         (_, Use::Output) => {
-            format!("{path}: is read by this run; give the output another name")
+            format!("{path}: is an input of this run; give the output another name")
         }
-        _ => format!("{path}: is given twice, as different things; give each its own file"),
+        _ => format!("{path}: given twice, in different roles; give each its own file"),
     })
 }

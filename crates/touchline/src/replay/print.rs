@@ -1,4 +1,4 @@
-//! `--print`: each packet as a person reads it.
+//! `--print`: packets as text.
 
 use crate::output::{Failure, Output};
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use touchline_wire::sbe::UtcTime;
 pub struct Printer {
     output: Output,
     text: String,
-    /// Nothing else is wanted of the run, so that it may end when the reader has gone.
+    /// No other output: the run may end when the reader has closed it.
     may_leave: bool,
     failure: Option<Failure>,
 }
@@ -29,7 +29,7 @@ impl Printer {
         })
     }
 
-    /// Prints one packet. Breaks when there is no use in going on.
+    /// Prints one packet. Breaks when the reader has closed the output and there is no other one.
     pub fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -47,7 +47,7 @@ impl Printer {
         ControlFlow::Continue(())
     }
 
-    /// Prints what is left. `true` if the replay was left early because the reader has gone.
+    /// Flushes. `true` if the replay ended early because the reader closed the output.
     pub fn finish(mut self) -> Result<bool, Failure> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -57,7 +57,7 @@ impl Printer {
     }
 }
 
-/// The name of a feed on a screen.
+/// Label of a feed.
 pub fn feed_name(feed: FeedType) -> &'static str {
     match feed {
         FeedType::Incremental => "incremental",
@@ -68,7 +68,7 @@ pub fn feed_name(feed: FeedType) -> &'static str {
     }
 }
 
-/// The name of a line on a screen.
+/// Label of a line.
 pub fn line_name(line: Line) -> &'static str {
     match line {
         Line::A => "A",

@@ -1,20 +1,20 @@
-//! A progress bar that watches a source from outside the path.
+//! Progress bar of a replay.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use touchline_net::{Error, PacketSource, PcapSource, Received};
 
-/// A source of captures that shows how far it has been read.
+/// A source of captures that shows its progress.
 pub struct Watched {
     source: PcapSource,
     bar: ProgressBar,
     packets: u64,
 }
 
-/// How often the bar is told: seldom enough to cost nothing.
+/// Packets between two updates of the bar; rare enough to cost nothing.
 const PACKETS_BETWEEN: u64 = 256;
 
 impl Watched {
-    /// Shows a bar on standard error if `visible` and if that is a terminal.
+    /// Shows a bar on standard error if `visible` and standard error is a terminal.
     pub fn new(source: PcapSource, visible: bool) -> Watched {
         let target = match visible {
             true => ProgressDrawTarget::stderr(),
@@ -34,7 +34,7 @@ impl Watched {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) -> PcapSource {
         self.bar.finish_and_clear();
         self.source

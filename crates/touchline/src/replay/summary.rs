@@ -1,4 +1,4 @@
-//! What happened on the way: the page at the end of a replay.
+//! Summary at the end of a replay.
 
 use super::print::feed_name;
 use crate::format::{count, counted, duration, rate, share};
@@ -14,7 +14,7 @@ use touchline_transport::Publish;
 use touchline_types::Validity;
 use touchline_wire::sbe::UtcTime;
 
-/// The summary of a replay; printed, it is a page of at most 80 columns.
+/// Summary of a replay, at most 80 columns wide.
 pub struct Summary<'a> {
     channel: &'a ChannelConfig,
     report: &'a CmeReport,
@@ -24,8 +24,8 @@ pub struct Summary<'a> {
     path: &'a touchline_gateway::Counters,
 }
 
-/// What each of the feed's counters is in the table where it stands; all others are listed as they
-/// are when they are not 0.
+/// Label of each of the feed's counters in its table; other counters are listed by name if they are
+/// not 0.
 const ARBITRATION: [(&str, &str); 8] = [
     ("packets_delivered", "processed, each once"),
     ("packets_duplicate", "second copies dropped"),
@@ -49,7 +49,7 @@ const RECOVERY: [(&str, &str); 8] = [
     ),
     ("snapshot_cycles", "snapshot cycles seen complete"),
 ];
-/// In these two tables even when they are 0: that they are is what one wants to know.
+/// Counters of these two tables that are shown even if 0.
 const ALWAYS: [&str; 5] = [
     "packets_delivered",
     "packets_duplicate",
@@ -57,7 +57,7 @@ const ALWAYS: [&str; 5] = [
     "gaps",
     "instrument_gaps",
 ];
-/// Said by another part of the summary.
+/// Counters shown by other parts of the summary.
 const ELSEWHERE: [&str; 8] = [
     "packets_a",
     "packets_b",
@@ -184,7 +184,7 @@ impl<'a> Summary<'a> {
             row(
                 f,
                 unlisted,
-                "of still other templates, unknown, skipped by their size",
+                "of further unknown templates, skipped by their size",
             )?;
         }
         Ok(())
@@ -202,7 +202,7 @@ impl<'a> Summary<'a> {
         row(f, path.statistics, "statistics")
     }
 
-    /// What a person should look at; mostly nothing.
+    /// Unusual findings, usually none.
     fn write_oddities(&self, f: &mut Formatter<'_>) -> Result {
         let mut odd = String::new();
         for (destination, packets) in &self.report.unrouted {
@@ -214,10 +214,10 @@ impl<'a> Summary<'a> {
             row(&mut odd, *packets, &words)?;
         }
         for reason in NotUdp::ALL {
-            let words = format!("frames passed over: {}", reason.describe());
+            let words = format!("frames skipped: {}", reason.describe());
             row_if_any(&mut odd, self.skipped.not_udp(reason), &words)?;
         }
-        row_if_any(&mut odd, self.skipped.ipv6, "frames passed over: IPv6")?;
+        row_if_any(&mut odd, self.skipped.ipv6, "frames skipped: IPv6")?;
         for (info, value) in self.feed.counters().values() {
             let tables = ARBITRATION.iter().chain(&RECOVERY);
             let is_told = ELSEWHERE.contains(&info.name)
@@ -239,7 +239,7 @@ impl<'a> Summary<'a> {
             let at = |quantile| duration(times.value_at_quantile(quantile));
             writeln!(
                 f,
-                "\ntime per packet, {} processed as they came",
+                "\ntime per packet, {} processed in order of arrival",
                 count(times.len())
             )?;
             writeln!(

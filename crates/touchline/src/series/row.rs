@@ -1,4 +1,4 @@
-//! The rows of the two series, column by column.
+//! Rows of the two series, column by column.
 
 use crate::record::{Form, Prices, Record};
 use touchline_book::Touch;
@@ -6,10 +6,10 @@ use touchline_types::{
     InstrumentDefinition, Price, Quantity, Side, Timestamps, Trade, UpdateAction, Validity,
 };
 
-/// What a row of quotes says.
+/// Content of a row of quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// How far the book may be trusted.
+    /// Validity of the book.
     pub state: Validity,
     /// The best bid.
     pub bid: Option<Touch>,
@@ -19,36 +19,36 @@ pub struct Quote {
 
 /// A row of quotes.
 pub struct QuoteRow<'a> {
-    /// When.
+    /// Times.
     pub timestamps: &'a Timestamps,
-    /// Of which instrument.
+    /// Instrument.
     pub definition: &'a InstrumentDefinition,
-    /// What.
+    /// Quote.
     pub quote: Quote,
-    /// Which prices.
+    /// Price scale.
     pub prices: Prices,
 }
 
 /// A row of trades.
 pub struct TradeRow<'a> {
-    /// When.
+    /// Times.
     pub timestamps: &'a Timestamps,
-    /// Of which instrument.
+    /// Instrument.
     pub definition: &'a InstrumentDefinition,
-    /// How far its book may be trusted: whether trades may be missing here.
+    /// Validity of its book: whether trades may be missing.
     pub state: Validity,
-    /// What.
+    /// Trade.
     pub trade: &'a Trade,
-    /// Which prices.
+    /// Price scale.
     pub prices: Prices,
 }
 
 impl QuoteRow<'_> {
-    /// The head of a CSV file.
+    /// Header of a CSV file.
     pub const COLUMNS: &'static str = "exchange_ns,receive_ns,sequence,security_id,symbol,state,\
                                bid_price,bid_quantity,bid_book,ask_price,ask_quantity,ask_book";
 
-    /// Writes it.
+    /// Writes the row.
     pub fn write(&self, line: &mut String, form: Form) {
         let exponent = self.definition.quantity_exponent;
         let mut row = Record::new(line, form);
@@ -68,11 +68,11 @@ impl QuoteRow<'_> {
 }
 
 impl TradeRow<'_> {
-    /// The head of a CSV file.
+    /// Header of a CSV file.
     pub const COLUMNS: &'static str = "exchange_ns,receive_ns,sequence,security_id,symbol,state,\
                                price,quantity,aggressor,trade_id,action";
 
-    /// Writes it.
+    /// Writes the row.
     pub fn write(&self, line: &mut String, form: Form) {
         let trade = self.trade;
         let mut row = Record::new(line, form);
@@ -96,7 +96,7 @@ impl TradeRow<'_> {
     }
 }
 
-/// When, of which instrument, and how far it may be trusted.
+/// Common columns: times, instrument, validity.
 fn head(
     row: &mut Record<'_>,
     timestamps: &Timestamps,

@@ -1,21 +1,21 @@
-//! Counterparties of a simulator in its log, from what it counts.
+//! Log of a simulator's counterparties, from its counters.
 
 use crate::log::Log;
 use crate::log::events::{self as event, Event};
 
-/// What was counted when the log was written last.
+/// Counts at the last log line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clients {
     /// Connections.
     pub connections: u64,
     /// Logons.
     pub logons: u64,
-    /// Connections and Logons that were turned away.
+    /// Rejected connections and Logons.
     pub refused: u64,
 }
 
 impl Clients {
-    /// Logs what is new in `now`.
+    /// Logs the increases in `now`.
     pub fn log(&mut self, now: Clients, log: &mut Log) {
         let mut more = |event: &'static Event, before: u64, now: u64| {
             if now > before {

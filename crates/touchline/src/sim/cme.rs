@@ -1,4 +1,4 @@
-//! `touchline sim cme`: a CME channel on the network, of a generated market or out of captures.
+//! `touchline sim cme`: a CME channel on the network, from a generated market or captures.
 
 mod addresses;
 mod expected_books;
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Seed of the generated market.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Another course of events in the market of --seed: the same instruments, other events.
+    /// Seed of the events, for another sequence of events with the instruments of --seed.
     #[arg(long, value_name = "N")]
     course: Option<u64>,
     /// Number of instruments, 1 to 1,000.
@@ -196,15 +196,16 @@ fn within(text: &str, least: f64, most: f64) -> Result<f64, String> {
     }
 }
 
-/// What can be set from the start on.
+/// Parses a fault that can be set from the start.
 fn fault(text: &str) -> Result<Command, String> {
     match text.parse() {
         Ok(command @ (Command::Fault(_) | Command::Replay(_) | Command::Clock(_))) => Ok(command),
         Ok(Command::Inject(injection)) => match injection.packets {
             Injected::Heartbeat(_) => Ok(Command::Inject(injection)),
-            _ => {
-                Err("only a command: no packet is sent before it; give it to --commands".to_owned())
-            }
+            _ => Err(
+                "only a command, since no packet was sent before it; give it to --commands"
+                    .to_owned(),
+            ),
         },
         Ok(_) => Err("not a fault, only a command: give it to --commands".to_owned()),
         Err(refused) => Err(refused.to_string()),

@@ -1,4 +1,4 @@
-//! `touchline sim deribit`: a Deribit on a port, of a generated market or of recorded messages.
+//! `touchline sim deribit`: a Deribit server, with a generated market or recorded messages.
 
 mod access;
 mod run;
@@ -15,8 +15,8 @@ use touchline_lab::deribit::fault::Setting;
 ///
 /// The market is generated from a seed, without end, or played from recorded messages. Clients prove in their Logon
 /// that they know the secret, as at the venue. Faults are injected at random, from the start or at run time. When the
-/// simulator is stopped, it runs for half a second without faults, writes the expected books, logs its clients out,
-/// and prints a summary.
+/// simulator is stopped, it runs for half a second without faults, writes the expected books, logs its clients out, and
+/// prints a summary.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Arguments {
@@ -36,7 +36,7 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(1..=1_000)
     )]
     instruments: u64,
-    /// Levels per side of each book, about, 3 to 10,000.
+    /// Approximate levels per side of each book, 3 to 10,000.
     #[arg(
         long,
         value_name = "N",

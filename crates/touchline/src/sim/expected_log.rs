@@ -1,4 +1,4 @@
-//! The log of all states of books, written in place, so that it can be read as it grows.
+//! Log of all book states, written in place, readable while it grows.
 
 use crate::output::Failure;
 use std::fs::File;
@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use touchline_lab::cme::expected_books::BookState;
 
-/// A log that is being written.
+/// A log being written.
 #[derive(Debug)]
 pub struct ExpectedLog {
     path: PathBuf,
@@ -23,7 +23,7 @@ impl ExpectedLog {
         })
     }
 
-    /// Writes states, a line each, at once.
+    /// Writes states, one line each, without buffering.
     pub fn write(&mut self, states: &mut Vec<BookState>) -> Result<(), Failure> {
         let ExpectedLog { path, writer } = self;
         let written = states

@@ -1,5 +1,4 @@
-//! `touchline sim fix-acceptor` and `touchline sim fix-initiator`: FIX counterparties with an echo behind
-//! them.
+//! `touchline sim fix-acceptor` and `touchline sim fix-initiator`: FIX counterparties that echo orders.
 
 mod attempts;
 
@@ -140,9 +139,9 @@ Exit status:
   1  the run failed: the store cannot be used
   2  bad arguments";
 
-/// Longer waits would show in heartbeats, shorter ones on other processes.
+/// Sleep when idle. A longer sleep would delay heartbeats, a shorter one would load the host.
 const IDLE: Duration = Duration::from_micros(500);
-/// How long everybody may take to log out at the end.
+/// Maximum wait for counterparties to log out at the end.
 const FAREWELL_NS: u64 = 3_000_000_000;
 
 /// Runs the acceptor until it is stopped.
@@ -264,7 +263,7 @@ impl InitiatorArguments {
 }
 
 impl SessionArguments {
-    /// The session with its store, and what the store holds, as a line of text.
+    /// The session with its store, and a line of text about the store.
     fn connection(
         &self,
         role: Role,
@@ -299,7 +298,7 @@ impl SessionArguments {
         })
     }
 
-    /// How large the store is, as a line of text.
+    /// Size of the store, as text.
     fn store_size(&self, sender: &str, target: &str) -> Result<String, Failure> {
         let Some(folder) = &self.store else {
             return Ok(String::new());
@@ -320,7 +319,7 @@ impl SessionArguments {
         })
     }
 
-    /// What messages are held against. Only FIX 4.4 is compiled in.
+    /// Validation rules. Only FIX 4.4 is compiled in.
     fn checks(&self) -> Result<Checks, Failure> {
         let Some(path) = &self.dictionary else {
             let is_standard = !self.no_dictionary && self.begin_string == "FIX.4.4";
@@ -345,13 +344,13 @@ impl SessionArguments {
     }
 }
 
-/// A session without its store is over for good.
+/// A session without its store cannot continue.
 fn has_its_store(connection: &Connection) -> Result<(), Failure> {
     let failed = connection.store_failed();
     failed.map_or(Ok(()), |error| Err(Failure::run(error)))
 }
 
-/// The time, and whether it is over.
+/// Time, and end of the run.
 struct Clock<'a> {
     pacer: Pacer,
     seconds: Option<u64>,
@@ -396,7 +395,7 @@ fn summary(totals: &Totals) -> String {
     )
 }
 
-/// Nothing in it may end a field.
+/// A CompID must not contain a field separator.
 fn comp_id(text: &str) -> Result<String, String> {
     let is_good =
         (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());

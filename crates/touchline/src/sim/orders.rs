@@ -1,4 +1,5 @@
-//! Commands on standard input: one thread reads lines, the exchange takes them between two packets.
+//! Commands on standard input: one thread reads lines, the simulator executes them between two
+//! packets.
 
 use crate::output::Failure;
 use std::fmt::Display;
@@ -7,20 +8,19 @@ use std::str::FromStr;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// The commands that came and were not taken yet.
+/// Queue of received commands.
 #[derive(Debug)]
 pub struct Orders {
     lines: Option<Receiver<String>>,
 }
 
-/// A line longer than this is none of ours.
+/// Maximum length of a line, bytes.
 const LINE_BYTES_MAX: u64 = 1_024;
-/// Lines that may wait; who sends more waits.
+/// Maximum number of queued lines; further lines wait in standard input.
 const WAITING_MAX: usize = 256;
 
 impl Orders {
-    /// Listens, if it is asked to. When standard input ends, nothing more comes, or a last command to
-    /// close.
+    /// Starts to read commands if requested. The end of standard input sends `quit` if `until_eof`.
     pub fn listen(is_asked: bool, until_eof: bool) -> Result<Orders, Failure> {
         if !is_asked {
             return Ok(Orders { lines: None });
@@ -36,7 +36,7 @@ impl Orders {
                     }
                 }
                 if until_eof {
-                    // The exchange may have closed already.
+                    // The simulator may have ended already.
                     let _ = sender.send("quit".to_owned());
                 }
             })
@@ -46,7 +46,7 @@ impl Orders {
         })
     }
 
-    /// The next command, if one is there. One that is refused is answered, and the next one is taken.
+    /// The next command, if there is one. An invalid command is answered and skipped.
     pub fn next<C: FromStr<Err: Display>>(&mut self) -> Option<C> {
         loop {
             let line = self.lines.as_ref()?.try_recv().ok()?;
@@ -58,14 +58,14 @@ impl Orders {
     }
 }
 
-/// Says what became of a command, in a line.
+/// Prints the answer to a command, in one line.
 pub fn answer(what: &str) {
     let mut out = std::io::stdout().lock();
-    // Whoever sent it may have gone, and the exchange goes on.
+    // The sender may have closed the output; the simulator continues.
     let _ = writeln!(out, "{}", crate::log::one_line(what)).and_then(|()| out.flush());
 }
 
-/// A line without its end; a longer one than is allowed is cut there, and what follows is the next one.
+/// Reads a line without its end; a longer line is cut and continues as the next one.
 fn next_line(input: &mut impl BufRead) -> Option<String> {
     let mut bytes = Vec::new();
     let read = input

@@ -1,4 +1,4 @@
-//! Counters and histograms of a bus for people, and rates between two looks.
+//! Counters and histograms of a bus as text, and rates between two samples.
 
 use super::{Bus, Shown};
 use crate::counted::{Freshness, of_bus};
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::time::Instant;
 use touchline_client::monitor::{CountersView, Description, HistogramView};
 
-/// The counters at the look before, from which rates are computed.
+/// Previous sample, from which rates are computed.
 #[derive(Debug, Default)]
 pub struct Past {
     last: Option<Values>,
@@ -18,12 +18,12 @@ pub struct Past {
 #[derive(Debug)]
 struct Values {
     at: Instant,
-    /// When the process that counts was started: another one counts from 0.
+    /// Start time of the counting process: a restarted one counts from 0.
     start_unix_ns: u64,
     counters: BTreeMap<String, u64>,
 }
 
-/// Histograms, then counters, then who counted them and when.
+/// Writes histograms, counters, and the process and time of the counters.
 pub fn write(
     text: &mut String,
     bus: &Bus,
@@ -52,7 +52,7 @@ pub fn write(
     let _ = writeln!(text, "\n{}, {written}", paint.dim(note));
 }
 
-/// Gives how many were left out.
+/// Returns the number of histograms left out.
 fn write_histograms(
     text: &mut String,
     counters_file: &CountersView,
@@ -86,7 +86,7 @@ fn write_histograms(
     (all.len() - rows.len()) as u64
 }
 
-/// Gives how many were left out.
+/// Returns the number of counters left out.
 fn write_counters(
     text: &mut String,
     bus: &Bus,
@@ -141,15 +141,15 @@ fn write_counters(
     (values.len() - rows.len()) as u64
 }
 
-/// As wide as the widest, the heading included.
+/// Width of a column with its heading.
 fn width_of<'a>(heading: &str, texts: impl Iterator<Item = &'a String>) -> usize {
     let widths = texts.map(|text| text.chars().count());
     widths.max().unwrap_or(0).max(heading.len())
 }
 
 impl Past {
-    /// Of each counter how much it grew a second since the last look; nothing at the first look, and of a counter that
-    /// another process began.
+    /// Rate of each counter since the previous sample; `None` at the first sample and after a restart of the counting
+    /// process.
     fn rates(
         &mut self,
         counters_file: &CountersView,

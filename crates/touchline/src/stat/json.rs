@@ -1,4 +1,4 @@
-//! Buses for programs: a JSON object a line.
+//! Buses as JSON, one object a line.
 
 use super::counters::points;
 use super::{Bus, Row, Shown};
@@ -8,7 +8,7 @@ use touchline_client::monitor::{
     CountersView, Description, Overview, ReaderView, RegisteredReader,
 };
 
-/// A line for each bus.
+/// One line for each bus.
 pub fn list(rows: &[Row]) -> String {
     let line = |row: &Row| match row {
         Ok(overview) => Value::Object(about(overview)),
@@ -17,7 +17,7 @@ pub fn list(rows: &[Row]) -> String {
     rows.iter().map(|row| format!("{}\n", line(row))).collect()
 }
 
-/// Everything of one bus; of its counters and histograms those that a filter names, else all.
+/// All fields of one bus; counters and histograms that match the filter, else all.
 pub fn bus(bus: &Bus, shown: &Shown) -> String {
     let all = Shown::All;
     let shown = match shown {

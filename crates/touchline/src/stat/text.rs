@@ -1,4 +1,4 @@
-//! Buses for people.
+//! Buses as text.
 
 use super::counters::{self, Past, points};
 use super::{Bus, Row, Shown};
@@ -10,7 +10,7 @@ use touchline_client::monitor::{
     CountersView, Overview, READER_HISTOGRAMS, ReaderView, RegisteredReader,
 };
 
-/// A line for each bus.
+/// One line for each bus.
 pub fn list(directory: &Path, rows: &[Row]) -> String {
     let paint = Paint::for_stdout();
     if rows.is_empty() {
@@ -47,7 +47,8 @@ pub fn list(directory: &Path, rows: &[Row]) -> String {
     text
 }
 
-/// One bus: who publishes and reads it, and what it counts. With a filter, only what that is about.
+/// One bus: publisher, readers and counters. With a filter, only the matching counters and
+/// histograms.
 pub fn bus(bus: &Bus, shown: &Shown, past: Option<&mut Past>) -> String {
     let paint = Paint::for_stdout();
     let mut text = String::new();
@@ -103,18 +104,18 @@ fn publisher(bus: &Overview, paint: Paint) -> String {
             paint.red(format!("{holder}, stalled: {}", last_sign_of_life(bus)))
         }
         Some(holder) => paint.green(holder),
-        None => paint.yellow("nobody"),
+        None => paint.yellow("none"),
     }
 }
 
-/// When the publisher last stated that its books are current.
+/// Time since the publisher last stated that its books are current.
 fn last_sign_of_life(bus: &Overview) -> String {
     let ns = bus.liveness.map_or(0, |liveness| liveness.age.as_nanos());
     let ago = age(u64::try_from(ns).unwrap_or(u64::MAX));
     format!("last sign of life {ago} ago, books are stale")
 }
 
-/// A reader of a lossless bus, by its place and, if it gave one, its name.
+/// A reader of a lossless bus, by slot and name.
 fn waited_for(reader: &RegisteredReader, bus: &Bus, paint: Paint) -> String {
     let place = u64::from(reader.place) + 1;
     let has_place = |other: &&ReaderView| other.process.is_some() && other.counters.place == place;
@@ -136,7 +137,7 @@ fn lag_of(lag_bytes: u64, ring_bytes: u64) -> String {
     format!("{} behind, {share:.0} % of the ring", bytes(lag_bytes))
 }
 
-/// Readers that gave a name, a line each.
+/// Named readers, one line each.
 fn write_readers(text: &mut String, bus: &Bus, paint: Paint) {
     if bus.readers.is_empty() {
         return;
@@ -189,7 +190,7 @@ fn reader_line(
     )
 }
 
-/// A reader that lost messages is yellow, one that died is dim.
+/// A reader that lost messages is yellow, one that has ended is dim.
 fn painted(reader: &ReaderView, line: String, paint: Paint) -> String {
     match &reader.process {
         Some(process) if reader.counters.overruns == 0 => format!("{line}{process}"),

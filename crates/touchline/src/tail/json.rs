@@ -1,6 +1,5 @@
-//! An event as a JSON object: everything that its message says. Which fields a message has is written here once, how a
-//! value is written in [`Record`]. A test holds it to the layout of the native format: a field that is added there
-//! stands here.
+//! An event as a JSON object with every field of its message. This module alone lists the fields of a message;
+//! [`Record`] defines the format of values. A test compares the fields with the layout of the native format.
 
 use super::names;
 use crate::books::{client_level, client_lists};
@@ -21,7 +20,7 @@ pub fn write(line: &mut String, bus: &Bus, event: &Event) {
     row.end();
 }
 
-/// Says that no instrument fits the patterns that were given.
+/// Reports that no instrument matches the patterns.
 pub fn nothing_fits(line: &mut String, patterns: &[String], defined: usize) {
     let mut row = Record::json(line);
     row.word("notice", "no_instrument_fits");
@@ -93,7 +92,7 @@ fn connection(row: &mut Record<'_>, what: &Connection) {
     }
 }
 
-/// When things happened, and the latency trace; a kept value has none.
+/// Times and the latency trace; a kept value has no trace.
 fn trace(row: &mut Record<'_>, bus: &Bus, times: &Times) {
     let trace = bus.trace();
     row.exact("exchange_ns", times.exchange_ns);
@@ -272,11 +271,11 @@ fn channel(row: &mut Record<'_>, bus: &Bus, event: &ChannelEvent) {
     }
 }
 
-/// What the venue states of an instrument; of reference data, what it does not state is left out.
+/// Definition of an instrument; absent reference data is left out.
 pub fn definition(row: &mut Record<'_>, definition: &Definition) {
     row.text("group", definition.group.as_str());
     row.text("asset", definition.asset.as_str());
-    // Every level is no number.
+    // "Every level" is not a number.
     let depth = (!definition.depth.is_all()).then_some(definition.depth.direct);
     row.optional("depth", depth);
     row.number("implied_depth", definition.depth.implied);
@@ -350,7 +349,7 @@ fn reference(row: &mut Record<'_>, definition: &Definition) {
     legs(row, definition);
 }
 
-/// The trading status that it was defined with.
+/// Trading status in the definition.
 fn trading_status(row: &mut Record<'_>, definition: &Definition) {
     if definition.status != u8::MAX {
         row.number("status", definition.status);
@@ -360,7 +359,7 @@ fn trading_status(row: &mut Record<'_>, definition: &Definition) {
     }
 }
 
-/// Each leg as `[security_id, side, ratio]`, and how many the venue stated.
+/// Each leg as `[security_id, side, ratio]`, and the number of legs that the venue stated.
 fn legs(row: &mut Record<'_>, definition: &Definition) {
     if definition.leg_count() == 0 {
         return;

@@ -1,10 +1,10 @@
-//! Words for what events say, the same in lines for people and in JSON.
+//! Names of messages and values, shared by text and JSON.
 
 use touchline_client::{
     BookKind, Depth, Event, LevelAction, OrderAction, Side, StatisticKind, UpdateAction,
 };
 
-/// What kind of message an event is of.
+/// Name of an event's message.
 pub fn message(event: &Event) -> &'static str {
     use touchline_client::ChannelChange;
     match event {
@@ -78,7 +78,7 @@ pub fn update_action(action: UpdateAction) -> &'static str {
     }
 }
 
-/// The key of a figure.
+/// JSON key of a statistic.
 pub fn statistic(kind: StatisticKind) -> &'static str {
     match kind {
         StatisticKind::Open => "open",
@@ -99,7 +99,7 @@ pub fn statistic(kind: StatisticKind) -> &'static str {
     }
 }
 
-/// A figure as people call it.
+/// Text of a statistic.
 pub fn statistic_words(kind: StatisticKind) -> &'static str {
     match kind {
         StatisticKind::Open => "opening price",

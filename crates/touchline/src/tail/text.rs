@@ -1,7 +1,7 @@
-//! An event as a person reads it.
+//! An event as text.
 //!
-//! It does not go over the fields as [`json`](super::json) does: a line of a screen chooses some of them, and puts the
-//! best prices and quantities at prices (`12@4500.25`) before what changed. Only the words are shared ([`names`]).
+//! Unlike [`json`](super::json), a line shows selected fields: the best prices first (`12@4500.25`), then the change.
+//! [`names`] has the shared words.
 
 use super::names;
 use crate::format::{count, counted, time_of_day};
@@ -33,12 +33,12 @@ pub fn write(line: &mut String, bus: &Bus, event: &Event) {
     }
 }
 
-/// Says that no instrument fits the patterns that were given, and which ones there are.
+/// Reports that no instrument matches the patterns, and names some instruments.
 pub fn nothing_fits(line: &mut String, patterns: &[String], symbols: &[&str]) {
     let instruments = counted(symbols.len() as u64, "instrument");
     let _ = write!(
         line,
-        "-- no instrument fits {}: the bus has {instruments}",
+        "-- no instrument matches {}: the bus has {instruments}",
         patterns.join(", ")
     );
     let meant = patterns
@@ -201,7 +201,7 @@ fn write_connection(line: &mut String, what: &Connection) {
     };
 }
 
-/// The time of day, the venue's or else that of receipt; of what has neither, as wide a blank.
+/// The venue's time of day, else the receive time; blanks of the same width if there is neither.
 fn push_time(line: &mut String, times: &Times) {
     let ns = match times.exchange_ns {
         0 => times.receive_ns,

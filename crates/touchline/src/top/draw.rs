@@ -1,4 +1,5 @@
-//! A picture as a frame of the terminal. A part without room is left out as a whole; nothing here looks at a bus.
+//! Draws a picture as a frame of the terminal. A part that does not fit is left out completely. This module does not
+//! read the bus.
 
 mod market;
 mod parts;
@@ -16,33 +17,33 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
 
-/// What is shown beside the picture: what a person is doing.
+/// State of the user interface, drawn with the picture.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
-    /// Which bus this is of how many.
+    /// Place of this bus among all.
     pub place: (usize, usize),
-    /// Time between two looks, in milliseconds.
+    /// Interval of samples, in milliseconds.
     pub interval_ms: u64,
-    /// Nothing is looked at.
+    /// No samples are taken.
     pub is_paused: bool,
-    /// What is being typed after `/`.
+    /// Text being typed after `/`.
     pub typing: Option<String>,
-    /// What explains the screen, above everything else, until a key is pressed.
+    /// Introduction above everything else, until a key is pressed.
     pub introduction: Option<String>,
-    /// Publisher and readers have the whole screen.
+    /// Selected page.
     pub page: Page,
-    /// Where there is no room for both, latencies in all, not those of the last interval.
+    /// Latency totals instead of those of the last interval, if only one fits.
     pub totals: bool,
-    /// The keys are shown.
+    /// The list of keys is shown.
     pub help: bool,
     /// Without colours.
     pub no_colour: bool,
 }
 
-/// What has the most of the screen.
+/// Page of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Page {
-    /// Instruments and the chosen one.
+    /// Instruments and the selected one.
     #[default]
     Market,
     /// Rates, lines and gaps, latencies, readers.
@@ -50,7 +51,7 @@ pub enum Page {
 }
 
 impl Page {
-    /// The one that is not shown.
+    /// The other page.
     pub fn other(self) -> Page {
         match self {
             Page::Market => Page::Publisher,
@@ -59,11 +60,11 @@ impl Page {
     }
 }
 
-/// The smallest terminal that has room for a list and a ladder.
+/// Smallest terminal: room for a list and a ladder.
 const SIZE_MIN: (u16, u16) = (60, 15);
-/// From here on the ladder stands beside the list, else below it.
+/// Minimum width for a ladder beside the list; below it the ladder is under the list.
 const WIDE: u16 = 110;
-/// From here on the publisher's parts stand below the market.
+/// Minimum height for the publisher's parts under the market.
 const HIGH: u16 = 32;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
@@ -73,7 +74,7 @@ const GOOD: Style = Style::new().fg(Color::Green);
 const BAD: Style = Style::new().fg(Color::Red);
 const CARE: Style = Style::new().fg(Color::Yellow);
 
-/// Draws all of it.
+/// Draws the whole frame.
 pub fn draw(frame: &mut Frame<'_>, picture: &Picture, around: &Around) {
     let area = frame.area();
     if area.width < SIZE_MIN.0 || area.height < SIZE_MIN.1 {
@@ -124,7 +125,7 @@ fn draw_all(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Aroun
     }
 }
 
-/// A text in lines of whole words.
+/// Wraps text at words.
 fn wrapped(text: &str, width: u16) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -139,7 +140,7 @@ fn wrapped(text: &str, width: u16) -> Vec<String> {
     lines
 }
 
-/// Totals first; then the market, and the publisher's parts where there is room for both.
+/// Draws totals, then the market, then the publisher's parts if both fit.
 fn draw_body(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Around) {
     let [totals, books, rest] = Layout::vertical([
         Constraint::Length(1),
@@ -182,7 +183,7 @@ fn draw_market(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
     draw_ladder(frame, ladder, picture);
 }
 
-/// Rates beside lines and gaps, then latencies, then readers; of a wide screen in two columns, of a narrow one in one.
+/// Draws rates beside lines and gaps, latencies, readers; in two columns on a wide screen.
 fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: &Around) {
     let [left, right] = match area.width >= WIDE {
         true => Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]),
@@ -221,7 +222,7 @@ fn draw_publisher(frame: &mut Frame<'_>, area: Rect, picture: &Picture, around: 
     }
 }
 
-/// From here on rates stand beside lines and gaps.
+/// Minimum width for rates beside lines and gaps.
 const TWO_COLUMNS: u16 = 76;
 /// Columns of lines and gaps beside rates.
 const GAPS_WIDTH: u16 = 46;
@@ -242,7 +243,7 @@ fn below(area: Rect, rows: u16) -> Rect {
     }
 }
 
-/// One part below the other. Where there is no room for all of both, each has its share.
+/// Draws two parts, one below the other. If both do not fit, each gets a share.
 fn stack(frame: &mut Frame<'_>, area: Rect, [first, second]: [Vec<Line<'static>>; 2]) {
     let (wanted, other) = (first.len() as u16, second.len() as u16);
     let gap = u16::from(wanted + other < area.height && other > 0);
@@ -257,7 +258,7 @@ fn stack(frame: &mut Frame<'_>, area: Rect, [first, second]: [Vec<Line<'static>>
     frame.render_widget(Paragraph::new(second), below);
 }
 
-/// Rows that the publisher's parts would take.
+/// Rows of the publisher's parts.
 fn publisher_height(picture: &Picture, width: u16, around: &Around) -> u16 {
     let rates = picture.rates.len().max(1) + 1;
     let gaps = picture.lines.len() + 1;
@@ -303,7 +304,7 @@ fn heading(picture: &Picture, around: &Around, width: u16) -> Line<'static> {
     parts.line()
 }
 
-/// Seconds matter for a minute, minutes for a day.
+/// Uptime: seconds in the first minute, minutes in the first day.
 fn uptime(ns: u64) -> String {
     let seconds = ns / 1_000_000_000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
@@ -327,7 +328,7 @@ fn footing(around: &Around, width: u16) -> Line<'static> {
         Page::Market => "Enter publisher",
         Page::Publisher => "Enter instruments",
     };
-    // The most important first: what has no room is left out.
+    // Most important first; the rest is left out.
     let mut hints = vec!["q quit".to_owned(), "? keys".to_owned(), page.to_owned()];
     hints.extend(["/ filter", "s sort", "Up Down choose", "p pause"].map(str::to_owned));
     if around.place.1 > 1 {
@@ -345,7 +346,7 @@ fn said(last_error: &str) -> Paragraph<'static> {
     Paragraph::new(Line::styled(format!(" {last_error}"), BAD)).wrap(wrap)
 }
 
-/// Each line has at most 56 characters: room in the smallest terminal.
+/// Lines of at most 56 characters, to fit the smallest terminal.
 const HELP: [&str; 13] = [
     "q, Esc, Ctrl-C  quit",
     "Up, Down        choose an instrument; PgUp, PgDn, Home,",
@@ -355,7 +356,7 @@ const HELP: [&str; 13] = [
     "Enter           instruments, or publisher and readers",
     "Tab, Shift-Tab  next bus, previous bus",
     "p, space        pause, go on",
-    "+, -            look less often, more often",
+    "+, -            longer, shorter interval",
     "t               latencies: last interval, or total",
     "r               count totals from now on",
     "red             slow reader, loss now; yellow: before",

@@ -1,39 +1,39 @@
-//! What a key does.
+//! Keys and their commands.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// What a person wants.
+/// A command of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// To leave.
+    /// Quit.
     Quit,
-    /// To close what is open, else to show all instruments again, else to leave.
+    /// Close the open part, else clear the filter, else quit.
     Back,
-    /// The next bus, or the one before.
+    /// Next or previous bus.
     Bus(isize),
-    /// An instrument further down the list, or further up.
+    /// Move the selection down or up.
     Instrument(isize),
-    /// Only instruments with this text in their symbol; empty for all.
+    /// Show instruments with this text in their symbol; empty for all.
     Filter(String),
-    /// The list by the next column.
+    /// Sort by the next column.
     Sort,
-    /// The list in the opposite order.
+    /// Reverse the order.
     Reverse,
-    /// The instruments, or the publisher and its readers.
+    /// Show the other page.
     Page,
-    /// To look less often (above 0) or more often.
+    /// Longer (above 0) or shorter interval.
     Interval(i32),
-    /// To stand still, or to go on.
+    /// Pause or resume.
     Pause,
-    /// Latencies in all, or those of the last interval.
+    /// Latency totals, or those of the last interval.
     Totals,
-    /// Totals to begin now.
+    /// Start totals now.
     Reset,
-    /// The keys, or not any more.
+    /// Show or close the list of keys.
     Help,
 }
 
-/// Turns keys into wishes; remembers what is being typed.
+/// Maps keys to commands; keeps the text being typed.
 #[derive(Debug, Default)]
 pub struct Keys {
     typing: Option<String>,
@@ -42,16 +42,16 @@ pub struct Keys {
 /// The longest symbol or id that can be typed.
 const TYPED_MAX: usize = 30;
 
-/// More than any list has.
+/// Beyond the end of any list.
 const END: isize = 1 << 30;
 
 impl Keys {
-    /// What is being typed.
+    /// Text being typed.
     pub fn typing(&self) -> Option<&str> {
         self.typing.as_deref()
     }
 
-    /// What a key means.
+    /// The command of a key.
     pub fn wish(&mut self, key: KeyEvent) -> Option<Wish> {
         if key.kind == KeyEventKind::Release {
             return None;
@@ -60,7 +60,7 @@ impl Keys {
             return Some(Wish::Quit);
         }
         match key.code {
-            // Also while something is typed: the list is seen beside it.
+            // Also while typing: the list is visible.
             KeyCode::Down => return Some(Wish::Instrument(1)),
             KeyCode::Up => return Some(Wish::Instrument(-1)),
             KeyCode::PageDown => return Some(Wish::Instrument(10)),
@@ -98,7 +98,7 @@ impl Keys {
         })
     }
 
-    /// The list follows each letter.
+    /// Handles a key while typing; the filter follows each character.
     fn typed(&mut self, code: KeyCode) -> Option<Wish> {
         let typing = self.typing.get_or_insert_default();
         match code {
@@ -145,7 +145,7 @@ mod tests {
             (down, keys.typing()),
             (Some(Wish::Instrument(1)), Some("qr?"))
         );
-        // Enter keeps the filter, and is not the next page.
+        // Enter keeps the filter and does not change the page.
         assert_eq!(press(&mut keys, KeyCode::Enter), None);
         assert_eq!(keys.typing(), None);
         assert_eq!(press(&mut keys, KeyCode::Enter), Some(Wish::Page));

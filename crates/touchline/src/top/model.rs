@@ -1,7 +1,7 @@
-//! What is seen of a bus. Instruments are followed by the client, as a strategy follows them; the rest is computed from two
-//! looks at what the publisher and the readers count.
+//! Model of a bus for the screen. The client follows the instruments, as in a strategy; other values are computed from
+//! two samples of the counters of publisher and readers.
 //!
-//! Nothing here is waited for by a publisher or a reader, and nothing is written to their memory.
+//! Publisher and readers never wait for the model, and it writes nothing to their memory.
 
 mod list;
 mod market;
@@ -25,115 +25,115 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use touchline_client::State as BookState;
 use touchline_client::monitor::{CountersView, Monitor, Overview};
 
-/// Looks at one bus again and again, and keeps what it needs to say how things change.
+/// Samples one bus periodically and keeps the state for differences.
 pub struct Model {
     monitor: Monitor,
     bus: String,
     market: Option<Market>,
     counters_file: Option<CountersView>,
-    /// What the totals are counted from; `None` is the start of the publisher.
+    /// Baseline of the totals; `None` is the start of the publisher.
     base: Option<Sample>,
     last: Option<Sample>,
     readers: Before,
     list: List,
     rates: Vec<Rate>,
-    /// The last look.
+    /// The last sample.
     picture: Picture,
 }
 
-/// A bus as it is shown.
+/// State of a bus for the screen.
 #[derive(Debug, Default)]
 pub struct Picture {
     /// Its name.
     pub bus: String,
-    /// Why nothing, or not everything, can be said of it.
+    /// Error that explains missing values.
     pub last_error: Option<String>,
-    /// Publisher, sizes, how far it is.
+    /// Publisher, sizes, positions.
     pub overview: Option<Overview>,
-    /// How it is, in a word or two.
+    /// State of the bus.
     pub state: State,
-    /// How long its publisher has been at work, or its last one was until now, nanoseconds.
+    /// Time that the publisher has run, or the last one ran, nanoseconds.
     pub uptime_ns: u64,
-    /// Whether totals and latencies are since a person asked for it, not since the start.
+    /// Whether totals and latencies count from a reset instead of the start.
     pub is_since_reset: bool,
-    /// What flows, each with its past.
+    /// Rates with their history.
     pub rates: Vec<Rate>,
-    /// What the lines brought and what was lost.
+    /// Packets of the lines and losses.
     pub lines: Vec<Count>,
-    /// Number of books that are in each state, in the order of [`STATES`]; the last is of instruments without a book.
+    /// Number of books in each state, in the order of [`STATES`]; the last counts instruments without a book.
     pub books: [usize; STATES.len() + 1],
-    /// The publisher's histograms, in the order of its table: that of the path.
+    /// Histograms of the publisher, in the order of the path.
     pub latencies: Vec<Latency>,
-    /// The readers that gave a name, the slowest first.
+    /// Named readers, slowest first.
     pub readers: Vec<Reader>,
-    /// Readers without a name that a lossless publisher waits for.
+    /// Unnamed readers that a lossless publisher waits for.
     pub unnamed_readers: usize,
-    /// The instruments, as a person wants to see them.
+    /// The list of instruments with filter and order applied.
     pub list: ShownList,
-    /// The book of the chosen instrument.
+    /// Book of the selected instrument.
     pub ladder: Option<Ladder>,
 }
 
-/// How a bus is.
+/// State of a bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// It cannot be read, or is not there.
+    /// Unreadable or missing.
     #[default]
     Unseen,
-    /// Nobody publishes; books are as the last one left them.
+    /// Without a publisher; books are those of the last one.
     Gone,
-    /// Somebody has the bus and gives no sign of life; books are as it left them.
+    /// A publisher without activity; books are as it left them.
     Stalled,
-    /// Somebody publishes, and there is no book yet.
+    /// Published, without books so far.
     Starting,
-    /// Books are being recovered.
+    /// Some books are recovering.
     Recovering,
-    /// Somebody publishes, and no book is known to miss anything.
+    /// Published, no book in recovery.
     Ready,
 }
 
-/// Something that flows.
+/// A rate.
 #[derive(Clone, Debug)]
 pub struct Rate {
-    /// What.
+    /// Name.
     pub name: &'static str,
-    /// So many a second, over the last interval.
+    /// Rate per second over the last interval.
     pub per_second: f64,
-    /// So many in all.
+    /// Total.
     pub total: u64,
-    /// The rates of the last intervals, the latest last.
+    /// Rates of the last intervals, latest last.
     pub past: VecDeque<u64>,
-    /// The counters whose sum it is.
+    /// Counters whose sum is shown.
     pub counters: &'static [&'static str],
 }
 
-/// Something that is counted.
+/// A count.
 #[derive(Clone, Debug)]
 pub struct Count {
-    /// What.
+    /// Name.
     pub name: String,
-    /// So many in all.
+    /// Total.
     pub total: u64,
-    /// So many in the last interval.
+    /// Increase in the last interval.
     pub recent: u64,
-    /// Whether any of it is bad news.
+    /// Whether an increase is a fault.
     pub is_bad: bool,
 }
 
-/// A histogram, over the last interval and in all.
+/// A histogram of the last interval and in total.
 #[derive(Clone, Debug)]
 pub struct Latency {
     /// Its name.
     pub name: String,
-    /// What its values are.
+    /// Unit of its values.
     pub unit: String,
-    /// Of the last interval.
+    /// Last interval.
     pub recent: Points,
-    /// In all.
+    /// Total.
     pub total: Points,
 }
 
-/// The states of books that are counted.
+/// The states in which books are counted.
 pub const STATES: [BookState; 6] = [
     BookState::Live,
     BookState::Recovering,
@@ -143,7 +143,7 @@ pub const STATES: [BookState; 6] = [
     BookState::Closed,
 ];
 
-/// What flows, and the counters whose sum it is. What a board does not have is not shown.
+/// Rates and the counters whose sum they are. Missing counters are not shown.
 const RATES: [(&str, &[&str]); 7] = [
     ("packets, line A", &["packets_a"]),
     ("packets, line B", &["packets_b"]),
@@ -164,7 +164,7 @@ const RATES: [(&str, &[&str]); 7] = [
     ("bytes", &["bytes_published"]),
 ];
 
-/// What is said of lines and gaps, and whether any of it is bad news.
+/// Counters of lines and gaps, their labels, and whether an increase is a fault.
 const LINES: [(&str, &str, bool); 9] = [
     ("packets_first_a", "first on A", false),
     ("packets_first_b", "first on B", false),
@@ -177,11 +177,11 @@ const LINES: [(&str, &str, bool); 9] = [
     ("packets_invalid", "invalid", true),
 ];
 
-/// Intervals that are remembered.
+/// Intervals of history.
 const PAST_MAX: usize = 60;
 
 impl Model {
-    /// Of a bus that may or may not be there yet. Nothing is looked at before [`Model::look`].
+    /// Model of a bus that may not exist yet. Reads nothing before [`Model::look`].
     pub fn of(monitor: &Monitor, bus: &str) -> Model {
         Model {
             monitor: monitor.clone(),
@@ -200,19 +200,19 @@ impl Model {
         }
     }
 
-    /// As of the last look.
+    /// The last picture.
     pub fn picture(&self) -> &Picture {
         &self.picture
     }
 
-    /// Takes what the publisher has written since the last time, so that this reader is not overrun between two looks.
+    /// Reads what the publisher has written, so that this reader is not overrun between samples.
     pub fn read(&mut self) {
         if let Some(market) = &mut self.market {
             market.read();
         }
     }
 
-    /// Looks, and computes the picture. What goes wrong stands in it; the next look tries again.
+    /// Takes a sample and computes the picture. Errors are part of it; the next sample retries.
     pub fn look(&mut self) {
         if let Err(last_error) = self.try_look() {
             self.market = None;
@@ -226,20 +226,20 @@ impl Model {
         }
     }
 
-    /// Totals, and latencies in all, begin now.
+    /// Starts totals and latency totals now.
     pub fn reset(&mut self) {
         self.base = self.last.clone();
         self.readers.reset();
     }
 
-    /// Chooses an instrument: by its symbol, its id, or a part of its symbol. `false` if there is none.
+    /// Selects an instrument by symbol, id, or part of a symbol. `false` if there is none.
     pub fn choose(&mut self, wanted: &str) -> bool {
         let is_there = self.list.choose(wanted);
         self.show_list();
         is_there
     }
 
-    /// Changes the list as a person wants it, and shows it so.
+    /// Changes the list and updates the picture.
     pub fn change_list(&mut self, change: impl FnOnce(&mut List)) {
         change(&mut self.list);
         self.show_list();
@@ -307,12 +307,12 @@ impl Model {
         Ok(())
     }
 
-    /// Keeps to a counters file until another process has begun one.
+    /// Keeps one counters file until another process creates a new one.
     fn follow_counters(&mut self, found: Option<CountersView>) {
         let is_stale = |counters_file: &CountersView| counters_file.is_replaced();
         if self.counters_file.as_ref().is_none_or(is_stale) {
             self.counters_file = found;
-            // Another process counts from 0 again.
+            // The new process counts from 0.
             self.last = None;
             self.base = None;
             self.rates.clear();
@@ -325,14 +325,14 @@ impl Model {
             .map_or(0.0, |last| sample.at.duration_since(last.at).as_secs_f64())
     }
 
-    /// Since the last look; nothing if this is the first.
+    /// Increase since the last sample; 0 at the first.
     fn recent(&self, sample: &Sample, counter: &str) -> u64 {
         let now = sample.counter(counter);
         let then = self.last.as_ref().map_or(now, |last| last.counter(counter));
         now.saturating_sub(then)
     }
 
-    /// Since the start, or since that was asked for.
+    /// Increase since the start or the reset.
     fn total(&self, sample: &Sample, counter: &str) -> u64 {
         let base = self.base.as_ref().map_or(0, |base| base.counter(counter));
         sample.counter(counter).saturating_sub(base)
@@ -375,7 +375,7 @@ impl Model {
         };
         let known = LINES.into_iter().filter(|line| sample.has(line.0));
         let known = known.map(|(counter, name, is_bad)| count(counter, name, is_bad));
-        // Whatever a receiver calls what the kernel or the network card has dropped.
+        // Any counter of drops by the kernel or the network card.
         let dropped = sample.names().filter(|name| name.contains("drop"));
         let dropped = dropped.map(|name| count(name, &name.replace('_', " "), true));
         known.chain(dropped).collect()
@@ -408,7 +408,7 @@ impl Rate {
 }
 
 impl Latency {
-    /// Quantiles of the last interval, and of all where that has no value.
+    /// Quantiles of the last interval, or of the total if that is empty.
     pub fn latest(&self) -> [Option<u64>; 4] {
         match self.recent.count {
             0 => self.total.at,
@@ -418,7 +418,7 @@ impl Latency {
 }
 
 impl State {
-    /// The word that is shown.
+    /// Label.
     pub const fn name(self) -> &'static str {
         match self {
             State::Unseen => "not there",
@@ -449,7 +449,7 @@ fn state(overview: &Overview, books: &[usize; STATES.len() + 1]) -> State {
     }
 }
 
-/// Of the publisher that is at work; of one that is gone, 0.
+/// Uptime of the running publisher; 0 if it has ended.
 fn uptime_ns(overview: &Overview, sample: Option<&Sample>) -> u64 {
     let Some(holder) = &overview.publisher else {
         return 0;

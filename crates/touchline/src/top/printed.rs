@@ -5,8 +5,7 @@ use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::{Frame, Terminal};
 
-/// A frame of this many columns and rows, without its last line, which is of keys, and without blanks at the right and empty
-/// lines at the end.
+/// A frame of this size as text, without its last line, which lists keys, without trailing blanks and empty lines.
 pub fn text(
     (columns, rows): (u16, u16),
     is_styled: bool,
@@ -24,7 +23,7 @@ pub fn text(
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// A row of cells as text, with the styles of its words if it has any.
+/// A row of cells as text, with styles if `is_styled`.
 fn line(cells: &[Cell], is_styled: bool) -> String {
     let is_blank =
         |cell: &Cell| cell.symbol() == " " && !cell.modifier.contains(Modifier::REVERSED);
@@ -54,7 +53,7 @@ fn line(cells: &[Cell], is_styled: bool) -> String {
     text
 }
 
-/// What a terminal is told to write in this style, whatever it was before.
+/// Escape sequence that selects this style.
 fn codes(style: Style) -> String {
     let mut codes = String::from("\x1b[0");
     for (modifier, code) in [

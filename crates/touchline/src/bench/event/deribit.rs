@@ -1,9 +1,8 @@
 //! `touchline bench event --venue deribit`: a FIX message in memory, through the session, to a full book.
 //!
-//! A book of 1,200 levels a side is made by a snapshot; then each message changes one level of it, most
-//! of them near the touch. A round is one session from its Logon on: only the changes are measured.
-//! Every round goes through a path without a bus and one with a bus, so that the difference is what
-//! publishing costs.
+//! A snapshot builds a book of 1,200 levels a side; each following message changes one level, most of them near the
+//! best. A round is one session from its Logon on; only the changes are measured. Every round runs through a path
+//! without a bus and one with a bus: the difference is the cost of publishing.
 
 use super::super::run::Run;
 use super::{Arguments, Touch, publisher};
@@ -69,7 +68,7 @@ fn path<P: Publish>(config: &Config<FixVenue>, publisher: P) -> Result<FixPipeli
     fix::pipeline(config, publisher).map_err(Failure::usage)
 }
 
-/// One session: its opening, then each change by itself.
+/// One session: Logon and snapshot, then each change.
 fn round<P: Publish>(
     stretch: &Stretch,
     path: &mut FixPipeline<P>,
@@ -94,13 +93,13 @@ fn round<P: Publish>(
     Ok(())
 }
 
-/// What the feed asks for is answered by the stretch already.
+/// Drops the feed's outgoing messages: the generated session already has the answers.
 fn discard<P: Publish, V: SessionFeed>(path: &mut Pipeline<V, P>, time: ReceiveTime) {
     let bytes = path.feed().outgoing().len();
     path.sent(bytes, time);
 }
 
-/// The figures are of a live book of many levels only; anything else would be another path.
+/// Checks that the book is live and deep: the figures are of this path only.
 fn still_live<P: Publish>(path: &FixPipeline<P>) -> Result<(), Failure> {
     let feed = path.feed();
     let levels = path.prices().get(Instrument(0)).map_or(0, |book| {
@@ -114,11 +113,11 @@ fn still_live<P: Publish>(path: &FixPipeline<P>) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::run(format!(
-        "the book is not live or has only {levels} levels a side; this is a mistake of ours"
+        "the book is not live or has only {levels} levels a side; a bug of touchline; please report it"
     )))
 }
 
-/// What is measured; instruction counts are taken inside it.
+/// The measured code; instruction counts are taken inside it.
 #[inline(never)]
 fn one_message<P: Publish>(
     path: &mut FixPipeline<P>,
@@ -129,7 +128,7 @@ fn one_message<P: Publish>(
     path.packet_at((), black_box(bytes), time, polled);
 }
 
-/// The same, published on a bus. A function of its own, so that instructions can be told apart.
+/// [`one_message`] with a bus, in a function of its own so that profiles separate the two.
 #[inline(never)]
 fn on_the_bus<P: Publish>(path: &mut FixPipeline<P>, bytes: &[u8], time: ReceiveTime, polled: u64) {
     path.packet_at((), black_box(bytes), time, polled);
@@ -159,8 +158,12 @@ fn report(
         "{CHANGES} messages of one change a round, {payload_bytes} bytes on average, {LEVELS} levels a side"
     );
     let notes = [
-        format!("the marks cost {trace_ns:.0} ns a message (difference of the means, same run)"),
-        format!("publishing in shared memory costs {bus_ns:.0} ns a message (likewise)"),
+        format!(
+            "the timestamps cost {trace_ns:.0} ns a message (difference of the means, same run)"
+        ),
+        format!(
+            "publishing in shared memory costs {bus_ns:.0} ns a message (difference of the means, same run)"
+        ),
     ];
     run.report_with(&what, &lines, "", |_| String::new(), &notes)
 }

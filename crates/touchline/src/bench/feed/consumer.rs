@@ -1,4 +1,4 @@
-//! The consumer of `bench feed`: a subscriber that looks at the clock when it has a packet's updates.
+//! Consumer of `bench feed`: a subscriber that reads the clock when it has all updates of a packet.
 
 use super::gateway::{BUS, PATIENCE, QUIET};
 use crate::output::Failure;
@@ -12,17 +12,17 @@ use touchline_transport::clock::{Clock, ticks};
 use touchline_transport::shm::{Item, Join, Root, Subscriber};
 use touchline_types::Timestamps;
 
-/// What a consumer saw. Nanoseconds.
+/// Results of a consumer. Nanoseconds.
 pub struct Consumed {
-    /// From the receive stamp until the last update of a packet was in hand.
+    /// From the receive timestamp to the arrival of the last update of a packet.
     pub network_ns: Histogram<u64>,
-    /// From the publisher's mark of the last update until it was in hand.
+    /// From the publisher's timestamp of the last update to its arrival.
     pub bus_ns: Histogram<u64>,
-    /// Losses that the bus told of.
+    /// Losses reported by the bus.
     pub overruns: u64,
 }
 
-/// Joins the bus; what was published before is not measured.
+/// Joins the bus; earlier messages are not measured.
 pub fn join(folder: &Path) -> Result<Subscriber, Failure> {
     let root = Root::at(folder);
     let mut subscriber = Subscriber::join(&root, BUS, Join::default()).map_err(Failure::run)?;
@@ -36,8 +36,8 @@ pub fn join(folder: &Path) -> Result<Subscriber, Failure> {
     Ok(subscriber)
 }
 
-/// Takes everything that is published until nothing comes any more. `progress` is told now and then
-/// how many packets there were.
+/// Reads everything that is published until the bus is quiet. `progress` periodically receives the
+/// number of packets.
 pub fn consume(
     mut subscriber: Subscriber,
     clock: Clock,
@@ -60,7 +60,8 @@ pub fn consume(
             .poll(|item| look(&item, &mut newest, &mut consumed))
             .given()
         {
-            // Who joins again is handed images, with the stamps of the last packet of each.
+            // After an overrun the reader receives snapshots with the timestamps of each
+            // instrument's last packet.
             if batch_end
                 && let Some(timestamps) = newest.take()
                 && last.replace(timestamps.packet) != Some(timestamps.packet)
@@ -91,13 +92,13 @@ pub fn consume(
     }
 }
 
-/// Rounds without anything between two looks at the clock.
+/// Polls without a message between two readings of the clock.
 const LOOK_ROUNDS: u32 = 1_024;
 
-/// Time between two signs of progress.
+/// Interval of progress reports.
 const TELL: Duration = Duration::from_millis(200);
 
-/// Whether a batch ends here; remembers the newest stamps.
+/// Whether a batch ends here; keeps the newest timestamps.
 #[inline]
 fn look(item: &Item<'_>, newest: &mut Option<Timestamps>, consumed: &mut Consumed) -> bool {
     match item {
@@ -133,7 +134,7 @@ impl Consumed {
     }
 }
 
-/// The clock of receive stamps. It is read for each packet: this side has the time.
+/// The clock of receive timestamps, read for each packet; the consumer has spare time.
 fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)

@@ -1,4 +1,4 @@
-//! The gateway of `bench feed`: sockets, path, bus and board as a live gateway has them.
+//! Gateway of `bench feed`: sockets, path, bus and counters file of a live gateway.
 
 use crate::output::Failure;
 use std::path::{Path, PathBuf};
@@ -38,16 +38,16 @@ pub struct GatewayArguments {
 /// Name of the bus.
 pub const BUS: &str = "feed";
 
-/// After this long without a packet the run is over.
+/// The run ends after this long without a packet.
 pub const QUIET: Duration = Duration::from_millis(1_500);
 
-/// This long is waited for the first packet.
+/// Maximum wait for the first packet.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Rounds without a packet between two looks at the clock.
+/// Polls without a packet between two readings of the clock.
 const IDLE_ROUNDS: u32 = 4_096;
 
-/// Runs the process until nothing comes any more; what it counted stands on the bus.
+/// Runs the process until no packets arrive; its counters stay on the bus.
 pub fn run(arguments: &GatewayArguments) -> Result<(), Failure> {
     let mut gateway = open(arguments)?;
     live::bind_to(arguments.cpu).map_err(Failure::run)?;
@@ -90,7 +90,7 @@ fn open(arguments: &GatewayArguments) -> Result<Measured, Failure> {
     let counters_file = CountersFile::create::<CmeFeed>(&publisher, clock, Measured::tables());
     let counters_file = counters_file.map_err(Failure::run)?;
     let mut path = cme::pipeline(&config, publisher);
-    // As in the middle of a day: every instrument is live, and the first round has been.
+    // State of the middle of a day: every instrument is live after a first round.
     let stretch = feed::stretch(arguments.seed);
     for snapshot in stretch.snapshots() {
         path.packet((FeedType::Snapshot, Line::A), &snapshot, 0, 0);
@@ -116,7 +116,7 @@ fn configuration(arguments: &GatewayArguments) -> Result<CmeConfig, Failure> {
     config.bus = BUS.to_owned();
     config.publication.directory = Some(arguments.folder.clone());
     config.venue.interface = Some(arguments.interface.clone());
-    // The generated configuration names hosts that are not this one.
+    // The generated configuration names the hosts of the venue, not this one.
     config.network.sources = Sources::Any;
     config.network.batch = arguments.batch;
     config.network.receive_buffer_bytes = arguments.buffer;

@@ -1,4 +1,4 @@
-//! What `bench feed` says: tables as vendors print them, or JSON lines.
+//! Output of `bench feed`: tables or JSON lines.
 
 use super::super::run::Run;
 use super::{Arguments, Outcome};
@@ -12,21 +12,21 @@ use touchline_lab::bench::Statistics;
 use touchline_lab::bench::endless::Endless;
 use touchline_transport::shm::HistogramView;
 
-/// Prints as it goes, and keeps the figures.
+/// Prints results as they arrive, and keeps them.
 pub struct Report {
     run: Run,
     /// Processors of the sender, the gateway and the consumer.
     cpus: [usize; 3],
     packet_bytes: u64,
     messages_per_packet: f64,
-    /// Packets that the gateway took before the first one was sent.
+    /// Packets that the gateway received before the first one was sent.
     known_packets: u64,
     statistics: Vec<Statistics>,
-    /// Whether the head of the table of rates was printed.
+    /// Whether the header of the table of rates was printed.
     rates: bool,
 }
 
-/// The rows: what a figure is called, in JSON and in a table, and the gateway's histogram of it.
+/// Rows: JSON name, table name, and the gateway's histogram.
 const OF_GATEWAY: [(&str, &str, &str); 3] = [
     (
         "application",
@@ -55,7 +55,7 @@ impl Report {
         }
     }
 
-    /// What disturbed the run, and the distributions, if they were asked for.
+    /// Disturbances of the run, and the distributions if requested.
     pub fn end(&self) -> Result<(), Failure> {
         if !self.run.is_json() {
             self.run.print_disturbance();
@@ -63,7 +63,7 @@ impl Report {
         self.run.write_distributions(&self.statistics)
     }
 
-    /// Where everything runs, and how fast a cache line is between the processors.
+    /// Processors and the latency of a cache line between them.
     pub fn head(&mut self, arguments: &Arguments, round_trips: &Histogram<u64>) {
         let [sender, gateway, consumer] = self.cpus;
         if !self.run.is_json() {
@@ -140,13 +140,13 @@ impl Report {
         self.account(outcome);
     }
 
-    /// How the search ended.
+    /// Result of the search.
     pub fn highest(&mut self, rate: f64, is_senders_end: bool) {
         if !self.run.is_json() {
             println!(
                 "highest rate without loss: {rate:.0} packets/s{}",
                 match is_senders_end {
-                    true => ", the most that the kernel took from the sender",
+                    true => ", the highest rate that the sender reached",
                     false => "",
                 }
             );
@@ -154,7 +154,7 @@ impl Report {
         self.value("highest-rate", "packets/s", rate);
     }
 
-    /// Where every packet is.
+    /// Where every packet is counted.
     fn account(&self, outcome: &Outcome) {
         if self.run.is_json() {
             return;
@@ -247,7 +247,7 @@ fn case_title(every: Duration) -> String {
     }
 }
 
-/// The gateway's histogram in the form of the others; values are right to 0.8 %.
+/// The gateway's histogram in the type of the others; values are exact within 0.8 %.
 pub fn histogram(view: &HistogramView) -> Histogram<u64> {
     let mut histogram = latency_histogram();
     for bucket in view.buckets() {

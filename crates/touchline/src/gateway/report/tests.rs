@@ -1,4 +1,4 @@
-//! From what a gateway counts, and hands over, to the lines of its log.
+//! Counters and incidents of a gateway, and the resulting log lines.
 
 use super::*;
 use touchline_gateway::live::LiveCounters;
@@ -75,7 +75,7 @@ fn what_became_of_a_connection_has_its_host_and_reason() {
     );
 }
 
-/// Each counter of the table is an event with its number, once, and not again until it rises.
+/// Each counter of the table is logged once with its number, and again only after an increase.
 #[test]
 fn a_counter_that_rises_is_an_event() {
     for &(name, event, field) in COUNTED {
@@ -117,7 +117,7 @@ fn a_line_is_silent_after_five_looks_while_the_other_is_not() {
     let mut look = |a: u64, b: u64, log: &mut Log<Vec<u8>>| {
         reporter.look_at(&BTreeMap::from([("packets_a", a), ("packets_b", b)]), log);
     };
-    // Both are quiet: a quiet market.
+    // Both lines are quiet: a quiet market.
     (0..10).for_each(|_| look(5, 5, &mut log));
     assert_eq!(said(&log, 0), [""; 0]);
     (6..12).for_each(|b| look(5, b, &mut log));

@@ -1,4 +1,4 @@
-//! Where each feed and line is sent, and the files by which a gateway finds it.
+//! Destinations of each feed and line, and configuration files for a gateway.
 
 use super::Arguments;
 use crate::output::Failure;
@@ -19,9 +19,9 @@ use touchline_lab::cme::config;
 pub struct Addresses {
     /// The channel's number.
     pub channel: u32,
-    /// Where a feed on a line is sent; `None` where the channel does not have it.
+    /// Destination of a feed on a line; `None` if the channel does not have it.
     table: [[Option<SocketAddrV4>; Feed::ALL.len()]; 2],
-    /// The file that they are from, if they are not built in.
+    /// The parsed config.xml; `None` for the built-in channel.
     config: Option<ChannelConfig>,
 }
 
@@ -58,10 +58,11 @@ impl Addresses {
         })
     }
 
-    /// Claims every address of the channel, or says what to do about the simulator that has one.
+    /// Claims every address of the channel; the error names the simulator that has one, and the
+    /// fix.
     pub fn claim(&self, arguments: &Arguments) -> Result<Claim, Failure> {
         let mut claim = Claim::default();
-        // Captures without a channel are sent where they were sent: each group is claimed when it comes.
+        // Captures without a channel keep their destinations: each group is claimed at its first packet.
         if !arguments.pcap.is_empty() && self.config.is_none() {
             return Ok(claim);
         }
@@ -80,12 +81,12 @@ impl Addresses {
         Ok(claim)
     }
 
-    /// Where a feed on a line is sent.
+    /// Destination of a feed on a line.
     pub fn get(&self, line: Line, feed: Feed) -> Option<SocketAddrV4> {
         self.table[line as usize][feed as usize]
     }
 
-    /// Which feed and line an address is of.
+    /// Feed and line of an address.
     pub fn route(&self, address: SocketAddrV4) -> Option<(Line, Feed)> {
         let lanes = Line::BOTH
             .into_iter()
@@ -95,7 +96,7 @@ impl Addresses {
             .find(|&(line, feed)| self.get(line, feed) == Some(address))
     }
 
-    /// The groups, for a line of text.
+    /// The groups as text.
     pub fn describe(&self) -> String {
         let all = self.table.iter().flatten().flatten();
         let count = all.clone().count();
@@ -106,8 +107,8 @@ impl Addresses {
         }
     }
 
-    /// Writes `config.xml` and `gateway.toml` for a gateway of this exchange, and the password of TCP replay where it
-    /// is served.
+    /// Writes `config.xml` and `gateway.toml` for a gateway of this simulator, and the password of TCP replay if it is
+    /// served.
     pub fn write(
         &self,
         arguments: &Arguments,
@@ -146,7 +147,7 @@ impl Addresses {
              config_xml = \"config.xml\"\ninterface = \"{interface}\"\n"
         );
         let Some(config) = &self.config else {
-            // A thousand instruments are the most that a market is generated with.
+            // The generator has at most a thousand instruments.
             toml += "\n[limits]\ninstruments_max = 2048\n";
             return toml;
         };
@@ -164,7 +165,7 @@ impl Addresses {
     }
 }
 
-/// Addresses that are taken are wrong arguments.
+/// Failure: an address is in use, which is a wrong argument.
 pub fn refused(error: &Refused, fix: &str) -> Failure {
     match error {
         Refused::Taken { .. } => Failure::usage(format!("{error}; {fix}")),
@@ -172,7 +173,7 @@ pub fn refused(error: &Refused, fix: &str) -> Failure {
     }
 }
 
-/// The first set behind the default one that nobody has.
+/// The first unused set of groups after the default one.
 fn free_set() -> Option<u16> {
     let is_free = |set: &u16| {
         let lanes = Line::BOTH.into_iter();
@@ -188,7 +189,7 @@ fn free_set() -> Option<u16> {
 
 const PASSWORD_FILE: &str = "password";
 
-/// The simulator takes any password; a gateway takes only a file that nobody else may read.
+/// The simulator accepts any password; a gateway accepts only a file with mode 0600.
 fn write_password(path: &Path) -> std::io::Result<()> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true).mode(0o600);
@@ -197,7 +198,7 @@ fn write_password(path: &Path) -> std::io::Result<()> {
     file.write_all(b"sim\n")
 }
 
-/// The feed and line of the gateway in the terms of the exchange; replay has no group.
+/// Converts the gateway's feed and line to the simulator's; TCP replay has no group.
 fn route(feed: feed::FeedType, line: feed::Line) -> Option<(Feed, Line)> {
     let feed = match feed {
         feed::FeedType::Incremental => Feed::Incremental,

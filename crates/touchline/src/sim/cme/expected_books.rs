@@ -1,4 +1,4 @@
-//! The files of the expected books: books and orders when they are asked for, and the logs of all states.
+//! Files of the expected books, and logs of all book states.
 
 use super::Arguments;
 use crate::output::{Failure, Output};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use touchline_lab::cme::live::Live;
 use touchline_lab::picture::Picture;
 
-/// Where the expected books are written.
+/// Outputs of the expected books.
 #[derive(Debug)]
 pub struct ExpectedBooks {
     books: Option<PathBuf>,
@@ -17,13 +17,13 @@ pub struct ExpectedBooks {
 }
 
 impl ExpectedBooks {
-    /// Sees that everything can be written before the market opens.
+    /// Checks that every output is writable before the market opens.
     pub fn open(arguments: &Arguments) -> Result<ExpectedBooks, Failure> {
         for path in [&arguments.truth_books, &arguments.truth_orders]
             .into_iter()
             .flatten()
         {
-            // Nothing appears under the name, and what is there stays.
+            // Creates no file; an existing one stays.
             drop(Output::open(path)?);
         }
         let log = |path: &Option<PathBuf>| path.as_deref().map(ExpectedLog::create).transpose();
@@ -35,7 +35,7 @@ impl ExpectedBooks {
         })
     }
 
-    /// Asks the exchange for the states that are wanted as they come to be.
+    /// Makes the simulator record the requested states.
     pub fn keep_states(&self, live: &mut Live) {
         if self.log.is_some() {
             live.keep_states();
@@ -45,12 +45,12 @@ impl ExpectedBooks {
         }
     }
 
-    /// Whether books or orders are wanted.
+    /// Whether files of books or orders are requested.
     pub fn has_files(&self) -> bool {
         self.books.is_some() || self.orders.is_some()
     }
 
-    /// Writes the states since the last time to the logs, at once.
+    /// Appends the states since the last call to the logs.
     pub fn write_states(&mut self, live: &mut Live) -> Result<(), Failure> {
         if let Some(log) = &mut self.log {
             log.write(live.states())?;
@@ -61,7 +61,7 @@ impl ExpectedBooks {
         }
     }
 
-    /// Writes books and orders, each whole or not at all.
+    /// Writes books and orders, each complete or not at all.
     pub fn write(&self, expected_books: &Picture) -> Result<(), Failure> {
         let books = self
             .books

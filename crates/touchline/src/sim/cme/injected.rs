@@ -1,10 +1,10 @@
-//! What was injected, in a line.
+//! Answer to an injection, in one line.
 
 use touchline_lab::capture::Feed;
 use touchline_lab::cme::header::{number, sending_time};
 use touchline_lab::fault::forger::{Injected, reach_of};
 
-/// The answer to an injection: the packets of each feed, or why there are none.
+/// The injected packets of each feed, or why there are none.
 pub fn describe(what: Injected, packets: &[(Feed, Vec<Vec<u8>>)]) -> String {
     let sent = packets.iter().filter_map(|(feed, packets)| {
         let (first, last) = (packets.first()?, packets.last()?);

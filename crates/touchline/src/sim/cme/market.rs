@@ -17,7 +17,7 @@ use touchline_lab::cme::replay_server::{Behaviour, ReplayServer};
 use touchline_lab::fault::command::Command;
 use touchline_lab::pacing::Pacer;
 
-/// The exchange, and everything around it.
+/// Simulated exchange with its outputs.
 struct Market<'a> {
     arguments: &'a Arguments,
     live: Live,
@@ -25,14 +25,14 @@ struct Market<'a> {
     replay: Option<ReplayServer>,
     expected_books: ExpectedBooks,
     pacer: Pacer,
-    /// When it began to close, if it did.
+    /// Time at which the shutdown started.
     closed_ns: Option<u64>,
 }
 
-/// Packets that TCP replay can serve: minutes of a busy channel.
+/// Packets kept for TCP replay: minutes of a busy channel.
 const REPLAY_PACKETS_MAX: usize = 50_000;
 
-/// Runs a market until it is to end.
+/// Runs a market until it is stopped.
 pub fn run(
     arguments: &Arguments,
     transport: TestTransport,
@@ -88,10 +88,10 @@ impl<'a> Market<'a> {
         })
     }
 
-    /// Does what is asked for from the start on.
+    /// Applies the faults of the start.
     fn begin(&mut self) {
         let now = self.now();
-        // What is forged is relative to the clock as it is set.
+        // Forged sending times are relative to the clock as set.
         for command in &self.arguments.fault {
             if let Command::Clock(by_ns) = command {
                 self.live.step_clock(*by_ns, now);
@@ -132,7 +132,7 @@ impl<'a> Market<'a> {
             || events.is_some_and(|events| self.live.events() >= events)
     }
 
-    /// Does what is due, or waits a little for it.
+    /// Does due work, or waits briefly.
     fn turn(&mut self) -> Result<(), Failure> {
         let now = self.now();
         self.transport.release(now.elapsed_ns);
@@ -147,9 +147,10 @@ impl<'a> Market<'a> {
         Ok(())
     }
 
-    /// Sends what the exchange made.
+    /// Sends the packets that are due.
     fn send(&mut self, now_ns: u64) -> Result<(), Failure> {
-        // Before the packets: whoever kills the exchange finds the state of each packet in the log.
+        // Before the packets: if the simulator is killed, the log has the state of each sent
+        // packet.
         self.expected_books.write_states(&mut self.live)?;
         for packet in self.live.packets().drain(..) {
             if let Some(replay) = self
@@ -219,7 +220,7 @@ impl<'a> Market<'a> {
         Ok(())
     }
 
-    /// Another exchange with the same instruments, as if this process was started again.
+    /// Restarts the exchange with the same instruments, as after a restart of this process.
     fn restart(&mut self, off_ns: i64, now: Moment) -> Result<(), Failure> {
         let last = self.live.sequence();
         self.live.restart(off_ns, now);
@@ -246,7 +247,7 @@ impl<'a> Market<'a> {
         self.send(now_ns)?;
         self.expected_books.write(&expected_books)?;
         answer(&format!(
-            "ok: the truth after packet {}",
+            "ok: expected books after packet {}",
             self.live.sequence()
         ));
         Ok(())
@@ -259,7 +260,7 @@ impl<'a> Market<'a> {
         }
     }
 
-    /// No more events and no more faults; what follows heals everything.
+    /// Stops events and faults; the following cycles let gateways recover.
     fn close(&mut self) -> Result<(), Failure> {
         let now = self.now();
         self.closed_ns = Some(now.elapsed_ns);
@@ -320,7 +321,7 @@ fn replay(
 
 fn address(server: &ReplayServer) -> Option<SocketAddrV4> {
     match server.address() {
-        // Whoever listens on every address is reached on this host's own.
+        // A wildcard address is reached at an address of this host.
         SocketAddr::V4(address) if address.ip().is_unspecified() => {
             Some(SocketAddrV4::new(Ipv4Addr::LOCALHOST, address.port()))
         }

@@ -1,4 +1,4 @@
-//! Captures on the network, as they were recorded.
+//! Playback of captures on the network.
 
 use super::Arguments;
 use super::summary;
@@ -12,14 +12,14 @@ use touchline_lab::fault::stream::Fault;
 use touchline_lab::pacing::Pacer;
 use touchline_net::{Packet, PacketSource, PcapSource, Received};
 
-/// Captures being sent.
+/// A running playback.
 struct Playback<'a> {
     arguments: &'a Arguments,
     interrupt: &'a Interrupt,
     transport: TestTransport,
     orders: Orders,
     pacer: Pacer,
-    /// The capture time that is sent at `pass_ns` of the schedule: that of its first packet.
+    /// Capture time that corresponds to `pass_ns` of the schedule: that of the first packet.
     first_ns: Option<u64>,
     pass_ns: u64,
     last_due_ns: u64,
@@ -27,21 +27,21 @@ struct Playback<'a> {
     is_stopped: bool,
 }
 
-/// What was done.
+/// Totals of the playback.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Packets that were sent, before any fault.
+    /// Packets sent, before faults.
     pub packets: u64,
-    /// Packets to hosts that are none of the channel's: they are not sent.
+    /// Packets of captures to other hosts than the channel's; not sent.
     pub left_out: u64,
-    /// How often the captures were sent whole.
+    /// Number of complete passes.
     pub passes: u64,
 }
 
-/// Between the end of the captures and their next beginning.
+/// Pause between two passes.
 const PAUSE_NS: u64 = 1_000_000_000;
 
-/// Sends captures until they end, or it is stopped.
+/// Sends captures until they end or the simulator is stopped.
 pub fn run(
     arguments: &Arguments,
     transport: TestTransport,
@@ -154,7 +154,7 @@ impl<'a> Playback<'a> {
         self.transport.check()
     }
 
-    /// Waits until a moment and does meanwhile what else there is; answers what time it is.
+    /// Waits until a time, doing other due work; returns the time.
     fn wait(&mut self, due_ns: u64) -> u64 {
         loop {
             while let Some(command) = self.orders.next() {
@@ -205,7 +205,7 @@ impl<'a> Playback<'a> {
     }
 }
 
-/// Why captures cannot do that, if they cannot.
+/// Why captures do not support a command, if they do not.
 fn refusal(arguments: &Arguments, command: &Command) -> Option<&'static str> {
     match command {
         Command::Reset

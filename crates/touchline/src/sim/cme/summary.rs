@@ -1,4 +1,4 @@
-//! What was done, on one screen.
+//! Summary of a simulator run.
 
 use super::playback::Totals;
 use super::test_transport::TestTransport;
@@ -10,7 +10,7 @@ use touchline_lab::cme::replay_server::ReplayServer;
 use touchline_lab::fault::stream::FAULT_NAMES;
 use touchline_lab::pacing::Pacer;
 
-/// Packets by feed and line, and what struck them.
+/// Packets by feed and line, and the faults applied to them.
 pub fn lanes(transport: &TestTransport) -> String {
     let counts = transport.counts();
     let mut text = format!(
@@ -49,7 +49,7 @@ pub fn lanes(transport: &TestTransport) -> String {
     text
 }
 
-/// The market.
+/// Summary of the market.
 pub fn market(live: &Live, elapsed_ns: u64) -> String {
     let mut text = format!(
         "{} and {} of the incremental feed in {}: {} events\n",
@@ -66,13 +66,13 @@ pub fn market(live: &Live, elapsed_ns: u64) -> String {
         let times = counted(live.restarts(), "time");
         let _ = writeln!(
             text,
-            "the schedule began anew {times}: more than a second behind; ask for fewer events"
+            "the schedule was restarted {times} because it was more than a second behind; use a lower rate of events"
         );
     }
     text
 }
 
-/// TCP replay, if it was served.
+/// Summary of TCP replay, if it was served.
 pub fn replay(server: Option<&ReplayServer>) -> String {
     let Some(server) = server else {
         return String::new();
@@ -87,10 +87,10 @@ pub fn replay(server: Option<&ReplayServer>) -> String {
     )
 }
 
-/// The captures.
+/// Summary of the playback.
 pub fn playback(totals: &Totals, elapsed_ns: u64) -> String {
     let mut text = format!(
-        "{} in {}: {}; the captures were sent whole {}\n",
+        "{} in {}: {}; captures sent completely {}\n",
         counted(totals.packets, "packet"),
         duration(elapsed_ns),
         rate(totals.packets, elapsed_ns as f64 / 1e9),
@@ -98,15 +98,12 @@ pub fn playback(totals: &Totals, elapsed_ns: u64) -> String {
     );
     if totals.left_out > 0 {
         let left_out = counted(totals.left_out, "packet");
-        let _ = writeln!(
-            text,
-            "{left_out} to hosts that are none of the channel's: not sent"
-        );
+        let _ = writeln!(text, "{left_out} to hosts outside the channel: not sent");
     }
     text
 }
 
-/// How late it was.
+/// Lateness of packets.
 pub fn lateness(pacer: &Pacer) -> String {
     let late = pacer.late_ns();
     let at = |quantile| duration(late.value_at_quantile(quantile));

@@ -1,4 +1,4 @@
-//! The transport from the exchange to its listeners: two lines with their faults, and a socket.
+//! Test transport: two lines with faults, and a socket.
 
 use super::Arguments;
 use super::addresses::{Addresses, refused};
@@ -11,31 +11,31 @@ use touchline_lab::fault::forger::{Forger, Injection};
 use touchline_lab::fault::stream::{Counts, FaultStream, Setting};
 use touchline_net::udp::{Error, Sender, SenderSettings, Sent};
 
-/// Two lines, their faults, and where they lead.
+/// Two lines, their faults and destinations.
 #[derive(Debug)]
 pub struct TestTransport {
-    /// Where each feed and line is sent.
+    /// Destinations of each feed and line.
     pub addresses: Addresses,
-    /// Nobody else sends to where this sends.
+    /// Exclusive claim on the destinations.
     claim: Claim,
     faults: FaultStream,
     forger: Forger,
     out: Out,
 }
 
-/// The socket, and what became of the packets that it was given.
+/// Socket with counts of unsent packets.
 #[derive(Debug)]
 struct Out {
     sender: Sender,
-    /// The kernel's queue was full, and they were not sent.
+    /// Packets not sent because the kernel's queue was full.
     full: u64,
-    /// No address for them.
+    /// Packets without a destination.
     nowhere: u64,
     bytes: u64,
     failed: Option<Error>,
 }
 
-/// Packets that were not sent though no fault struck them.
+/// Packets that were not sent, apart from faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unsent {
     /// The kernel's queue was full.
@@ -44,11 +44,11 @@ pub struct Unsent {
     pub nowhere: u64,
 }
 
-/// A full queue empties in this many yields, or the packet is given up.
+/// Yields to wait for a full queue before the packet is dropped.
 const TRIES_MAX: u32 = 100;
 
 impl TestTransport {
-    /// Claims the addresses, opens the socket and sets the faults of the start.
+    /// Claims the addresses, opens the socket and sets the initial faults.
     pub fn open(arguments: &Arguments, addresses: Addresses) -> Result<TestTransport, Failure> {
         let claim = addresses.claim(arguments)?;
         let settings = SenderSettings {
@@ -79,7 +79,7 @@ impl TestTransport {
         })
     }
 
-    /// The address that packets come from, if it is known.
+    /// Source address of the packets, if known.
     pub fn host(&self) -> Option<Ipv4Addr> {
         let host = *self.out.sender.address().ip();
         (!host.is_unspecified()).then_some(host)
@@ -93,7 +93,7 @@ impl TestTransport {
         self.faults.send(feed, payload, spared, now_ns, &mut out);
     }
 
-    /// Sends packets that the exchange does not send itself, once. The packets of each feed, which may be none.
+    /// Injects packets once. Returns the packets of each feed, possibly none.
     pub fn inject(&mut self, injection: &Injection, venue_ns: u64) -> Vec<(Feed, Vec<Vec<u8>>)> {
         let (addresses, out) = (&self.addresses, &mut self.out);
         let mut out = |line, feed, payload: &[u8]| out.send_on(addresses, line, feed, payload);
@@ -111,7 +111,7 @@ impl TestTransport {
         injected
     }
 
-    /// The exchange starts again: its packets so far are of the session before.
+    /// Marks a restart of the exchange: earlier packets belong to the previous session.
     pub fn session_over(&mut self) {
         self.forger.session_over();
     }
@@ -124,7 +124,7 @@ impl TestTransport {
             .send_on(line, feed, payload, false, now_ns, &mut out);
     }
 
-    /// Sends a packet to a group that is none of the channel's.
+    /// Sends a packet to a group outside the channel.
     ///
     /// # Errors
     /// Another simulator sends to it.
@@ -137,7 +137,7 @@ impl TestTransport {
         Ok(())
     }
 
-    /// Sends what faults held back until now.
+    /// Sends packets that faults have delayed until now.
     pub fn release(&mut self, now_ns: u64) {
         if self.due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
             let (addresses, out) = (&self.addresses, &mut self.out);
@@ -146,7 +146,7 @@ impl TestTransport {
         }
     }
 
-    /// When something that is held back is due.
+    /// Time of the next delayed packet.
     pub fn due_ns(&self) -> Option<u64> {
         self.faults.due_ns()
     }
@@ -156,29 +156,29 @@ impl TestTransport {
         self.faults.set(setting, now_ns);
     }
 
-    /// Lifts all faults, and sends what they held back.
+    /// Clears all faults and sends the delayed packets.
     pub fn clear(&mut self, now_ns: u64) {
         self.faults.clear();
         self.release(now_ns);
     }
 
-    /// What was sent and struck.
+    /// Counts of sent packets and faults.
     pub fn counts(&self) -> &Counts {
         self.faults.counts()
     }
 
-    /// What was not sent.
+    /// Counts of unsent packets.
     pub fn unsent(&self) -> Unsent {
         let Out { full, nowhere, .. } = self.out;
         Unsent { full, nowhere }
     }
 
-    /// Bytes that were sent.
+    /// Bytes sent.
     pub fn bytes(&self) -> u64 {
         self.out.bytes
     }
 
-    /// The error that stopped sending, if one did.
+    /// Returns the error that stopped sending, if there was one.
     pub fn check(&mut self) -> Result<(), Failure> {
         self.out
             .failed

@@ -1,4 +1,4 @@
-//! Who may log on, and what a gateway needs to do so.
+//! Credentials of the simulator and files for a gateway.
 
 use super::Arguments;
 use crate::output::Failure;
@@ -10,7 +10,7 @@ use std::path::Path;
 use touchline_gateway::config::SecretSource;
 use touchline_lab::deribit::Credentials;
 
-/// User of credentials that are made.
+/// User name of generated credentials.
 const USER: &str = "sim";
 /// The file with the secret, beside gateway.toml.
 const SECRET_FILE: &str = "secret";
@@ -40,7 +40,7 @@ pub fn credentials(arguments: &Arguments) -> Result<Credentials, Failure> {
     }
 }
 
-/// Writes `gateway.toml` and the secret for a gateway of this exchange.
+/// Writes `gateway.toml` and the secret for a gateway of this simulator.
 pub fn write(folder: &Path, address: SocketAddrV4, access: &Credentials) -> Result<(), Failure> {
     let host = match *address.ip() {
         Ipv4Addr::UNSPECIFIED => Ipv4Addr::LOCALHOST,
@@ -63,7 +63,7 @@ pub fn write(folder: &Path, address: SocketAddrV4, access: &Credentials) -> Resu
         })
 }
 
-/// A gateway takes only a file that nobody else may read.
+/// Writes a file with mode 0600, as a gateway requires.
 fn write_secret(path: &Path, secret: &[u8]) -> std::io::Result<()> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true).mode(0o600);

@@ -1,4 +1,4 @@
-//! The exchange from its opening to its end.
+//! Run of the simulated Deribit, from start to stop.
 
 use super::{Arguments, access, summary};
 use crate::interrupt::Interrupt;
@@ -16,13 +16,14 @@ use touchline_lab::deribit::{Command, Exchange, Recording, Source, Venue, expect
 use touchline_lab::pacing::Pacer;
 use touchline_session::access_control::ThrottleLimits;
 
-/// Longer sleeps would show in heartbeats and in slow connections, shorter ones on other processes.
+/// Sleep when idle. A longer sleep would delay heartbeats and slow connections, a shorter one would
+/// load the host.
 const IDLE_NS: u64 = 200_000;
-/// How long the market goes on without faults, and how long everything may take to arrive.
+/// Time without faults before the stop, for outstanding messages to arrive.
 const HEALING_NS: u64 = 500_000_000;
-/// How long everybody may take to log out.
+/// Maximum wait for clients to log out.
 const FAREWELL_NS: u64 = 3_000_000_000;
-/// A longer recording is none that fits memory.
+/// Maximum size of a recording.
 const PLAY_BYTES_MAX: u64 = 1 << 30;
 
 struct Running<'a> {
@@ -33,7 +34,7 @@ struct Running<'a> {
     books: Option<PathBuf>,
 }
 
-/// Runs the exchange until it is to end.
+/// Runs the simulator until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let mut orders = Orders::listen(arguments.commands, arguments.until_eof)?;
@@ -59,7 +60,7 @@ impl<'a> Running<'a> {
         let source = source(arguments)?;
         let credentials = access::credentials(arguments)?.only_from(addresses);
         if let Some(path) = &arguments.truth_books {
-            // Nothing appears under the name, and what is there stays.
+            // Creates no file; an existing one stays.
             drop(Output::open(path)?);
         }
         let log = arguments.truth_log.as_deref().map(ExpectedLog::create);
@@ -128,7 +129,7 @@ impl<'a> Running<'a> {
             .is_some_and(|seconds| elapsed_s >= seconds)
     }
 
-    /// Does what is due, or sleeps until something is.
+    /// Does due work, or sleeps until some is due.
     fn turn(&mut self) -> Result<(), Failure> {
         let is_busy = self.exchange.work(self.receive_time());
         if let Some(log) = &mut self.log {
@@ -150,7 +151,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Carries out a command; true if it is the last one.
+    /// Executes a command; true if it is the last one.
     fn obey(&mut self, command: Command) -> Result<bool, Failure> {
         let now_ns = self.pacer.elapsed_ns();
         let venue = self.exchange.venue_mut();
@@ -172,7 +173,7 @@ impl<'a> Running<'a> {
         Ok(command == Command::Quit)
     }
 
-    /// Writes the books as they are; false if nobody wants them.
+    /// Writes the current books; false if no file is requested.
     fn write_books(&self) -> Result<bool, Failure> {
         let (Some(path), Source::Market(market)) = (&self.books, &self.exchange.venue().source)
         else {
@@ -184,7 +185,7 @@ impl<'a> Running<'a> {
         Ok(true)
     }
 
-    /// No faults; what is missing shows by what comes behind it; then nothing happens any more.
+    /// Stops: first the faults, so that later messages reveal missing ones, then the events.
     fn close(mut self) -> Result<(), Failure> {
         self.exchange.venue_mut().faults.clear();
         self.turns(HEALING_NS, |_| false)?;

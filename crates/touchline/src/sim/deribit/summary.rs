@@ -1,11 +1,11 @@
-//! What was done, on one screen.
+//! Summary of a simulator run.
 
 use crate::format::{count, counted, duration, rate};
 use std::fmt::Write;
 use touchline_lab::deribit::Exchange;
 use touchline_lab::pacing::Pacer;
 
-/// Events, clients, messages, and the faults that happened.
+/// Events, clients, messages and injected faults.
 pub fn text(exchange: &Exchange, pacer: &Pacer) -> String {
     let (totals, served) = (exchange.totals(), exchange.served());
     let elapsed_ns = pacer.elapsed_ns();

@@ -1,4 +1,4 @@
-//! What became of an initiator's attempts to connect and log on: what, where, what to do, in one line each.
+//! Log of an initiator's connections and Logons: result, address and fix in one line each.
 
 use super::InitiatorArguments;
 use crate::log::{Log, events};
@@ -8,7 +8,7 @@ use touchline_net::stream::Error;
 use touchline_session::fix::DisconnectReason;
 
 impl InitiatorArguments {
-    /// Says what became of a connection: a Logon on standard output, everything in the log.
+    /// Reports a connection event: a Logon on standard output, everything in the log.
     pub fn report(&self, news: &News, log: &mut Log) -> Result<(), Failure> {
         let host = ("host", self.connect.to_string().into());
         let (event, reason, retry) = match news {

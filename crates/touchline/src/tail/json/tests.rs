@@ -11,7 +11,7 @@ use touchline_types::{
     Symbol, Timestamps, Update,
 };
 
-/// A bus in a folder of its own, with a reader.
+/// A temporary bus with a reader.
 struct Stage {
     folder: PathBuf,
     publisher: Publisher,
@@ -39,14 +39,14 @@ impl Stage {
         }
     }
 
-    /// The lines of every event of an update.
+    /// Lines of every event of an update.
     fn lines(&mut self, update: &Update<'_>, timestamps: &Timestamps) -> Vec<serde_json::Value> {
         self.publisher.publish(update, timestamps);
         self.publisher.commit();
         self.drain()
     }
 
-    /// The lines of every event that is there.
+    /// Lines of every pending event.
     fn drain(&mut self) -> Vec<serde_json::Value> {
         let mut lines = Vec::new();
         while let Some(event) = self.bus.poll() {
@@ -69,11 +69,11 @@ const DEPTH: Depth = Depth {
     implied: 2,
 };
 
-/// What a venue states stands in the line, with prices as traders quote them; what it does not is left out.
+/// Lines have the stated reference data, with display prices, and leave out absent fields.
 #[test]
 fn reference_data_of_a_definition() {
     let mut stage = Stage::new("reference");
-    // What is kept has no times of a packet.
+    // Kept values have no packet times.
     stage.drain();
     let mut unstated = InstrumentDefinition::unknown(Index(3), 118, DEPTH);
     unstated.symbol = Symbol::new(b"OPT");
@@ -138,13 +138,13 @@ fn reference_data_of_a_definition() {
     for (key, value) in expected {
         assert_eq!(&stated[key], value, "{key}");
     }
-    // A tick is there without a value, too.
+    // A tick field is present even without a value.
     let added = stated.as_object().expect("an object").len() - keys;
     assert_eq!(added, expected.len() - 1);
 }
 
-/// A field that the native format has, and its lines do not, would be lost to whoever reads them: every field of each
-/// message, and of the entries of its groups, stands in the lines of that message.
+/// Every field of the native format's messages and group entries is present in the lines of that message: a missing one
+/// would be lost to readers.
 #[test]
 fn every_field_of_the_layout_stands_in_the_lines() {
     let mut stage = Stage::new("layout");
@@ -183,7 +183,7 @@ fn every_field_of_the_layout_stands_in_the_lines() {
     }
 }
 
-/// What the lines call the message of an update.
+/// Name of an update's message in the lines.
 fn name_of(update: &Update<'_>) -> &'static str {
     match update {
         Update::Book(_) => "book",
@@ -239,7 +239,7 @@ fn layout_of(message: &str) -> &'static MessageLayout {
 
 fn demand(message: &str, field: &Field, keys: &BTreeSet<String>) {
     match field.kind {
-        // What every message begins with; which of it a message uses differs.
+        // Header fields of every message; a message uses some of them.
         Kind::Fields(head) if head == Head::FIELDS => {
             for key in ["sequence", "exchange_ns", "receive_ns", "batch_end"] {
                 assert!(keys.contains(key), "{message} has no {key}");
@@ -258,7 +258,7 @@ fn demand(message: &str, field: &Field, keys: &BTreeSet<String>) {
     }
 }
 
-/// What the lines call a field of the layout, or the list that it is a place of.
+/// Key of a layout field, or the list that contains it.
 fn key<'a>(message: &str, field: &'a str) -> &'a str {
     match (message, field) {
         (_, "packet_sequence") => "packet",

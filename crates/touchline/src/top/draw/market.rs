@@ -1,4 +1,4 @@
-//! The list of instruments, and the chosen one: its details and its ladder.
+//! The list of instruments, and details and ladder of the selected one.
 
 use super::table::{Column, Table};
 use super::{BAD, BOLD, CARE, DIM, GOOD, REVERSED};
@@ -11,14 +11,14 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use touchline_client::State as BookState;
 
-/// Rows that the list would take.
+/// Rows of the list.
 pub fn list_height(picture: &Picture) -> u16 {
     u16::try_from(picture.list.rows.len())
         .unwrap_or(u16::MAX)
         .saturating_add(2)
 }
 
-/// The list, scrolled to the chosen one.
+/// Draws the list, scrolled to the selected instrument.
 pub fn draw_list(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
     let list = &picture.list;
     let [title, body] = head_and_body(area);
@@ -27,14 +27,14 @@ pub fn draw_list(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
         let why = match (list.total, list.filter.is_empty()) {
             (0, _) => " no instrument yet",
             (_, true) => " no instrument",
-            (_, false) => " no symbol has this text in it; Esc shows all",
+            (_, false) => " no symbol contains this text; Esc shows all",
         };
         frame.render_widget(Line::styled(why, DIM), body);
         return;
     }
     let table = list_table(picture);
     let room = usize::from(body.height.saturating_sub(1));
-    // The chosen one in the middle, as far as there is something on both sides.
+    // The selected row is in the middle if the list extends on both sides.
     let middle = list.chosen.unwrap_or(0).saturating_sub(room / 2);
     let first = middle.min(list.rows.len().saturating_sub(room));
     let last = (first + room).min(list.rows.len());
@@ -92,7 +92,7 @@ fn counted(number: usize, noun: &str) -> String {
     crate::format::counted(number as u64, noun)
 }
 
-/// The heads say by which column the list is sorted.
+/// Columns; the head of one marks the sort order.
 fn list_columns(sort: Sort, is_reversed: bool) -> Vec<Column> {
     let mark = if is_reversed { '^' } else { 'v' };
     let head = |name: &str, of: Option<Sort>| match of == Some(sort) {
@@ -131,7 +131,7 @@ fn cells(row: &InstrumentRow, is_chosen: bool) -> Vec<Span<'static>> {
     };
     let age = row.age.map_or("-".to_owned(), ago);
     let is_live = row.state == Some(BookState::Live);
-    // The chosen row has one look from end to end.
+    // The selected row has one style.
     let of = |style: Style| match () {
         () if is_chosen => Style::new(),
         () if is_live => style,
@@ -152,7 +152,7 @@ fn cells(row: &InstrumentRow, is_chosen: bool) -> Vec<Span<'static>> {
     ]
 }
 
-/// How a state looks wherever it is named.
+/// Style of a state.
 pub fn state_style(state: BookState) -> Style {
     match state {
         BookState::Live | BookState::NaturalRefresh => GOOD,
@@ -161,8 +161,7 @@ pub fn state_style(state: BookState) -> Style {
     }
 }
 
-/// Columns that the ladder takes beside the list: what it needs, and prices and quantities alone where the list needs the
-/// room for all but quantities.
+/// Width of the ladder beside the list: all columns, or prices and quantities only if the list needs the room.
 pub fn ladder_width(picture: &Picture, width: u16) -> u16 {
     let table = ladder_table(picture.ladder.as_ref().unwrap_or(&Ladder::default()));
     let left = width.saturating_sub(list_table(picture).width_up_to(RANK_OF_AGE) + 2);
@@ -172,7 +171,7 @@ pub fn ladder_width(picture: &Picture, width: u16) -> u16 {
 const RANK_OF_QUANTITY: u8 = 2;
 const RANK_OF_AGE: u8 = 5;
 
-/// The chosen instrument: its heading, its details where there is room, its ladder.
+/// Draws the selected instrument: heading, details if there is room, ladder.
 pub fn draw_ladder(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
     let Some(ladder) = &picture.ladder else {
         return;
@@ -185,7 +184,7 @@ pub fn draw_ladder(frame: &mut Frame<'_>, area: Rect, picture: &Picture) {
         return;
     }
     let levels = ladder.levels.len();
-    // Details may not take the room of the best five levels.
+    // Details leave room for the best five levels.
     let room = usize::from(area.height).saturating_sub(2 + levels.min(5));
     lines.extend(detail_lines(ladder, area.width).into_iter().take(room));
     let left = usize::from(area.height).saturating_sub(lines.len() + 1);
@@ -220,7 +219,7 @@ fn ladder_heading(ladder: &Ladder, width: u16) -> Line<'static> {
     parts.line()
 }
 
-/// Name and value of each detail, as many in a line as have room.
+/// Details as name and value, filled into lines.
 fn detail_lines(ladder: &Ladder, width: u16) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut parts = Parts::new(width);
@@ -237,14 +236,14 @@ fn detail_lines(ladder: &Ladder, width: u16) -> Vec<Line<'static>> {
     lines
 }
 
-/// Bids at the left, asks at the right, best first. What is not live is dim.
+/// Bids left, asks right, best first. A book that is not live is dim.
 fn ladder_table(ladder: &Ladder) -> Table {
     let has_implied = ladder
         .levels
         .iter()
         .flatten()
         .any(|level| !level.implied.is_empty());
-    // Without implied quantities their columns take no room.
+    // The implied columns are left out if there are no implied quantities.
     let implied = if has_implied { 3 } else { 9 };
     let mut table = Table::new(vec![
         Column::right("orders", 4).at_least(6),
@@ -269,14 +268,14 @@ fn ladder_table(ladder: &Ladder) -> Table {
     table
 }
 
-/// A line of parts of which each is there as a whole or not at all.
+/// A line of parts; a part that does not fit is left out completely.
 pub struct Parts {
     line: Line<'static>,
     room: usize,
 }
 
 impl Parts {
-    /// Of an empty line.
+    /// An empty line.
     pub fn new(width: u16) -> Parts {
         Parts {
             line: Line::default(),
@@ -284,7 +283,7 @@ impl Parts {
         }
     }
 
-    /// Adds a part, if it has room.
+    /// Adds a part if it fits.
     pub fn add(&mut self, text: String, style: Style) {
         if !self.has_room(&text) {
             return;
@@ -295,17 +294,17 @@ impl Parts {
         self.line.push_span(Span::styled(text, style));
     }
 
-    /// Whether a part has room.
+    /// Whether a part fits.
     pub fn has_room(&self, text: &str) -> bool {
         self.gap() + Span::raw(text).width() <= self.room
     }
 
-    /// Whether nothing was added.
+    /// Whether the line is empty.
     pub fn is_empty(&self) -> bool {
         self.line.spans.is_empty()
     }
 
-    /// What was added.
+    /// The line.
     pub fn line(self) -> Line<'static> {
         self.line
     }

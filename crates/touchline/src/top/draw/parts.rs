@@ -1,4 +1,4 @@
-//! The publisher and its readers: totals, books, rates, lines and gaps, latencies, readers.
+//! Publisher and readers: totals, books, rates, lines and gaps, latencies, readers.
 
 use super::market::{Parts, state_style};
 use super::table::{Column, Table};
@@ -8,7 +8,7 @@ use crate::top::model::{Condition, Count, Latency, Picture, Points, Reader, STAT
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// What flows and what was lost, in one line: the most important first.
+/// Throughput and losses in one line, most important first.
 pub fn totals_line(picture: &Picture, width: u16) -> Line<'static> {
     let mut parts = Parts::new(width);
     let rate = |text: f64, noun: &str| format!("{} {noun}/s", count(text.round() as u64));
@@ -45,7 +45,7 @@ pub fn totals_line(picture: &Picture, width: u16) -> Line<'static> {
     parts.line()
 }
 
-/// Gaps and what was lost in them, and what the host has dropped, if it has.
+/// Gaps, lost packets, and drops of the host.
 fn write_losses(parts: &mut Parts, picture: &Picture) {
     let line = |name: &str| picture.lines.iter().find(|line| line.name == name);
     let (gaps, lost) = (line("gaps"), line("lost"));
@@ -79,7 +79,7 @@ fn bad_style(recent: u64, total: u64) -> Style {
     }
 }
 
-/// How many books may be trusted how far, and which readers are slow.
+/// Books by state, and slow readers.
 pub fn books_line(picture: &Picture, width: u16) -> Line<'static> {
     let mut parts = Parts::new(width);
     let unseen = picture.books[STATES.len()];
@@ -102,7 +102,7 @@ pub fn books_line(picture: &Picture, width: u16) -> Line<'static> {
     parts.line()
 }
 
-/// Slow readers by name, then how many there are in all.
+/// Slow readers by name, then the number of readers.
 fn write_readers(parts: &mut Parts, picture: &Picture) {
     for reader in &picture.readers {
         let share = reader.lag_share * 100.0;
@@ -122,7 +122,7 @@ fn write_readers(parts: &mut Parts, picture: &Picture) {
     }
 }
 
-/// What flows; the past of each as long as there is room for it.
+/// Rates, with as much history as fits.
 pub fn rate_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     let mut table = Table::new(vec![
         Column::left("flow", 0),
@@ -158,7 +158,7 @@ pub fn rate_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     lines
 }
 
-/// What lines brought, and what was lost.
+/// Packets of the lines, and losses.
 pub fn line_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     let mut table = Table::new(vec![
         Column::left("lines and gaps", 0),
@@ -177,7 +177,7 @@ pub fn line_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     table.lines(width)
 }
 
-/// The last interval and all of it, if there is room for both; else one of them.
+/// Latencies of the last interval and in total if both fit, else one of them.
 pub fn latency_rows(picture: &Picture, width: u16, totals: bool) -> Vec<Line<'static>> {
     let all = match picture.is_since_reset {
         true => "since reset",
@@ -195,7 +195,7 @@ pub fn latency_rows(picture: &Picture, width: u16, totals: bool) -> Vec<Line<'st
     latency_table(picture, &[one], 3).lines(width)
 }
 
-/// With these windows, of which the totals are marked.
+/// Table of these windows; totals are marked.
 fn latency_table(picture: &Picture, windows: &[(&str, bool)], rank: u8) -> Table {
     let mut columns = vec![Column::left("latency", 0)];
     for (window, _) in windows {
@@ -221,7 +221,7 @@ fn latency_table(picture: &Picture, windows: &[(&str, bool)], rank: u8) -> Table
     table
 }
 
-/// p50, p99, p99.9 and the largest.
+/// p50, p99, p99.9 and the maximum.
 fn quantiles(latency: &Latency, points: &Points) -> [String; 4] {
     points.at.map(|value| match value {
         None => "-".to_owned(),
@@ -230,7 +230,7 @@ fn quantiles(latency: &Latency, points: &Points) -> [String; 4] {
     })
 }
 
-/// Readers, the slowest first.
+/// Readers, slowest first.
 pub fn reader_rows(picture: &Picture, width: u16) -> Vec<Line<'static>> {
     let mut table = Table::new(vec![
         Column::left("reader", 0),
@@ -297,7 +297,7 @@ fn reader_cells(reader: &Reader) -> (Style, Vec<String>) {
     (style, cells)
 }
 
-/// The highest is a whole block, nothing is a dot.
+/// Sparkline: the maximum is a full block, zero is a dot.
 fn sparks(values: impl Iterator<Item = u64> + Clone) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let highest = values.clone().max().unwrap_or(0).max(1);

@@ -1,5 +1,4 @@
-//! Tables whose columns never touch and whose words are never cut: columns without room are left out, the least important
-//! first.
+//! Tables with separated columns and uncut words: columns that do not fit are left out, least important first.
 
 use super::{BOLD, DIM};
 use ratatui::style::Style;
@@ -11,28 +10,28 @@ use std::ops::Range;
 pub struct Column {
     head: String,
     is_right: bool,
-    /// The lower, the longer it stays; 0 always does.
+    /// Columns with a high rank are left out first; rank 0 always stays.
     rank: u8,
-    /// Width that it has at least, so that it does not move with each frame.
+    /// Minimum width, so that the column does not move between frames.
     width_min: usize,
 }
 
-/// A row: a style for all of it, and its cells with styles of their own.
+/// A row: style of the row, and cells with their own styles.
 pub type Row = (Style, Vec<Span<'static>>);
 
-/// Columns and rows. Each row has a cell for each column, or fewer.
+/// Columns and rows. A row has at most one cell for each column.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Row>,
 }
 
-/// Blanks before the first column and between two.
+/// Blanks before the first column and between columns.
 const GAP: usize = 2;
 const INDENT: usize = 1;
 
 impl Column {
-    /// With its text at the left, as of names.
+    /// A left-aligned column, for names.
     pub fn left(head: impl Into<String>, rank: u8) -> Column {
         Column {
             head: head.into(),
@@ -42,7 +41,7 @@ impl Column {
         }
     }
 
-    /// With its text at the right, as of numbers.
+    /// A right-aligned column, for numbers.
     pub fn right(head: impl Into<String>, rank: u8) -> Column {
         Column {
             is_right: true,
@@ -50,14 +49,14 @@ impl Column {
         }
     }
 
-    /// At least so wide.
+    /// Sets the minimum width.
     pub fn at_least(self, width_min: usize) -> Column {
         Column { width_min, ..self }
     }
 }
 
 impl Table {
-    /// Without rows.
+    /// A table without rows.
     pub fn new(columns: Vec<Column>) -> Table {
         Table {
             columns,
@@ -70,12 +69,12 @@ impl Table {
         self.rows.push((style, cells));
     }
 
-    /// The head and all rows.
+    /// Header and all rows.
     pub fn lines(&self, width: u16) -> Vec<Line<'static>> {
         self.part(width, 0..self.rows.len())
     }
 
-    /// The head and some of the rows; columns are as wide as all rows need.
+    /// Header and some of the rows; column widths are those of all rows.
     pub fn part(&self, width: u16, rows: Range<usize>) -> Vec<Line<'static>> {
         let widths = self.widths();
         let shown = self.shown(&widths, usize::from(width));
@@ -92,14 +91,14 @@ impl Table {
         lines
     }
 
-    /// Columns of the terminal that the table takes where it has this width.
+    /// Width of the table in an area of this width.
     pub fn width(&self, width: u16) -> u16 {
         let widths = self.widths();
         let shown = self.shown(&widths, usize::from(width));
         total(&widths, &shown) as u16
     }
 
-    /// Columns of the terminal that the columns up to a rank take.
+    /// Width of the columns up to a rank.
     pub fn width_up_to(&self, rank: u8) -> u16 {
         let shown = (0..self.columns.len()).filter(|number| self.columns[*number].rank <= rank);
         total(&self.widths(), &shown.collect::<Vec<_>>()) as u16
@@ -116,7 +115,7 @@ impl Table {
         self.columns.iter().enumerate().map(width_of).collect()
     }
 
-    /// The columns that have room, by their number. Those of one rank stay or go together.
+    /// Indexes of the columns that fit. Columns of one rank are shown or left out together.
     fn shown(&self, widths: &[usize], room: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         while total(widths, &shown) > room {

@@ -1,4 +1,4 @@
-//! Frames, compared with those that a person has looked at, and held to what holds for every one of them.
+//! Golden frames, reviewed by a person, and properties of every frame.
 
 use super::{Around, Page, draw};
 use crate::top::model::{
@@ -224,7 +224,7 @@ fn text(buffer: &Buffer) -> String {
     rows.map(|row| format!("{}\n", row.trim_end())).collect()
 }
 
-/// Whether a frame is as it was. If not it is left among the temporary files, to be looked at and taken over.
+/// Compares a frame with its golden file; a different frame is left in the temporary folder for review.
 fn is_golden(name: &str, golden: &str, buffer: &Buffer) -> bool {
     let text = text(buffer);
     if text != golden {
@@ -243,7 +243,7 @@ fn around() -> Around {
     }
 }
 
-/// Columns and rows that people have.
+/// Usual terminal sizes.
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 #[test]
@@ -290,7 +290,7 @@ fn frames_are_those_that_were_looked_at() {
     assert_eq!(same, [true; 5]);
 }
 
-/// What stands between blanks, but for the curves of the past, which are as long as there is room.
+/// Words of a frame, without the sparklines, whose length depends on the width.
 fn words(buffer: &Buffer) -> BTreeSet<String> {
     let text = text(buffer);
     let lines = text.lines().filter(|line| !line.contains("more rows"));
@@ -302,7 +302,7 @@ fn words(buffer: &Buffer) -> BTreeSet<String> {
         .collect()
 }
 
-/// A word that is cut, or two that touch, is none of those that a frame with room for everything has.
+/// Each word of a frame is a word of a frame with room for everything: none is cut, and no two touch.
 #[test]
 fn no_word_is_cut_and_no_two_touch_at_any_size() {
     for instruments in [0, 1, 5, 500] {
@@ -406,7 +406,7 @@ fn a_screen_that_is_too_small_says_which_size_it_needs() {
     assert!(!text(&frame(60, 15, &picture(5), &around())).contains("needs"));
 }
 
-/// The cell where these words begin.
+/// Style of the cell where these words start.
 #[track_caller]
 fn style_of(buffer: &Buffer, words: &str) -> (Color, Modifier) {
     let text = text(buffer);

@@ -1,10 +1,10 @@
-//! The instruments of a bus as a list: which are shown, in which order, and which one is chosen.
+//! List of instruments: filter, order and selection.
 
 use std::cmp::Ordering;
 use std::time::Duration;
 use touchline_client::State as BookState;
 
-/// A price with the quantity there, as a person reads them.
+/// Price and quantity as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quoted {
     /// Price as traders quote it.
@@ -13,16 +13,16 @@ pub struct Quoted {
     pub quantity: String,
 }
 
-/// An instrument as a row of the list.
+/// Row of the list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InstrumentRow {
-    /// What it is known by on this bus; stays the same when the publisher restarts.
+    /// Id of the instrument on this bus; stays the same when the publisher restarts.
     pub id: usize,
     /// Symbol, or the security id of an instrument without one.
     pub symbol: String,
-    /// The venue's number of it.
+    /// Security id.
     pub security_id: i64,
-    /// How far its book may be trusted; `None` before there is a book.
+    /// Validity of its book; `None` without a book.
     pub state: Option<BookState>,
     /// Best bid.
     pub bid: Option<Quoted>,
@@ -30,57 +30,57 @@ pub struct InstrumentRow {
     pub ask: Option<Quoted>,
     /// Last trade.
     pub last: Option<Quoted>,
-    /// Changes of its book and trades a second, over the last interval.
+    /// Changes of its book and trades per second, over the last interval.
     pub per_second: f64,
     /// Time since its last change; `None` before the first.
     pub age: Option<Duration>,
 }
 
-/// What the list is sorted by.
+/// Sort order of the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// Symbol, from A.
+    /// By symbol, ascending.
     #[default]
     Symbol,
-    /// State of the book, the worst first.
+    /// By state, worst first.
     State,
-    /// Updates a second, the most first.
+    /// By updates per second, highest first.
     Updates,
-    /// Time since the last change, the shortest first.
+    /// By time since the last change, shortest first.
     Age,
 }
 
-/// All instruments, and what a person has asked of the list.
+/// All instruments, with the user's filter, order and selection.
 #[derive(Debug, Default)]
 pub struct List {
-    /// Everything there is, in no order.
+    /// All instruments, unordered.
     all: Vec<InstrumentRow>,
     shown: ShownList,
-    /// By its id.
+    /// Id of the selected instrument.
     chosen: Option<usize>,
-    /// What was asked for by name, and there is no such instrument so far.
+    /// Selection by name that matches no instrument so far.
     awaited: Option<String>,
 }
 
-/// The part of the list that a person asked for, in the order asked for.
+/// The filtered and sorted list.
 #[derive(Clone, Debug, Default)]
 pub struct ShownList {
     /// The rows.
     pub rows: Vec<InstrumentRow>,
-    /// Place of the chosen one in it.
+    /// Index of the selected row.
     pub chosen: Option<usize>,
     /// Number of instruments, those left out included.
     pub total: usize,
-    /// What it is sorted by.
+    /// Sort order.
     pub sort: Sort,
-    /// In the opposite order.
+    /// Whether the order is reversed.
     pub is_reversed: bool,
-    /// Text that the symbols have in them; empty for all.
+    /// Text that the shown symbols contain; empty for all.
     pub filter: String,
 }
 
 impl Sort {
-    /// All of them, in the order in which a key goes through them.
+    /// All orders, in the sequence of the sort key.
     pub const ALL: [Sort; 4] = [Sort::Symbol, Sort::State, Sort::Updates, Sort::Age];
 
     fn next(self) -> Sort {
@@ -99,7 +99,7 @@ impl Sort {
     }
 }
 
-/// A book that is not live comes before one that is.
+/// Rank of a state: not live before live.
 fn badness(state: Option<BookState>) -> u8 {
     match state {
         Some(BookState::Live) => 0,
@@ -113,7 +113,7 @@ fn badness(state: Option<BookState>) -> u8 {
 }
 
 impl List {
-    /// Takes what there is now.
+    /// Replaces the instruments.
     pub fn set(&mut self, rows: Vec<InstrumentRow>) {
         self.all = rows;
         if let Some(wanted) = self.awaited.take() {
@@ -125,23 +125,23 @@ impl List {
         self.arrange();
     }
 
-    /// As it is shown.
+    /// The filtered and sorted list.
     pub fn shown(&self) -> &ShownList {
         &self.shown
     }
 
-    /// The chosen instrument, by its id.
+    /// Id of the selected instrument.
     pub fn chosen(&self) -> Option<usize> {
         self.chosen
     }
 
-    /// What was asked for by name and is not there.
+    /// The unmatched selection by name.
     pub fn awaited(&self) -> Option<&str> {
         self.awaited.as_deref()
     }
 
-    /// Chooses by symbol or security id, else the first symbol that has this in it. `false` if there is none: then it is
-    /// awaited, unless another one was chosen before.
+    /// Selects by symbol or security id, else the first symbol that contains the text. `false` if there is none: the
+    /// text is kept until an instrument matches, unless another one was selected before.
     pub fn choose(&mut self, wanted: &str) -> bool {
         let upper = wanted.to_uppercase();
         let is_it = |row: &&InstrumentRow| {
@@ -161,7 +161,7 @@ impl List {
         found.is_some()
     }
 
-    /// Chooses the instrument `by` rows further down, or further up.
+    /// Moves the selection by `by` rows.
     pub fn step(&mut self, by: isize) {
         let Some(last) = self.shown.rows.len().checked_sub(1) else {
             return;
@@ -181,13 +181,13 @@ impl List {
         self.arrange();
     }
 
-    /// Turns the order round.
+    /// Reverses the order.
     pub fn reverse(&mut self) {
         self.shown.is_reversed = !self.shown.is_reversed;
         self.arrange();
     }
 
-    /// Shows only instruments whose symbol has this text in it; all if it is empty.
+    /// Shows only instruments whose symbol contains the text; all if it is empty.
     pub fn filter(&mut self, text: &str) {
         text.clone_into(&mut self.shown.filter);
         self.arrange();
@@ -215,7 +215,7 @@ impl List {
             .cloned()
             .collect();
         rows.sort_by(|one, other| {
-            // Rows that are the same by the column are in the order of their symbols.
+            // Equal rows are sorted by symbol.
             let order = sort
                 .compare(one, other)
                 .then_with(|| one.symbol.cmp(&other.symbol));

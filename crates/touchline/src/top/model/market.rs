@@ -1,4 +1,4 @@
-//! The instruments of a bus, followed by the client: tops, last trades, how much each changes, and the book of one.
+//! Instruments of a bus, followed by the client: tops, last trades, activity, and the book of one.
 
 use super::list::{InstrumentRow, Quoted};
 use std::path::Path;
@@ -7,57 +7,57 @@ use touchline_client::{
     Book, BookKind, Bus, Definition, Error, Event, Events, Instrument, Level, Price, Side, State,
 };
 
-/// Follows a bus.
+/// Follower of a bus.
 pub struct Market {
     bus: Bus,
-    /// By the client's index of an instrument.
+    /// By the client's instrument index.
     activity: Vec<Activity>,
-    /// When changes were counted last.
+    /// Time of the last count of changes.
     counted: Instant,
-    /// Whether a publisher is at work, as of the last look: the client finds out only when nothing comes for a while.
+    /// Whether the bus has a publisher, as of the last sample: the client notices only after a pause without messages.
     is_published: bool,
 }
 
-/// What happened to an instrument.
+/// Activity of an instrument.
 #[derive(Clone, Copy, Debug, Default)]
 struct Activity {
-    /// Changes since they were counted last.
+    /// Changes since the last count.
     changes: u64,
-    /// Changes a second, when they were counted last.
+    /// Changes per second at the last count.
     per_second: f64,
     last: Option<Change>,
 }
 
-/// When an instrument changed last.
+/// Time of an instrument's last change.
 #[derive(Clone, Copy, Debug)]
 enum Change {
-    /// It was seen here.
+    /// Seen by this process.
     Seen(Instant),
-    /// Before this joined; nanoseconds since 1970.
+    /// Before this process joined; nanoseconds since 1970.
     Received(u64),
 }
 
-/// The book of an instrument as text.
+/// Book of an instrument as text.
 #[derive(Clone, Debug, Default)]
 pub struct Ladder {
     /// Symbol, or the security id of an instrument without one.
     pub symbol: String,
-    /// How far the book may be trusted; `None` if there is none.
+    /// Validity of the book; `None` without a book.
     pub state: Option<State>,
-    /// Why there is no book.
+    /// Reason why there is no book.
     pub why_none: Option<String>,
     /// LOCKED or CROSSED.
     pub spread: Option<&'static str>,
-    /// Name and value of what is known of the instrument.
+    /// Name and value of the known reference data.
     pub details: Vec<(&'static str, String)>,
     /// Bid and ask of each row, best first.
     pub levels: Vec<[LadderLevel; 2]>,
 }
 
-/// A level of a side as text; empty where there is none.
+/// Level of a side as text; empty if there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LadderLevel {
-    /// Price as traders quote it; `?` of a level that was never stated.
+    /// Price as traders quote it; `?` for a level that was never published.
     pub price: String,
     /// Direct quantity.
     pub quantity: String,
@@ -67,17 +67,17 @@ pub struct LadderLevel {
     pub orders: String,
 }
 
-/// Events that one look takes at most: who is far behind goes on at the next one.
+/// Maximum number of events per read; the next read continues.
 const EVENTS_MAX: usize = 2_000_000;
 
-/// A kept value of longer ago than this is of a recording, or of a market that is closed: its age says nothing.
+/// Age above which a kept value belongs to a recording or a closed market and its age is not shown.
 const AGE_MAX: Duration = Duration::from_secs(7 * 86_400);
 
 impl Market {
     /// Joins the bus.
     ///
     /// # Errors
-    /// There is no such bus, or it cannot be read.
+    /// The bus does not exist or cannot be read.
     pub fn join(directory: &Path, bus: &str) -> Result<Market, Error> {
         let events = Events::TOPS | Events::TRADES | Events::BOOKS;
         let bus = Bus::options()
@@ -92,7 +92,7 @@ impl Market {
         })
     }
 
-    /// Reads what came; never waits.
+    /// Reads the pending events without waiting.
     pub fn read(&mut self) {
         let now = Instant::now();
         for _ in 0..EVENTS_MAX {
@@ -103,7 +103,7 @@ impl Market {
         }
     }
 
-    /// Counts changes anew, and gives all instruments; whether a publisher is at work is known from elsewhere.
+    /// Counts changes and returns all instruments; the caller knows whether the bus has a publisher.
     pub fn rows(&mut self, is_published: bool) -> Vec<InstrumentRow> {
         self.is_published = is_published;
         let seconds = self.counted.elapsed().as_secs_f64().max(1e-3);
@@ -118,7 +118,7 @@ impl Market {
             .collect()
     }
 
-    /// The book of an instrument, by its id in the list.
+    /// Book of an instrument, by its id in the list.
     pub fn ladder(&self, id: usize) -> Option<Ladder> {
         let mut instruments = self.bus.instruments();
         let instrument = instruments.find(|instrument| instrument.index() == id)?;
@@ -131,7 +131,7 @@ impl Market {
         let times = match event {
             Event::Book(change) => change.times,
             Event::Trade(trade) => trade.times,
-            // A top comes with the book that caused it.
+            // A top is counted with the book update that follows.
             _ => return,
         };
         let Some(instrument) = event.instrument() else {
@@ -150,7 +150,7 @@ impl Market {
         }
     }
 
-    /// How far a book may be trusted; `None` if there is none.
+    /// Validity of a book; `None` without a book.
     fn state(&self, book: &Book<'_>) -> Option<State> {
         let state = has_book(book).then(|| book.state())?;
         Some(match state {
@@ -204,7 +204,7 @@ impl Change {
     }
 }
 
-/// Nothing was published of a book before its first message.
+/// Whether the book was published at all.
 fn has_book(book: &Book<'_>) -> bool {
     book.sequence() > 0
 }
@@ -216,7 +216,7 @@ fn name(definition: &Definition) -> String {
     }
 }
 
-/// Places behind the point that the venue's price step has.
+/// Decimals of the instrument's price step.
 fn decimals(definition: &Definition) -> usize {
     let tick = definition
         .tick
@@ -225,7 +225,7 @@ fn decimals(definition: &Definition) -> usize {
     tick.split_once('.').map_or(0, |(_, behind)| behind.len())
 }
 
-/// A price with at least so many places, so that prices of one instrument stand below each other.
+/// A price with a minimum number of decimals, so that prices of one instrument align.
 fn padded(price: Price, decimals: usize) -> String {
     let mut text = price.to_string();
     let behind = text.split_once('.').map_or(0, |(_, behind)| behind.len());
@@ -248,7 +248,7 @@ impl Ladder {
         Ladder {
             symbol: name(definition),
             state,
-            why_none: (!has_book).then(|| "no book of it was published yet".to_owned()),
+            why_none: (!has_book).then(|| "no book was published yet".to_owned()),
             spread: spread(book),
             details: details(definition),
             levels: (0..rows).map(|_| row()).collect(),
@@ -256,7 +256,7 @@ impl Ladder {
     }
 }
 
-/// What a spread is called that a market should not have: of direct and implied levels together.
+/// Label of an abnormal spread of the consolidated book.
 fn spread(book: &Book<'_>) -> Option<&'static str> {
     let best = |side| {
         let kinds = [BookKind::Direct, BookKind::Implied];
@@ -282,7 +282,7 @@ fn best_price(book: &Book<'_>, kind: BookKind, side: Side) -> Option<Price> {
     (best.is_known && !best.price.is_null()).then_some(best.price)
 }
 
-/// Direct and implied levels of a side by their price, best first.
+/// Direct and implied levels of a side by price, best first.
 fn levels(definition: &Definition, book: &Book<'_>, side: Side) -> Vec<LadderLevel> {
     let decimals = decimals(definition);
     let is_better = |one: &Level, other: &Level| match side {
@@ -330,7 +330,7 @@ fn row_of(direct: Option<Level>, implied: Option<Level>, decimals: usize) -> Lad
     }
 }
 
-/// What a trader asks first of an instrument.
+/// The main reference data of an instrument.
 fn details(definition: &Definition) -> Vec<(&'static str, String)> {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let price = |price: Option<Price>| price.map(|price| price.to_string());

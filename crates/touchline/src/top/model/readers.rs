@@ -1,77 +1,77 @@
-//! The readers of a bus, the slowest first.
+//! Readers of a bus, slowest first.
 
 use super::sample::{Histogram, Points, Sample, since};
 use std::collections::HashMap;
 use touchline_client::monitor::{Overview, READER_HISTOGRAMS, ReaderView};
 
-/// A reader that gave a name.
+/// A named reader.
 #[derive(Clone, Debug)]
 pub struct Reader {
     /// Its name.
     pub name: String,
-    /// How it is.
+    /// Condition.
     pub condition: Condition,
-    /// Its process; 0 if that is gone or has not said.
+    /// Process id; 0 if it has ended or is unknown.
     pub pid: u32,
-    /// What it had not read.
+    /// Unread bytes.
     pub lag_bytes: u64,
-    /// The same as a part of the ring: at 1 it is overtaken.
+    /// Lag as a share of the ring: at 1 the reader is overrun.
     pub lag_share: f64,
     /// Messages a second, over the last interval.
     pub per_second: f64,
-    /// How often it was overtaken.
+    /// Number of overruns.
     pub overruns: u64,
-    /// Messages that were lost by it.
+    /// Messages lost in overruns.
     pub lost: u64,
-    /// From published to consumed, over the last interval; in all, if there was nothing in that.
+    /// Time from published to consumed, over the last interval, or in total if that is empty.
     pub consumed: Points,
-    /// From the packet's receive stamp to consumed, likewise.
+    /// Time from the packet's receive timestamp to consumed, likewise.
     pub received: Points,
 }
 
-/// How a reader is, the worst last.
+/// Condition of a reader, worst last.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Condition {
-    /// It has died and left its board.
+    /// Its process has ended without removing its statistics.
     Dead,
-    /// It keeps up.
+    /// Keeps up.
     Well,
-    /// It has lost something, some time ago.
+    /// Lost messages some time ago.
     HasLost,
-    /// It is far behind, or loses messages.
+    /// Far behind, or losing messages.
     Slow,
-    /// Its board cannot be read, and why.
+    /// Its statistics cannot be read, with the reason.
     Unreadable(String),
 }
 
-/// Behind by more than this part of the ring, a reader is slow.
+/// Lag above which a reader is slow, as a share of the ring.
 const SLOW_SHARE: f64 = 0.25;
 
-/// What was seen of readers before.
+/// Earlier samples of readers.
 #[derive(Debug, Default)]
 pub struct Before {
     /// By name.
     last: HashMap<String, Seen>,
 }
 
-/// A reader at an earlier look, and when totals began.
+/// Earlier sample of a reader, and the baseline of totals.
 #[derive(Debug)]
 struct Seen {
-    /// Begun so, it is the same reader.
+    /// Start time, which identifies the reader.
     start_unix_ns: u64,
     last: Sample,
     base: Option<Sample>,
 }
 
 impl Before {
-    /// Totals begin now.
+    /// Starts totals now.
     pub fn reset(&mut self) {
         for seen in self.last.values_mut() {
             seen.base = Some(seen.last.clone());
         }
     }
 
-    /// What is shown of these, with what was seen of them before.
+    /// Readers for the screen, from these views and the earlier samples.
     pub fn picture(&mut self, views: Vec<ReaderView>, ring_bytes: u64) -> Vec<Reader> {
         let mut before = std::mem::take(&mut self.last);
         let mut readers = Vec::with_capacity(views.len());
@@ -144,7 +144,7 @@ impl Before {
     }
 }
 
-/// One of a reader's histograms: of the last interval, or in all if that has nothing.
+/// One histogram of a reader: of the last interval, or in total if that is empty.
 fn points(now: &Sample, last: Option<&Sample>, base: Option<&Sample>, which: usize) -> Points {
     let is_it = |(what, _): &Histogram| what.name == READER_HISTOGRAMS[which].name;
     let Some(number) = now.histograms.iter().position(is_it) else {
@@ -157,7 +157,7 @@ fn points(now: &Sample, last: Option<&Sample>, base: Option<&Sample>, which: usi
     }
 }
 
-/// Readers that a lossless publisher waits for and that gave no name.
+/// Unnamed readers that a lossless publisher waits for.
 pub fn unnamed(overview: &Overview, named: &[ReaderView]) -> usize {
     let waited_for = overview.readers.iter().flatten();
     let is_unnamed = |place: u32| {

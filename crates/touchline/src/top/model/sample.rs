@@ -1,36 +1,36 @@
-//! What a board held at one moment, and what can be said of two of them.
+//! Sample of a counters file, and differences of two.
 
 use crate::stat::points;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use touchline_client::monitor::{CountersView, Description, HistogramView};
 
-/// A histogram and what it is.
+/// A histogram with its description.
 pub type Histogram = (Description, HistogramView);
 
-/// All that a board holds.
+/// Content of a counters file.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// When it was taken.
+    /// Time of the sample.
     pub at: Instant,
-    /// When its process began to count.
+    /// Start time of the counting process.
     pub start_unix_ns: u64,
     counters: BTreeMap<String, u64>,
     /// In the order of the table.
     pub histograms: Vec<Histogram>,
 }
 
-/// A histogram in five figures.
+/// Quantiles of a histogram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Points {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// p50, p99, p99.9 and the largest; `None` of no values.
+    /// p50, p99, p99.9 and the maximum; `None` without values.
     pub at: [Option<u64>; 4],
 }
 
 impl Sample {
-    /// What it holds now.
+    /// Reads the counters file.
     pub fn take(counters_file: &CountersView) -> Sample {
         let counters = counters_file.counters();
         let histograms = counters_file.histograms();
@@ -46,12 +46,12 @@ impl Sample {
         }
     }
 
-    /// Whether it counts this.
+    /// Whether the counter exists.
     pub fn has(&self, counter: &str) -> bool {
         self.counters.contains_key(counter)
     }
 
-    /// A counter; 0 of one that there is not.
+    /// Value of a counter; 0 if it does not exist.
     pub fn counter(&self, counter: &str) -> u64 {
         self.counters.get(counter).copied().unwrap_or(0)
     }
@@ -63,7 +63,7 @@ impl Sample {
 }
 
 impl Points {
-    /// Of what a histogram holds.
+    /// Quantiles of a histogram.
     pub fn of(view: &HistogramView) -> Points {
         Points {
             count: view.count(),
@@ -72,7 +72,7 @@ impl Points {
     }
 }
 
-/// What came into a histogram after an earlier sample; `without` if there is none.
+/// Values added to a histogram after an earlier sample; `without` if there is none.
 pub fn since(
     view: &HistogramView,
     earlier: Option<&Sample>,

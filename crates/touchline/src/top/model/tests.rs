@@ -1,4 +1,4 @@
-//! Pictures of buses that are published here.
+//! Models of buses that the tests publish.
 
 use super::{Condition, Ladder, Model, Picture, STATES, State};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use touchline_types::{
     Price, Quantity, ReferenceData, Symbol, Timestamps, Update, Validity,
 };
 
-/// A folder that goes away with its buses.
+/// A temporary folder, removed with its buses.
 struct Stage(PathBuf);
 
 impl Stage {
@@ -153,7 +153,7 @@ fn rates_and_latencies_are_of_the_time_between_two_looks() {
         panic!("two rates")
     };
     assert_eq!((packets.total, updates.total), (1_600, 50));
-    // However long it was: 600 came in it, and in less than a minute.
+    // 600 updates arrived in the interval, which is shorter than a minute.
     assert!(packets.per_second > 10.0 && packets.past.len() == 1);
     assert_eq!(updates.per_second, 0.0);
     let lines = &picture.lines;
@@ -219,11 +219,7 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     assert_eq!(picture.state, State::Recovering);
     let states = [BookState::Live, BookState::Recovering].map(|state| books(picture, state));
     assert_eq!(states, [1, 1]);
-    assert_eq!(
-        picture.books[STATES.len()],
-        1,
-        "nothing was published of it"
-    );
+    assert_eq!(picture.books[STATES.len()], 1, "it has no book");
     book(&mut publisher, 1, Validity::Live);
     assert_eq!(looked(&mut model).state, State::Ready);
 
@@ -235,7 +231,7 @@ fn a_publisher_that_goes_and_one_that_comes_are_seen() {
     );
     assert_eq!(
         picture.rates[0].total, 500,
-        "what it counted can still be read"
+        "its counters can still be read"
     );
 
     let mut publisher = stage.publisher();
@@ -291,10 +287,7 @@ fn a_reader_that_is_overtaken_is_shown_by_its_name_and_first() {
         .collect();
     assert_eq!(names, ["the-slow-one", "a-quick-one"]);
     assert_eq!(condition(picture, "the-slow-one"), Condition::Slow);
-    assert!(
-        picture.readers[0].lag_share > 1.0,
-        "it is overtaken already"
-    );
+    assert!(picture.readers[0].lag_share > 1.0, "it is overrun already");
     assert_eq!(condition(picture, "a-quick-one"), Condition::Well);
     assert!(picture.readers[1].per_second > 0.0 && picture.readers[1].overruns == 0);
 
@@ -329,7 +322,7 @@ fn a_reader_that_is_overtaken_is_shown_by_its_name_and_first() {
     assert_eq!(
         looked(&mut model).readers.len(),
         1,
-        "who leaves is not shown"
+        "a reader that has left is not shown"
     );
 }
 
@@ -360,12 +353,12 @@ fn the_ladder_is_that_of_the_chosen_instrument() {
     assert!(model.choose("esz") && !model.choose("ZZZ"));
     assert_eq!(chosen(&model), ("ESZ4".to_owned(), None));
     let why = ladder(&model).why_none.clone();
-    assert_eq!(why.as_deref(), Some("no book of it was published yet"));
+    assert_eq!(why.as_deref(), Some("no book was published yet"));
     assert!(model.choose("102"));
     looked(&mut model);
     assert_eq!(chosen(&model).0, "NQU4", "it stays");
 
-    // Asked for before anything is known, as by --symbol.
+    // Selected before any instrument is known, as by --symbol.
     let mut model = Model::of(&stage.monitor(), "test");
     assert!(!model.choose("esz"));
     looked(&mut model);
@@ -458,7 +451,7 @@ fn changes_are_counted_for_each_instrument_by_itself() {
     let quiet = looked(&mut model);
     assert!(
         quiet.list.rows.iter().all(|row| row.per_second == 0.0),
-        "what is kept is no change"
+        "a kept value is not a change"
     );
     for _ in 0..20 {
         book(&mut publisher, 1, Validity::Live);

@@ -74,7 +74,7 @@ fn a_finished_bus_can_be_looked_at() {
         by_symbol.starts_with(&format!(" {symbol}, {id}, stale\n")),
         "{by_symbol}"
     );
-    assert!(by_symbol.contains("nobody any more"), "{by_symbol}");
+    assert!(by_symbol.contains("by no process"), "{by_symbol}");
     assert_eq!(by_symbol.lines().next(), by_id.lines().next());
     let pattern = desk.run("book lab Z*").done().stdout;
     assert_eq!(pattern, list, "every symbol of the lab begins so");
@@ -106,7 +106,7 @@ fn what_is_counted_can_be_read_after_the_end() {
 
     let text = desk.run("stat lab").done().stdout;
     for words in [
-        "publisher    nobody",
+        "publisher    none",
         "packet_ns",
         "Incremental packets received on line A.",
     ] {
@@ -131,7 +131,7 @@ fn what_is_counted_can_be_read_after_the_end() {
     let list = desk.run("stat").done().stdout;
     assert!(
         list.lines()
-            .any(|line| line.starts_with("lab ") && line.ends_with("nobody")),
+            .any(|line| line.starts_with("lab ") && line.ends_with("none")),
         "{list}"
     );
     let list: Vec<Value> = lines(&desk.run("stat --json").done());

@@ -189,7 +189,7 @@ fn a_tail_says_that_no_instrument_fits() {
     for (command, words) in [
         (
             "tail cme --symbol ESU5",
-            "-- no instrument fits ESU5: the bus has 2 instruments; did you mean ESU4?",
+            "-- no instrument matches ESU5: the bus has 2 instruments; did you mean ESU4?",
         ),
         (
             "tail cme --symbol ESU5 --json",

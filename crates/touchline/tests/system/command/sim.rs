@@ -226,7 +226,7 @@ fn commands_are_answered_one_by_one() {
     );
     let expected_books = exchange.say("truth");
     assert!(
-        expected_books.starts_with("ok: the truth after packet "),
+        expected_books.starts_with("ok: expected books after packet "),
         "{expected_books}"
     );
     let early = desk.read("b");

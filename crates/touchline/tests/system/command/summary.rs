@@ -125,7 +125,7 @@ fn what_belongs_to_nobody_is_counted() {
     let words = "packets to 239.1.2.3:4567: the channel has no such group;";
     assert_eq!(number(&summary, words), 1);
     assert!(summary.contains("is this the right channel?"), "{summary}");
-    let words = "frames passed over: another network protocol than IP";
+    let words = "frames skipped: another network protocol than IP";
     assert_eq!(number(&summary, words), 1);
     let printed = desk.run(&format!("{arguments} --print -q")).done().stdout;
     let words = " unrouted, from 127.0.0.1:1 to 239.1.2.3:4567, 5 bytes: ";

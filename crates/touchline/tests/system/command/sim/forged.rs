@@ -89,7 +89,7 @@ fn forged_and_old_packets_are_sent_once_and_said() {
     );
     let said = exchange.say("truth");
     let now: u32 = said
-        .strip_prefix("ok: the truth after packet ")
+        .strip_prefix("ok: expected books after packet ")
         .expect(&said)
         .parse()
         .expect("a number");
